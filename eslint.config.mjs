@@ -10,7 +10,6 @@ const HOUSE = [
   'engine',
   'history',
   'models',
-  'sealing',
   'server',
   'store',
   'testing',
@@ -81,7 +80,7 @@ const boundaries = [
   }),
   boundary({
     from: 'client',
-    folders: ['contract', 'history', 'encryption', 'sealing', 'store'],
+    folders: ['contract', 'history', 'encryption', 'store'],
     // Names and definitions of workflows are types here: their code belongs to the sandbox.
     types: ['workflows'],
     packages: [
@@ -108,12 +107,6 @@ const boundaries = [
       forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'Clients without a native module encrypt too.'),
     ],
     message: 'Encryption serves worker and client, and knows neither.',
-  }),
-  boundary({
-    from: 'sealing',
-    folders: ['contract'],
-    packages: [forbid('^@temporalio', 'Pages encrypt answers too.')],
-    message: 'Sealing serves clients and pages, and knows neither.',
   }),
   boundary({
     from: 'store',

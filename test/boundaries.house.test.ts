@@ -105,10 +105,6 @@ describe('the client', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
   });
 
-  it('does not wait for the encryption of secret answers', () => {
-    expect(files.filter((file) => packageOf(file) === 'jose')).toEqual([]);
-  });
-
   it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing'])(
     'does not load %s',
     (name) => {
@@ -190,18 +186,7 @@ describe('the rooms of lib', () => {
     // What is sent to a web inbox: by workers, and in part by the client.
     [
       'client',
-      [
-        'contract',
-        'history',
-        'encryption',
-        'sealing',
-        STORE,
-        PROBE,
-        SETTINGS,
-        TRACES,
-        'lib/stream-news',
-        RACE,
-      ],
+      ['contract', 'history', 'encryption', STORE, PROBE, SETTINGS, TRACES, 'lib/stream-news', RACE],
     ],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],

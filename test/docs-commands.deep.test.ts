@@ -44,6 +44,7 @@ const AWAY =
   'it names people of an approvers file, and their keys; the tests of out-of-office have their own';
 const GRANTS = 'it would need a call that waits; the tests of grants have their own';
 
+const LANGUAGE = 'no test has a language server; the tests of MCP allow other servers';
 const DOCKER = 'needs Docker; compose.test.ts compares the file with the code';
 
 const KUBERNETES = 'needs a cluster; kubernetes.test.ts checks the manifests against schemas and code';
@@ -55,8 +56,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
   'npm run test:unit': 'it is a part of this run',
   'npm run test:cluster': 'builds a cluster for minutes; it has a run of its own',
-  'npm run example -- code':
-    'it reads this whole repository; the test of the example asks about a small project',
   'npm run example -- lisp': LISP,
   'npm run example -- memory': MEMORY,
   'DATABASE_URL=postgres://localhost/countersign npx countersign dev examples/memory/agent.ts': MEMORY,
@@ -116,6 +115,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'the tests of traces have these packages',
   'npm install @slack/web-api@7 @slack/socket-mode@2': 'the tests of Slack have these packages',
   'npm install web-push@3': 'the tests of web push have this package',
+  'npm install --save-exact cclsp@0.7.0 typescript-language-server@4.4.1 typescript@5.9.3': LANGUAGE,
+  'npx countersign mcp allow typescript --only find_workspace_symbols find_references get_diagnostics':
+    LANGUAGE,
   'npm pack': PACKAGE,
   'npm install ../countersign/countersign-0.1.0.tgz zod': PACKAGE,
   'docker compose up --build --detach': DOCKER,
@@ -147,7 +149,7 @@ const refund = () => place.request(giveBack);
 const secondStep = () => place.request({ tool: 'list_directory', args: {} }, giveBack);
 
 const withRules = async (line: string): Promise<string> => {
-  await writeFile(join(place.folder, 'policy.yaml'), 'rules: [{ name: all, then: ask, shadow: true }]');
+  await writeFile(join(place.folder, 'policy.yaml'), 'rules: [{ name: all, then: ask }]');
   return line;
 };
 
@@ -287,7 +289,7 @@ const RULES: readonly Rule[] = [
   },
   { line: /^npx countersign web --metrics/, fill: metricsOnFreePort, run: interrupted, says: /http:/ },
   { line: /npx countersign worker /, fill: here, run: interrupted, says: /namespace +agents/ },
-  { line: /^npx countersign run clerk /, run: denied, says: /create_file.*[^]*denied by/ },
+  { line: /^npx countersign run clerk /, run: denied, says: /send_mail.*[^]*denied by/ },
   { line: /^npx countersign run (desk|operator) /, run: denied, says: /denied by [^]*answered/ },
   { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
   { line: /^npx countersign run support /, run: denied, says: /answered/ },
@@ -314,7 +316,6 @@ const RULES: readonly Rule[] = [
     fill: (line) => withRules(`${line.replace(/(check|test)/, '$1 agents.ts')} --file policy.yaml`),
     says: /is in order: 1 rule|as decided/,
   },
-  { line: /^npx countersign policy suggest$/, turn: pay, says: /^rules:|There is nothing to suggest/ },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
   { line: /^npx countersign doctor --json$/, says: /"name": "transitions"[^]*"name": "priorities"/ },
   {

@@ -30,7 +30,6 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['run of a sandbox', 'tools/sandbox/index', 'SandboxCommand'],
   ['createHttpTools', 'tools/http/index', 'HttpOptions'],
   ['createLispTools', 'tools/lisp/index', 'LispOptions'],
-  ['createCodeTools', 'tools/code/index', 'CodeOptions'],
   ['openai, anthropic, google', 'models/providers', 'ProviderOptions'],
   ['openaiCompatible', 'models/openai-compatible', 'OpenAICompatibleOptions'],
   ['startWorker', 'worker', 'WorkerSettings'],

@@ -8,14 +8,14 @@ import { defineAgent } from '../src/tools/define-agent';
 import { root } from './support/build';
 import { askedTools, recordTool, useEffects } from './support/effects';
 import { type Fixture, startFixture } from './support/fixture';
-import { heldModel, readBack, scriptBook } from './support/script-book';
+import { readBack, scriptBook } from './support/script-book';
 import { endInEveryWay, waitFor } from './support/turns';
 import { until } from './support/until';
 
 const effects = useEffects();
 const book = scriptBook();
 const tools = [recordTool(effects, { name: 'look' }), ...askedTools(effects)];
-const agent = defineAgent({ name: 'payer', instructions: 'do', model: heldModel(book.model), tools });
+const agent = defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools });
 const prices = { book: { input: 1, output: 1 } };
 const usage = { inputTokens: 1_000, outputTokens: 500 };
 

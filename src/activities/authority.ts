@@ -7,7 +7,7 @@ import type { ApproversSource } from '../authority/source';
 import type { SignedCallFacts } from '../authority/statement';
 import { errorMessage } from '../contract/errors';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
-import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
+import type { CallRuling } from '../contract/authority/policy';
 import { stricterAction, whyNotEvaluated } from '../contract/authority/rule';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
@@ -21,7 +21,6 @@ import { contentDigest } from '../tools/content-digest';
 import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
 import type { Tool } from '../tools/types';
-import { type AwayReader, type PlacedVotes, placedVotes } from './control/away';
 import type { ActivityDeps } from './deps';
 
 /** The rules that hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
@@ -57,7 +56,7 @@ export async function openRules(
 /** The joint verdict of safety, policy and approvers file on a call. If they ask, it says who decides. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
-  /** The record of the policy rules that fit. Absent if none fits. */
+  /** The record of the policy rule that fits. Absent if none fits. */
   ruling?: CallRuling;
   /** The approvers file that the verdict is from. */
   file?: Approvers;
@@ -69,17 +68,11 @@ export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<Rul
   const { tool, args } = call;
   const said = await askFunction(owner, tool, args);
   const asked = factsOf(owner, call);
-  const { by, shadow = [] } = rules?.rulingOn(asked, Date.now()) ?? {};
+  const by = rules?.rulingOn(asked, Date.now());
   const file = await approvers?.current();
   const ruling = file?.rulingOn(asked);
-  const settle = (one: FittingRule | undefined): RuledVerdict => {
-    const verdict = withRule(said, one, tool.safety);
-    return ruling === undefined ? verdict : withFile(verdict, ruling, tool.safety);
-  };
-  const verdict = settle(by);
-  const seen = shadow
-    .slice(0, MOST_SHADOWS)
-    .map((one) => ({ rule: one.rule.name, would: settle(one).decision }));
+  const ruled = withRule(said, by, tool.safety);
+  const verdict = ruling === undefined ? ruled : withFile(ruled, ruling, tool.safety);
   return {
     ...verdict,
     ...defined({
@@ -87,7 +80,7 @@ export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<Rul
         verdict.decision === 'ask' && ruling !== undefined
           ? file?.authorityBy(ruling, call.requesters)
           : undefined,
-      ruling: recordOf(by, seen),
+      ruling: by && recordOf(by),
       file,
     }),
   };
@@ -134,19 +127,10 @@ function withFile(verdict: PolicyVerdict, ruling: Ruling, safety: Safety): Polic
   return { decision, reason: `the rule '${ruling.rule.name}' asks` };
 }
 
-/** The record of the rule that is kept with the call. Undefined if no rule fits. */
-function recordOf(
-  by: FittingRule | undefined,
-  shadow: NonNullable<CallRuling['shadow']>,
-): CallRuling | undefined {
-  if (by === undefined && shadow.length === 0) return undefined;
-  return defined({
-    rule: by?.rule.name,
-    digest: by && digestJson(by.rule, contentDigest),
-    then: by?.action,
-    until: by?.rule.until,
-    shadow: shadow.length === 0 ? undefined : shadow,
-  });
+/** The record of a rule that is kept with the call. */
+function recordOf({ rule, action }: FittingRule): CallRuling {
+  const { name, until } = rule;
+  return { rule: name, digest: digestJson(rule, contentDigest), then: action, ...defined({ until }) };
 }
 
 /** Why the approvers file refuses a call. */
@@ -165,10 +149,8 @@ export interface VoteCheck {
   own?: Authority | undefined;
   /** Absent: this worker has no approvers file, so no signature counts here. */
   file?: Approvers | undefined;
-  /** The place of the call. Called only if a vote is signed, or cast in somebody's place. */
+  /** The place of the call. Called only if a vote is signed. */
   place(): Promise<SignedPlace>;
-  /** Reads who is away. Absent: no vote in somebody's place counts here. */
-  away?: AwayReader | undefined;
   /** Milliseconds since 1970. */
   now: number;
 }
@@ -217,39 +199,27 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
     ? await judgeOf(check, input, authority)
     : undefined;
   const judged = new Map(votes.map((vote) => [vote, judge?.(vote)]));
-  const placed = await placedVotes({ ...check, authority }, votes);
-  const proofOf = proofsBy(judged, decision);
-  const { struck, count, why } = countProvenVotes(placed.authority, votes, (vote) => {
-    const no = placed.why(vote);
-    return no === undefined ? proofOf(vote) : { why: no };
+  const { struck, count, why } = countProvenVotes(authority, votes, {
+    proofOf: proofsBy(judged, decision),
+    now: check.now,
   });
   if (struck.length === 0 && count.state === 'approved') {
-    const roster = await rosterOf(check.file, judged, placed);
+    const roster = await rosterOf(check.file, judged);
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
   }
   return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
 }
 
-/**
- * The lines and the out-of-office entries by which the votes that counted were checked. Undefined: no vote is signed,
- * and none is in somebody's place.
- */
-async function rosterOf(
-  file: Approvers | undefined,
-  judged: JudgedVotes,
-  { restsOn }: PlacedVotes,
-): Promise<Roster | undefined> {
-  const said = [...judged].filter(([vote]) => vote.signature !== undefined || vote.inPlaceOf !== undefined);
+/** The lines by which the votes that counted were checked. Undefined: no vote is signed. */
+async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promise<Roster | undefined> {
+  const said = [...judged].filter(([vote]) => vote.signature !== undefined);
   if (file === undefined || said.length === 0) return undefined;
   const { rosterOf: rosterBy } = await import('../authority/roster.js');
   return rosterBy(
     file,
     said.map(([vote, by]): CountedVote => {
       const { voter, fingerprint } = by?.ok === true ? by : { voter: undefined, fingerprint: undefined };
-      return {
-        ...{ decisionId: vote.decisionId, voter: voter ?? vote.voter },
-        ...{ fingerprint, away: restsOn(vote) },
-      };
+      return { decisionId: vote.decisionId, voter: voter ?? vote.voter, fingerprint };
     }),
   );
 }

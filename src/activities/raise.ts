@@ -68,7 +68,7 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
   const ruling = await rulingOn(deps.approvers, { agent, tool, args });
   if (ruling?.refused !== undefined) return refuse(`Refused: ${ruling.refused}. Nothing was added.`);
   const own = ruling?.file.authorityBy(ruling, requestersOf(input.origin, input.authority));
-  const check = { own, file: ruling?.file, away: deps.away, place: placeHere, now: Date.now() };
+  const check = { own, file: ruling?.file, place: placeHere, now: Date.now() };
   let roster: Roster | undefined;
   try {
     const votes = await checkVotes(check, input);

@@ -17,7 +17,6 @@ import {
   withNote,
 } from './execution';
 import { lackOf, notHere } from './leave-to-another';
-import type { AwayReader } from './control/away';
 import { claimGrant, type GrantedCall, voidGrant } from './control/grants';
 import { lookForChild } from './check-child';
 import { heldState, withHolder } from './held-state';
@@ -213,8 +212,8 @@ type Rechecked =
   | AskAgain;
 
 /** The sources that say who may decide. */
-function rulesIn({ approvers, rules, away }: ActivityDeps): Omit<RecheckedBy, 'agent' | 'tool' | 'log'> {
-  return { approvers, rules, away };
+function rulesIn({ approvers, rules }: ActivityDeps): Omit<RecheckedBy, 'agent' | 'tool' | 'log'> {
+  return { approvers, rules };
 }
 
 /** The agent whose policy is asked, and the tool that would run. */
@@ -224,7 +223,6 @@ interface RecheckedBy {
   log?: CallLog | undefined;
   approvers?: ApproversSource | undefined;
   rules?: PolicyRules | undefined;
-  away?: AwayReader | undefined;
 }
 
 /**
@@ -234,7 +232,7 @@ interface RecheckedBy {
  * earlier attempts.
  */
 export async function recheck(
-  { agent, tool, away, ...by }: RecheckedBy,
+  { agent, tool, ...by }: RecheckedBy,
   input: CallInput,
 ): Promise<Rechecked> {
   const changed = whatChanged(tool, input);
@@ -258,10 +256,10 @@ export async function recheck(
     const { authority } = known;
     const about = { agent: agent.name, tool, args: input.arguments, policyDigest: ruling?.digest };
     const isSigned = authority !== undefined && authority.rule.assurance !== 'claimed';
-    return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file, away } };
+    return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file } };
   }
   try {
-    const votes = await checkVotes({ own, file, away, place: placeHere, now: Date.now() }, input);
+    const votes = await checkVotes({ own, file, place: placeHere, now: Date.now() }, input);
     return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
   } catch (error) {
     return { lack: votesUnchecked(error) };

@@ -104,7 +104,7 @@ export function parseApprovers(text: string, file: string, known?: KnownNames): 
   const { people, rules, installation } = read.file.content;
   const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
   const voters = Object.entries(people).map(([name, { groups, delegates, mail }]) => ({
-    ...{ name, groups, delegates },
+    ...{ name, groups, delegates: delegates.map((one) => defined(one)) },
     ...defined({ mail }),
   }));
   const digest = digestText(text);
@@ -210,7 +210,7 @@ function concernedBy(
   const named = new Set([...rosters.flat(), ...(escalate?.to ?? [])]);
   const isNamed = ({ name, groups }: Voter): boolean =>
     named.has(name) || groups.some((group) => named.has(`${GROUP}${group}`));
-  const standIns = new Set(people.filter(isNamed).flatMap(({ delegates }) => delegates));
+  const standIns = new Set(people.filter(isNamed).flatMap((one) => one.delegates.map(({ name }) => name)));
   return people.filter((one) => isNamed(one) || standIns.has(one.name) || requesters.includes(one.name));
 }
 

@@ -1,5 +1,6 @@
 import { approvalsNeeded } from '../contract/authority/rule';
-import { GROUP, isSameName, nameKey } from '../contract/authority/votes';
+import { GROUP, isDelegateAt, isSameName, nameKey } from '../contract/authority/votes';
+import { defined } from '../contract/defined';
 import { type FileContent, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import type { Complain, YamlPath } from './yaml';
 
@@ -26,32 +27,49 @@ export function checkPeople(
       claim(`who ${nameKey(one.mail)}`, 'this mail', { by, path: [...path, 'mail'] });
     if (one.oidc !== undefined) claim(`oidc ${one.oidc}`, 'this oidc', { by, path: [...path, 'oidc'] });
     if (one.slack !== undefined) claim(`slack ${one.slack}`, 'this slack', { by, path: [...path, 'slack'] });
-    for (const [at, to] of one.delegates.entries())
-      if (to === by || !Object.hasOwn(people, to))
-        complain(
-          [...path, 'delegates', at],
-          to === by ? 'nobody is their own delegate' : `there is no person '${to}'`,
-        );
+    for (const [at, { name: to, from, until }] of one.delegates.entries()) {
+      const place = [...path, 'delegates', at];
+      if (to === by) complain(place, 'nobody is their own delegate');
+      else if (!Object.hasOwn(people, to)) complain(place, `there is no person '${to}'`);
+      if (from !== undefined && until !== undefined && Date.parse(until) <= Date.parse(from))
+        complain([...place, 'until'], '`until` is not after `from`: the time has no moment');
+    }
   }
-  checkDelegates(people, complain);
+  checkCircles(people, complain);
   checkSpelling(groups, people, complain);
 }
 
-function checkDelegates(people: ReadFile['content']['people'], complain: Complain): void {
+/** Complains about delegates in a circle. Times that do not meet make none: two people may stand in for each other. */
+function checkCircles(people: ReadFile['content']['people'], complain: Complain): void {
+  const all = Object.values(people).flatMap(({ delegates }) => delegates);
+  const starts = all.map(({ from }) => (from === undefined ? -Infinity : Date.parse(from)));
+  const told = new Set<string>();
+  // A circle is whole for the first time when one of its delegates begins.
+  for (const moment of new Set(starts))
+    for (const circle of circlesAt(people, moment)) {
+      const text = circle.join(' → ');
+      if (!told.has(text)) complain(['people', circle[0] ?? '', 'delegates'], `delegates in a circle: ${text}`);
+      told.add(text);
+    }
+}
+
+function circlesAt(people: ReadFile['content']['people'], moment: number): string[][] {
   const done = new Set<string>();
+  const circles: string[][] = [];
   const walk = (name: string, trail: readonly string[]): void => {
     if (trail.includes(name)) {
       const circle = [...trail.slice(trail.indexOf(name)), name];
-      if (!circle.some((one) => done.has(one)))
-        complain(['people', name, 'delegates'], `delegates in a circle: ${circle.join(' → ')}`);
+      if (!circle.some((one) => done.has(one))) circles.push(circle);
       return;
     }
     if (done.has(name)) return;
     const next = Object.hasOwn(people, name) ? (people[name]?.delegates ?? []) : [];
-    for (const one of next) if (one !== name) walk(one, [...trail, name]);
+    for (const one of next)
+      if (one.name !== name && isDelegateAt(defined(one), moment)) walk(one.name, [...trail, name]);
     done.add(name);
   };
   for (const name of Object.keys(people)) walk(name, []);
+  return circles;
 }
 
 /** Complains about names of groups that differ only in case, or are listed twice. */

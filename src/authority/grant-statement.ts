@@ -2,8 +2,7 @@ import { termsIn } from '../contract/control/confirmations';
 import type { CastGrantVote, SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import { canonicalJson } from '../contract/digest';
-import { VOTE_FAULTS, type VoteJudgement } from './vote-signature';
-import { assuranceOfText, type TextJudge } from './signed-text';
+import { type Judge, VOTE_FAULTS, type VoteJudgement, verifySigned } from './vote-signature';
 import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE } from './ssh-signature';
 
 /** The installation and the namespace in which a grant holds. */
@@ -34,7 +33,7 @@ export function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
 }
 
 /** The facts that the worker itself knows and checks a vote on a grant against. */
-export interface GrantJudge extends GrantPlace, TextJudge {}
+export interface GrantJudge extends GrantPlace, Omit<Judge, 'facts'> {}
 
 /**
  * How sure it is that a vote on a grant is the voter's own. The approvers file is the current one, so a key that was
@@ -46,10 +45,15 @@ export function assuranceOfGrant(
   { approvers, now, ...place }: GrantJudge,
 ): VoteJudgement {
   const { until } = grant;
-  return assuranceOfText(
-    { signature, signer: name, at, until, text: signedGrantText(grant, place, { voter: name, at }) },
-    { approvers, now, uses: { own: GRANT_NAMESPACE, inbox: INBOX_GRANT_NAMESPACE } },
-  );
+  if (signature === undefined) return { ok: true, assurance: 'claimed' };
+  const voter = approvers.personOf(name);
+  if (voter === undefined) return { ok: false, why: 'unknown_person' };
+  if (signature.at !== at || signature.notAfter !== until) return { ok: false, why: 'vote_changed' };
+  const text = signedGrantText(grant, place, { voter: name, at });
+  // The grant holds no more at its end.
+  const [from, last] = [Date.parse(at), Date.parse(until) - 1];
+  const uses = { own: GRANT_NAMESPACE, inbox: INBOX_GRANT_NAMESPACE };
+  return verifySigned({ ...signature, voter, text, from, last, uses }, { approvers, now });
 }
 
 /** Why the signature on a grant does not count, in words. */

@@ -1,6 +1,4 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import type { InPlaceOf } from '../contract/authority/votes';
-import type { AwayTerms } from '../contract/control/away';
 import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
@@ -8,16 +6,9 @@ import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
 import { createWhole, makeFolderOf, privateFaultText, readPrivateFile } from '../files';
-import { awayText } from './away-statement';
 import { signedGrantText } from './grant-statement';
 import { ed25519Line, readKeyLine } from './ssh-key';
-import {
-  armorOf,
-  INBOX_AWAY_NAMESPACE,
-  INBOX_GRANT_NAMESPACE,
-  INBOX_NAMESPACE,
-  sshSignedBytes,
-} from './ssh-signature';
+import { armorOf, INBOX_GRANT_NAMESPACE, INBOX_NAMESPACE, sshSignedBytes } from './ssh-signature';
 import type { ApproversSource } from './source';
 import { type Statement, statementOf, statementText } from './statement';
 import { factsToSign, type ShownCall, signatureOf, type SignedAt, timesToSign } from './to-sign';
@@ -31,8 +22,6 @@ export interface InboxKey {
   sign(statement: Statement): string;
   /** Signs the text of a grant, with a namespace that is for grants only. */
   signGrant(text: string): string;
-  /** Signs the text of an out-of-office entry, with a namespace that is for these entries only. */
-  signAway(text: string): string;
 }
 
 /**
@@ -95,7 +84,6 @@ function inboxKeyOf(pem: string, file: string): InboxKey {
     fingerprint: read.key.fingerprint,
     sign: (statement) => signAs(INBOX_NAMESPACE, statementText(statement)),
     signGrant: (text) => signAs(INBOX_GRANT_NAMESPACE, text),
-    signAway: (text) => signAs(INBOX_AWAY_NAMESPACE, text),
   };
 }
 
@@ -117,8 +105,6 @@ export interface SignedInVote {
   /** The name under which the person is signed in. */
   approver: string;
   reason?: string;
-  /** The person in whose place they vote. */
-  inPlaceOf?: InPlaceOf;
 }
 
 /**
@@ -132,13 +118,13 @@ export function inboxSigner({
   key: InboxKey;
   approvers: ApproversSource;
 }): (vote: SignedInVote) => Promise<VoteSignature | undefined> {
-  return async ({ agent, call, place, decision, approver: user, reason, inPlaceOf }) => {
+  return async ({ agent, call, place, decision, approver: user, reason }) => {
     const { installation, personOf } = await approvers.current();
     const approver = personOf(user);
     const facts = factsToSign({ agent }, call, { installation, ...place });
     if (facts === undefined || approver === undefined) return undefined;
     const times = timesToSign(call, Date.now());
-    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason, inPlaceOf }) });
+    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
     if (statement === undefined) return undefined;
     return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });
   };
@@ -173,24 +159,5 @@ export function inboxGrantSigner({
     if (personOf(user) !== (says?.voter ?? terms.by)) return undefined;
     const armored = key.signGrant(signedGrantText(terms, { installation, namespace }, says));
     return { kind: 'inbox', armored, at: (says ?? terms).at, notAfter: terms.until };
-  };
-}
-
-/**
- * Signs the out-of-office of somebody who is signed in. Undefined if the person's name in the file is not the name in
- * the entry.
- */
-export function inboxAwaySigner({
-  key,
-  approvers,
-}: {
-  key: InboxKey;
-  approvers: ApproversSource;
-}): (away: { terms: AwayTerms; namespace: string; user: string }) => Promise<VoteSignature | undefined> {
-  return async ({ terms, namespace, user }) => {
-    const { installation, personOf } = await approvers.current();
-    if (personOf(user) !== terms.from) return undefined;
-    const armored = key.signAway(awayText(terms, { installation, namespace }));
-    return { kind: 'inbox', armored, at: terms.at, notAfter: terms.end };
   };
 }

@@ -37,6 +37,23 @@ const time = z.string().transform((text, context) => {
 /** Public keys of a person or of web inboxes. A line with an RSA key of 16,384 bits takes 2,800 characters. */
 const keys = z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]);
 
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
+  error: 'must be a day such as 2026-12-24, or a time such as 2026-12-24T08:00:00Z',
+});
+const isDay = (text: string): boolean => !text.includes('T');
+
+/** A person who votes in another's place. A day begins and ends in UTC, and the day of `until` still belongs to the time. */
+const delegate = z.preprocess(
+  (one) => (typeof one === 'string' ? { name: one } : one),
+  z.strictObject({
+    name,
+    from: moment.transform((text) => new Date(text).toISOString()).optional(),
+    until: moment
+      .transform((text) => new Date(Date.parse(text) + (isDay(text) ? DAY : 0)).toISOString())
+      .optional(),
+  }),
+);
+
 const person = z.strictObject({
   groups: z.array(name).default([]),
   keys,
@@ -45,7 +62,7 @@ const person = z.strictObject({
    * characters.
    */
   passkeys: z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]),
-  delegates: z.array(name).default([]),
+  delegates: z.array(delegate).default([]),
   /** The member id at Slack. It stays the same, while names at Slack can change. */
   slack: z
     .string()
@@ -87,9 +104,7 @@ const rule = z.strictObject({
  */
 const revoked = z.strictObject({
   key: z.string().min(1).max(4096),
-  since: z.union([z.iso.date(), z.iso.datetime()], {
-    error: 'must be a day such as 2026-12-24, or a time such as 2026-12-24T08:00:00Z',
-  }),
+  since: moment,
 });
 
 /** Who may do what in the web inbox, and whose turns each person sees there. */

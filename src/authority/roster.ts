@@ -1,19 +1,11 @@
 import { personIn } from '../contract/authority/authority';
-import type { Roster, RosterAway, RosterLine, RosterPerson } from '../contract/authority/roster';
-import type { Away } from '../contract/control/away';
+import type { Roster, RosterLine } from '../contract/authority/roster';
 import { defined } from '../contract/defined';
 import type { Approvers } from './approvers';
 import type { Judge } from './vote-signature';
 import { PASSKEY_WORD, readPasskeyLine } from './passkeys/passkey';
 import { NONE_REVOKED } from './check-keys';
 import { readKeyLine } from './ssh-key';
-
-/** The out-of-office that a vote in somebody's place rests on. */
-export interface CountedAway {
-  entry: Away;
-  /** The fingerprint of the key that signed the entry. Absent: nobody signed the entry. */
-  fingerprint?: string;
-}
 
 /** A vote that counted, with what a worker found about it. */
 export interface CountedVote {
@@ -22,41 +14,20 @@ export interface CountedVote {
   voter: string;
   /** The fingerprint of the key that signed the vote. Undefined: nobody signed the vote. */
   fingerprint: string | undefined;
-  /** The out-of-office that the vote rests on. Undefined: the vote rests on none. */
-  away: CountedAway | undefined;
 }
 
-/** The lines and entries by which a worker checked votes. Undefined: no vote is signed or in somebody's place. */
+/** The lines by which a worker checked votes. Undefined: no vote is signed. */
 export function rosterOf(file: Approvers, votes: readonly CountedVote[]): Roster | undefined {
   const lines = votes.flatMap((vote) => rosterLine(file, vote) ?? []);
-  const away = votes.flatMap((vote) => rosterAway(file, vote) ?? []);
-  if (lines.length === 0 && away.length === 0) return undefined;
+  if (lines.length === 0) return undefined;
   const { installation, digest: fileDigest } = file;
-  return { installation, fileDigest, lines, ...(away.length === 0 ? {} : { away }) };
-}
-
-function rosterAway(file: Approvers, { decisionId, voter, away }: CountedVote): RosterAway | undefined {
-  if (away === undefined) return undefined;
-  const { entry, fingerprint } = away;
-  const person = file.personOf(entry.from) ?? entry.from;
-  const key = rosterLine(file, { decisionId, voter: person, fingerprint });
-  return {
-    decisionId,
-    entry,
-    from: rosterPerson(file, person),
-    to: rosterPerson(file, voter),
-    ...defined({ key }),
-  };
-}
-
-function rosterPerson({ people }: Approvers, person: string): RosterPerson {
-  return { person, ...defined({ mail: people.find(({ name }) => name === person)?.mail }) };
+  return { installation, fileDigest, lines };
 }
 
 /** The line of the key with which a signature was verified. Undefined: the file has no line for that key. */
 function rosterLine(
   file: Approvers,
-  { decisionId, voter, fingerprint }: Omit<CountedVote, 'away'>,
+  { decisionId, voter, fingerprint }: CountedVote,
 ): RosterLine | undefined {
   if (fingerprint === undefined) return undefined;
   const isIt = (key: { fingerprint: string }): boolean => key.fingerprint === fingerprint;
@@ -65,7 +36,8 @@ function rosterLine(
   if (line === undefined) return undefined;
   const site = passkey === undefined ? undefined : file.passkeySite;
   const groups = file.groupsOf(voter);
-  return { decisionId, ...rosterPerson(file, voter), groups, line, ...defined({ site }) };
+  const mail = file.people.find(({ name }) => name === voter)?.mail;
+  return { decisionId, person: voter, groups, line, ...defined({ mail, site }) };
 }
 
 /**

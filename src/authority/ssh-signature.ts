@@ -15,9 +15,6 @@ export const INBOX_NAMESPACE = 'countersign-inbox';
  */
 export const GRANT_NAMESPACE = 'countersign-grant';
 export const INBOX_GRANT_NAMESPACE = 'countersign-inbox-grant';
-/** The namespaces of signatures on out-of-office entries. */
-export const AWAY_NAMESPACE = 'countersign-away';
-export const INBOX_AWAY_NAMESPACE = 'countersign-inbox-away';
 
 /** The reasons why a signature does not count, each with its meaning in words. */
 export const SSH_FAULTS = {

@@ -4,7 +4,6 @@ import { DECISIONS } from '../contract/decision';
 import { isMoment } from '../contract/control/forms';
 import { LIMITS } from '../contract/limits';
 import { isWellFormed } from '../contract/text/bytes';
-import type { InPlaceOf } from '../contract/authority/votes';
 import type { Requesters } from '../contract/authority/who-may-vote';
 
 /**
@@ -21,9 +20,9 @@ const moment = z
   .max(30)
   .refine(isMoment, 'must be a time in UTC with milliseconds, such as 2026-11-24T12:00:00.000Z');
 
-const statementFields = z.strictObject({
-  /** The version of this form. Within one version, fields are neither added nor left out. Version 2 has `inPlaceOf`. */
-  v: z.literal([1, 2]),
+const statementSchema = z.strictObject({
+  /** The version of this form. Within one version, fields are neither added nor left out. */
+  v: z.literal(1),
   /** The `installation` of the approvers file. */
   installation: z.string().regex(/^[0-9a-f]{32}$/),
   /** Namespace, workflow and first run as the server names them. */
@@ -50,17 +49,11 @@ const statementFields = z.strictObject({
   /** Empty if the person gave no reason. */
   reason: text(LIMITS.reasonBytes),
   approver: id,
-  /** The person in whose place the approver votes, and the out-of-office entry that allows it. */
-  inPlaceOf: z.strictObject({ person: id, entry: id }).optional(),
   /** The time of the signature, by the signer's clock. */
   at: moment,
   /** The time until which this vote lets the call start. */
   notAfter: moment,
 });
-const statementSchema = statementFields.refine(
-  ({ v, inPlaceOf }) => v === (inPlaceOf === undefined ? 1 : 2),
-  'must be of version 2 with inPlaceOf, and of version 1 without',
-);
 
 /** The content that a countersignature covers. */
 export type Statement = z.output<typeof statementSchema>;
@@ -83,16 +76,15 @@ export interface SignedCallFacts
 /** The parts of a statement that the voter adds to the facts of the call. */
 export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 'at' | 'notAfter'> {
   reason?: string;
-  inPlaceOf?: InPlaceOf | undefined;
 }
 
 /** The statement of a vote on a call. Undefined if a part does not have its form. */
 export function statementOf(facts: SignedCallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
-  const { decision, reason = '', approver, inPlaceOf, at, notAfter } = vote;
+  const { decision, reason = '', approver, at, notAfter } = vote;
   return statementSchema.safeParse({
-    ...(inPlaceOf === undefined ? { v: 1 } : { v: 2, inPlaceOf }),
+    v: 1,
     ...{ installation, namespace, workflowId, firstExecutionRunId, callKey, generation },
     ...{ agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest },
     ...{ requesters: sorted(requesters ?? []), decision, reason, approver, at, notAfter },

@@ -36,7 +36,6 @@ const voteSchema = z.object({
   reason: z.string().optional(),
   /** A person of the approvers file, by name or mail. The signature is over the name as it is written here. */
   approver: z.string(),
-  inPlaceOf: z.object({ person: z.string(), entry: z.string() }).optional(),
   at: z.string(),
   /** Required with a signature. */
   notAfter: z.string().optional(),
@@ -52,10 +51,10 @@ export type SentVote = z.input<typeof voteSchema>;
 export function judgedVote(vote: Vote): SentVote {
   const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
   const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
-  const { reason, inPlaceOf, seenDigest } = said;
+  const { reason, seenDigest } = said;
   const { at = takenAt, notAfter, kind, armored, statement } = signed ?? {};
   const signature = kind === undefined || armored === undefined ? undefined : { kind, armored, statement };
-  return { decision, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
+  return { decision, reason, approver, at, notAfter, seenDigest, signature };
 }
 
 /** The reasons why a signed vote does not count, each with its meaning in words. */
@@ -116,8 +115,8 @@ export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   if (voter === undefined) return bad('unknown_person');
   if (notAfter === undefined) return bad('malformed');
   const { facts } = judge;
-  const { decision, reason = '', inPlaceOf, seenDigest } = read.data;
-  const expected = statementOf(facts, { decision, reason, approver, inPlaceOf, at, notAfter });
+  const { decision, reason = '', seenDigest } = read.data;
+  const expected = statementOf(facts, { decision, reason, approver, at, notAfter });
   if (expected === undefined) return bad('malformed');
   if (seenDigest !== facts.seenDigest)
     return bad(differenceFrom(expected, signed.statement) ?? 'wrong_arguments');
@@ -237,7 +236,6 @@ const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['decision', 'vote_changed'],
   ['reason', 'vote_changed'],
   ['approver', 'vote_changed'],
-  ['inPlaceOf', 'vote_changed'],
   ['at', 'vote_changed'],
   ['notAfter', 'vote_changed'],
 ];

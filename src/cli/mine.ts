@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { Countersign, InboxQuery } from '../client';
-import { readAwayEntries, whoIsAway } from '../client/control/who-is-away';
+import type { InboxQuery } from '../client';
 import { type Context, osUser } from './context';
 import { usageError } from './options';
 import { escapeText } from './print/escape';
@@ -27,11 +26,10 @@ export function addMineOptions(command: Command): Command {
 }
 
 /** Makes the query for the items that wait for one person. Undefined without `--mine`. */
-export type Mine = ((client: Pick<Countersign, 'away'>) => Promise<Pick<InboxQuery, 'whom'>>) | undefined;
+export type Mine = Pick<InboxQuery, 'whom'> | undefined;
 
 /**
- * Makes the query for the items of the inbox that wait for one person, also in another person's place. The approvers
- * file is read again when it changes, and the out-of-office entries every few seconds.
+ * Makes the query for the items of the inbox that wait for one person. The approvers file is read again when it changes.
  *
  * @throws CountersignError `usage` for a person who is not in the file, and the errors of `loadApprovers`.
  */
@@ -49,19 +47,14 @@ export async function readMine(
   let last = await source.current();
   const person = last.personOf(name);
   if (person === undefined) throw usageError(`${name} is not in ${file}`, 'Say who you are with --as.');
-  return async (client) => {
-    const entries = readAwayEntries(client, note);
-    let { standIns } = await whoIsAway(entries, () => source.current());
-    const readAgain = async (): Promise<void> => {
-      last = await source.current();
-      ({ standIns } = await whoIsAway(entries, () => Promise.resolve(last)));
-    };
-    return {
-      whom: () => {
-        // This query does not wait. The next query gets the data that is read now.
-        void readAgain();
-        return { person, people: last.people, standIns };
-      },
-    };
+  const readAgain = async (): Promise<void> => {
+    last = await source.current();
+  };
+  return {
+    whom: () => {
+      // This query does not wait. The next query gets the file that is read now.
+      void readAgain();
+      return { person, people: last.people };
+    },
   };
 }

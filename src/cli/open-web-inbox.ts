@@ -102,7 +102,7 @@ async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
 type Opened = Required<
   Pick<
     WebOptions,
-    'signer' | 'grantSigner' | 'awaySigner' | 'passkeys' | 'grantPasskeys' | 'people' | 'voters'
+    'signer' | 'grantSigner' | 'passkeys' | 'grantPasskeys' | 'people' | 'voters'
   >
 > &
   Pick<WebOptions, 'signIn'>;
@@ -118,8 +118,7 @@ async function openPeople(
 ): Promise<Opened> {
   const { screen, env } = context;
   const { openApprovers } = await import('../authority/source.js');
-  const { inboxAwaySigner, inboxGrantSigner, inboxSigner, openInboxKey } =
-    await import('../authority/inbox-key.js');
+  const { inboxGrantSigner, inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
   const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
@@ -132,7 +131,6 @@ async function openPeople(
   const signers = {
     signer: inboxSigner({ key, approvers }),
     grantSigner: inboxGrantSigner({ key, approvers }),
-    awaySigner: inboxAwaySigner({ key, approvers }),
     passkeys: passkeySigner(approvers),
     grantPasskeys: passkeyGrantSigner(approvers),
   };

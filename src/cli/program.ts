@@ -12,11 +12,10 @@ import { addDeploy, addDrain } from './commands/deploy';
 import { addDoctor, addSetup } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
-import { addAway, addBack } from './commands/away';
 import { addGrants } from './commands/grants';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
-import { addKeys, addSecretKey } from './commands/keys';
+import { addKeys } from './commands/keys';
 import { addDecided, addList } from './commands/list';
 import { addMcp } from './commands/mcp';
 import { addNotify } from './commands/notify';
@@ -69,8 +68,6 @@ const COMMANDS = [
   addClose,
   addInbox,
   addGrants,
-  addAway,
-  addBack,
   addWatch,
   addNotify,
   addShow,
@@ -96,7 +93,6 @@ const COMMANDS = [
   addApprovers,
   addPolicy,
   addKeys,
-  addSecretKey,
   addMcp,
   addSchedule,
   addDeploy,

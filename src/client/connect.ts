@@ -16,7 +16,6 @@ import { readHistories, readRunEvents, readTimeline, readTurn } from '../history
 import { readHistory } from '../history/read-run';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
-import { makeAway } from './control/away';
 import { makeGrants } from './control/grants';
 import { pause, readControl, resume } from './control/pauses';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
@@ -202,7 +201,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     pause: (asked) => pause(context, asked),
     resume: (asked) => resume(context, asked),
     pauses: () => readControl(context),
-    ...{ grants: makeGrants(context), away: makeAway(context) },
+    grants: makeGrants(context),
     close,
   };
 }

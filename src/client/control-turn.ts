@@ -55,7 +55,7 @@ export async function abandonTurn(
 function requireNamed(turn: string, call: CallView, { approver = SOMEBODY }: Abandonment): void {
   const authority = authorityOn(call);
   if (call.phase !== 'in_doubt' || authority === undefined) return;
-  const why = whyMayNot(authority, { approver });
+  const why = whyMayNot(authority, { approver, now: Date.now() });
   if (why === undefined) return;
   throw new CountersignError('not_allowed', `${approver} may not give up ${turn}/${call.callId}: ${why}`, {
     hint: 'one of those has to, or resolves the call',

@@ -2,7 +2,7 @@ import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
-import type { AwayList, Grants } from './control/types';
+import type { Grants } from './control/types';
 import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 import type { StreamPlace, TextDelta } from '../contract/streamed-text';
 import type {
@@ -594,8 +594,6 @@ export interface Countersign {
   pauses(): Promise<Pauses>;
   /** Grants, which let calls run without a decision. */
   grants: Grants;
-  /** The absences, and the people who vote in the place of people who are away. */
-  away: AwayList;
   /** Closes the connection, unless you gave your own. */
   close(): Promise<void>;
 }

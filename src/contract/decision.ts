@@ -55,14 +55,6 @@ export const VOTE_SIGNATURE = {
 /** A signature on a person's message. */
 export interface VoteSignature extends MessageOf<typeof VOTE_SIGNATURE> {}
 
-/** The person in whose place a delegate acts. `entry` is the id of the out-of-office entry that names both. */
-const IN_PLACE_OF = {
-  type: 'object',
-  properties: { person: id, entry: id },
-  required: ['person', 'entry'],
-  additionalProperties: false,
-} as const satisfies MessageSchema;
-
 /** The fields that decisions, resolutions and answers share. */
 const COMMON = {
   callId: CALL_ID,
@@ -110,7 +102,6 @@ export const DECISION = {
      * shown.
      */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-    inPlaceOf: IN_PLACE_OF,
     signature: VOTE_SIGNATURE,
   }),
   required: ['callId', 'decision'],
@@ -138,7 +129,6 @@ export const RESOLUTION = {
      * resolution is refused.
      */
     generation: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-    inPlaceOf: IN_PLACE_OF,
     signature: VOTE_SIGNATURE,
   }),
   required: ['callId', 'resolution'],

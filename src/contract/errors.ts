@@ -90,9 +90,6 @@ export const ERROR_CODES = [
   'grant_refused',
   'grants_full',
   'grant_not_found',
-  'away_refused',
-  'away_full',
-  'away_not_found',
   'control_unavailable',
   ...REFUSAL_CODES,
 ] as const;

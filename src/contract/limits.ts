@@ -139,9 +139,6 @@ export const LIMITS = {
   formOptions: 100,
   /** The most characters of one text in an answer: 20 such texts fit a result that the model reads. */
   answerTextChars: 2_000,
-  /** The most bytes of a secret in an answer, and the most characters of the encrypted secret. */
-  secretBytes: 4_096,
-  sealedCharacters: 10_000,
   /**
    * The most levels of child turns, unless the tool sets it. The limit is needed because an agent may call itself by
    * name.
@@ -222,13 +219,6 @@ export const LIMITS = {
   /** The most people who confirm one grant, apart from the person who gave it. */
   grantVotes: 20,
   /**
-   * The most absences of now and of later, the most bytes of absences, and the most absences that were ended early. All
-   * absences and all grants together have to fit one payload.
-   */
-  away: 200,
-  awayBytes: 128 * KIB,
-  awayEnded: 200,
-  /**
    * The workflow that holds the pauses continues as new after this many updates, because a worker replays all of them
    * to answer one.
    */
@@ -258,7 +248,7 @@ export const TIMES = {
   agentRetry: 5 * SECOND,
   /** A request without a decision expires after this time, which counts as a denial. */
   requestExpires: 7 * DAY,
-  /** The longest time that a grant may hold, and that somebody may be away. */
+  /** The longest time that a grant may hold. */
   grantMost: 30 * DAY,
   /**
    * The clock of a person's machine may be ahead of the server's or the worker's clock by at most this time. A signature
@@ -306,8 +296,8 @@ export const TIMES = {
    */
   pausesKnown: SECOND,
   /**
-   * The time that a worker waits for one answer of `countersign-control` about grants or who is away. Then a call that
-   * needed a grant becomes a request.
+   * The time that a worker waits for one answer of `countersign-control` about grants. Then a call that needed a grant
+   * becomes a request.
    */
   useAnswer: 3 * SECOND,
   /**

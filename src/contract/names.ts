@@ -25,8 +25,8 @@ export const WORKFLOWS = {
 } as const;
 
 /**
- * The workflow that holds the pauses and grants of a namespace, and who is away there. A namespace has one such
- * workflow. Every worker of turns polls its queue.
+ * The workflow that holds the pauses and grants of a namespace. A namespace has one such workflow. Every worker of turns
+ * polls its queue.
  */
 export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'countersign-control' } as const;
 
@@ -67,8 +67,7 @@ export const SIGNALS = {
  * to ask a person; it is answered with a CallReply, or refused with FAILURES.ask. The others go to the workflow of
  * CONTROL. `pause` is answered with a PauseTaken and `resume` with the pauses that ended, or they are refused with
  * FAILURES.pause. `grant` and `confirm` are answered with a GrantSeen, `revoke` with a Revoked and `use` with a
- * UseTaken, or they are refused with FAILURES.grant. `away` and `back` are answered with an Away, or refused with
- * FAILURES.away.
+ * UseTaken, or they are refused with FAILURES.grant.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -84,21 +83,18 @@ export const UPDATES = {
   confirm: 'confirm',
   revoke: 'revoke',
   use: 'use',
-  away: 'away',
-  back: 'back',
 } as const;
 
 /**
  * Queries. `transcript` answers with one TranscriptPage, `tools` with a list of ChangedTool, `record` with the record
  * that a session keeps of a turn. A session answers `transcript` and `session`, a SessionView. The workflow of CONTROL
- * answers `grants`, a GrantsSeen, and `away`, an AwaySeen.
+ * answers `grants`, a GrantsSeen.
  */
 export const QUERIES = {
   transcript: 'transcript',
   tools: 'tools',
   record: 'record',
   grants: 'grants',
-  away: 'away',
 } as const;
 
 /**
@@ -147,8 +143,7 @@ export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 /**
  * Memo keys. `prompt`: the beginning of the prompt. `fork`: a ForkOrigin. `lineage`: Ancestor[]. `open`: an OpenMemo.
  * `closed`: a ClosedMemo. `verdicts`: SignalVerdict[]. `session`: in a turn the id of its session, in a session a
- * SessionMemo. Only in the workflow of CONTROL: `pauses`, Pause[]; `grants`, a GrantsMemo; and `away`, the number of
- * people who are away or will be.
+ * SessionMemo. Only in the workflow of CONTROL: `pauses`, Pause[], and `grants`, a GrantsMemo.
  */
 export const MEMO = {
   prompt: 'prompt',
@@ -160,7 +155,6 @@ export const MEMO = {
   session: 'session',
   pauses: 'pauses',
   grants: 'grants',
-  away: 'away',
 } as const;
 
 /** Memo key of one call that a user's workflow gates. It holds a ValidCall while the request is open. */
@@ -211,8 +205,6 @@ export const FAILURES = {
   pause: 'countersign.pause',
   /** A request about grants was refused. The details hold a GrantRefused. */
   grant: 'countersign.grant',
-  /** A request about absences was refused. The details hold an AwayRefused. */
-  away: 'countersign.away',
 } as const;
 
 /**

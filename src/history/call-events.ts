@@ -1,8 +1,6 @@
-import type { InPlaceOf } from '../contract/authority/votes';
 import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import type { Roster } from '../contract/authority/roster';
-import type { SealedValues } from '../contract/secret/sealed';
 import type { CallProgress, GrantMark, GrantUse } from '../contract/call';
 import type {
   AnswerKind,
@@ -326,8 +324,6 @@ export interface Reapplied extends EventHeader {
 export interface Attribution {
   /** The name that was claimed, or `somebody` if no name was claimed. */
   approver: string;
-  /** The person in whose place the sender acts, as claimed. Only votes have it. */
-  inPlaceOf?: InPlaceOf;
   reason?: string;
   channel: string;
   /** The channel says that the approver was signed in there. */
@@ -398,8 +394,6 @@ export interface Answered extends EventHeader, Attribution {
    * the fields that were left out.
    */
   content?: JsonObject;
-  /** The encrypted values, by the handles in `content`. */
-  sealed?: SealedValues;
   judgement: Judgement;
 }
 

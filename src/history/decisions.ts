@@ -91,7 +91,7 @@ export function forgetVotes(call: CallView): void {
 /** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
 function voted(
   call: CallView,
-  { approver, inPlaceOf, signature }: Pick<DecisionMade, 'approver' | 'inPlaceOf' | 'signature'>,
+  { approver, at, signature }: Pick<DecisionMade, 'approver' | 'at' | 'signature'>,
   decision: CastVote['decision'] | undefined,
 ): void {
   const authority = call.request?.authority;
@@ -99,8 +99,7 @@ function voted(
   const others = call.votes.filter((one) => one.voter !== voter);
   if (authority === undefined) return;
   if (decision === undefined) return void (call.votes = others);
-  const signed = defined({ inPlaceOf, signedBy: signature?.kind });
-  call.votes = [...others, { voter, decision, ...signed }];
+  call.votes = [...others, { voter, decision, at, ...defined({ signedBy: signature?.kind }) }];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { SOMEBODY, voterText } from '../contract/authority/votes';
+import { SOMEBODY } from '../contract/authority/votes';
 import type { FileRef } from '../contract/session/files';
 import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
@@ -267,7 +267,7 @@ function decisionLine(what: string, event: Attribution & { judgement: Judgement 
 }
 
 function attributionText(by: Attribution): string {
-  return `${voterText({ ...by, voter: by.approver })} (${howKnown(by)})`;
+  return `${by.approver} (${howKnown(by)})`;
 }
 
 function inBrackets(reason: string | undefined): string {

@@ -1,6 +1,6 @@
 import { percentText } from './stats-text';
 import { type Authority, authorityNow, someNames } from '../contract/authority/authority';
-import { type CastVote, voterText } from '../contract/authority/votes';
+import type { CastVote } from '../contract/authority/votes';
 import { approvalsNeeded, assuranceText } from '../contract/authority/rule';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
@@ -216,24 +216,25 @@ export function authorityOn({ request, isEscalated }: CallView): Authority | und
 
 /**
  * Whether the votes on a call are enough, and which votes are still needed. Undefined if no rule says who decides.
+ * `now`: milliseconds since 1970.
  */
-export function votesNeededOn(call: CallView): VoteCount | undefined {
+export function votesNeededOn(call: CallView, now: number): VoteCount | undefined {
   const authority = authorityOn(call);
-  return authority && countVotesUnder(authority, call.votes);
+  return authority && countVotesUnder(authority, call.votes, now);
 }
 
 /**
  * The rule of a call, the votes, and the votes that are still needed, in words. Undefined if no rule says who
  * decides it.
  */
-export function describeVoting(call: CallView): string | undefined {
+export function describeVoting(call: CallView, now: number): string | undefined {
   const authority = call.request?.authority;
-  const count = votesNeededOn(call);
+  const count = votesNeededOn(call, now);
   if (authority === undefined || count === undefined) return undefined;
   const { name, assurance } = authority.rule;
   const wanted = counted(approvalsNeeded(authority.rule), 'approval');
   const sure = assurance === 'claimed' ? '' : `, ${assuranceText(assurance)}`;
-  const votes = call.votes.map((vote) => `${voterText(vote)} ${vote.decision} (${howKnown(vote)})`);
+  const votes = call.votes.map((vote) => `${vote.voter} ${vote.decision} (${howKnown(vote)})`);
   const verb = assurance === 'claimed' ? 'vote' : assurance === 'signed_in' ? 'vote, signed in' : 'sign';
   const missing = count.state === 'open' ? [missingText(count, verb)] : [];
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');

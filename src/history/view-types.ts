@@ -1,6 +1,6 @@
 import type { CallRuling } from '../contract/authority/policy';
 import type { FileRef } from '../contract/session/files';
-import type { CastVote } from '../contract/authority/votes';
+import type { DatedVote } from '../contract/authority/votes';
 import { idempotencyKey } from '../contract/names';
 import { type Budget, noSpending, type Spent } from '../contract/spending/budget';
 import type { ForkOrigin } from '../contract/fork';
@@ -87,7 +87,7 @@ export interface CallView {
    */
   settledBy?: DecisionMade;
   /** The votes that count, one for each person. Empty if no rule says who decides. */
-  votes: CastVote[];
+  votes: DatedVote[];
   /** Nobody decided in time, so more people may decide. */
   isEscalated?: true;
   doubt?: InDoubtOpened;

@@ -11,7 +11,6 @@ import type { LoggedRefusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
 import type { GrantOptions } from '../client/control/types';
-import type { Away, AwaySeen } from '../contract/control/away';
 import type { GrantSeen, GrantTerms } from '../contract/control/grants';
 import type { Condition } from '../contract/control/narrowing';
 import type { Role } from '../contract/authority/permits';
@@ -54,9 +53,6 @@ import type {
  * | `POST /api/turns/:turn/grant-plans` `GrantPlanBody` | `GrantPreview`: nothing is given yet |
  * | `POST /api/turns/:turn/grants` `GrantBody` | `GrantedAnswer`; 409 with the `Answer` if the approval was refused |
  * | `GET /api/grants` | `GrantRow[]`, newest first |
- * | `GET /api/away` | `AwaySeen` |
- * | `POST /api/away` `{to, end, start?, reason?}` | `Away`: the sender is away |
- * | `DELETE /api/away/:id` | the `Away` that was ended |
  * | `POST /api/grants/:grant/confirmation` `{seenDigest, grantPasskey?}` | `GrantSeen` |
  * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
  * | `GET /api/conversations?open=&agent=&older=&limit=` | `ConversationsPage`; 50 unless `limit` is given, and at most 200. `older` continues a page |
@@ -432,8 +428,6 @@ export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<P
 
 export type {
   Answer,
-  Away,
-  AwaySeen,
   SentMessage,
   SessionEvent,
   SessionTurnEvent,

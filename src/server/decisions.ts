@@ -1,10 +1,9 @@
 import { type Context, Hono } from 'hono';
 import type { Answer } from '../client/types';
-import { type Decision, DECISION, QUESTION_ANSWER, RESOLUTION, voteOf } from '../contract/decision';
+import { DECISION, QUESTION_ANSWER, RESOLUTION, voteOf } from '../contract/decision';
 import { defined } from '../contract/defined';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
-import { type Placed, placedVoter, votingPlaceOf } from './voter';
 import type { LoggedRefusal } from './refusal-log';
 import { messageBody, PASSKEY_FIELDS, readBody } from './request-body';
 import { type Env, senderOf } from './session';
@@ -40,26 +39,13 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
     const client = signableBy(shown, c.get('reader'), vote);
     return signVote({ client, signer, passkeys }, { ...vote, approver: senderOf(c).approver });
   };
-  const find = async (
-    c: Context<Env>,
-    turn: string,
-    { callId, inPlaceOf: named, decision }: Pick<Decision, 'callId' | 'inPlaceOf'> & { decision?: string },
-  ): Promise<Placed> => {
-    const callOf = async () => (await c.get('reader').view(turn)).calls.find((one) => one.callId === callId);
-    const { approver } = senderOf(c);
-    if (decision === 'withdrawn') return placedVoter(deps, { callOf, approver });
-    return votingPlaceOf(deps, { callOf, approver, named });
-  };
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {
       const { passkey, ...body } = await readBody(c, decisionSchema);
       const turn = await findExactly(c, c.req.param('turn'));
       const decision = voteOf(body);
-      const place = await find(c, turn, body);
-      const { inPlaceOf } = place;
-      const signed =
-        decision === undefined ? {} : await sign(c, { turn, ...body, inPlaceOf, decision, passkey });
-      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...place, ...signed });
+      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision, passkey });
+      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...signed });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/ask-again', async (c) => {
@@ -73,11 +59,9 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
       const turn = await findExactly(c, c.req.param('turn'));
       const { callId, resolution, reason } = body;
       const decision = 'run-again' as const;
-      const place = await find(c, turn, body);
-      const { inPlaceOf } = place;
-      const vote = { turn, callId, reason, inPlaceOf, decision, passkey };
+      const vote = { turn, callId, reason, decision, passkey };
       const signed = resolution === decision ? await sign(c, vote) : {};
-      const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...place, ...signed });
+      const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...signed });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'resolution' });
     })
     .route('/', answerRoutes(deps));

@@ -1,4 +1,3 @@
-import type { AwayEntries } from '../client/control/who-is-away';
 import type { Countersign } from '../client/types';
 import type { FileRef } from '../contract/session/files';
 import type { Permit } from '../contract/authority/permits';
@@ -41,7 +40,7 @@ export interface VotersFile {
 /** The parts that the app works with. */
 export interface AppDeps extends Signers {
   /** Only for data that does not belong to one person. Turns and conversations are read through `readerOf`. */
-  client: Pick<Countersign, 'client' | 'namespace' | 'away'>;
+  client: Pick<Countersign, 'client' | 'namespace'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
   /** The issuer at which people may sign in. Undefined: there is none. */
@@ -61,8 +60,6 @@ export interface AppDeps extends Signers {
    * The approvers file, which says which requests wait for which person. Undefined: this web inbox has no such file.
    */
   voters?: (() => Promise<VotersFile>) | undefined;
-  /** Reads the out-of-office entries. The answer may be a few seconds old. */
-  away: AwayEntries;
   /** The token with which workers and programs may stream. Undefined: workers and programs may not stream. */
   streamToken: string | undefined;
   /** Folder of the built page. */

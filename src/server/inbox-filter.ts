@@ -126,8 +126,8 @@ export class InboxPages {
   private make(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>, whom?: Whom): PageContent {
     const { sort = 'deadline', offset = 0, limit = LIMITS.inboxRows } = query;
     const items = sort === 'newest' ? (this.newest ??= newestFirst(waiting.items)) : waiting.items;
-    const matches = matcherOf(query);
-    const found = items.filter((item) => matches(item) && (whom === undefined || waitsFor(whom, item)));
+    const [matches, now] = [matcherOf(query), Date.now()];
+    const found = items.filter((item) => matches(item) && (whom === undefined || waitsFor(whom, item, now)));
     const rows = found.slice(offset, offset + limit);
     const page = { rows, matching: found.length, ...this.totals, complete: waiting.isComplete };
     return { ...page, key: createHash('sha256').update(JSON.stringify(page)).digest('base64url') };

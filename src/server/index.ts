@@ -1,6 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { requireStreamToken } from '../client/streamed-text';
-import { readAwayEntries } from '../client/control/who-is-away';
 import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
@@ -25,7 +24,6 @@ import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './reading/decided-reader';
-import { awayRoutes } from './control/away';
 import { grantRoutes, grantsRoutes } from './control/grants';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
@@ -185,17 +183,12 @@ export async function startWeb({
 const signersOf = ({
   signer,
   grantSigner,
-  awaySigner,
   passkeys,
   grantPasskeys,
   voters,
-  client,
-}: Pick<WebOptions, 'client' | 'voters'> & Partial<Signers>): Signers &
-  Pick<AppDeps, 'voters' | 'away' | 'shown'> => ({
-  ...{ signer, grantSigner, awaySigner, passkeys, grantPasskeys, voters },
+}: Pick<WebOptions, 'voters'> & Partial<Signers>): Signers & Pick<AppDeps, 'voters' | 'shown'> => ({
+  ...{ signer, grantSigner, passkeys, grantPasskeys, voters },
   shown: createShownCalls(),
-  // If the out-of-office entries cannot be read, nobody can stand in for anybody here.
-  away: readAwayEntries(client, () => undefined),
 });
 
 /** The ways to sign in here. */
@@ -265,7 +258,6 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', forkRoutes(deps));
   app.route('/api/turns', grantRoutes(deps));
   app.route('/api/grants', grantsRoutes(deps));
-  app.route('/api/away', awayRoutes(deps));
   app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));

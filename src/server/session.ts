@@ -14,8 +14,6 @@ import type { InboxSession, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
 import { USER_HEADER } from '../contract/names';
 import type { AppDeps, Env, VotersFile } from './deps';
-import { whoIsAway } from '../client/control/who-is-away';
-import { personFor } from './voter';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
 
@@ -294,11 +292,11 @@ const pageSchema = z.object({
 });
 
 /** The routes for everything that waits for a person. */
-export function inboxRoutes({ feed, authenticator, closing, formatError, voters, away }: AppDeps): Hono<Env> {
+export function inboxRoutes({ feed, authenticator, closing, formatError, voters }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
       const query = defined(checkInput(pageSchema, c.req.query()));
-      const whom = query.mine && (await whomOf(senderOf(c).approver, { voters, away }));
+      const whom = query.mine && (await whomOf(senderOf(c).approver, voters));
       const page = await feed.page(query, c.get('permit'), whom);
       return page === undefined ? c.body(null, 204) : c.json(page);
     })
@@ -311,9 +309,7 @@ export function inboxRoutes({ feed, authenticator, closing, formatError, voters,
     );
 }
 
-async function whomOf(approver: string, { voters, away }: Pick<AppDeps, 'voters' | 'away'>): Promise<Whom> {
+async function whomOf(approver: string, voters: AppDeps['voters']): Promise<Whom> {
   const file = await voters?.();
-  const { standIns } = await whoIsAway(away, file && (() => Promise.resolve(file)));
-  const person = await personFor({ voters }, approver);
-  return { person, standIns, ...defined({ people: file?.people }) };
+  return { person: file?.personOf(approver) ?? approver, ...defined({ people: file?.people }) };
 }

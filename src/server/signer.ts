@@ -6,12 +6,10 @@ import type {
   PasskeyPlace,
   SignedByPasskey,
 } from '../contract/authority/passkeys';
-import type { InPlaceOf } from '../contract/authority/votes';
 import { type Assurance, assuranceText, isAssured } from '../contract/authority/rule';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
 import type { SaysOfGrant } from '../contract/control/grant-votes';
-import type { AwayTerms } from '../contract/control/away';
 import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { CallView, TurnView } from '../history/view';
@@ -24,7 +22,6 @@ interface ToSign {
   decision: VoteToSign['decision'];
   approver: string;
   reason?: string;
-  inPlaceOf?: InPlaceOf;
 }
 
 /**
@@ -69,17 +66,6 @@ export interface GrantPasskeys {
   take(grant: GrantToSign, signed: SignedByPasskey): Promise<VoteSignature>;
 }
 
-/**
- * Signs, with the key of this web inbox, that a signed-in person is away. Undefined if nobody would check the
- * signature.
- */
-export type AwaySigner = (away: {
-  terms: AwayTerms;
-  namespace: string;
-  /** The name under which the person is signed in. */
-  user: string;
-}) => Promise<VoteSignature | undefined>;
-
 /** The vote of a signed-in person on a call. */
 export interface VoteToSign {
   turn: string;
@@ -87,8 +73,6 @@ export interface VoteToSign {
   decision: VoteDecision;
   approver: string;
   reason?: string | undefined;
-  /** The place in which the person votes, as this web inbox found it. Absent: the person votes in their own name. */
-  inPlaceOf?: InPlaceOf | undefined;
   /** The digest of the request that the page showed. Absent: the page does not send it. */
   seenDigest?: string | undefined;
   /** The data that the approver's passkey signed. Absent: the passkey was not asked. */
@@ -109,8 +93,6 @@ export interface Signers {
   signer: InboxSigner | undefined;
   /** Signs grants of people who are signed in. */
   grantSigner?: GrantSigner | undefined;
-  /** Signs the out-of-office of people who are signed in. */
-  awaySigner?: AwaySigner | undefined;
   passkeys?: PasskeySigner | undefined;
   grantPasskeys?: GrantPasskeys | undefined;
 }
@@ -139,8 +121,8 @@ export async function signVote(
     if (wanted !== undefined) throw needsInboxKey(turn, callId);
     return {};
   }
-  const { approver, reason, inPlaceOf, passkey } = vote;
-  const said = { decision, approver, ...defined({ reason, inPlaceOf }) };
+  const { approver, reason, passkey } = vote;
+  const said = { decision, approver, ...defined({ reason }) };
   const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
   if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
     return { signature: await passkeys.take(about, passkey) };

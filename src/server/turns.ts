@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowOptions } from '../client/requests';
-import { votingOf } from '../contract/authority/authority';
+import { voterIn, votingOf } from '../contract/authority/authority';
 import { isAtLeast, type Role } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import { LISTED_STATES } from '../contract/turn-states';
@@ -13,7 +13,6 @@ import { turnNotFound } from '../history/server-errors';
 import { type CallView, viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import type { AppDeps } from './deps';
-import { ownVoteOn, personFor, type SignedInVoter } from './voter';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
@@ -37,7 +36,6 @@ export function turnRoutes({
   closing,
   formatError,
   shown,
-  voters,
 }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) =>
@@ -59,7 +57,7 @@ export function turnRoutes({
     .get('/:turn/calls/:callId', async (c) => {
       const turn = await findExactly(c, c.req.param('turn'));
       const user = senderOf(c).approver;
-      const who = { user, person: await personFor({ voters }, user), role: c.get('permit').role };
+      const who = { user, role: c.get('permit').role };
       const details = await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who });
       shown.keep(details.view);
       return c.json(details);
@@ -85,7 +83,9 @@ async function turnDetails(client: Reader, turn: string): Promise<TurnDetails> {
 }
 
 /** The person to whom a page shows a call. */
-interface Onlooker extends SignedInVoter {
+interface Onlooker {
+  /** The name under which the person is signed in. */
+  user: string;
   role: Role;
 }
 
@@ -101,7 +101,7 @@ async function callDetails(
   const changed = tools?.find((one) => one.callId === callId)?.now;
   return {
     ...{ view, callId },
-    ...defined({ schema, timeoutMs, changed, voting: describeVoting(call) }),
+    ...defined({ schema, timeoutMs, changed, voting: describeVoting(call, Date.now()) }),
     ...ownPart(call, who),
   };
 }
@@ -110,13 +110,15 @@ async function callDetails(
  * A person's own vote on a call, and whether they may have the call asked about again. The page cannot work this out,
  * because it does not know the rules.
  */
-export function ownPart(call: CallView, who: Onlooker): Pick<CallDetails, 'ownVote' | 'mayAskAgain'> {
-  const { role } = who;
+export function ownPart(
+  call: CallView,
+  { user, role }: Onlooker,
+): Pick<CallDetails, 'ownVote' | 'mayAskAgain'> {
   const { phase, request } = call;
   const authority = authorityOn(call);
   if (phase !== 'requested' || authority === undefined || !isAtLeast(role, 'approver')) return {};
-  const own = ownVoteOn(call, who);
-  const ownVote = own && votingOf(authority, own.voter, own.inPlaceOf).ok ? own.decision : undefined;
+  const own = call.votes.find(({ voter }) => voter === voterIn(authority, user));
+  const ownVote = own && votingOf(authority, own.voter, Date.parse(own.at)).ok ? own.decision : undefined;
   // If another workflow asks, only that workflow can ask again.
   const isOfTurn = request?.byGate !== true && request?.unowned !== true;
   return { ...defined({ ownVote }), ...(isAtLeast(role, 'admin') && isOfTurn ? { mayAskAgain: true } : {}) };

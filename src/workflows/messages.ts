@@ -1,7 +1,6 @@
 import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
 import { ApplicationFailure, defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CallReply } from '../contract/call';
-import type { Away, AwaySeen } from '../contract/control/away';
 import type { GrantSeen, GrantsSeen, Revoked, UseTaken } from '../contract/control/grants';
 import type { Pause, PauseTaken } from '../contract/control/pauses';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
@@ -57,9 +56,6 @@ export const grantUpdate = defineUpdate<GrantSeen, [RawValue]>(UPDATES.grant, ra
 export const confirmUpdate = defineUpdate<GrantSeen, [RawValue]>(UPDATES.confirm, raw);
 export const revokeUpdate = defineUpdate<Revoked, [RawValue]>(UPDATES.revoke, raw);
 export const useUpdate = defineUpdate<UseTaken, [RawValue]>(UPDATES.use, raw);
-export const awayUpdate = defineUpdate<Away, [RawValue]>(UPDATES.away, raw);
-export const backUpdate = defineUpdate<Away, [RawValue]>(UPDATES.back, raw);
-export const awayQuery = defineQuery<AwaySeen>(QUERIES.away);
 export const grantsQuery = defineQuery<GrantsSeen>(QUERIES.grants);
 export const toolsQuery = defineQuery<ChangedTool[]>(QUERIES.tools);
 export const recordQuery = defineQuery<TurnRecord>(QUERIES.record);

@@ -54,7 +54,7 @@ function openItem(state: CallState): OpenItem {
 /** The votes on a call, and the votes that are still needed. Undefined: no rule says who decides. */
 function votingOn(state: CallState): OpenItem['voting'] {
   const authority = authorityOf(state);
-  return authority && votingUnder(authority, state.votes ?? []);
+  return authority && votingUnder(authority, state.votes ?? [], Date.now());
 }
 
 /** The calls that the workflow closed by itself, by cause. */

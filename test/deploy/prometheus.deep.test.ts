@@ -1,4 +1,4 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { defineAgent } from '../../src/tools/define-agent';
 import { root } from '../support/build';
 import { askedTools, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
-import { heldModel, readBack, scriptBook } from '../support/script-book';
+import { readBack, scriptBook } from '../support/script-book';
 import { describeWith } from '../support/parts';
 import { endInEveryWay } from '../support/turns';
 import { until } from '../support/until';
@@ -59,7 +59,7 @@ describeWith('prometheus', 'Prometheus', () => {
   const agent = defineAgent({
     name: AGENT,
     instructions: 'do',
-    model: heldModel(book.model),
+    model: book.model,
     tools: askedTools(effects),
   });
   /** Starts a turn as people do: the labels of what waits come from its search attributes. */

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const ENTRIES: Record<string, string[]> = {
   countersign: ['defineAgent', 'defineTool', 'offlineModel', 'startWorker'],
-  'countersign/client': ['connect', 'CountersignError', 'sealAnswer', 'viewOf'],
+  'countersign/client': ['connect', 'CountersignError', 'viewOf'],
   'countersign/workflow': ['agentTurn', 'createGate'],
   'countersign/testing': [
     'approveNext',

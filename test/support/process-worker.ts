@@ -34,8 +34,6 @@ export interface FixtureSettings {
   callsQueue?: string;
   /** Queues to work on. @default the turns' and the tools' */
   queues?: readonly string[];
-  /** File with the keys that read secret answers. */
-  answerKeyFile?: string;
   /** Where it streams what its model writes, and the time before each word. */
   stream?: { url: string; token: string };
   wordMs?: number;

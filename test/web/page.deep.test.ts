@@ -59,7 +59,6 @@ it('is a few files, and the server has each', () => {
     'push-worker.js',
     'push.js',
     'question.js',
-    'seal-answer.js',
     'stats.js',
     'syntax.js',
     'turns.js',
@@ -84,11 +83,6 @@ it.each(LATE)('%s is loaded when it is opened, and holds nothing twice', (name) 
   const [, exported = ''] = /export\{([^}]*)\}/.exec(read('app.js')) ?? [];
   const given = exported.split(',').map((one) => one.split(' as ').at(-1));
   expect(taken.filter((one) => !given.includes(one))).toEqual([]);
-});
-
-it('seals an answer with a script that is loaded for that alone', () => {
-  expect(sizeOf('seal-answer.js')).toBeLessThanOrEqual(2 * LATE_LIMIT);
-  expect(read('question.js')).toContain('import("./seal-answer.js")');
 });
 
 it('has a service worker for notifications alone: it imports nothing, and answers no request of the page', () => {

@@ -1,17 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
 import type { JsonObject } from '../../src/contract/json';
-import { makeAnswerKey } from '../../src/encryption/answer-keys';
 import { askUser } from '../../src/tools/builtin/ask-user';
-import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-import { startFixture, type TurnHandle } from '../support/fixture';
-import { readBack, scriptBook } from '../support/script-book';
-import { waitFor } from '../support/turns';
-import { rawBytes } from '../support/vault';
+import type { TurnHandle } from '../support/fixture';
 import { unnamedIn } from './accessible';
 import { expectNoComplaints, usePage } from './page-fixture';
 import { callPlace, listOnly } from './web-inbox';
@@ -118,65 +110,4 @@ test('the first answer wins: who comes second reads that', async () => {
   await page.locator('.outcome').getByText('ann').first().waitFor();
   await page.getByText('the second').first().waitFor();
   await handle.terminate();
-});
-
-test('a secret field is encrypted in the page: neither a request nor the browser keeps what was typed', async () => {
-  const secret = 'correct-horse-"battery"-ä-staple';
-  const directory = await mkdtemp(join(tmpdir(), 'countersign-page-secret-'));
-  const answerKeyFile = join(directory, 'answers.key');
-  await writeFile(answerKeyFile, `${(await makeAnswerKey()).line}\n`, { mode: 0o600 });
-  const read: string[] = [];
-  const book = scriptBook();
-  const deploy = defineTool({
-    name: 'deploy',
-    description: 'Deploys.',
-    safety: 'safe',
-    parameters: z.object({ token: z.string() }),
-    handler: async ({ token }, { secrets }) => {
-      read.push(await secrets.get(token));
-      return 'deployed';
-    },
-  });
-  const tools = [askUser(), deploy];
-  const agent = defineAgent({ name: 'sealed-page', instructions: 'do', model: book.model, tools });
-  const sealed = await startFixture({ agents: [agent], worker: { answerKeyFile } });
-  const token = { type: 'string', title: 'Token', format: 'password', 'x-for': ['deploy'] };
-  const schema = { type: 'object', properties: { token }, required: ['token'] };
-  const asks = { toolCalls: [{ name: 'ask_user', arguments: { question: 'Which token?', schema } }] };
-  const prompt = book.add(
-    asks,
-    { toolCalls: [{ name: 'deploy', arguments: { token: 'answer:1.1/token' } }] },
-    readBack,
-  );
-  const { turn } = await web().client.start({ agent: 'sealed-page', prompt, taskQueue: sealed.taskQueue });
-  const handle = sealed.client.workflow.getHandle(turn);
-  await waitFor(handle, '1.1', 'question');
-
-  const page = await web().tab(callPlace(turn));
-  const sent: string[] = [];
-  page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`));
-  const input = page.getByLabel('Token');
-  await page.getByText('secret: only deploy can read it; the model cannot').waitFor();
-  expect(await input.getAttribute('type')).toBe('password');
-  expect(await unnamedIn(page)).toEqual([]);
-  await page.locator('#approve[aria-disabled=false]').click();
-  await page.getByText('has to be filled in').waitFor();
-  await input.fill(secret);
-  await page.reload();
-  await page.getByRole('heading', { name: 'The agent asks' }).waitFor();
-  expect(await input.inputValue()).toBe('');
-  await input.fill(secret);
-  await page.locator('#approve[aria-disabled=false]').click();
-  await page.locator('.notices').getByText('Answered: 1.1 ask_user').waitFor();
-  await handle.result();
-  expect(read).toEqual([secret]);
-
-  const kept = await page.evaluate<string>(
-    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href, document.documentElement.outerHTML])',
-  );
-  const record = JSON.stringify(await web().client.view(turn));
-  const raw = (await rawBytes(sealed, turn)).toString('utf8');
-  expect(sent.some((one) => one.includes('1.1'))).toBe(true);
-  for (const place of [sent.join('\n'), kept, record, raw]) expect(place).not.toContain('horse');
-  await rm(directory, { recursive: true });
 });

@@ -30,7 +30,6 @@ import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
 import { contentDigest } from '../../tools/content-digest';
 import type { Tool } from '../../tools/types';
 import { within } from '../../tools/within';
-import { authorityWithAway, type AwayReader } from './away';
 
 /** Asks about grants for calls. The functions never reject. */
 export interface GrantsReader {
@@ -56,7 +55,7 @@ interface ReaderParts {
  */
 export function createGrantsReader({
   memo,
-  query = () => queryControl(QUERIES.grants),
+  query = queryGrants,
   update = claimByUpdate,
   now = () => performance.now(),
 }: ReaderParts): GrantsReader {
@@ -100,10 +99,9 @@ function reasonOf(error: unknown): string {
   return `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`;
 }
 
-/** Queries the workflow that holds pauses, grants and absences, with the client of the current activity. */
-export function queryControl(query: string): Promise<unknown> {
+function queryGrants(): Promise<unknown> {
   const { client } = Context.current();
-  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(query));
+  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(QUERIES.grants));
 }
 
 /** Asks with the client of the current activity, and waits no longer than a worker may take to answer. */
@@ -147,8 +145,6 @@ export interface GrantedCall {
   authority?: Authority | undefined;
   /** The approvers file that signatures are checked by. Absent: no signature counts. */
   file?: Approvers | undefined;
-  /** Says who is away. Absent: this worker cannot ask. */
-  away?: AwayReader | undefined;
 }
 
 /** The fields of the call that have to equal the fields of the grant. */
@@ -177,14 +173,13 @@ export async function judgeGrant(
 ): Promise<GoodGrant | { why: string }> {
   const why = whyNot(grant, call, place.now);
   if (why !== undefined) return { why };
-  const { file, authority, away } = call;
+  const { file, authority } = call;
   const votes = votesOn(grant);
   const proofOf = await proofsOf(grant, file, place);
   if (authority === undefined) return alone(votes.map(proofOf));
   // A person who may decide only because nobody else decided may not give or confirm a grant.
   const { escalated: _, ...asMade } = authority;
-  const now = await authorityWithAway(asMade, { away, file, now: place.now });
-  const counted = countProvenVotes(now, votes, proofOf);
+  const counted = countProvenVotes(asMade, votes, { proofOf, now: place.now });
   const { count, assurance } = counted;
   if (count.state !== 'approved') return { why: counted.why };
   const voters = count.counted.map(({ voter }) => voter);

@@ -8,13 +8,12 @@ import { type AboutToStart, type Pause, pauseOf, pauseText, readPauses } from '.
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
-import { CONTROL, FAILURES, MEMO, QUERIES, WORKFLOWS } from '../../contract/names';
-import { type AwayReader, createAwayReader } from './away';
-import { createGrantsReader, type GrantsReader, queryControl } from './grants';
+import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
+import { createGrantsReader, type GrantsReader } from './grants';
 
 /** The server's answer about the workflow that holds the pauses and the grants. `absent`: there is no such workflow. */
 export type ControlLook =
-  | { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo; away: number }
+  | { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo }
   | { state: 'closed' | 'absent' };
 
 type OpenLook = Extract<ControlLook, { state: 'open' }>;
@@ -28,12 +27,10 @@ export interface PausesReader {
   whyHeld(what: AboutToStart): Promise<string | undefined>;
 }
 
-/** A reader of pauses that also gives the grants and absences from the same answer, without a further request. */
+/** A reader of pauses that also gives the grants from the same answer, without a further request. */
 export interface ControlReader extends PausesReader {
   /** The void grants, or why they are not known, in words. Never rejects. */
   grants(): Promise<GrantsMemo | { why: string }>;
-  /** The number of absences of now and of later, or why it is not known, in words. Never rejects. */
-  away(): Promise<number | { why: string }>;
 }
 
 /** The source that a reader asks, and the clock that shows the age of an answer. */
@@ -82,7 +79,6 @@ export function createPausesReader({ look, now = () => performance.now() }: Read
       }
     },
     grants: () => known(({ grants }) => grants),
-    away: () => known(({ away }) => away),
   };
 }
 
@@ -117,9 +113,7 @@ async function describeControl(client: Client): Promise<ControlLook> {
   if (status.name !== 'RUNNING') return { state: 'closed' };
   const pauses = readPauses(memo?.[MEMO.pauses]);
   const grants = readGrantsMemo(memo?.[MEMO.grants]);
-  const away = memo?.[MEMO.away] ?? 0;
-  if (pauses !== undefined && grants !== undefined && typeof away === 'number')
-    return { state: 'open', pauses, grants, away };
+  if (pauses !== undefined && grants !== undefined) return { state: 'open', pauses, grants };
   throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
 }
 
@@ -172,15 +166,8 @@ function pausedFailure(why: string): ApplicationFailure {
   });
 }
 
-/**
- * The readers through which the calls of a process ask the workflow that holds pauses, grants and out-of-office
- * entries.
- */
-export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader; away: AwayReader } {
+/** The readers through which the calls of a process ask the workflow that holds pauses and grants. */
+export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader } {
   const pauses = createPausesReader({ look: lookAtControl });
-  return {
-    pauses,
-    grants: createGrantsReader({ memo: pauses.grants }),
-    away: createAwayReader({ count: pauses.away, query: () => queryControl(QUERIES.away) }),
-  };
+  return { pauses, grants: createGrantsReader({ memo: pauses.grants }) };
 }

@@ -18,7 +18,7 @@ import {
 } from '../../history/audit/chain';
 import { replaceFile, syncFolder } from '../../files';
 import { chunksOf, readTextFile, withFileErrors } from '../files';
-import type { RecordChecker } from './signatures';
+import type { SignatureChecker } from './signatures';
 import { readLine, type ReadLine, linesOfStream } from '../../history/audit/read';
 import { redactLine } from '../../history/audit/redact';
 
@@ -223,7 +223,7 @@ function assertOurs(cut: Buffer): void {
 export function verifyFile(
   file: string,
   expected: Expected,
-  onLine?: RecordChecker<unknown>['push'],
+  onLine?: SignatureChecker['push'],
 ): Promise<VerifiedFile> {
   return withFileErrors(`reading ${file}`, async () => {
     const verifier = createVerifier(expected);

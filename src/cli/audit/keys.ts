@@ -6,7 +6,6 @@ import type { Judge, VoteFault } from '../../authority/vote-signature';
 import { NONE_REVOKED } from '../../authority/check-keys';
 import type { RosterLine } from '../../contract/authority/roster';
 import type { Assurance } from '../../contract/authority/rule';
-import type { AwayAsked } from '../../contract/control/away';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
@@ -25,29 +24,19 @@ export interface CarriedLine {
   line?: RosterLine;
 }
 
-/** A signature that is judged by its key. */
-interface Signed {
-  /** The time at which the signature has to hold, in milliseconds since 1970. */
-  at: number;
-  /** The key line that the audit file carries for the signature. Undefined: the audit file carries no key line. */
-  carried?: CarriedLine | undefined;
-}
-
 /**
  * A signed vote, with the facts that its signature covers. The signature has to hold at the time when the server
  * recorded the vote.
  */
-export interface SignedVote extends Signed {
+export interface SignedVote {
   /** The facts without the installation, which comes from an approvers file or from the carried line. */
   facts: Omit<SignedCallFacts, 'installation'>;
   /** The vote as it is in the record. `approver` has the name that the record has. */
   vote: { approver: string };
-}
-
-/** A signed out-of-office. */
-export interface SignedAway extends Signed {
-  entry: AwayAsked;
-  namespace: string;
+  /** The time at which the signature has to hold, in milliseconds since 1970. */
+  at: number;
+  /** The key line that the audit file carries for the signature. Undefined: the audit file carries no key line. */
+  carried?: CarriedLine | undefined;
 }
 
 /**
@@ -75,7 +64,7 @@ interface Held {
 }
 
 /** Judges a signature by the files that were given, or by the line that the audit file carries. */
-export type KeyJudge<S extends Signed> = (signed: S) => KeyVerdict;
+export type KeyJudge = (signed: SignedVote) => KeyVerdict;
 
 /**
  * Faults that depend on the approvers file. An older file is then tried, because the key may have been valid at the
@@ -83,9 +72,8 @@ export type KeyJudge<S extends Signed> = (signed: S) => KeyVerdict;
  */
 const OF_THE_FILE: readonly VoteFault[] = ['key_removed', 'unknown_person', 'wrong_origin', 'wrong_site'];
 
-const NO_LINE = 'the file carries no key for it';
-const NAME_FILES = 'name --approvers <path>';
-const NO_VOTE_LINE = `${NO_LINE}: no worker says that it started a call by this vote; ${NAME_FILES}`;
+const NO_LINE =
+  'the file carries no key for it: no worker says that it started a call by this vote; name --approvers <path>';
 const UNREADABLE_LINE = 'the key that the file carries for it cannot be read';
 const ONLY_CARRIED =
   'it holds by the key that the audit file carries, and none of the approvers files has that key';
@@ -98,11 +86,15 @@ export async function loadFiles(paths: readonly string[]): Promise<Approvers[]> 
   return Promise.all(paths.map((path) => loadApprovers(path)));
 }
 
-/** Makes a judge of signed votes. `files`: see `keyJudge`. */
-export async function voteKeyJudge(files: readonly Approvers[]): Promise<KeyJudge<SignedVote>> {
+/**
+ * Makes a judge of signed votes. `files`: today's approvers file first, then older ones. Without files, only the key
+ * lines in the audit file are used.
+ */
+export async function voteKeyJudge(files: readonly Approvers[]): Promise<KeyJudge> {
   // Loaded here, so that no other command waits for these modules.
   const { assuranceOf, VOTE_FAULTS } = await import('../../authority/vote-signature.js');
-  return keyJudge<SignedVote>(files, NO_VOTE_LINE, ({ facts, vote, at }, approvers) => {
+  const { approversOfLine } = await import('../../authority/roster.js');
+  const assure: Assure = ({ facts, vote, at }, approvers) => {
     const { installation } = approvers;
     const voter = approvers.personOf(vote.approver) ?? vote.approver;
     // The vote is judged at the time of the decision. A key that has expired since the decision does not invalidate the
@@ -112,32 +104,8 @@ export async function voteKeyJudge(files: readonly Approvers[]): Promise<KeyJudg
     if (!judged.ok) return { ...judged, words: VOTE_FAULTS[judged.why] };
     const { assurance, fingerprint: mark = '' } = judged;
     return { ok: true, voter, assurance, mark };
-  });
-}
-
-/** Makes a judge of signed out-of-office entries. `files`: see `keyJudge`. */
-export async function awayKeyJudge(files: readonly Approvers[]): Promise<KeyJudge<SignedAway>> {
-  const { assuranceOfAway, awayFault } = await import('../../authority/away-statement.js');
-  return keyJudge<SignedAway>(files, `${NO_LINE}; ${NAME_FILES}`, ({ entry, namespace, at }, approvers) => {
-    const { installation } = approvers;
-    const judged = assuranceOfAway(entry, { installation, namespace, approvers, now: at });
-    if (!judged.ok) return { ...judged, words: awayFault(judged) };
-    const { assurance, voter = entry.from, fingerprint: mark = '' } = judged;
-    return { ok: true, voter, assurance, mark };
-  });
-}
-
-/**
- * Makes a judge of signatures. `files`: today's approvers file first, then older ones. Without files, only the key
- * lines in the audit file are used. `noLine`: the words if neither is there.
- */
-async function keyJudge<S extends Signed>(
-  files: readonly Approvers[],
-  noLine: string,
-  assure: Assure<S>,
-): Promise<KeyJudge<S>> {
-  const { approversOfLine } = await import('../../authority/roster.js');
-  const byCarried = (signed: S, { line, installation }: CarriedLine): KeyVerdict => {
+  };
+  const byCarried = (signed: SignedVote, { line, installation }: CarriedLine): KeyVerdict => {
     const own = line && approversOfLine(line);
     if (own === undefined) return { state: 'bad', why: UNREADABLE_LINE };
     const judged = assure(signed, { ...own, installation });
@@ -147,7 +115,7 @@ async function keyJudge<S extends Signed>(
   const [today, ...older] = files;
   return (signed) => {
     const carried = signed.carried && byCarried(signed, signed.carried);
-    if (today === undefined) return carried ?? { state: 'unknown_key', why: noLine };
+    if (today === undefined) return carried ?? { state: 'unknown_key', why: NO_LINE };
     if (carried?.state === 'bad') return carried;
     const verdict = byFiles(assure, signed, { today, older });
     const source = files.find(({ digest }) => digest === signed.carried?.fileDigest);
@@ -157,7 +125,7 @@ async function keyJudge<S extends Signed>(
 }
 
 /** Judges a signature by an approvers file, or by data in its place. */
-type Assure<S extends Signed> = (signed: S, by: Judge['approvers'] & { installation: string }) => Assured;
+type Assure = (signed: SignedVote, by: Judge['approvers'] & { installation: string }) => Assured;
 type Assured =
   ({ ok: true; /** Names the key. */ mark: string } & Held) | { ok: false; why: VoteFault; words: string };
 
@@ -170,7 +138,7 @@ interface Files {
   older: readonly Approvers[];
 }
 
-function byFiles<S extends Signed>(assure: Assure<S>, signed: S, files: Files): KeyVerdict {
+function byFiles(assure: Assure, signed: SignedVote, files: Files): KeyVerdict {
   const { today, older } = files;
   const judged = assure(signed, today);
   if (judged.ok) return held('verified', judged);
@@ -189,7 +157,7 @@ function byFiles<S extends Signed>(assure: Assure<S>, signed: S, files: Files): 
 }
 
 /** Judges a signature whose key is revoked in today's file. The file does not say to whom the key belonged. */
-function byRevoked<S extends Signed>(assure: Assure<S>, signed: S, { today }: Files): KeyVerdict {
+function byRevoked(assure: Assure, signed: SignedVote, { today }: Files): KeyVerdict {
   const { ssh, passkeys, since } = today.revoked;
   const keys = { keysOf: () => ssh, passkeysOf: () => passkeys, inboxKeys: ssh, revoked: NONE_REVOKED };
   const personOf = (name: string): string => today.personOf(name) ?? name;

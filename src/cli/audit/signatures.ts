@@ -8,35 +8,23 @@ import { escapeText } from '../print/escape';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
 import type { TableFact } from '../print/table';
-import {
-  type Carried,
-  carriedIn,
-  type KeyJudge,
-  type KeyVerdict,
-  type SignedVote,
-  voteKeyJudge,
-} from './keys';
+import { type Carried, carriedIn, type KeyJudge, voteKeyJudge } from './keys';
 import { isTakenOut, namespaceIn, valueOf } from './lines';
 import {
   countsText,
   createTally,
-  kindsWith,
-  type TallyKind,
   type Remark,
   remarkFacts,
+  type SignatureState,
   type Tallied,
-  zeroWith,
 } from './tally';
 import { createWaiting, type Explained } from './waiting';
-
-/** The result for the signature of a decision. `taken_out`: signed values are no longer in the file. */
-type SignatureState = KeyVerdict['state'] | 'none' | 'taken_out';
 
 /**
  * The results for all signatures of a file. A decision that is not proven has a signature that proves nothing. `marked`:
  * the signature holds, by a key that today's file does not have.
  */
-export interface SignatureReport extends Tallied<SignatureState> {
+export interface SignatureReport extends Tallied {
   /**
    * `carried`: no approvers file was given, so the signatures were checked by the keys that the audit file itself
    * carries.
@@ -46,30 +34,22 @@ export interface SignatureReport extends Tallied<SignatureState> {
   verified: Record<string, number>;
 }
 
-/** Checks the records of a file line by line. */
-export interface RecordChecker<Report> {
+/** Checks the signatures of a file line by line. */
+export interface SignatureChecker {
   /** Takes the next line, which was found to be unchanged. */
   push(line: ReadLine): void;
-  finish(): Report;
+  finish(): SignatureReport;
 }
-
-const KINDS: readonly TallyKind<SignatureState>[] = kindsWith([
-  { state: 'none', words: 'no signature', isAlways: true },
-  { state: 'bad', words: 'bad signature', list: 'unproven', isAlways: true },
-]);
-const ZERO = zeroWith({ none: 0, bad: 0 });
 
 /**
  * Starts a check, with the function by which a worker checks votes. `named`: approvers files, today's first. Without
  * files, the keys that the audit file carries are used.
  */
-export async function createSignatureChecker(
-  named: readonly Approvers[] = [],
-): Promise<RecordChecker<SignatureReport>> {
+export async function createSignatureChecker(named: readonly Approvers[] = []): Promise<SignatureChecker> {
   const judge = judgeBy(await voteKeyJudge(named), named.length > 0);
-  const tally = createTally(KINDS, ZERO);
+  const tally = createTally();
   const verified = new Map<string, number>();
-  const waiting = createWaiting({ by: 'roster', over: 'signature' });
+  const waiting = createWaiting();
   let namespace = '';
   const settle = ({ decision, said }: Explained): void => {
     const judged = judge(decision, { namespace, carried: said && carriedIn(said) });
@@ -103,12 +83,12 @@ const record = z.object({
 interface Judged {
   state: SignatureState;
   voter?: string;
-  remark?: Remark<SignatureState>;
+  remark?: Remark;
 }
 
 type Judge = (line: ReadLine, by: { namespace: string; carried: Carried | undefined }) => Judged;
 
-function judgeBy(judgeKey: KeyJudge<SignedVote>, hasFile: boolean): Judge {
+function judgeBy(judgeKey: KeyJudge, hasFile: boolean): Judge {
   return (line, { namespace, carried }) => {
     if (!line.sealed.has('signature')) return { state: 'none' };
     const approver = valueOf(line, 'approver');
@@ -156,9 +136,7 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
   // Accepting no hunk is a denial.
   const word = line.type === 'resolution' ? resolution : hunks === '' ? 'denied' : decision;
   const signature = { kind, armored, statement };
-  const place = valueOf(line, 'place');
-  const inPlaceOf = place === undefined ? undefined : parseJson(place);
-  return { decision: word, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
+  return { decision: word, reason, approver, at, notAfter, seenDigest, signature };
 }
 
 const CARRIED_ONLY =
@@ -170,9 +148,9 @@ export function signatureFacts(report: SignatureReport, { style }: Pick<ScreenFo
   const by = Object.entries(verified).map(([name, times]) => `${escapeText(name)}: ${count(times)}`);
   const isCarriedOnly = keys === 'carried' && counts.carried > 0;
   return [
-    ['decisions', countsText(KINDS, report, keys === 'approvers' ? 'verified' : 'carried')],
+    ['decisions', countsText(report, keys === 'approvers' ? 'verified' : 'carried')],
     ['keys', isCarriedOnly ? { text: CARRIED_ONLY, paint: style.warn } : undefined],
     ['signed by', by.length === 0 ? undefined : by.join(', ')],
-    ...remarkFacts(KINDS, report, { style }),
+    ...remarkFacts(report, { style }),
   ];
 }

@@ -1,15 +1,14 @@
 import { z } from 'zod';
-import type { SealedField } from '../../history/audit/format';
 import { frameOf, type ReadLine } from '../../history/audit/read';
 import { isDecision } from './lines';
 
-/** A decision, and the record in which its worker says by what it counted the vote. Absent: there is none. */
+/** A decision, and the record in which its worker says by which key it counted the vote. Absent: there is none. */
 export interface Explained {
   decision: ReadLine;
   said?: ReadLine;
 }
 
-/** Holds each decision until its worker says by what it counted the vote, or until the turn is over. */
+/** Holds each signed decision until its worker says by which key it counted the vote, or until the turn is over. */
 export interface WaitingDecisions {
   /** Takes a line, and returns the decisions that can now be judged. */
   push(line: ReadLine): Explained[];
@@ -23,11 +22,8 @@ const about = z.object({
   decisionId: z.string().optional(),
 });
 
-/**
- * Starts without any decision. `by`: the type of the records in which workers say it. `over`: only decisions with this
- * field wait, the others can be judged at once.
- */
-export function createWaiting({ by, over }: { by: string; over: SealedField }): WaitingDecisions {
+/** Starts without any decision. Decisions without a signature can be judged at once. */
+export function createWaiting(): WaitingDecisions {
   const turns = new Map<string, Map<string, ReadLine>>();
   const leave = (turn: string): Explained[] => {
     const left = [...(turns.get(turn)?.values() ?? [])];
@@ -37,8 +33,8 @@ export function createWaiting({ by, over }: { by: string; over: SealedField }): 
   return {
     push: (line) => {
       const isVote = isDecision(line);
-      if (isVote && !line.sealed.has(over)) return [{ decision: line }];
-      if (!isVote && line.type !== by && line.type !== 'turn_ended') return [];
+      if (isVote && !line.sealed.has('signature')) return [{ decision: line }];
+      if (!isVote && line.type !== 'roster' && line.type !== 'turn_ended') return [];
       const { data } = about.safeParse(frameOf(line.body));
       if (data === undefined) return isVote ? [{ decision: line }] : [];
       const { turn, call, decisionId } = data;

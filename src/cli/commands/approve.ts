@@ -34,11 +34,10 @@ import { confirm } from '../review/confirm';
 import { canAsk, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks, unsignedHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/grant';
-import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 
-interface ApproveOptions extends BatchFlags, SignOptions, GrantFlags, PlaceOption {
+interface ApproveOptions extends BatchFlags, SignOptions, GrantFlags {
   args?: string;
   set?: string[];
   hunks?: string;
@@ -62,7 +61,7 @@ export function addApprove(program: Command, context: Context): void {
     .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
-  addBatchOptions(addGrantOptions(addSignOptions(addPlaceOption(command))), yes).action(
+  addBatchOptions(addGrantOptions(addSignOptions(command)), yes).action(
     (target: string | undefined, options: ApproveOptions) =>
       options.all === true ? approveAll(target, options, context) : approve(target, options, context),
   );
@@ -73,9 +72,8 @@ async function approveAll(
   options: ApproveOptions,
   context: Context,
 ): Promise<void> {
-  const { edit, patch, args, set, hunks, saw, sign, inPlaceOf } = options;
-  const place = { 'in-place-of': inPlaceOf };
-  const flags = { edit, patch, args, set, hunks, saw, sign, ...place, ...grantFlags(options) };
+  const { edit, patch, args, set, hunks, saw, sign } = options;
+  const flags = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
   const [own] = Object.keys(defined(flags));
   if (own !== undefined) {
     const hint = 'Calls are approved together only as they are.';
@@ -107,8 +105,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
       signer,
       context: at,
     });
-    const place = await placeFor(options, { client, call, approver, screen: at.screen });
-    const said = { approver, ...place, ...defined({ reason: options.reason }) };
+    const said = { approver, ...defined({ reason: options.reason }) };
     const subject: Subject = {
       client,
       turn,

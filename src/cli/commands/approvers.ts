@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { KnownNames } from '../../authority/check-file';
-import { readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
 import { approvalsNeeded } from '../../contract/authority/rule';
 import { countVotes } from '../../contract/authority/votes-needed';
 import { counted } from '../../history/labels';
@@ -152,7 +151,7 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
     ];
   if (rule.assurance !== 'signed_ssh') return [];
   // The requester has no name, so no person is left out as the requester. Only keys matter here.
-  const { mayVote } = countVotes(rule, [], { people, requesters: [''] });
+  const { mayVote } = countVotes(rule, [], { people, requesters: [''], now: Date.now() });
   const able = mayVote.filter((name) => keysOf(name).length > 0);
   const need = approvalsNeeded(rule);
   if (able.length >= need) return [];
@@ -170,9 +169,7 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
     const view = await client.view(await client.find(named.turn));
     const call = findCall(view, named.call);
     const votes = await provenVotesOn(approvers, { view, call, place: client.placeOf(view) });
-    const entries = readAwayEntries(client, (line) => screen.note(escapeText(line)));
-    const { standIns } = await whoIsAway(entries, () => Promise.resolve(approvers));
-    const about = explanationOf(approvers, view, { call, votes, standIns });
+    const about = explanationOf(approvers, view, { call, votes, now: Date.now() });
     if (json) screen.json(about);
     else screen.lines(explanationLines(about).map((line) => escapeText(line)));
   });

@@ -3,7 +3,6 @@ import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
 import { badSignatures, unsigned } from '../../history/audit/format';
 import { loadFiles, readPinnedKey, readSigningKey } from '../audit/keys';
-import { createPlaceChecker, placeFacts, type PlaceReport } from '../audit/places';
 import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit/signatures';
 import { readFields } from '../../history/audit/redact';
 import { defined } from '../../contract/defined';
@@ -147,23 +146,19 @@ async function verifyAudit(file: string, options: VerifyOptions, { screen }: Con
   const head = options.head === undefined ? undefined : await readHead(options.head);
   const approvers = await loadFiles(options.approvers ?? []);
   const checker = await createSignatureChecker(approvers);
-  const placeChecker = await createPlaceChecker(approvers);
   const verified = await withProgress(
     screen,
     () => `reading ${file}`,
     () =>
-      verifyFile(file, defined({ key, head }), (line) => {
-        checker.push(line);
-        placeChecker.push(line);
-      }),
+      verifyFile(file, defined({ key, head }), checker.push),
   );
-  const [signatures, places] = [checker.finish(), placeChecker.finish()];
-  const found = { pinned: key !== undefined, ...verified, signatures, places };
+  const signatures = checker.finish();
+  const found = { pinned: key !== undefined, ...verified, signatures };
   if (options.json === true) screen.json({ file, ...found });
   else screen.lines(verifyLines(file, found, screen));
   if (verified.signed < verified.records || verified.head === undefined) throw unsigned(verified);
-  const [bad, badPlaces] = [signatures.counts.bad, places.counts.bad];
-  if (bad + badPlaces > 0) throw badSignatures(bad, badPlaces);
+  const { bad } = signatures.counts;
+  if (bad > 0) throw badSignatures(bad);
 }
 
 async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
@@ -206,7 +201,7 @@ export function exportLines(
 /** The facts to print about a file that was verified. */
 export function verifyLines(
   file: string,
-  verified: VerifiedFile & { pinned: boolean; signatures: SignatureReport; places: PlaceReport },
+  verified: VerifiedFile & { pinned: boolean; signatures: SignatureReport },
   screen: ScreenFormat,
 ): string[] {
   const { records, signed, redacted, head, key, namespace, pinned } = verified;
@@ -219,7 +214,6 @@ export function verifyLines(
     ['key', `${key} ${pinned ? '(the one you gave)' : '(named by the file itself)'}`],
     ['head', head === undefined ? undefined : `${head.n} ${head.hash}, ${head.at}`],
     ...signatureFacts(verified.signatures, screen),
-    ...placeFacts(verified.places, screen),
   ];
   return [
     paint(`${escapeText(file)}: every record is as it was written`),

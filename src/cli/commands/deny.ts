@@ -5,12 +5,11 @@ import { addBatchOptions, type BatchFlags, checkNoBatch, decideBatch, readBatch 
 import { decide, idOf, type Subject } from '../review/decision';
 import { type Context, osUser } from '../context';
 import { defined } from '../../contract/defined';
-import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 import { nameOption } from '../options';
 
-interface DenyOptions extends BatchFlags, SignOptions, PlaceOption {
+interface DenyOptions extends BatchFlags, SignOptions {
   reason: string;
 }
 
@@ -22,7 +21,7 @@ export function addDeny(program: Command, context: Context): void {
     .requiredOption('--reason <text>', 'why; the model reads it')
     .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
-  addBatchOptions(addSignOptions(addPlaceOption(command))).action(
+  addBatchOptions(addSignOptions(command)).action(
     async (target: string | undefined, options: DenyOptions) =>
       options.all === true
         ? decideBatch(await readBatch(options, 'denied', target), context)
@@ -36,7 +35,7 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
 }
 
 /** The options of a command about one request. */
-export type VoteOptions = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions | keyof PlaceOption> & {
+export type VoteOptions = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions> & {
   reason?: string;
 };
 
@@ -47,13 +46,9 @@ export async function say(
   options: VoteOptions,
   context: Context,
 ): Promise<void> {
-  await withSubject(target, options, context, async ({ said, ...subject }, client) => {
-    const { screen } = context;
-    const asking = { client, call: subject.call, approver: said.approver, screen };
-    // A person withdraws their own vote, also a vote that they cast in another person's place.
-    const place = decision === 'denied' ? await placeFor(options, asking) : {};
-    const answer = await decide({ ...subject, said: { ...said, ...place } }, { decision });
-    reportAnswer(answer, { id: idOf(subject), json: options.json === true }, screen);
+  await withSubject(target, options, context, async (subject) => {
+    const answer = await decide(subject, { decision });
+    reportAnswer(answer, { id: idOf(subject), json: options.json === true }, context.screen);
   });
 }
 

@@ -81,7 +81,7 @@ async function list({ json }: ListOptions, { withClient, screen }: Context): Pro
 function lineOf(grant: GrantSeen, now: number): string {
   const { id, agent, tool, used, times, until } = grant;
   const what = `${id.slice(0, 8)}  ${agent}  ${tool}  ${used} of ${times} used, ends ${relative(until, now)}`;
-  const waits = heldSentence(grant) === undefined ? '' : '  waits to be confirmed';
+  const waits = heldSentence(grant, now) === undefined ? '' : '  waits to be confirmed';
   const who = votesOn(grant).map(({ voter }) => voter);
   return escapeText(`${what}  by ${who.join(' and ')}${waits}`);
 }
@@ -92,7 +92,7 @@ async function show(prefix: string, { json }: ListOptions, { withClient, screen 
     if (json === true) return screen.json(grant);
     const { at, used, times, reason } = grant;
     const [given, ...others] = votesOn(grant);
-    const held = heldSentence(grant);
+    const held = heldSentence(grant, Date.now());
     const digits = termsDigest(grant).slice(0, SAW_DIGITS);
     const facts = [
       `given by ${grant.by} at ${at}, ${proofText(given?.signature)}`,
@@ -148,7 +148,7 @@ async function confirmGrant(prefix: string, options: ConfirmOptions, context: Co
     const signature = await signer?.signGrant(grant, client.namespace, plan.asked);
     const confirmed = await client.grants.confirm({ ...plan.asked, ...defined({ signature }) });
     if (json) return screen.json(confirmed);
-    screen.line(escapeText(`Confirmed ${grant.id}. ${heldSentence(confirmed) ?? 'It holds.'}`));
+    screen.line(escapeText(`Confirmed ${grant.id}. ${heldSentence(confirmed, Date.now()) ?? 'It holds.'}`));
   });
 }
 

@@ -39,7 +39,7 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
   const { screen } = context;
   await context.withClient(async (client) => {
     if (!json) await notePauses(client, screen);
-    const filter = { ...narrow, ...(await mine?.(client)) };
+    const filter = { ...narrow, ...mine };
     const items = await client.inbox({ ...filter, limit });
     // If fewer items arrive than the limit allows, they are all items of the inbox.
     const count = items.length < limit ? items.length : await client.countWaiting(filter);
@@ -78,7 +78,7 @@ async function watchInboxHere({ query, mine, json }: InboxWatch, context: Contex
   try {
     await context.withClient(async (client) => {
       const pauses = json ? async () => NOTHING_PAUSED : watchPauses(client);
-      const filter = { ...narrow, ...(await mine?.(client)) };
+      const filter = { ...narrow, ...mine };
       for await (const look of watchInbox(client, filter, stop.signal)) show(look, await pauses());
     });
   } finally {

@@ -5,11 +5,10 @@ import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
 import { nameOption, readText, usageError } from '../options';
 import { doubtKeys, signing } from '../review/decision';
-import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
 
-interface ResolveOptions extends SignOptions, PlaceOption {
+interface ResolveOptions extends SignOptions {
   reason: string;
   content?: string;
   as?: string;
@@ -26,7 +25,7 @@ export function addResolve(program: Command, context: Context): void {
     .option('--content <text|@file>', 'with happened: what the call returned')
     .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
-  addSignOptions(addPlaceOption(command)).action(
+  addSignOptions(command).action(
     (target: string, outcome: ResolutionKind, options: ResolveOptions) =>
       resolve(target, outcome, options, context),
   );
@@ -51,10 +50,9 @@ async function resolve(
     const call = findCall({ agent, ...view }, named.call);
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    const place = await placeFor(options, { client, call, approver, screen: context.screen });
-    const subject = { turn, agent, call, said: place, ...defined({ sign }) };
+    const subject = { turn, agent, call, ...defined({ sign }) };
     const signed = outcome === 'run-again' ? await signing(subject, outcome, reason) : {};
-    const said = { resolution: outcome, reason, approver, channel: 'cli', ...place, ...signed };
+    const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
     const resolution = {
       ...said,
       ...defined({ content: returned }),

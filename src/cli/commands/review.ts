@@ -14,7 +14,6 @@ import { idOf, type Subject } from '../review/decision';
 import { itemKey, retryWhileUnavailable } from '../live-inbox';
 import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../print/escape';
-import { placeFor } from '../review/in-place-of';
 import { addSignOptions, type Sign, signerOf, type SignOptions } from '../review/sign';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 
@@ -39,7 +38,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
     context.withClient(async (client) => {
       const as = options.as ?? osUser();
       const { approver = as, sign } = (await signerOf(options, as, { client, context })) ?? {};
-      const query = { ...asked, ...(await mine?.(client)) };
+      const query = { ...asked, ...mine };
       await reviewInbox({ client, query, approver, context, terminal, ...defined({ sign }) });
     }),
   );
@@ -47,7 +46,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
 
 /** The person who looks at waiting calls and decides them, with everything that is needed for this. */
 export interface Reviewing {
-  client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools' | 'away'>;
+  client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
   approver: string;
   /** Signs decisions on calls for which a rule says which people decide. Absent: the person does not sign. */
   sign?: Sign;
@@ -213,9 +212,7 @@ async function carryOut(
   const sign = call.request?.authority === undefined ? undefined : review.sign;
   const about = { client: patient(review), turn, agent, call, context, ...defined({ sign }) };
   try {
-    const { client } = review;
-    const place = await placeFor({}, { client, call, approver, screen: context.screen });
-    const subject: Subject = { ...about, said: { approver, ...place } };
+    const subject: Subject = { ...about, said: { approver } };
     const answer = await decideAs(act, subject, terminal);
     reportAnswer(answer, { id: idOf(subject), json: false }, context.screen);
     return answer.status === 'accepted' && answer.verdict.asksAgain === true ? 'asks again' : 'decided';

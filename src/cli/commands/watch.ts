@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Approvers } from '../../authority/approvers';
 import type { Countersign, InboxQuery } from '../../client';
 import { digestJson } from '../../contract/digest';
 import { userStateDir } from '../../files';
@@ -13,7 +12,6 @@ import { CHANNELS_FILE, type Receiver } from '../notify/notices';
 import { createOutbox } from '../notify/outbox';
 import { createCommand, createWebhook, readSecret } from '../notify/webhook-and-command';
 import { makeStateFolder, openSent } from '../notify/sent';
-import { type AwayEntries, readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
 import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
 
@@ -58,15 +56,13 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   try {
     await context.withClient(async (client) => {
       const file = options.state ?? (await stateFile(options, filter, { client, context }));
-      const entries = readAwayEntries(client, note);
       const isOnce = options.once === true;
-      const { channels: receivers, approvers } = await open({ client, entries, warn: note, file, isOnce });
+      const receivers = await open({ client, warn: note, file, isOnce });
       await makeStateFolder(file);
       return withLock(`${file}.lock`, { progress: note, what: 'these notices are sent' }, async () => {
         const sent = await openSent(file);
         const outboxes = receivers.map((one) => createOutbox({ ...one, sent, note, signal, limit }));
-        const away = () => whoIsAway(entries, approvers);
-        const plan = { client, filter, beforeMs, away, outboxes, note, signal };
+        const plan = { client, filter, beforeMs, outboxes, note, signal };
         if (isOnce) return sendOnce(plan);
         const names = receivers.map(({ receiver }) => receiver.name).join(', ');
         note(`sending to ${names} what waits for a person; Ctrl-C ends it`);
@@ -86,7 +82,6 @@ interface Channel {
 
 interface Opening {
   client: Countersign;
-  entries: AwayEntries;
   warn(line: string): void;
   /** The file that records which notices were delivered. */
   file: string;
@@ -94,13 +89,7 @@ interface Opening {
   isOnce: boolean;
 }
 
-/** The channels over which notices are sent, and the approvers file that they name. */
-interface Channels {
-  channels: Channel[];
-  approvers?: () => Promise<Approvers>;
-}
-
-type Open = (opening: Opening) => Promise<Channels>;
+type Open = (opening: Opening) => Promise<Channel[]>;
 
 /** Reads the receivers from the options. Mistakes in the options are reported before anything connects. */
 async function readReceivers(
@@ -111,7 +100,7 @@ async function readReceivers(
   if (channels !== undefined) throw usageError('--notify and --channels are given both', 'Name one of them.');
   if (notify.trim() === '') throw usageError('--notify names neither a URL nor a command', NOTIFY_HINT);
   const receiver = readReceiver(notify, secretFile, context);
-  return () => Promise.resolve({ channels: [{ receiver }] });
+  return () => Promise.resolve([{ receiver }]);
 }
 
 function readReceiver(notify: string, secretFile: string | undefined, { env }: Context): Receiver {
@@ -136,18 +125,14 @@ async function openFile(
   const { loadChannels } = await import('../notify/channels-file.js');
   const { openChannel } = await import('../notify/channels.js');
   const file = await loadChannels(named ?? CHANNELS_FILE);
-  return async ({ client, entries, warn, file: sentFile, isOnce }) => {
+  return ({ client, warn, file: sentFile, isOnce }) => {
     const opened = Object.entries(file.channels).map(async ([channel, settings]) => {
       const postsFile = `${sentFile.replace(/\.json$/, '')}-${channel}.json`;
       const decider = isOnce ? {} : { decider: client };
-      const parts = { file, env, client, away: entries, warn, postsFile, ...decider };
+      const parts = { file, env, client, warn, postsFile, ...decider };
       return { channel, receiver: await openChannel(settings, parts) };
     });
-    const channels = await Promise.all(opened);
-    if (file.approvers === undefined) return { channels };
-    const { openApprovers } = await import('../../authority/source.js');
-    const source = await openApprovers({ file: file.approvers, warn });
-    return { channels, approvers: () => source.current() };
+    return Promise.all(opened);
   };
 }
 

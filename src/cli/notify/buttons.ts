@@ -25,7 +25,7 @@ export interface Room {
 const ENTITY = /&(?:amp|lt|gt);/;
 
 /** The types of notices whose request can be decided by a button. */
-const DECIDABLE = ['request.opened', 'request.escalated', 'request.delegated'] as const;
+const DECIDABLE = ['request.opened', 'request.escalated'] as const;
 type Decidable = (typeof DECIDABLE)[number];
 
 const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {

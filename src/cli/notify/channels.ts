@@ -8,15 +8,12 @@ import type { Notice, Receiver } from './notices';
 import { createCommand, createWebhook, readSecret } from './webhook-and-command';
 import { readSecretText } from './secrets';
 import { votersOn } from './voters';
-import type { AwayEntries } from '../../client/control/who-is-away';
 
 /** Everything that is needed to open channels. */
 export interface ChannelParts {
   file: ChannelsFile;
   env: NodeJS.ProcessEnv;
   client: Pick<Countersign, 'view'>;
-  /** The out-of-office entries, so that delegates are notified too. Absent: delegates are not notified. */
-  away?: AwayEntries;
   /** The parts of the client that take people's answers from a channel. Absent: answers are not taken. */
   decider?: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
   /**
@@ -63,7 +60,7 @@ async function openMail(settings: SettingsOf<'mail'>, parts: ChannelParts): Prom
 
 async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelParts): Promise<Receiver> {
   const { tokenFile, tokenEnv, appTokenFile, appTokenEnv, inboxKey, api, to } = settings;
-  const { env, file, client, away, decider, postsFile, warn } = parts;
+  const { env, file, client, decider, postsFile, warn } = parts;
   const token = readSecretText({ file: tokenFile, variable: tokenEnv }, env);
   if (token === undefined)
     throw usageError('nothing says the token for Slack', `Set ${tokenEnv}, or name a file with tokenFile.`);
@@ -72,7 +69,7 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
   const answers =
     decider === undefined || file.approvers === undefined
       ? undefined
-      : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn, ...defined({ away }) });
+      : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn });
   return createSlack({
     ...{ api, token, page: file.page ?? '', client, note: warn },
     targetsOf: await targetsFor(to, parts, 'slack'),
@@ -82,7 +79,7 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
 
 async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): Promise<Receiver> {
   const { keyFile, keyEnv, publicKey, subject } = settings;
-  const { env, file, client, away, postsFile, tester, warn } = parts;
+  const { env, file, client, postsFile, tester, warn } = parts;
   const privateKey = readSecretText({ file: keyFile, variable: keyEnv }, env);
   if (privateKey === undefined)
     throw usageError(
@@ -96,22 +93,22 @@ async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): 
   return createPush({
     ...{ keys: { publicKey, privateKey, subject }, ...openBrowsers(settings, env) },
     ...{ client, approvers: () => source.current(), note: warn },
-    ...defined({ away, postsFile, tester }),
+    ...defined({ postsFile, tester }),
   });
 }
 
-interface AnswerParts extends Pick<ChannelParts, 'warn' | 'away'> {
+interface AnswerParts extends Pick<ChannelParts, 'warn'> {
   approvers: string;
   inboxKey: string | undefined;
   decider: NonNullable<ChannelParts['decider']>;
 }
 
 /** The people who may answer, and the key that signs their names. */
-async function openAnswers({ approvers: file, inboxKey, decider: client, warn, away }: AnswerParts) {
+async function openAnswers({ approvers: file, inboxKey, decider: client, warn }: AnswerParts) {
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = (): ReturnType<typeof source.current> => source.current();
-  const parts = { client, approvers, ...defined({ away }) };
+  const parts = { client, approvers };
   if (inboxKey === undefined) return parts;
   const { inboxSigner, readInboxKey } = await import('../../authority/inbox-key.js');
   const key = readInboxKey(inboxKey);
@@ -132,14 +129,14 @@ async function readCertificates(file: string): Promise<string> {
 /** Returns the function that finds the receivers of a notice: fixed addresses, or the people who may decide. */
 async function targetsFor(
   to: 'voters' | readonly string[],
-  { file: { approvers: file = 'approvers.yaml' }, client, away, tester, warn }: ChannelParts,
+  { file: { approvers: file = 'approvers.yaml' }, client, tester, warn }: ChannelParts,
   by: 'mail' | 'slack',
 ): Promise<(notice: Notice) => Promise<readonly string[]>> {
   if (to !== 'voters') return () => Promise.resolve(to);
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = () => source.current();
-  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ away, tester }) });
+  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ tester }) });
 }
 
 /** The environment for a command, without the secrets of the other channels. */

@@ -3,7 +3,6 @@ import { CountersignError } from '../../contract/errors';
 import { watchInbox } from '../live-inbox';
 import { type Notice, noticesOf } from './notices';
 import type { NoticeOutbox } from './outbox';
-import type { WhoIsAway } from '../../client/control/who-is-away';
 
 /** The inbox that is watched, and the channels for its notices. */
 interface NoticeWatch {
@@ -12,8 +11,6 @@ interface NoticeWatch {
   filter: Omit<InboxQuery, 'limit'>;
   /** How long before its expiry a request counts as near its deadline, in milliseconds. */
   beforeMs: number;
-  /** The people who stand in for somebody at the moment. Never rejects. */
-  away(): Promise<WhoIsAway>;
   /** One outbox for each channel. */
   outboxes: readonly NoticeOutbox[];
   note(text: string): void;
@@ -25,10 +22,10 @@ interface NoticeWatch {
  *
  * @throws CountersignError `notify_failed` if a notice could not be delivered.
  */
-export async function sendOnce({ client, filter, beforeMs, away, outboxes }: NoticeWatch): Promise<void> {
+export async function sendOnce({ client, filter, beforeMs, outboxes }: NoticeWatch): Promise<void> {
   const now = Date.now();
   const items = await client.inbox({ ...filter, limit: Infinity });
-  const notices = noticesOf(items, { now, beforeMs, away: await away() });
+  const notices = noticesOf(items, { now, beforeMs });
   const counts = await Promise.all(outboxes.map((outbox) => outbox.send(notices, now)));
   const left = counts.reduce((sum, one) => sum + one, 0);
   if (left === 0) return;
@@ -43,7 +40,7 @@ export async function sendOnce({ client, filter, beforeMs, away, outboxes }: Not
  * is unavailable, the request is repeated.
  */
 export async function keepSending(watch: NoticeWatch): Promise<void> {
-  const { client, filter, beforeMs, away, note, signal, outboxes } = watch;
+  const { client, filter, beforeMs, note, signal, outboxes } = watch;
   // Each channel has its own lane, so that a channel that hangs does not delay the other channels.
   const lanes = outboxes.map(createLane);
   const listening = Promise.all(outboxes.map((outbox) => outbox.listen?.()));
@@ -57,7 +54,7 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
     if (isAway) note('the server is back');
     isAway = false;
     const now = Date.now();
-    const notices = noticesOf(look.items, { now, beforeMs, away: await away() });
+    const notices = noticesOf(look.items, { now, beforeMs });
     for (const lane of lanes) lane.offer(notices, now);
   }
   await Promise.all([listening, ...lanes.map((lane) => lane.ended())]);

@@ -3,7 +3,7 @@ import { callFragment } from '../../contract/names';
 import { dateTime } from '../../contract/text/times';
 import { cut } from '../print/format';
 import { escapeProse, escapeText } from '../print/escape';
-import type { Delegated, Notice, NoticeType } from './notices';
+import type { Notice, NoticeType } from './notices';
 
 /** The subject and the text of a mail. */
 export interface MailText {
@@ -16,7 +16,6 @@ export interface MailText {
 export const HEADINGS: Readonly<Record<NoticeType, string>> = {
   'request.opened': 'Approval needed',
   'request.escalated': 'Approval needed, nobody decided in time',
-  'request.delegated': 'Approval needed, in place of somebody',
   'question.opened': 'Question',
   'call.in_doubt': 'Outcome unknown',
   'deadline.near': 'Expires soon',
@@ -39,7 +38,7 @@ export function inboxPathOf({ type, data: { turn, callId } }: Pick<Notice, 'type
 /** The facts of a notice, each in one line that is safe to show. */
 export function noticeFacts({ type, data }: Notice): [name: string, value: string][] {
   if (type === 'test') return [['test', data.summary]];
-  const { turn, callId, tool, agent, summary, prompt, deadline, voting, delegated } = data;
+  const { turn, callId, tool, agent, summary, prompt, deadline, voting } = data;
   const since = type === 'request.escalated' ? (voting?.escalatedTo ?? []) : [];
   return [
     ['call', escapeText(`${turn}/${callId}`)],
@@ -48,13 +47,8 @@ export function noticeFacts({ type, data }: Notice): [name: string, value: strin
     ['what', escapeText(summary)],
     ['asked', cut(escapeProse(prompt), PROMPT_WIDTH)],
     ...(since.length === 0 ? [] : [factOf('now asks', someNames(since))]),
-    ...(delegated === undefined ? [] : [factOf('in place of', placeText(delegated))]),
     ['expires', deadline === null ? 'never' : dateTime(deadline)],
   ];
-}
-
-function placeText({ person, voter, until }: Delegated): string {
-  return `${person}, who is away until ${dateTime(until)}: ${voter} may decide`;
 }
 
 function factOf(name: string, value: string): [name: string, value: string] {

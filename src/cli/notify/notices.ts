@@ -1,27 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { InboxItem } from '../../client';
-import { isPlaceOf } from '../../contract/authority/open-votes';
-import type { StandIn } from '../../contract/authority/in-place-of';
-import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import { itemKey } from '../live-inbox';
-import { NOBODY_AWAY, type WhoIsAway } from '../../client/control/who-is-away';
 
 /** The channels file that is looked for in the current directory if no file is named. */
 export const CHANNELS_FILE = 'notify.yaml';
 
 /**
  * The types of notices. `request.opened`, `question.opened` and `call.in_doubt`: an item waits. `request.escalated`:
- * nobody decided in time, so more people may decide. `request.delegated`: after the request opened, somebody who may
- * decide went away, so their delegate may decide. `deadline.near`: a request expires soon. `test`: nothing waits;
+ * nobody decided in time, so more people may decide. `deadline.near`: a request expires soon. `test`: nothing waits;
  * somebody checks whether notices arrive.
  */
 export const NOTICE_TYPES = [
   'request.opened',
   'request.escalated',
-  'request.delegated',
   'question.opened',
   'call.in_doubt',
   'deadline.near',
@@ -39,13 +33,7 @@ export interface Notice {
 }
 
 /** The item of the inbox that a notice is about. */
-export interface NoticeData extends Omit<InboxItem, 'callKey'> {
-  /** Only for `request.delegated`: the delegate, and the person in whose place the delegate may decide. */
-  delegated?: Delegated | undefined;
-}
-
-/** The delegate, the person who is away, the end of the absence, and the id of the out-of-office entry. */
-export type Delegated = Omit<StandIn, 'since'>;
+export type NoticeData = Omit<InboxItem, 'callKey'>;
 
 /** A notice in the form in which it is stored with the delivered messages. */
 export const noticeForm = z.strictObject({
@@ -56,9 +44,6 @@ export const noticeForm = z.strictObject({
     ...{ turn: z.string(), agent: z.string(), callId: z.string(), tool: z.string(), summary: z.string() },
     ...{ prompt: z.string(), since: z.string(), deadline: z.string().nullable() },
     kind: z.enum(['request', 'question', 'in_doubt']),
-    delegated: z
-      .object({ voter: z.string(), person: z.string(), entry: z.string(), until: z.string() })
-      .optional(),
   }),
 });
 
@@ -74,12 +59,10 @@ export interface NoticeRules {
   now: number;
   /** How long before its deadline a request counts as near it, in milliseconds. */
   beforeMs: number;
-  /** Who stands in for whom at the moment, and the people whom the approvers file lists. */
-  away?: WhoIsAway;
 }
 
 /** The notices that are due for the items of an inbox. */
-export function noticesOf(items: readonly InboxItem[], { now, beforeMs, away }: NoticeRules): Notice[] {
+export function noticesOf(items: readonly InboxItem[], { now, beforeMs }: NoticeRules): Notice[] {
   return items.flatMap((item) => {
     const isNear = item.deadline !== null && Date.parse(item.deadline) - now <= beforeMs;
     // If everybody could already decide, an escalation adds nobody who could be notified.
@@ -88,22 +71,7 @@ export function noticesOf(items: readonly InboxItem[], { now, beforeMs, away }: 
       ...(isEscalated ? (['request.escalated'] as const) : []),
       ...(isNear ? (['deadline.near'] as const) : []),
     ];
-    const notices = [OPENED[item.kind], ...later].map((type) => noticeOf(item, type));
-    return [...notices, ...delegatedOf(item, away)];
-  });
-}
-
-/**
- * The notices for delegates of people who went away after the request opened. Delegates of people who were away before
- * get the notice of the opening.
- */
-function delegatedOf(item: InboxItem, { standIns, people }: WhoIsAway = NOBODY_AWAY): Notice[] {
-  const { kind, voting } = item;
-  if (kind !== 'request' || voting === undefined) return [];
-  return standIns.flatMap(({ since, ...one }) => {
-    const whom = { person: one.voter, standIns, ...defined({ people }) };
-    const isLater = since > Date.parse(item.since);
-    return isLater && isPlaceOf(whom, one.person, voting) ? [noticeOf(item, 'request.delegated', one)] : [];
+    return [OPENED[item.kind], ...later].map((type) => noticeOf(item, type));
   });
 }
 
@@ -113,11 +81,11 @@ const OPENED: Readonly<Record<InboxItem['kind'], NoticeType>> = {
   in_doubt: 'call.in_doubt',
 };
 
-function noticeOf(item: InboxItem, type: NoticeType, delegated?: Delegated): Notice {
+function noticeOf(item: InboxItem, type: NoticeType): Notice {
   const { callKey: _, ...data } = item;
-  const what = [type, itemKey(item), item.deadline, ...(delegated === undefined ? [] : [delegated.entry])];
+  const what = [type, itemKey(item), item.deadline];
   const id = `msg_${digestText(what.join(' ')).slice(0, 32)}`;
-  return { id, type, timestamp: item.since, data: { ...data, ...defined({ delegated }) } };
+  return { id, type, timestamp: item.since, data };
 }
 
 /** A notice that says that it is a test. Each test has a new id. */

@@ -27,7 +27,6 @@ import { lookAgain } from './outcome';
 import { isPair, type PushKeys } from './push-keys';
 import { KEEP_MS, type Kept, openKept } from './sent';
 import { decidersOf } from './voters';
-import type { AwayEntries } from '../../client/control/who-is-away';
 import { SECOND } from '../../contract/limits';
 
 /** The settings of notifications in browsers. */
@@ -35,8 +34,6 @@ export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateH
   keys: PushKeys & { subject: string };
   client: Pick<Countersign, 'view'>;
   approvers(): Promise<Approvers>;
-  /** The out-of-office entries, so that delegates are notified too. Absent: delegates are not notified. */
-  away?: AwayEntries;
   /** The person who gets a test message, by their name in the approvers file. */
   tester?: string;
   /** The file that keeps the messages that were sent. Absent: the messages are kept only in memory. */
@@ -116,8 +113,8 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
 }
 
 /** The call of a notice with today's file, and which users may decide on it. */
-async function deciders({ approvers, client, away, tester }: PushSettings, notice: Notice) {
-  const found = await decidersOf(notice, { approvers, client, ...defined({ away, tester }) });
+async function deciders({ approvers, client, tester }: PushSettings, notice: Notice) {
+  const found = await decidersOf(notice, { approvers, client, ...defined({ tester }) });
   const { file, names } = found;
   return { ...found, decides: (user: string): boolean => names.includes(file.personOf(user) ?? '') };
 }
@@ -218,7 +215,6 @@ const TITLE_WIDTH = 60;
  */
 const SHORT: Partial<Record<Notice['type'], string>> = {
   'request.escalated': 'Approval overdue',
-  'request.delegated': 'You stand in',
 };
 const NAME_WIDTH = 60;
 const OVER_WIDTH = 200;

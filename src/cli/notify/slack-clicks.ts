@@ -7,9 +7,7 @@ import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { waitingEvent } from '../../history/view-types';
-import { votingPlaceOf } from '../../server/voter';
 import { type InboxSigner, signVote } from '../../server/signer';
-import type { AwayEntries } from '../../client/control/who-is-away';
 import type { Kept } from './sent';
 import type { SlackApi } from './slack-api';
 import type { Post } from './slack-posts';
@@ -22,11 +20,6 @@ export interface ClickParts {
   posts: Pick<Kept<Post>, 'get'>;
   approvers(): Promise<Approvers>;
   client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
-  /**
-   * The out-of-office entries, by which a delegate decides in another person's place. Absent: everybody decides in
-   * their own name.
-   */
-  away?: AwayEntries;
   /** Absent: the name of the person who clicked is only claimed. */
   signer: InboxSigner | undefined;
   /** Brings the messages about a call up to date. */
@@ -204,13 +197,7 @@ async function show({ notice: { data } }: Post, { refresh, note }: ClickParts): 
 async function decide(
   { id: decisionId, does, reason }: Click,
   { notice, asked, seen }: Post,
-  {
-    client,
-    signer,
-    away = () => Promise.resolve([]),
-    approvers,
-    person: approver,
-  }: ClickParts & { person: string },
+  { client, signer, person: approver }: ClickParts & { person: string },
 ): Promise<string | undefined> {
   const { turn, callId } = notice.data;
   const decision = does === 'approve' ? 'approved' : 'denied';
@@ -219,13 +206,11 @@ async function decide(
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
   const now = call && waitingEvent(call)?.at;
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
-  const place = await votingPlaceOf({ away, voters: approvers }, { callOf: async () => call, approver });
-  const said = { turn, callId, decision, approver, ...place, ...defined({ reason }), seenDigest } as const;
+  const said = { turn, callId, decision, approver, ...defined({ reason }), seenDigest } as const;
   const { signature } = await signVote({ client, signer }, said);
   const signed = signature === undefined ? {} : { signature, authenticated: true as const };
   const answer = await client.decide(turn, {
     ...{ callId, decision, approver, channel: 'slack', seenDigest, callKey, decisionId },
-    ...place,
     ...defined({ reason, runId: call?.runId }),
     ...signed,
   });

@@ -108,7 +108,7 @@ function moreFacts(view: TurnView | undefined, call: CallView | undefined): [str
   const { note, policyReason, edit } = { ...call.request };
   const facts: [string, string | undefined][] = [
     ['for', asks.length === 0 ? 'nobody is named' : someNames(asks)],
-    ['decides', describeVoting(call)],
+    ['decides', describeVoting(call, Date.now())],
     ['changed by', edit?.approver],
     ['policy', policyReason],
     ['again', note],

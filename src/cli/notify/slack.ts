@@ -1,4 +1,3 @@
-import type { AwayEntries } from '../../client/control/who-is-away';
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { CountersignError } from '../../contract/errors';
@@ -28,7 +27,6 @@ export interface SlackSettings extends SlackAccess {
   answers?: {
     client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
     approvers(): Promise<Approvers>;
-    away?: AwayEntries;
     signer?: InboxSigner;
   };
   note(line: string): void;

@@ -189,7 +189,7 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): TableFact[] 
   const id = `${turn}/${request.callId}`;
   const { policyReason: reason, note, edit } = request;
   const call = place.calls?.find(({ callId }) => callId === request.callId);
-  const voting = call && describeVoting(call);
+  const voting = call && describeVoting(call, now);
   return [
     ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),

@@ -123,7 +123,7 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
     decisionId: randomUUID(),
     ...doubtKeys(call),
     ...signed,
-    ...defined({ inPlaceOf: said.inPlaceOf, content: returned.trim() === '' ? undefined : returned }),
+    ...defined({ content: returned.trim() === '' ? undefined : returned }),
   });
 }
 

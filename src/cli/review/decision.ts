@@ -4,7 +4,6 @@ import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { type Decision, type Resolution, voteOf, type VoteSignature } from '../../contract/decision';
 import { assuranceWanted, type VoteDecision } from '../../contract/authority/authority';
-import type { InPlaceOf } from '../../contract/authority/votes';
 import { assuranceText } from '../../contract/authority/rule';
 import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
@@ -21,8 +20,8 @@ export interface Subject {
   turn: string;
   agent: string;
   call: CallView;
-  /** The person who decides, the person in whose place they decide, and the reason if it is already known. */
-  said: { approver: string; inPlaceOf?: InPlaceOf; reason?: string };
+  /** The person who decides, and the reason if it is already known. */
+  said: { approver: string; reason?: string };
   /** Signs the decision. Absent: nobody asked for a signature. */
   sign?: Sign;
   context: Pick<Context, 'screen' | 'env'>;
@@ -69,13 +68,12 @@ export async function decide(
  * errors of signing.
  */
 export async function signing(
-  subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'> & { said?: Pick<Subject['said'], 'inPlaceOf'> },
+  subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'>,
   decision: VoteDecision,
   reason: string | undefined,
 ): Promise<{ signature?: VoteSignature }> {
-  const { turn, agent, call, sign, said } = subject;
-  if (sign !== undefined)
-    return { signature: await sign({ turn, agent, call, decision, reason, inPlaceOf: said?.inPlaceOf }) };
+  const { turn, agent, call, sign } = subject;
+  if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason }) };
   const wanted = assuranceWanted(call.request?.authority, decision);
   if (wanted === undefined) return {};
   const message = `the rule of ${call.callId} wants decisions ${assuranceText(wanted)}, and this one is not signed`;

@@ -1,12 +1,10 @@
 import type { Approvers, Ruling } from '../../authority/approvers';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
-import type { StandIn } from '../../contract/authority/in-place-of';
-import { voterText } from '../../contract/authority/votes';
 import { seatingOf, type VoteRefusal } from '../../contract/authority/who-may-vote';
 import { approvalsNeeded, assuranceText, whyNotEvaluated } from '../../contract/authority/rule';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
 import { defined } from '../../contract/defined';
-import { dateTime, span } from '../../contract/text/times';
+import { span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import { usageError } from '../options';
@@ -27,14 +25,12 @@ interface Explanation extends VoteCount {
   digest: string;
   requesters: readonly string[];
   mayNot: { name: string; why: VoteRefusal }[];
-  /** Who may vote in the place of somebody who is away. */
-  standIns: Pick<StandIn, 'voter' | 'person' | 'until'>[];
 }
 
-/** The facts from which a call is explained: what each vote proves by the file, and who stands in for whom now. */
+/** The facts from which a call is explained: what each vote proves by the file, and the time in ms since 1970. */
 interface Explained extends Pick<Explanation, 'votes'> {
   call: CallView;
-  standIns?: readonly StandIn[];
+  now: number;
 }
 
 /**
@@ -43,7 +39,7 @@ interface Explained extends Pick<Explanation, 'votes'> {
 export function explanationOf(
   approvers: Approvers,
   view: TurnView,
-  { call, votes, standIns = [] }: Explained,
+  { call, votes, now }: Explained,
 ): Explanation {
   const { request, callId, tool } = call;
   if (request === undefined)
@@ -62,22 +58,19 @@ export function explanationOf(
   });
   const asked = requestersOf(view.origin, request.authority);
   const requesters = [...new Set(asked.map((name) => approvers.personOf(name) ?? name))];
-  const among = { people: approvers.people, requesters, standIns };
+  const among = { people: approvers.people, requesters, now };
   const seatingFor = seatingOf(ruling.rule, among);
   const mayNot = approvers.people.flatMap(({ name }) => {
-    const seating = seatingFor(name);
+    const seating = seatingFor(name, now);
     return seating.ok ? [] : [{ name, why: seating.why }];
   });
-  const places = standIns.flatMap(({ voter, person, entry, until }) =>
-    seatingFor(voter, { person, entry }).ok ? [{ voter, person, until }] : [],
-  );
   const judged = votes.map((vote) => ({
     ...vote,
-    counts: vote.counts && seatingFor(vote.voter, vote.inPlaceOf).ok,
+    counts: vote.counts && seatingFor(vote.voter, Date.parse(vote.at)).ok,
   }));
   return {
     ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot },
-    ...{ votes: judged, standIns: places },
+    votes: judged,
     ...countVotes(
       ruling.rule,
       judged.filter(({ counts }) => counts),
@@ -110,13 +103,10 @@ export function explanationLines(about: Explanation): string[] {
       ? []
       : [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`]),
     ...about.votes.map(
-      ({ decision, proof, counts, ...cast }) =>
-        `has voted  ${voterText(cast)}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
+      ({ voter, decision, proof, counts }) =>
+        `has voted  ${voter}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
     ),
     `${assurance === 'claimed' ? 'may vote' : 'may sign'}   ${mayVote.join(', ') || 'nobody'}`,
-    ...about.standIns.map(
-      ({ voter, person, until }) => `stands in  ${voter}, in place of ${person} until ${dateTime(until)}`,
-    ),
     ...mayNot.map(({ name, why }) => `may not    ${name}: ${WHY_NOT[why]}`),
     ...(about.isStuck ? ['Too few people may vote: nobody can approve it.'] : []),
   ];

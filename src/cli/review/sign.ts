@@ -9,14 +9,13 @@ import type { SignerKey } from '../../authority/ssh-key';
 import type { Statement } from '../../authority/statement';
 import type { SignedAt } from '../../authority/to-sign';
 import type { SaysOfGrant } from '../../contract/control/grant-votes';
-import type { AwayTerms } from '../../contract/control/away';
 import type { GrantTerms } from '../../contract/control/grants';
 import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { readIfThere } from '../../files';
 import { assuranceWanted } from '../../contract/authority/authority';
-import type { CastVote, InPlaceOf } from '../../contract/authority/votes';
+import type { DatedVote } from '../../contract/authority/votes';
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
@@ -55,7 +54,6 @@ export type Sign = (about: {
   call: CallView;
   decision: Statement['decision'];
   reason: string | undefined;
-  inPlaceOf?: InPlaceOf | undefined;
 }) => Promise<VoteSignature>;
 
 /** The person who signs, by the name in the file, and the functions that sign. */
@@ -64,9 +62,6 @@ export interface Signer {
   sign: Sign;
   /** `says`: the person who confirms the grant, and the time. Absent: the person gives the grant. */
   signGrant(terms: GrantTerms, namespace: string, says?: SaysOfGrant): Promise<VoteSignature>;
-  signAway(terms: AwayTerms, namespace: string): Promise<VoteSignature>;
-  /** The name of a person in the file. @throws CountersignError `usage` if the file has nobody with that name. */
-  nameOf(person: string): string;
 }
 
 /**
@@ -90,15 +85,7 @@ export async function signerOf(
   if (approvers.keysOf(name).length === 0)
     throw noKey(`${file} has no key of ${name}`, 'Ask an administrator to add the line of your public key.');
   const by = { approvers, name, named: sign, ...at };
-  const nameOf = (person: string): string => {
-    const found = approvers.personOf(person);
-    if (found === undefined) throw usageError(`${file} names nobody '${person}'`);
-    return found;
-  };
-  return {
-    ...{ approver: name, nameOf },
-    ...{ sign: signWith(by), signGrant: grantSigner(by), signAway: awaySigner(by) },
-  };
+  return { approver: name, sign: signWith(by), signGrant: grantSigner(by) };
 }
 
 function noKey(message: string, hint: string): CountersignError {
@@ -114,7 +101,7 @@ interface SignWith {
 }
 
 function signWith({ approvers, name, named, client, context }: SignWith): Sign {
-  return async ({ agent, turn, call, decision, reason, inPlaceOf }) => {
+  return async ({ agent, turn, call, decision, reason }) => {
     const { factsToSign, signatureOf, timesToSign } = await import('../../authority/to-sign.js');
     const { statementOf, statementText } = await import('../../authority/statement.js');
     const { signStatement } = await import('../../authority/sign-statement.js');
@@ -129,7 +116,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
     const times = timesToSign(call, Date.now());
     const statement = statementOf(facts, {
       ...{ decision, approver: name, ...times },
-      ...defined({ reason, inPlaceOf }),
+      ...defined({ reason }),
     });
     if (statement === undefined) throw usageError('a part of this call or its reason cannot be signed');
     const { screen, env } = context;
@@ -166,17 +153,6 @@ function grantSigner(by: SignWith): Signer['signGrant'] {
     const text = signedGrantText(terms, { installation: by.approvers.installation, namespace }, says);
     const armored = await textSigner(by)(text, GRANT_NAMESPACE);
     return { kind: 'ssh', armored, at: (says ?? terms).at, notAfter: terms.until };
-  };
-}
-
-/** Signs an out-of-office statement, with its own text and namespace. */
-function awaySigner(by: SignWith): Signer['signAway'] {
-  return async (terms, namespace) => {
-    const { awayText } = await import('../../authority/away-statement.js');
-    const { AWAY_NAMESPACE } = await import('../../authority/ssh-signature.js');
-    const text = awayText(terms, { installation: by.approvers.installation, namespace });
-    const armored = await textSigner(by)(text, AWAY_NAMESPACE);
-    return { kind: 'ssh', armored, at: terms.at, notAfter: terms.end };
   };
 }
 
@@ -245,7 +221,7 @@ async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Prom
 }
 
 /** A vote, and what it proves according to an approvers file. */
-export interface ProvenVote extends Pick<CastVote, 'voter' | 'decision' | 'inPlaceOf'> {
+export interface ProvenVote extends Pick<DatedVote, 'voter' | 'decision' | 'at'> {
   /** What the vote proves, in words. */
   proof: string;
   /** Whether the vote has at least the assurance that the rule of its request requires. */
@@ -263,8 +239,8 @@ export async function provenVotesOn(
   const said = [...call.decisions, ...call.resolutions].filter(
     ({ judgement }) => judgement.accepted === true,
   );
-  return call.votes.map(({ voter, decision, inPlaceOf }) => {
-    const cast = { voter, decision, ...defined({ inPlaceOf }) };
+  return call.votes.map(({ voter, decision, at: castAt }) => {
+    const cast = { voter, decision, at: castAt };
     const wanted = assuranceWanted(call.request?.authority, decision);
     const isEnough = (has: Assurance): boolean => wanted === undefined || isAssured(has, wanted);
     const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
@@ -274,7 +250,7 @@ export async function provenVotesOn(
     const { kind, armored, at, notAfter, statement } = signature;
     const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
     const vote = {
-      ...{ decision: word, reason, approver: voter, inPlaceOf, at, notAfter },
+      ...{ decision: word, reason, approver: voter, at, notAfter },
       seenDigest: facts.seenDigest,
     };
     const judged = assuranceOf(

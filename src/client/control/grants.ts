@@ -63,7 +63,7 @@ function revokeGrants(context: ClientContext, asked: RevokeAsked): Promise<Revok
 
 /** All grants. Empty if no worker has started the workflow that holds them. */
 async function listGrants(context: ClientContext): Promise<GrantsSeen> {
-  const found = await queryControl(context, QUERIES.grants, 'which grants there are');
+  const found = await queryGrants(context);
   if (found === undefined) return { grants: [] };
   if (isGrantsSeen(found)) return found;
   throw new CountersignError('server_failed', 'the answer to which grants there are cannot be read', {
@@ -72,13 +72,13 @@ async function listGrants(context: ClientContext): Promise<GrantsSeen> {
 }
 
 /**
- * Asks the workflow that holds pauses, grants and absences. Undefined if no worker has started it. After silence it asks
- * once more, because the answer to a question changes nothing and may have been lost with a task.
+ * Asks the workflow that holds the grants. Undefined if no worker has started it. After silence it asks once more,
+ * because the answer to a question changes nothing and may have been lost with a task.
  */
-export async function queryControl({ client }: ClientContext, query: string, what: string): Promise<unknown> {
+async function queryGrants({ client }: ClientContext): Promise<unknown> {
   const ask = () =>
     client.withDeadline(Date.now() + TIMES.updateAnswer / 2, () =>
-      client.workflow.getHandle(CONTROL.workflowId).query<unknown, []>(query),
+      client.workflow.getHandle(CONTROL.workflowId).query<unknown, []>(QUERIES.grants),
     );
   try {
     return await ask().catch((error: unknown) => {
@@ -87,8 +87,8 @@ export async function queryControl({ client }: ClientContext, query: string, wha
     });
   } catch (error) {
     if (isNotFound(error)) return undefined;
-    if (isSilence(error)) throw unavailable(`no worker answered, so it is not known ${what}`);
-    throw toCountersignError(error, `asking ${what}`);
+    if (isSilence(error)) throw unavailable('no worker answered, so it is not known which grants there are');
+    throw toCountersignError(error, 'asking which grants there are');
   }
 }
 

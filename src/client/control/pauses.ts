@@ -7,7 +7,6 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
-import type { AwayRefused } from '../../contract/control/away';
 import type { GrantRefused } from '../../contract/control/grants';
 import {
   type Pause,
@@ -127,7 +126,7 @@ const HINTS: Readonly<Record<PauseRefused['code'], string>> = {
   pause_not_found: 'countersign pause shows what is paused',
 };
 
-type RefusalCode = PauseRefused['code'] | GrantRefused['code'] | AwayRefused['code'];
+type RefusalCode = PauseRefused['code'] | GrantRefused['code'];
 
 /** Why the workflow refused an update. */
 interface Refusal<C extends RefusalCode> {

@@ -39,8 +39,8 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
     throw usage(`a grant is for 1 to ${LIMITS.grantTimes} calls`);
   if (!(forMs > 0) || forMs > TIMES.grantMost) throw usage(GRANT_TOO_LONG);
   const narrowing = narrowed(request, options.narrowing ?? {});
-  const { by, authority } = giver(call, request, options.by);
   const now = Date.now();
+  const { by, authority } = giver(call, request, { by: options.by, now });
   const terms: GrantTerms = {
     ...{ id: randomUUID(), agent: view.agent, tool: call.tool, toolDigest: request.toolDigest },
     ruleDigest: request.authority?.ruleDigest ?? '',
@@ -49,7 +49,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
     ...{ at: new Date(now).toISOString(), until: new Date(now + forMs).toISOString() },
   };
   const assurance = request.authority?.rule.assurance ?? 'claimed';
-  const held = heldSentence({ ...terms, ...defined({ authority }) });
+  const held = heldSentence({ ...terms, ...defined({ authority }) }, now);
   return { terms, sentence: grantSentence(terms), assurance, ...defined({ authority, held }) };
 }
 
@@ -59,10 +59,11 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
  * @throws CountersignError `grant_refused` if they may not confirm it, or if nobody has to.
  */
 export function planConfirmation(grant: GrantSeen, name: string): ConfirmationPlan {
-  const confirmer = confirmerOf(grant, name);
+  const now = Date.now();
+  const confirmer = confirmerOf(grant, { name, now });
   if ('why' in confirmer) throw refused(confirmer.why);
   const { id, authority } = grant;
-  const at = new Date().toISOString();
+  const at = new Date(now).toISOString();
   return {
     asked: { id, voter: confirmer.voter, at, seenDigest: termsDigest(grant) },
     sentence: grantSentence(grant),
@@ -86,14 +87,14 @@ function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narro
 function giver(
   { tool }: CallView,
   request: RequestOpened,
-  by: string,
+  { by, now }: { by: string; now: number },
 ): { by: string; authority?: Authority } {
   const { grants, unowned, byGate, authority } = request;
   if (grants === 'none') throw refused(`calls of ${tool} are decided one by one`);
   if (unowned === true || byGate === true)
     throw refused('a workflow of its own asks, and it takes decisions only');
   if (authority === undefined) return { by };
-  const found = giverOf(authority, by);
+  const found = giverOf(authority, { name: by, now });
   if ('why' in found) throw refused(found.why);
   return found;
 }

@@ -1,6 +1,5 @@
 import type { Authority } from '../../contract/authority/authority';
 import type { Assurance } from '../../contract/authority/rule';
-import type { Away, AwayAsked, AwaySeen, BackAsked } from '../../contract/control/away';
 import type { ConfirmAsked } from '../../contract/control/confirmations';
 import type {
   GrantAsked,
@@ -99,25 +98,4 @@ export interface Grants {
    * @throws CountersignError `grant_not_found`, `control_unavailable`.
    */
   revoke(asked: RevokeAsked): Promise<Revoked>;
-}
-
-/** The absences in a namespace. An out-of-office entry says who is away, and who votes in their place meanwhile. */
-export interface AwayList {
-  /**
-   * Enters that somebody is away, with that person's signature if rules want decisions signed. Resolves once every
-   * worker finds the entry. Needs a worker.
-   *
-   * @throws CountersignError `usage`, `away_refused`, `away_full`, `control_unavailable`.
-   */
-  put(asked: AwayAsked): Promise<Away>;
-  /**
-   * Ends an out-of-office: votes by it no longer count. Needs a worker. @throws CountersignError `away_not_found`,
-   * `control_unavailable`.
-   */
-  end(asked: BackAsked): Promise<Away>;
-  /**
-   * The current and future absences. Needs a worker if there are any. @throws CountersignError
-   * `control_unavailable`.
-   */
-  list(): Promise<AwaySeen>;
 }

@@ -65,7 +65,7 @@ export async function waitingTurn(context: ClientContext, turn: string): Promise
 export function isWanted(item: InboxItem, { tool, agent, olderThanMs, whom }: WaitingFilter): boolean {
   if (tool !== undefined && item.tool !== tool) return false;
   if (agent !== undefined && item.agent !== agent) return false;
-  if (whom !== undefined && !waitsFor(whom(), item)) return false;
+  if (whom !== undefined && !waitsFor(whom(), item, Date.now())) return false;
   return olderThanMs === undefined || item.since < before(olderThanMs);
 }
 
@@ -139,7 +139,7 @@ function requestItem(call: CallView, request: RequestOpened): OpenItem {
 
 function votingOn(call: CallView): OpenItem['voting'] {
   const authority = authorityOn(call);
-  return authority && votingUnder(authority, call.votes);
+  return authority && votingUnder(authority, call.votes, Date.now());
 }
 
 /** The part of a listed turn that we need. */

@@ -3,8 +3,8 @@ import { defined } from '../defined';
 import { LONGEST_READ } from '../limits';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
-import { type CastVote, type InPlaceOf, isSameName, nameKey, SOMEBODY, type Voter } from './votes';
-import { type Among, seatingOf, type VoteRefusal } from './who-may-vote';
+import { type CastVote, type DatedVote, isSameName, nameKey, SOMEBODY, type Voter } from './votes';
+import { seatingOf, type VoteRefusal } from './who-may-vote';
 import { type Assurance, ASSURANCES, RULE_ACTIONS, type RuleSnapshot, stricterRule } from './rule';
 
 /**
@@ -33,17 +33,9 @@ export interface Authority {
   requesters: readonly string[];
 }
 
-/**
- * An authority, with the people who now vote in the place of somebody who is away. `standIns` absent: it is not known
- * who is away, or it does not matter.
- */
-export type AuthorityNow = Authority & Pick<Among, 'standIns'>;
-
 /** A vote as it is kept, with the digest of the request that it is about. */
-export interface Vote extends CastVote {
+export interface Vote extends DatedVote {
   decisionId: string;
-  /** Workflow time, ISO 8601. */
-  at: string;
   /** The digest of the request as the voter saw it. */
   seenDigest?: string;
   reason?: string;
@@ -57,6 +49,12 @@ const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
 const NAMES: JsonSchema = { type: 'array', items: TEXT };
 const COUNT: JsonSchema = { type: 'integer', minimum: 1, maximum: 1000 };
 const MS: JsonSchema = { type: 'number', minimum: 1, maximum: LONGEST_READ };
+
+const DELEGATE: JsonSchema = {
+  type: 'object',
+  properties: { name: TEXT, from: TEXT, until: TEXT },
+  required: ['name'],
+};
 
 /** An authority as it comes from an activity, which an operator can complete with anything. */
 export const AUTHORITY: JsonSchema = {
@@ -85,7 +83,7 @@ export const AUTHORITY: JsonSchema = {
       maxItems: 1000,
       items: {
         type: 'object',
-        properties: { name: TEXT, groups: NAMES, delegates: NAMES, mail: TEXT },
+        properties: { name: TEXT, groups: NAMES, delegates: { type: 'array', items: DELEGATE }, mail: TEXT },
         required: ['name', 'groups', 'delegates'],
       },
     },
@@ -144,22 +142,21 @@ export function mayBeBy(
   return last === undefined ? isSameName(approver, by) : isSameName(voterIn(authority, approver), last.voter);
 }
 
-/** Looks up an approver among the people who may vote. */
-export function votingOf(authority: AuthorityNow, approver: string, place?: InPlaceOf): Eligibility {
+/** Looks up an approver among the people who may vote at a moment, in milliseconds since 1970. */
+export function votingOf(authority: Authority, approver: string, moment: number): Eligibility {
   const voter = voterIn(authority, approver);
-  if (authority.people === undefined && place !== undefined) return { ok: false, why: 'no_places' };
   // Each person of the file decides alone, whoever they are.
-  const { people = [{ name: voter, groups: [], delegates: [] }] } = authority;
-  const seating = seatingOf(ruleInForce(authority), { ...authority, people })(voter, place);
+  const { people = [{ name: voter, groups: [], delegates: [] }], requesters } = authority;
+  const seating = seatingOf(ruleInForce(authority), { people, requesters })(voter, moment);
   return seating.ok ? { ok: true, voter } : seating;
 }
 
-/** The names of the people who may vote under an authority. Undefined: each person of the file may. */
-export function votersOf(authority: Authority): string[] | undefined {
+/** The names of the people who may vote under an authority at a moment. Undefined: each person of the file may. */
+export function votersOf(authority: Authority, moment: number): string[] | undefined {
   const { people, requesters } = authority;
   if (people === undefined) return undefined;
   const seatingFor = seatingOf(ruleInForce(authority), { people, requesters });
-  return people.flatMap(({ name }) => (seatingFor(name).ok ? [name] : []));
+  return people.flatMap(({ name }) => (seatingFor(name, moment).ok ? [name] : []));
 }
 
 /** An authority that is as strict as both. It has the people of the later one, and the requesters of both. */
@@ -253,21 +250,21 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
   requester: 'asked for the turn',
   requesters_delegate: 'is a delegate of who asked for the turn',
   requester_unknown: 'may not: nobody knows who asked for the turn',
-  place_not_named: 'may not vote in the place of somebody whom the rule does not name',
-  own_place: 'cannot vote in their own place',
-  no_places: 'may vote as themselves: the rule lets everybody',
 };
 
-/** Why an approver may not decide, with the names of the people who may. Undefined: the approver may decide. */
+/**
+ * Why an approver may not decide now, with the names of the people who may. Undefined: the approver may decide. `now`:
+ * milliseconds since 1970.
+ */
 export function whyMayNot(
   authority: Authority,
-  { approver, inPlaceOf }: { approver: string; inPlaceOf?: InPlaceOf | undefined },
+  { approver, now }: { approver: string; now: number },
   votes: readonly CastVote[] = [],
 ): string | undefined {
-  const voting = votingOf(authority, approver, inPlaceOf);
+  const voting = votingOf(authority, approver, now);
   if (voting.ok) return undefined;
   const voted = new Set(votes.map(({ voter }) => voter));
-  const left = (votersOf(authority) ?? []).filter((name) => !voted.has(name));
+  const left = (votersOf(authority, now) ?? []).filter((name) => !voted.has(name));
   const others = left.length === 0 ? 'nobody else may' : `these may: ${someNames(left)}`;
   return `${approver} ${WHY_NOT[voting.why]}; ${others}`;
 }

@@ -1,5 +1,3 @@
-import type { Away } from '../control/away-terms';
-
 /** The line of an approvers file by which a worker accepted a signature. */
 export interface RosterLine {
   /** The id of the vote that was signed. */
@@ -22,29 +20,9 @@ export interface RosterSite {
   origins: readonly string[];
 }
 
-/** Somebody in an approvers file, with the mail address that also names them there. */
-export interface RosterPerson {
-  person: string;
-  mail?: string;
-}
-
-/** The out-of-office by which a worker counted a vote in somebody's place. */
-export interface RosterAway {
-  /** The id of the vote that rests on the entry. */
-  decisionId: string;
-  /** The whole entry, with its signature. */
-  entry: Away;
-  /** The person who is away. */
-  from: RosterPerson;
-  /** The person who voted in their place. */
-  to: RosterPerson;
-  /** The line by which the worker accepted the signature. Absent: nobody signed the entry, so it is a claim. */
-  key?: RosterLine;
-}
-
 /**
- * The lines by which a worker checked the signatures of a call that it started, and the out-of-office entries by which
- * it counted votes in somebody's place. The worker claims this. Nothing in it is signed, except the entries.
+ * The lines by which a worker checked the signatures of a call that it started. The worker claims this. Nothing in it
+ * is signed.
  */
 export interface Roster {
   /** The installation that the file names. */
@@ -52,6 +30,4 @@ export interface Roster {
   /** SHA-256 (hex) of the file. */
   fileDigest: string;
   lines: readonly RosterLine[];
-  /** Absent: no vote in somebody's place counted, or the worker could not record this yet. */
-  away?: readonly RosterAway[];
 }

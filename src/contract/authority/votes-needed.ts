@@ -1,15 +1,7 @@
 import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
-import {
-  type Authority,
-  type AuthorityNow,
-  MOST_NAMED,
-  ruleInForce,
-  someNames,
-  votingOf,
-  WHY_NOT,
-} from './authority';
-import type { CastVote, Voter } from './votes';
+import { type Authority, MOST_NAMED, ruleInForce, someNames, votingOf, WHY_NOT } from './authority';
+import type { DatedVote, Voter } from './votes';
 import { type Among, seatingOf } from './who-may-vote';
 import { type Assurance, ASSURANCES, assuranceText, isAssured, type VoteRule } from './rule';
 
@@ -22,9 +14,9 @@ export interface VoteCount {
   missing: number;
   /** The groups from which nobody has approved yet. */
   missingGroups: readonly string[];
-  /** The names of the people who may vote and have not voted. */
+  /** The names of the people who may vote now and have not voted. */
   mayVote: readonly string[];
-  /** Too few people may vote, so the request can never be approved. */
+  /** Too few people may vote now, so the request cannot be approved. */
   isStuck: boolean;
 }
 
@@ -35,22 +27,23 @@ export interface Seat {
 }
 
 /**
- * Counts votes under a rule: whether they are enough, and who is still needed. A vote of somebody who may not vote does
- * not count. Each person has one vote, and each seat is taken once.
+ * Counts votes under a rule: whether they are enough, and who is still needed. A vote counts if its voter might vote
+ * when they cast it. Each person has one vote, and each seat is taken once. `now`: milliseconds since 1970.
  */
-export function countVotes(rule: VoteRule, votes: readonly CastVote[], among: Among): VoteCount {
+export function countVotes(
+  rule: VoteRule,
+  votes: readonly DatedVote[],
+  among: Among & { now: number },
+): VoteCount {
   const seatingFor = seatingOf(rule, among);
+  const last = new Map(votes.map((vote) => [vote.voter, vote]));
   const seats = new Map(
     among.people.flatMap(({ name }) => {
-      const seating = seatingFor(name);
+      const vote = last.get(name);
+      const seating = seatingFor(name, vote === undefined ? among.now : Date.parse(vote.at));
       return seating.ok ? [[name, seating.seats] as const] : [];
     }),
   );
-  const last = new Map(votes.map((vote) => [vote.voter, vote]));
-  for (const { voter, inPlaceOf } of last.values()) {
-    const seating = inPlaceOf && seatingFor(voter, inPlaceOf);
-    if (seating !== undefined) seats.set(voter, seating.ok ? seating.seats : []);
-  }
   const allowed = [...last.values()].filter(({ voter }) => (seats.get(voter) ?? []).length > 0);
   const approvers = allowed.flatMap(({ voter, decision }) => (decision === 'approved' ? voter : []));
   const mayVote = [...seats.keys()].filter((name) => !last.has(name));
@@ -119,14 +112,14 @@ function matched(optionsOf: ReadonlyMap<string, readonly string[]>): Map<string,
 }
 
 /** Counts votes under an authority: whether they are enough, and who is still needed. */
-export function countVotesUnder(authority: AuthorityNow, votes: readonly CastVote[]): VoteCount {
-  const { people } = authority;
+export function countVotesUnder(authority: Authority, votes: readonly DatedVote[], now: number): VoteCount {
+  const { people, requesters } = authority;
   const rule = ruleInForce(authority);
-  if (people !== undefined) return countVotes(rule, votes, { ...authority, people });
+  if (people !== undefined) return countVotes(rule, votes, { people, requesters, now });
   // Each person of the file decides alone, so one vote is enough, whoever the voter is.
   const voters = [...new Set(votes.map(({ voter }) => voter))];
   const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
-  return { ...countVotes(rule, votes, { ...authority, people: among }), isStuck: false };
+  return { ...countVotes(rule, votes, { people: among, requesters, now }), isStuck: false };
 }
 
 /** The votes that are still needed before a call is decided. */
@@ -163,10 +156,10 @@ export interface ProvenVotes {
  * Counts only the votes that are proven. It strikes out the votes of people who may not vote, and the votes that prove
  * less than the rule wants.
  */
-export function countProvenVotes<V extends CastVote>(
-  authority: AuthorityNow,
+export function countProvenVotes<V extends DatedVote>(
+  authority: Authority,
   votes: readonly V[],
-  proofOf: (vote: V) => VoteProof,
+  { proofOf, now }: { proofOf(vote: V): VoteProof; now: number },
 ): ProvenVotes {
   const looked = votes.map((vote) => ({ vote, found: lookAt(authority, vote, proofOf) }));
   const struck = looked.flatMap(({ vote: { voter }, found }) =>
@@ -175,19 +168,19 @@ export function countProvenVotes<V extends CastVote>(
   const good = looked.flatMap(({ vote, found }) =>
     'why' in found || struck.some(({ voter }) => voter === vote.voter) ? [] : [{ ...vote, ...found }],
   );
-  const count = countVotesUnder(authority, good);
+  const count = countVotesUnder(authority, good, now);
   const assurance = ASSURANCES.find((one) => good.some((vote) => vote.assurance === one)) ?? 'claimed';
   const why = struck.length > 0 ? struck.map((one) => one.why).join('; ') : stillNeededText(authority, count);
   return { struck, count, assurance, why };
 }
 
 /** The voter, and how sure it is that they cast the vote. Where the vote does not count, the reason. */
-function lookAt<V extends CastVote>(
-  authority: AuthorityNow,
+function lookAt<V extends DatedVote>(
+  authority: Authority,
   vote: V,
   proofOf: (vote: V) => VoteProof,
 ): { voter: string; assurance: Assurance } | { why: string } {
-  const voting = votingOf(authority, vote.voter, vote.inPlaceOf);
+  const voting = votingOf(authority, vote.voter, Date.parse(vote.at));
   if (!voting.ok) return { why: `${vote.voter} ${WHY_NOT[voting.why]}` };
   const proof = proofOf(vote);
   if ('why' in proof) return proof;

@@ -5,9 +5,25 @@ export interface Voter {
   name: string;
   groups: readonly string[];
   /** The people who may vote in this person's place. */
-  delegates: readonly string[];
+  delegates: readonly Delegate[];
   /** The person's mail address. It names the same person as `name`. */
   mail?: string;
+}
+
+/** A person who may vote in another person's place, and when. */
+export interface Delegate {
+  name: string;
+  /** ISO 8601. The first moment of the time. Absent: it has no beginning. */
+  from?: string;
+  /** ISO 8601. The moment after the time. Absent: it has no end. */
+  until?: string;
+}
+
+/** Whether a delegate may vote at a moment, in milliseconds since 1970. A time that cannot be read never comes. */
+export function isDelegateAt({ from, until }: Delegate, moment: number): boolean {
+  return (
+    (from === undefined || Date.parse(from) <= moment) && (until === undefined || moment < Date.parse(until))
+  );
 }
 
 /**
@@ -35,23 +51,10 @@ export function nameSet(names: readonly string[]): (name: string) => boolean {
   return (name) => keys.has(nameKey(name));
 }
 
-/**
- * The person in whose place a vote is cast, and the out-of-office entry that allows it. The workflow checks only the
- * names.
- */
-export interface InPlaceOf {
-  /** The person's name in the approvers file. */
-  person: string;
-  /** The id of the out-of-office. */
-  entry: string;
-}
-
 /** One vote. A person who votes again replaces their earlier vote. */
 export interface CastVote {
   voter: string;
   decision: 'approved' | 'denied';
-  /** Absent: the person votes as themselves, or for a person whose delegate they are in the file. */
-  inPlaceOf?: InPlaceOf;
   /**
    * The kind of signature that came with the vote. Absent: there is no signature, so the name is only claimed. The
    * worker says whether the signature counts.
@@ -59,9 +62,10 @@ export interface CastVote {
   signedBy?: SignatureKind;
 }
 
-/** The voter in words. */
-export function voterText({ voter, inPlaceOf }: Pick<CastVote, 'voter' | 'inPlaceOf'>): string {
-  return inPlaceOf === undefined ? voter : `${voter} in place of ${inPlaceOf.person}`;
+/** A vote, and when it was cast. The time decides whether its voter was a delegate. */
+export interface DatedVote extends CastVote {
+  /** ISO 8601. */
+  at: string;
 }
 
 /** The prefix of a group's name in lists that also name people. */

@@ -37,7 +37,7 @@ export function confirmGrant(
   const state = withoutPast(before, now);
   const grant = state.grants.find((one) => one.id === id);
   if (grant === undefined) return refuseGrant('grant_not_found', noGrantText(id));
-  const confirmer = confirmerOf(grant, vote.voter);
+  const confirmer = confirmerOf(grant, { name: vote.voter, now });
   if ('why' in confirmer) return refuseGrant('grant_refused', confirmer.why);
   const why = whyNotTaken(grant, vote, now);
   if (why !== undefined) return refuseGrant('grant_refused', why);

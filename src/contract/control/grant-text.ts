@@ -13,8 +13,8 @@ export function grantSentence({ agent, tool, narrowing, times, until }: GrantTer
 /**
  * A sentence that names the people who have to confirm a grant. Undefined: the grant does not wait for a confirmation.
  */
-export function heldSentence(grant: GrantVotes): string | undefined {
-  const lacking = lackingOn(grant);
+export function heldSentence(grant: GrantVotes, now: number): string | undefined {
+  const lacking = lackingOn(grant, now);
   return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;
 }
 

@@ -267,7 +267,7 @@ const NOT_THERE = 'it is not there';
 
 function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): string | undefined {
   if (grant === undefined) return NOT_THERE;
-  const lacking = lackingOn(grant);
+  const lacking = lackingOn(grant, now);
   return whyEnded(grant, now) ?? whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
 }
 

@@ -3,7 +3,6 @@ import { defined } from '../defined';
 import { isObject } from '../json';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import { utf8Bytes } from '../text/bytes';
-import type { AwayState } from './away';
 import { type GrantsState, reasonIssue } from './grants';
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
@@ -88,8 +87,6 @@ export interface ControlInput {
   pauses: Pause[];
   /** Absent: there are no grants. */
   grants?: GrantsState;
-  /** Absent: nobody is away. */
-  away?: AwayState;
 }
 
 /** The result of one change of the pauses. */

@@ -25,7 +25,6 @@ export const SEALED_FIELDS = [
   'files',
   'arguments',
   'approver',
-  'place',
   'identity',
   'channel',
   'reason',
@@ -35,7 +34,6 @@ export const SEALED_FIELDS = [
   'signature',
   'requesters',
   'roster',
-  'away',
 ] as const;
 export type SealedField = (typeof SEALED_FIELDS)[number];
 
@@ -119,13 +117,11 @@ export function unsigned({ signed, records }: { signed: number; records: number 
  * The error for signed decisions whose signatures do not fit what the record says, and for votes in somebody's place
  * whose out-of-office does not fit.
  */
-export function badSignatures(count: number, places = 0): CountersignError {
-  const signed = `${count} signed decisions do not hold: their signatures are not over what is on record`;
-  const placed = `${places} votes in somebody's place do not hold: the out-of-office on record does not let them count`;
-  const message = [...(count > 0 ? [signed] : []), ...(places > 0 ? [placed] : [])].join('; ');
+export function badSignatures(count: number): CountersignError {
+  const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
   return new CountersignError('audit_signature', message, {
     hint: 'each is named above, with why; a worker starts nothing by such a vote',
-    data: { bad: count, ...(places > 0 ? { places } : {}) },
+    data: { bad: count },
   });
 }
 
@@ -161,15 +157,9 @@ export function resultFacts({ success, content, error, metadata }: ToolResult) {
   };
 }
 
-/** The facts about the verdicts of the policy rules: of the rule that decided, and of the shadow rules. */
-export function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
-  const would = shadow.map((one) => `${one.rule}: ${one.would}`);
-  return {
-    policyRule: rule,
-    policyThen: then,
-    policyUntil: until,
-    ...Object.fromEntries(would.map((text, at) => [`shadow${at + 1}`, text])),
-  };
+/** The facts about the policy rule that fitted. */
+export function rulingFacts({ rule, then, until }: Partial<CallRuling> = {}) {
+  return { policyRule: rule, policyThen: then, policyUntil: until };
 }
 
 /** The people who gave and confirmed a grant, as text. Undefined without a grant. */

@@ -275,11 +275,10 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
 }
 
 function messageSealed(event: DecisionMade | Resolved | Answered) {
-  const { approver, inPlaceOf, identity, channel, reason, judgement, signature } = event;
+  const { approver, identity, channel, reason, judgement, signature } = event;
   const message = judgement.accepted === false ? judgement.message : undefined;
   return {
     approver,
-    place: inPlaceOf && JSON.stringify(inPlaceOf),
     identity,
     channel,
     reason,

@@ -1,13 +1,11 @@
 import type { DecisionMade, Resolved, TurnEvent } from '../events';
 import type { Roster } from '../../contract/authority/roster';
-import { defined } from '../../contract/defined';
 import type { AuditRecord, AuditFacts, SealedField } from './format';
 
 /** The signed fields of a decision that can be taken out of the file. */
 export const SIGNED_FIELDS = [
   'signature',
   'approver',
-  'place',
   'reason',
   'requesters',
 ] as const satisfies SealedField[];
@@ -60,27 +58,16 @@ export function createSignedContext(): SignedContext {
   };
 }
 
-/** A record of what a worker counted a vote by, without its call. */
+/** A record of the key by which a worker accepted a signature, without its call. */
 type RosterPart = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
 
-/**
- * The roster lines by which the worker accepted signatures, and the out-of-office entries by which it counted votes.
- * They are sealed: keys with their comments and the entries name people.
- */
+/** The roster lines by which the worker accepted signatures. They are sealed: keys with their comments name people. */
 export function rosterParts(roster: Roster | undefined): RosterPart[] {
   if (roster === undefined) return [];
-  const { lines, away = [], installation, fileDigest } = roster;
-  const factsOf = (decisionId: string) => ({ decisionId, installation, fileDigest });
-  return [
-    ...lines.map(({ decisionId, ...line }) => ({
-      type: 'roster',
-      facts: factsOf(decisionId),
-      sealed: { roster: JSON.stringify(line) },
-    })),
-    ...away.map(({ decisionId, key, ...said }) => ({
-      type: 'away',
-      facts: factsOf(decisionId),
-      sealed: { away: JSON.stringify(said), ...defined({ roster: key && JSON.stringify(key) }) },
-    })),
-  ];
+  const { lines, installation, fileDigest } = roster;
+  return lines.map(({ decisionId, ...line }) => ({
+    type: 'roster',
+    facts: { decisionId, installation, fileDigest },
+    sealed: { roster: JSON.stringify(line) },
+  }));
 }

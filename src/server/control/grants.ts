@@ -80,8 +80,6 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const { callId, seenDigest } = decision;
       // The grant has the same reason. A reason that only the decision may have would leave an approval without a grant.
       const reason = checkInput(controlReason, decision.reason);
-      if (decision.inPlaceOf !== undefined)
-        throw new CountersignError('usage', 'a grant is given in your own name');
       if (decision.decision !== 'approved' || decision.hunks !== undefined)
         throw new CountersignError('usage', 'a grant goes with the approval of a call as it is');
       const sender = senderOf(c);
@@ -140,8 +138,9 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
 /** A grant in the form in which the page lists it for one person. */
 function rowOf(grant: GrantSeen, approver: string): GrantRow {
   const { authority, ...shown } = grant;
-  const held = heldSentence(grant);
-  const mayConfirm = held !== undefined && 'voter' in confirmerOf(grant, approver);
+  const now = Date.now();
+  const held = heldSentence(grant, now);
+  const mayConfirm = held !== undefined && 'voter' in confirmerOf(grant, { name: approver, now });
   const voters = votesOn(grant).map(({ voter }) => voter);
   const isMissing = !voters.includes(voterIn(authority, approver));
   return {

@@ -23,14 +23,13 @@ export type Route =
   | { at: 'refused' }
   | { at: 'passkeys' }
   | { at: 'push' }
-  | { at: 'away' }
   /** The calls that may run without asking. */
   | { at: 'grants' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
 
 /** Screens without parameters. */
-const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'push', 'grants', 'away'] as const;
+const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'push', 'grants'] as const;
 
 /** The route of a fragment such as `#/turns/t1/calls/1.2`. */
 export function parseRoute(fragment: string): Route {

@@ -56,17 +56,14 @@ const SHOWN = {
   approver: 'Signed by',
   by: 'Given by',
   confirmedBy: 'Confirmed by',
-  inPlaceOf: 'In place of',
   notAfter: 'Good until',
 } as const;
 
 function factsOf(statement: string): [name: string, value: string][] {
   const read = readJson(statement);
   const said = read.ok && isJsonObject(read.value) ? read.value : {};
-  const place = said['inPlaceOf'];
-  const facts = { ...said, inPlaceOf: isJsonObject(place) ? place['person'] : undefined };
   return Object.entries(SHOWN).flatMap(([key, name]): [string, string][] => {
-    const value: unknown = Reflect.get(facts, key);
+    const value: unknown = Reflect.get(said, key);
     if (value === undefined || value === '') return [];
     return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
   });

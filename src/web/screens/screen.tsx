@@ -46,8 +46,6 @@ export function Screen({ route }: { route: Route }): JSX.Element {
       return <Late key="push" load={loadPush} show={({ PushScreen }) => <PushScreen />} />;
     case 'grants':
       return <Late key="grants" load={loadGrants} show={({ GrantsScreen }) => <GrantsScreen />} />;
-    case 'away':
-      return <Late key="away" load={loadAway} show={({ AwayScreen }) => <AwayScreen />} />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
     case 'nowhere':
@@ -62,5 +60,4 @@ const loadDecided = () => import('./decided');
 const loadPasskeys = () => import('./passkeys');
 const loadPush = () => import('./push');
 const loadGrants = () => import('./grants');
-const loadAway = () => import('./account/away');
 const loadStats = () => import('./stats');

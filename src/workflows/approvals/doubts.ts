@@ -37,16 +37,17 @@ export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: 
  * Takes the request to give up calls in doubt. An earlier request stays if its sender may give up a call that the new
  * sender may not give up.
  */
-export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
+export function takeAbandonment(approvals: Approvals, abandonment: Abandonment, now: number): void {
   const { abandoned: before } = approvals;
+  const asked = { ...abandonment, at: now };
   const isLess = (state: CallState): boolean =>
-    before !== undefined && whyKept(state, before) === undefined && whyKept(state, abandonment) !== undefined;
-  if (![...approvals.calls.values()].some(isLess)) approvals.abandoned = abandonment;
+    before !== undefined && whyKept(state, before) === undefined && whyKept(state, asked) !== undefined;
+  if (![...approvals.calls.values()].some(isLess)) approvals.abandoned = asked;
 }
 
-/** Why this person may not give up a call, and who may. Undefined: this person may. */
-function whyKept(state: CallState, { approver }: Abandonment): string | undefined {
-  return checkAllowed(state, { callId: state.call.callId, approver })?.message;
+/** Why this person might not give up a call when they asked to, and who may. Undefined: this person might. */
+function whyKept(state: CallState, { approver, at }: Abandonment & { at: number }): string | undefined {
+  return checkAllowed(state, { callId: state.call.callId, approver }, at)?.message;
 }
 
 /**

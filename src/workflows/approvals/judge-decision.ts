@@ -31,7 +31,7 @@ import {
 import { refuseDecision } from './judge-answer';
 import type { Approvals, CallState, FinalDecision, HeldDecision } from './state';
 import type { Vote } from '../../contract/authority/authority';
-import { SOMEBODY, voterText } from '../../contract/authority/votes';
+import { SOMEBODY } from '../../contract/authority/votes';
 import type { SpentDecision } from '../../contract/call';
 import { closeCall, denialOf } from './transitions';
 import { approvalsIn, castVote, checkVote, withdrawVote } from './votes';
@@ -49,7 +49,7 @@ export function judgeDecision(approvals: Approvals, message: unknown, now: numbe
   if (late !== undefined) return refusal(late);
   if (state?.phase !== 'request') return refusal(unknownCall(decision));
   const filled = asItRuns(approvals, decision, state);
-  const unfit = checkMessage(filled, state) ?? checkSeen(filled, state) ?? checkVote(state, filled);
+  const unfit = checkMessage(filled, state) ?? checkSeen(filled, state) ?? checkVote(state, filled, now);
   if (unfit !== undefined) return refusal(unfit);
   if (filled.arguments === undefined) return { kind: 'take', message: filled, state, contentDigest };
   const { issues, work } = checkArguments(approvals, filled.arguments, state);
@@ -164,10 +164,9 @@ function takeVote(
   state: CallState,
   { decision, standing, at }: { decision: Decision; standing: FinalDecision; at: TakenAt },
 ): Accepted['needs'] {
-  if (decision.decision === 'withdrawn') return withdrawVote(state, decision);
+  if (decision.decision === 'withdrawn') return withdrawVote(state, decision, at.now);
   const word = voteOf(decision);
-  const cast =
-    word && castVote(state, { ...decision, decision: word }, { decisionId: at.decisionId, iso: standing.at });
+  const cast = word && castVote(state, { ...decision, decision: word }, at);
   // If a vote was struck out, or the request was escalated, the other votes may be enough by themselves. A vote
   // decides a call only in its own sense, so a denial never lets a call run.
   if (cast !== undefined && cast.state !== word) return cast.needs;
@@ -182,9 +181,7 @@ function takeVote(
 
 function finalDecision(decision: Decision, now: number): FinalDecision {
   const word = voteOf(decision) ?? decision.decision;
-  const { approver: voter = SOMEBODY, inPlaceOf } = decision;
-  const approver = voterText({ voter, ...defined({ inPlaceOf }) });
-  return { decision: word, approver, at: new Date(now).toISOString() };
+  return { decision: word, approver: decision.approver ?? SOMEBODY, at: new Date(now).toISOString() };
 }
 
 /** Whether the decision lets a call run without naming what its approver saw. */

@@ -19,7 +19,11 @@ import type { Approvals, CallState } from './state';
 import { approvalsIn, castVote, checkAllowed } from './votes';
 
 /** Judges a resolution from any sender. A call in doubt does not expire. */
-export function judgeResolution(approvals: Approvals, message: unknown): Judged<Resolution> {
+export function judgeResolution(
+  approvals: Approvals,
+  message: unknown,
+  now: number,
+): Judged<Resolution> {
   const read = readNew(approvals, parseResolution(message), message);
   if (read.kind !== 'new') return read;
   const { message: resolution, contentDigest } = read;
@@ -29,7 +33,7 @@ export function judgeResolution(approvals: Approvals, message: unknown): Judged<
     checkMessage(resolution, state) ??
     checkGeneration(resolution, state) ??
     checkCancelled(approvals, resolution, state) ??
-    checkAllowed(state, resolution);
+    checkAllowed(state, resolution, now);
   return refused === undefined
     ? { kind: 'take', message: resolution, state, contentDigest }
     : refusal(refused);
@@ -67,7 +71,7 @@ export function takeResolution(
   const approver = resolution.approver ?? SOMEBODY;
   const iso = new Date(at.now).toISOString();
   const { callId, resolution: decision } = resolution;
-  const needs = decision === 'run-again' ? voteForAnother(state, resolution, { ...at, iso }) : undefined;
+  const needs = decision === 'run-again' ? voteForAnother(state, resolution, at) : undefined;
   if (needs === undefined) {
     const by = decision === 'run-again' ? approversOf(state, approver) : approver;
     state.standing = { decision, approver: by, at: iso };
@@ -84,13 +88,13 @@ export function takeResolution(
  */
 function voteForAnother(
   state: CallState,
-  { approver, inPlaceOf, callId, reason, signature }: Resolution,
-  { decisionId, iso }: TakenAt & { iso: string },
+  { approver, callId, reason, signature }: Resolution,
+  at: TakenAt,
 ): Accepted['needs'] {
   const { seenDigest } = state;
-  const said = { approver, inPlaceOf, callId, reason, seenDigest, signature };
+  const said = { approver, callId, reason, seenDigest, signature };
   const ballot = { ...said, decision: 'approved' as const, runsAgain: true as const };
-  const cast = castVote(state, ballot, { decisionId, iso });
+  const cast = castVote(state, ballot, at);
   return cast === undefined || cast.state === 'approved' ? undefined : cast.needs;
 }
 

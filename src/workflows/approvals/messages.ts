@@ -65,9 +65,6 @@ export function parseDecision(value: unknown): Parsed<Decision> {
   if (value.decision === 'ask-again' && (value.reason ?? '').trim() === '') {
     return { ok: false, message: '"ask-again" needs a "reason"' };
   }
-  if (value.decision === 'ask-again' && value.inPlaceOf !== undefined) {
-    return { ok: false, message: 'an admin asks again in nobody\'s place: leave out "inPlaceOf"' };
-  }
   if (value.hunks !== undefined && value.seenDigest === undefined) {
     return { ok: false, message: '"hunks" needs "seenDigest": they are parts of what was seen' };
   }

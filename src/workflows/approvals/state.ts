@@ -165,8 +165,8 @@ export interface Approvals {
   /** Schemas by tool digest, for checking edits. */
   schemas: Map<string, JsonSchema>;
   cancelled: boolean;
-  /** Set by the `abandon` signal. It has no effect until the turn is cancelled. */
-  abandoned?: Abandonment;
+  /** Set by the `abandon` signal, at this workflow time (ms). It has no effect until the turn is cancelled. */
+  abandoned?: Abandonment & { at: number };
 }
 
 /** An empty state. `spent` comes from the previous run, if the turn continued as new. */

@@ -8,20 +8,19 @@ import {
   whyMayNot,
 } from '../../contract/authority/authority';
 import { approvalsNeeded } from '../../contract/authority/rule';
-import { type InPlaceOf, SOMEBODY, voterText } from '../../contract/authority/votes';
+import { SOMEBODY } from '../../contract/authority/votes';
 import { countVotesUnder, stillNeeded, type VoteCount } from '../../contract/authority/votes-needed';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
 import { notRenewed } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
-import { refuse } from './messages';
+import { refuse, type TakenAt } from './messages';
 import type { Approvals, CallState } from './state';
 
 /** The fields of a person's message that name its sender and its call. */
 interface Said {
   callId: string;
   approver?: string | undefined;
-  inPlaceOf?: InPlaceOf | undefined;
   decisionId?: string | undefined;
 }
 
@@ -33,27 +32,24 @@ export function authorityOf({ call, isEscalated }: CallState): Authority | undef
   return authorityNow(call.authority, isEscalated);
 }
 
-/** Why the sender may not say this about a call, and which people may. Undefined: nothing forbids it. */
-export function checkAllowed(state: CallState, message: Said): Refused | undefined {
+/** Why the sender may not say this about a call now, and which people may. Undefined: nothing forbids it. */
+export function checkAllowed(state: CallState, message: Said, now: number): Refused | undefined {
   const authority = authorityOf(state);
-  const { approver = SOMEBODY, inPlaceOf } = message;
-  if (authority === undefined) return inPlaceOf && refuse('malformed', NO_PLACE, message);
-  const why = whyMayNot(authority, { approver, inPlaceOf }, state.votes);
-  if (why === undefined) return undefined;
+  const { approver = SOMEBODY } = message;
+  const why = authority && whyMayNot(authority, { approver, now }, state.votes);
+  if (authority === undefined || why === undefined) return undefined;
   const said = `${approver} may not decide by the rule '${authority.rule.name}': ${why}`;
   return refuse('not_allowed', said, message);
 }
 
-const NO_PLACE = 'no rule says who decides it, so nobody has a place in which another could vote';
-
-/** Why a decision cannot be cast as a vote. Undefined: it can. */
-export function checkVote(state: CallState, decision: Decision): Refused | undefined {
+/** Why a decision cannot be cast as a vote now. Undefined: it can. */
+export function checkVote(state: CallState, decision: Decision, now: number): Refused | undefined {
   const authority = authorityOf(state);
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
   // The worker checks by today's rules who may ask again, because the people whom the frozen rule names may all have
   // left.
   if (decision.decision === 'ask-again') return checkRenewal(state, decision);
-  const forbidden = checkAllowed(state, decision);
+  const forbidden = checkAllowed(state, decision, now);
   if (authority === undefined || forbidden !== undefined || decision.decision === 'denied') return forbidden;
   if (decision.seenDigest === undefined)
     return refuse('malformed', 'a vote has to say what its voter saw, in "seenDigest"', decision);
@@ -68,7 +64,6 @@ export function checkVote(state: CallState, decision: Decision): Refused | undef
     return refuse('malformed', 'a signature is for the whole: edit it, deny it, or approve all', decision);
   const before = voteOf(state, decision);
   if (before?.decision !== 'approved' || decision.decision !== 'approved') return undefined;
-  if (before.inPlaceOf?.entry !== decision.inPlaceOf?.entry) return undefined;
   const { voter, at } = before;
   const standing = { decision: 'approved', approver: voter, at };
   return {
@@ -116,27 +111,27 @@ export interface Ballot extends Said {
 export function castVote(
   state: CallState,
   ballot: Ballot,
-  at: { decisionId: string; iso: string },
+  at: TakenAt,
 ): Cast | undefined {
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
-  const { decision, approver = SOMEBODY, inPlaceOf, seenDigest, reason, signature, runsAgain } = ballot;
-  const voting = votingOf(authority, approver, inPlaceOf);
+  const { decision, approver = SOMEBODY, seenDigest, reason, signature, runsAgain } = ballot;
+  const { decisionId, now } = at;
+  const voting = votingOf(authority, approver, now);
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
   const { voter } = voting;
-  const { decisionId, iso } = at;
-  const said = { inPlaceOf, seenDigest, reason, signature, signedBy: signature?.kind, runsAgain };
-  const vote: Vote = { voter, decision, decisionId, at: iso, ...defined(said) };
+  const said = { seenDigest, reason, signature, signedBy: signature?.kind, runsAgain };
+  const vote: Vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...defined(said) };
   state.votes = [...withoutVoter(state, voter), vote];
-  const count = countVotesUnder(authority, state.votes);
+  const count = countVotesUnder(authority, state.votes, now);
   return { state: count.state, votes: state.votes, needs: stillNeeded(count) };
 }
 
 /** Takes a vote back. */
-export function withdrawVote(state: CallState, decision: Decision): VotesNeeded {
+export function withdrawVote(state: CallState, decision: Decision, now: number): VotesNeeded {
   const vote = voteOf(state, decision);
   state.votes = withoutVoter(state, vote?.voter);
-  return needsOf(state) ?? { approvals: 1, who: [] };
+  return needsOf(state, now) ?? { approvals: 1, who: [] };
 }
 
 function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vote[] {
@@ -144,15 +139,15 @@ function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vot
 }
 
 /** The votes that a call still needs. Undefined: no rule says who decides. */
-export function needsOf(state: CallState): VotesNeeded | undefined {
+export function needsOf(state: CallState, now: number): VotesNeeded | undefined {
   const authority = authorityOf(state);
-  return authority && stillNeeded(countVotesUnder(authority, state.votes ?? []));
+  return authority && stillNeeded(countVotesUnder(authority, state.votes ?? [], now));
 }
 
 /** The approvals that decided, and the names of their voters in one text. */
 export function approvalsIn(votes: readonly Vote[]): { votes: Vote[]; approver: string } {
   const approvals = votes.filter(({ decision }) => decision === 'approved');
-  return { votes: approvals, approver: approvals.map(voterText).join(', ') };
+  return { votes: approvals, approver: approvals.map(({ voter }) => voter).join(', ') };
 }
 
 /**

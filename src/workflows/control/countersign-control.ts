@@ -9,7 +9,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import { readAway } from '../../contract/control/away-forms';
 import { confirmGrant } from '../../contract/control/confirmations';
 import {
   GRANT_FIELDS,
@@ -47,7 +46,6 @@ import { messageCheck, messageGuard } from '../../contract/schema/message';
 import type { MessageOf, MessageSchema } from '../../contract/schema/message';
 import { whyUnreadable } from '../../contract/unreadable';
 import { misfit } from '../check-start';
-import { type HeldAway, awayInput, takeAway } from './away';
 import { readAs, take } from './take';
 import {
   type Bounds,
@@ -69,13 +67,15 @@ const BYTES = 8 * 1024;
 const GRANT_BYTES = 32 * 1024;
 
 /** The state that this workflow holds. */
-interface Held extends HeldAway {
+interface Held {
   pauses: Pause[];
   grants: GrantsState;
+  /** The number of updates that this run has taken. */
+  updates: number;
 }
 
 /**
- * Holds the pauses and the grants of a namespace, and who is away. Its memo has the pauses and the ids of void grants.
+ * Holds the pauses and the grants of a namespace. Its memo has the pauses and the ids of void grants.
  * A worker that starts a call reads them with one request to the server, for which no worker of this workflow has to
  * run. The workflow never ends by itself. If it existed and is closed, no call with an effect starts.
  */
@@ -83,20 +83,18 @@ export async function countersignControl(input?: ControlInput): Promise<void> {
   const held = heldIn(input);
   takePauses(held);
   takeGrants(held);
-  takeAway(held);
   const isLong = (): boolean =>
     held.updates >= LIMITS.pauseUpdates || (held.updates > 0 && workflowInfo().continueAsNewSuggested);
   // A cancellation is ignored, because a closed workflow would hold all calls. So only terminating it closes the
   // workflow.
   await CancellationScope.nonCancellable(() => condition(() => isLong() && allHandlersFinished()));
-  const { pauses, grants, away } = held;
+  const { pauses, grants } = held;
   const hasGrants = grants !== noGrants();
   const memo = defined({
     [MEMO.pauses]: pauses.length === 0 ? undefined : pauses,
     [MEMO.grants]: hasGrants ? memoOf(grants) : undefined,
-    [MEMO.away]: away.entries.length === 0 ? undefined : away.entries.length,
   });
-  const next: ControlInput = { pauses, ...(hasGrants ? { grants } : {}), ...awayInput(away) };
+  const next: ControlInput = { pauses, ...(hasGrants ? { grants } : {}) };
   await makeContinueAsNewFunc<typeof countersignControl>({ memo })(next);
 }
 
@@ -173,9 +171,7 @@ function heldIn(input: unknown): Held {
   const given = isObject(input) ? input : {};
   const pauses = readPauses(given['pauses']);
   const grants = readGrants(given['grants']);
-  const away = readAway(given['away']);
-  if (pauses !== undefined && grants !== undefined && away !== undefined)
-    return { pauses, grants, away, updates: 0 };
+  if (pauses !== undefined && grants !== undefined) return { pauses, grants, updates: 0 };
   throw misfit('this is not the input of the workflow that holds pauses and grants');
 }
 

@@ -1,11 +1,10 @@
 import { setHandler } from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import type { AwayRefused } from '../../contract/control/away';
 import type { GrantRefused } from '../../contract/control/grants';
 import type { PauseRefused } from '../../contract/control/pauses';
 import { type Bounds, readMessage, refusalFailure, takenOf } from '../messages';
 
-type Refused = PauseRefused | GrantRefused | AwayRefused;
+type Refused = PauseRefused | GrantRefused;
 
 /** An update, and the type of the failure that refuses it. */
 export interface Taking<R> {

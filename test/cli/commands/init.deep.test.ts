@@ -31,8 +31,8 @@ it('leaves no mark unfilled', () => {
   expect(text.join('\n')).not.toMatch(/\{\{|undefined|"\^"/);
 });
 
-/** A pack or a provider needs them: who uses one installs it. */
-const OPTIONAL = /^(typescript|@ai-sdk\/.*|@opentelemetry\/api|@slack\/.*|web-push)$/;
+/** A model, a channel or the traces need them: who uses one installs it. */
+const OPTIONAL = /^(@ai-sdk\/.*|@opentelemetry\/api|@slack\/.*|web-push)$/;
 
 it('asks for every package that this one shares with the application, but for optional ones', () => {
   const { dependencies } = JSON.parse(fileOf('/somewhere/clerk', 'package.json'));

@@ -124,7 +124,7 @@ async function changeAmount(shown: Partial<RequestOpened>, { asksAgain, isAsked 
     ...{ turn: 't-1', agent: 'clerk', call: call({ request: request(shown) }), said: { approver: 'ann' } },
     context: { screen, env: { ...process.env, VISUAL: '', EDITOR: 'sed -i s/10/7/' } },
   };
-  const typed: Terminal = { ...terminal, askHidden: never, meanwhile: (work) => work };
+  const typed: Terminal = { ...terminal, meanwhile: (work) => work };
   const answer = await decideByEditor(subject, { terminal: isAsked ? typed : undefined, yes: false });
   return { answer, questions, sent, printed: screen.printed.join('\n') };
 }

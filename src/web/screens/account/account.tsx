@@ -19,7 +19,6 @@ const LINKS: readonly (readonly [label: string, to: Route])[] = [
   ['Decided by you', { at: 'decided' }],
   ['Grants', { at: 'grants' }],
   ['Notifications', { at: 'push' }],
-  ['Out of office', { at: 'away' }],
 ];
 
 interface AccountProps {
