@@ -7,6 +7,7 @@ import { checkNode, install, isInstallStale } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
 import { runShown } from './run.mjs';
+import { adaptToMachine } from './surroundings.mjs';
 
 const prepare = async (name) => {
   checkNode();
@@ -49,6 +50,7 @@ const commands = {
 const main = async ([name, ...args]) => {
   const command = Object.hasOwn(commands, name ?? '') ? commands[name] : undefined;
   if (command === undefined) throw new Error(`usage: bootstrap.mjs ${Object.keys(commands).join('|')}`);
+  adaptToMachine();
   await prepare(name);
   return command(args);
 };

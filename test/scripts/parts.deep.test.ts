@@ -56,5 +56,7 @@ it.each(FILES)('without %s, tests that need it are left out, and none fails', (_
 it('without a Chromium of the system, the one that npm installed draws the pages', () => {
   const isPackaged = process.platform === 'linux' && process.arch === 'x64';
   expect(packagedChromium() !== undefined).toBe(isPackaged);
-  expect(findChromium({ PATH: '/nowhere', COUNTERSIGN_CHROMIUM: '/opt/chrome' })?.program).toBe('/opt/chrome');
+  expect(findChromium({ PATH: '/nowhere', COUNTERSIGN_CHROMIUM: '/opt/chrome' })?.program).toBe(
+    '/opt/chrome',
+  );
 });
