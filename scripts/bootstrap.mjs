@@ -50,6 +50,7 @@ const commands = {
   'test:unit': (args) =>
     jest('--selectProjects', 'unit', ...(isCounted(args) ? [] : [`--maxWorkers=${unitWorkers}`]), ...args),
   check,
+  mass: (args) => node(at('scripts', 'mass.mjs'), ...args),
   'test:mutants': (args) => node(at('scripts', 'mutants.mjs'), ...args),
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),

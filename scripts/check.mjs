@@ -16,6 +16,7 @@ const steps = [
     file: tool('typescript', 'bin', 'tsc'),
     args: ['--noEmit', '-p', 'src/web/tsconfig.json'],
   },
+  { name: 'mass', file: at('scripts', 'mass.mjs'), args: ['--check'] },
   { name: 'boundaries', file: tool('jest', 'bin', 'jest.js'), args: ['test/boundaries.house.test.ts'] },
 ];
 
