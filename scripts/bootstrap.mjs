@@ -2,7 +2,6 @@
  * What `npm run demo`, `npm run example`, `npm test`, `npm run check` and `npm run bench` start: installs and builds what is missing, then runs the rest.
  * Plain Node without dependencies, because on a fresh clone there are none.
  */
-import { availableParallelism } from 'node:os';
 import { check } from './check.mjs';
 import { checkNode, install, isInstallStale } from './install.mjs';
 import { withLock } from './lock.mjs';
@@ -22,22 +21,11 @@ const prepare = async (name) => {
 
 const node = (...args) => runShown(process.execPath, args);
 
-const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...args);
-
-const isCounted = (args) => args.some((arg) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(arg));
-
-/** Unit tests wait for nothing, the others for a server or a program: so many processes fill the cores. */
-const WORKERS = { unit: Math.ceil(1.5 * availableParallelism()), core: 2 * availableParallelism() };
-
-const project = (names, workers, args) =>
-  jest(
-    ...(isNamed(args) ? [] : ['--selectProjects', ...names]),
-    ...(isCounted(args) ? [] : [`--maxWorkers=${workers}`]),
-    ...args,
-  );
-
-/** Whoever names files means those, of whatever project. */
-const isNamed = (args) => args.some((arg) => !arg.startsWith('-') || arg === '--selectProjects');
+/** Loaded late: what it loads may not be installed yet. */
+const tests = async (levels, args) => {
+  const { runTests } = await import('./tests.mjs');
+  return runTests(levels, args);
+};
 
 const jiti = (...args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), ...args);
 
@@ -46,9 +34,10 @@ const commands = {
   prepack: () => node(at('scripts', 'build.mjs')),
   demo: (args) => node(at('lib', 'cli', 'demo', 'main.js'), ...args),
   example: (args) => node(at('scripts', 'example.mjs'), ...args),
-  test: (args) => jest(...args),
-  'test:unit': (args) =>
-    jest('--selectProjects', 'unit', ...(isCounted(args) ? [] : [`--maxWorkers=${unitWorkers}`]), ...args),
+  test: (args) => tests(['unit', 'core'], args),
+  'test:unit': (args) => tests(['unit'], args),
+  'test:all': (args) => tests(['unit', 'core', 'deep', 'house'], args),
+  'test:house': (args) => tests(['house'], args),
   check,
   mass: (args) => node(at('scripts', 'mass.mjs'), ...args),
   'test:mutants': (args) => node(at('scripts', 'mutants.mjs'), ...args),

@@ -7,6 +7,9 @@ import { type Statement, statementOf, statementText } from '../../src/authority/
 import { scratchDirectory } from '../support/scratch';
 import { sshKeygen } from '../support/ssh';
 import { AT, FACTS, VOTE } from './signed';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const scratch = scratchDirectory();
 const keyFile = (): string => join(scratch(), 'state', 'inbox.key');

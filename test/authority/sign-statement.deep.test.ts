@@ -8,6 +8,9 @@ import { type Statement, statementOf, statementText } from '../../src/authority/
 import { scratchDirectory, writeScript } from '../support/scratch';
 import { newSigner, sshKeygen } from '../support/ssh';
 import { FACTS, VOTE } from './signed';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const scratch = scratchDirectory();
 const at = (name: string): string => join(scratch(), name);

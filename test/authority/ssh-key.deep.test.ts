@@ -5,6 +5,9 @@ import { ed25519Line, readKeyLine, readSshPublicKey, type SignerKey } from '../.
 import { wireString } from '../../src/authority/ssh-wire';
 import { scratchDirectory } from '../support/scratch';
 import { KEY_KINDS, mpint, newSigner, SIGNERS, sshKeygen } from '../support/ssh';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const scratch = scratchDirectory();
 const { line: LINE, blob: BLOB } = newSigner('ssh-ed25519');

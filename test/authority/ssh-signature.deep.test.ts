@@ -17,6 +17,9 @@ import {
   type TestSigner,
 } from '../support/ssh';
 import { runs } from '../support/properties';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const scratch = scratchDirectory();
 const MESSAGE = Buffer.from('{"decision":"approved"}');

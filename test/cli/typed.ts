@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { shellWord } from '../../src/contract/text/shell-word';
 import { root } from '../support/build';
 import { until } from '../support/until';
+import { needs } from '../support/parts';
+
+needs('terminal');
 
 /** A command that a person typed at a terminal. */
 export interface Typed {

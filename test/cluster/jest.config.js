@@ -3,20 +3,9 @@
  * fail where a dev server does not.
  */
 const projects = require('../../jest.config').projects;
-const onServer = projects.find(({ displayName }) => displayName === 'core');
+const { ALONE, TOO } = require('./files.json');
 
-const E2E = [
-  'turn',
-  'doors',
-  'visibility',
-  'kill',
-  'crash-points',
-  'in-doubt',
-  'reset',
-  'continue',
-  'limits',
-  'client',
-];
+const onServer = projects.find(({ displayName }) => displayName === 'core');
 
 module.exports = {
   ...onServer,
@@ -24,9 +13,10 @@ module.exports = {
   displayName: 'cluster',
   testMatch: [
     '<rootDir>/test/cluster/**/*.cluster.test.ts',
-    `<rootDir>/test/e2e/{${E2E.join(',')}}.{core,deep}.test.ts`,
+    ...[...ALONE, ...TOO].map((name) => `<rootDir>/test/e2e/${name}.test.ts`),
   ],
   maxWorkers: 2,
   testTimeout: 120_000,
+  testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
   reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { root } from '../support/build';
-import { isThorough } from '../support/thorough';
+import { describeWith } from '../support/parts';
 
 const Rules = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string() })) })) });
 const Cases = z.object({
@@ -17,16 +17,6 @@ const alerts = Rules.parse(parse(readFileSync(rulesFile, 'utf8'))).groups.flatMa
   rules.map(({ alert }) => alert),
 );
 
-/** Whether Prometheus's own tool is there; Debian has it in the package `prometheus`. */
-const hasPromtool = (() => {
-  try {
-    execFileSync('promtool', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
 it('tests each alert', () => {
   const cases = Cases.parse(parse(readFileSync(casesFile, 'utf8')));
   const tested = cases.tests.flatMap((one) => one.alert_rule_test.map(({ alertname }) => alertname));
@@ -38,17 +28,11 @@ it('says in the runbook what to do about each alert', () => {
   expect(alerts.filter((alert) => !page.includes(`\`${alert}\``))).toEqual([]);
 });
 
-// What runs every test has to have it.
-if (hasPromtool || isThorough)
+describeWith('prometheus', 'the alerts', () => {
   it.each([
     ['fire and stay silent as they should', ['test', 'rules', casesFile]],
     ['are rules as Prometheus reads them', ['check', 'rules', rulesFile]],
-  ])('the alerts %s', (_, args) => {
+  ])('%s', (_, args) => {
     expect(execFileSync('promtool', args, { encoding: 'utf8' })).toContain('SUCCESS');
   });
-else {
-  process.stderr.write(
-    'skipped: the alerts fire and stay silent as they should. It needs promtool (apt-get install prometheus).\n',
-  );
-  it.skip('the alerts fire and stay silent as they should', () => undefined);
-}
+});

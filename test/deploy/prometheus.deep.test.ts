@@ -1,4 +1,4 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,26 +13,9 @@ import { root } from '../support/build';
 import { askedTools, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
-import { isThorough } from '../support/thorough';
+import { describeWith } from '../support/parts';
 import { endInEveryWay } from '../support/turns';
 import { until } from '../support/until';
-
-/** Whether Prometheus is there; Debian has it in the package of this name. */
-const hasPrometheus = (() => {
-  try {
-    execFileSync('prometheus', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-// What runs every test has to have it.
-const told = hasPrometheus || isThorough ? describe : describe.skip;
-if (told === describe.skip)
-  process.stderr.write(
-    'skipped: Prometheus reads worker and web inbox. It needs prometheus (apt-get install prometheus).\n',
-  );
 
 const AGENT = 'scraped';
 const alerts = join(root, 'deploy', 'prometheus', 'alerts.yaml');
@@ -70,7 +53,7 @@ const configOf = (worker: string, web: string): string =>
     ],
   });
 
-told('Prometheus', () => {
+describeWith('prometheus', 'Prometheus', () => {
   const effects = useEffects();
   const book = scriptBook();
   const agent = defineAgent({

@@ -22,6 +22,9 @@ import { testAddress } from '../support/server';
 import { sshKeygen } from '../support/ssh';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const effects = useEffects();
 const book = scriptBook();

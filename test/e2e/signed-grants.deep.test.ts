@@ -16,6 +16,9 @@ import { newPasskey, type PasskeyChanges, SITE } from '../support/passkey';
 import { scriptBook } from '../support/script-book';
 import { sshKeygen } from '../support/ssh';
 import { waitFor } from '../support/turns';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const effects = useEffects();
 const book = scriptBook();

@@ -652,7 +652,7 @@ describeWithBubblewrap('in a sandbox', () => {
 
   it('proves that it was stopped, with all that it started', async () => {
     const abort = new AbortController();
-    const script = 'setsid sh -c "env -i sleep 86399.77 &"; echo started > ready; sleep 300';
+    const script = 'setsid sh -c "env -i sleep 86399 &"; echo started > ready; sleep 300';
     const running = shell(script, { ...inside(), signal: abort.signal });
     await until(() => existsSync(join(root(), 'ready')));
     abort.abort();

@@ -9,6 +9,9 @@ import { scratchDirectory } from '../../support/scratch';
 import { NOW } from '../support';
 import { type MailServer, startMailServer } from './mail-server';
 import { never, notice } from './support';
+import { needs } from '../../support/parts';
+
+needs('openssl');
 
 const directory = scratchDirectory();
 const PEOPLE = ['ann@example.org', 'bob@example.org'];

@@ -13,6 +13,9 @@ import { waitFor } from '../../support/turns';
 import { until } from '../../support/until';
 import { endTyped, typed } from '../typed';
 import { runCli, type Ended } from '../process';
+import { needs } from '../../support/parts';
+
+needs('ssh');
 
 const effects = useEffects();
 const book = scriptBook();

@@ -12,6 +12,7 @@ import { ensureBuilt, root as packageRoot } from '../../support/build';
 import {
   describeWithBubblewrap,
   giveAway,
+  lasting,
   running,
   sandboxDirectory,
   untilGone,
@@ -181,14 +182,14 @@ describeWithBubblewrap('a process that does not survive', () => {
   it.each([
     ['a loop', "console.log('go'); for (;;);"],
     ['a promise', "console.log('go'); await new Promise(() => {})"],
-    ['processes', `${spawning('86399.21')} ${spawning('86399.21')} console.log('go'); for (;;);`],
+    ['processes', `${spawning(lasting(21))} ${spawning(lasting(21))} console.log('go'); for (;;);`],
   ])('is killed when it is stopped in %s, and that is proven', async (_case, code) => {
     const run = pack();
     await run('1');
     const abort = new AbortController();
     const error = await failing(run(code, { signal: abort.signal, onPartial: () => abort.abort() }));
     expect(provenBy(error)).toBe('stopped');
-    expect(running('86399.21')).toEqual([]);
+    expect(running(lasting(21))).toEqual([]);
   });
 
   it('says that nothing ran where the sandbox cannot be made, and where a call was stopped before', async () => {
@@ -200,9 +201,9 @@ describeWithBubblewrap('a process that does not survive', () => {
 
   it('is ended when it is idle, and when others need its place', async () => {
     const idle = pack({ idle: '1s' });
-    await idle(`const x = 1; ${spawning('86399.23')}`);
-    await untilRunning('86399.23');
-    await untilGone('86399.23');
+    await idle(`const x = 1; ${spawning(lasting(23))}`);
+    await untilRunning(lasting(23));
+    await untilGone(lasting(23));
     expect(await idle('typeof x')).toMatch(/^\[This is a new process: it was idle for too long/);
     const few = pack({ most: 1 });
     await few('1', { turn: 'a' });
@@ -213,9 +214,9 @@ describeWithBubblewrap('a process that does not survive', () => {
   it('is refused where all are busy', async () => {
     const few = pack({ most: 1 });
     const abort = new AbortController();
-    const code = `${spawning('86399.24')} await new Promise(() => {})`;
+    const code = `${spawning(lasting(24))} await new Promise(() => {})`;
     const busy = failing(few(code, { turn: 'a', signal: abort.signal }));
-    await untilRunning('86399.24');
+    await untilRunning(lasting(24));
     const refused = await failing(few('1', { turn: 'b' }));
     expect(String(refused)).toMatch(/1 processes are busy/);
     expect(provenBy(refused)).toBe('nothing_done');
@@ -228,17 +229,17 @@ describeWithBubblewrap('a process that does not survive', () => {
     const script = `const { createEvalTools } = require(${JSON.stringify(join(packageRoot, 'lib', 'index.js'))});
       const { makeContext } = require(${JSON.stringify(join(packageRoot, 'lib', 'tools', 'context.js'))});
       const context = makeContext({ callId: '1', tool: 'eval_code', turn: 't' }, {}, { signal: new AbortController().signal });
-      createEvalTools()[0].handle({ code: "require('child_process').spawn('setsid', ['sleep', '86399.22'], { stdio: 'ignore' }); 1" }, context)
+      createEvalTools()[0].handle({ code: "require('child_process').spawn('setsid', ['sleep', '${lasting(22)}'], { stdio: 'ignore' }); 1" }, context)
         .then(() => process.argv[1] === 'stay' && setInterval(() => {}, 1000));`;
     const start = (how: string) => spawn(process.execPath, ['-e', script, how], { stdio: 'inherit' });
     const killed = start('stay');
-    await untilRunning('86399.22');
+    await untilRunning(lasting(22));
     killed.kill('SIGKILL');
-    await untilGone('86399.22');
+    await untilGone(lasting(22));
     // Nothing is asked any more, so the worker ends by itself.
     const code = await new Promise((resolve) => start('leave').once('exit', resolve));
     expect(code).toBe(0);
-    await untilGone('86399.22');
+    await untilGone(lasting(22));
   });
 });
 

@@ -23,6 +23,7 @@ import { ensureBuilt, root as packageRoot } from '../../support/build';
 import {
   describeWithBubblewrap,
   giveAway,
+  lasting,
   running,
   sandboxDirectory,
   untilGone,
@@ -313,22 +314,25 @@ describeWithBubblewrap('the limits', () => {
 });
 
 describeWithBubblewrap('what a program leaves behind', () => {
-  /** Leaves a `sleep 86399.<number>`. The number is made inside, so that no argument around it looks like it. */
-  const daemon = (number: number): string => `setsid sh -c '(env -i sleep 86399.$((${number - 1}+1)) & )' & `;
+  /** Leaves a `sleep`. Its number is made inside, so that no argument around it looks like it. */
+  const daemon = (number: number): string => {
+    const [seconds, part] = lasting(number).split('.');
+    return `setsid sh -c '(env -i sleep ${seconds}.$((${Number(part) - 1}+1)) & )' & `;
+  };
 
   it('ends with it, also in a session of its own, without its variables', async () => {
     const end = await shell(`${daemon(11)} sleep 0.2`);
     expect(end).toMatchObject({ code: 0, survivors: 0 });
-    expect(running('86399.11')).toEqual([]);
+    expect(running(lasting(11))).toEqual([]);
   });
 
   it('ends when it is aborted', async () => {
     const abort = new AbortController();
     const ending = shell(`trap "" TERM; ${daemon(12)} sleep 300`, {}, { signal: abort.signal });
-    await untilRunning('86399.12');
+    await untilRunning(lasting(12));
     abort.abort();
     expect(await ending).toMatchObject({ survivors: 0, isHeld: false });
-    expect(running('86399.12')).toEqual([]);
+    expect(running(lasting(12))).toEqual([]);
   });
 
   describe('a worker', () => {
@@ -348,9 +352,9 @@ describeWithBubblewrap('what a program leaves behind', () => {
 
     it('that is killed takes it along', async () => {
       const child = worker(`${daemon(13)} sleep 300`);
-      await untilRunning('86399.13');
+      await untilRunning(lasting(13));
       child.kill('SIGKILL');
-      await untilGone('86399.13');
+      await untilGone(lasting(13));
     });
 
     it('hands on no descriptor that it inherited', async () => {
