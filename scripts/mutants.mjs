@@ -20,14 +20,19 @@ const startWorker = () => {
   });
   let answer;
   child.on('message', (result) => answer?.(result));
-  child.on('exit', () => answer?.({ error: 'the process that ran its tests ended' }));
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  void ended.then(() => answer?.({ error: 'the process that ran its tests ended' }));
   const run = (asked) =>
     new Promise((resolve) => {
       answer = resolve;
       if (child.connected) child.send(asked);
       else resolve({ error: 'the process that ran the tests before has ended' });
     });
-  return { run, stop: () => child.kill() };
+  const stop = () => {
+    child.kill();
+    return ended;
+  };
+  return { run, stop };
 };
 
 /** Does all jobs, one at a time on each worker. */
@@ -117,7 +122,7 @@ const main = async (args) => {
     print(`${chosen.length} mutants in ${Math.round((Date.now() - began) / 1000)} s`);
     return finish(chosen.length - failed, failed);
   } finally {
-    for (const worker of workers) worker.stop();
+    await Promise.all(workers.map((worker) => worker.stop()));
   }
 };
 

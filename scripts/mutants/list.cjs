@@ -147,7 +147,7 @@ const mutants = [
     file: 'src/contract/lost-activity.ts',
     find: "return effect === 'unsafe' ? 1 : retry.maximumAttempts;",
     put: 'return retry.maximumAttempts;',
-    tests: contract('lost-activity'),
+    tests: files('workflows/call-activities'),
   },
   {
     name: 'lost-in-doubt',
