@@ -38,6 +38,7 @@ const commands = {
   'test:unit': (args) => tests(['unit'], args),
   'test:all': (args) => tests(['unit', 'core', 'deep', 'house'], args),
   check,
+  'test:mutants': (args) => node(at('scripts', 'mutants.mjs'), ...args),
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
   bench: (args) => jiti(at('bench', 'main.ts'), ...args),

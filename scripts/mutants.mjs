@@ -4,13 +4,16 @@
  * choose mutants by a part of their name; `--list` names them. No file on disk is changed.
  */
 import { fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { argv, exit, stdout } from 'node:process';
 import list from './mutants/list.cjs';
 import { at, root } from './root.mjs';
 
 const print = (text) => void stdout.write(`${text}\n`);
+
+/** The text of a file. Undefined: it is not there. */
+const read = (file) => (existsSync(at(file)) ? readFileSync(at(file), 'utf8') : undefined);
 
 /** A process that runs one thing after the other. */
 const startWorker = () => {
@@ -84,7 +87,7 @@ const main = async (args) => {
     return 0;
   }
   const stale = chosen.flatMap((mutant) => {
-    const why = list.whyStale(mutant, (file) => readFileSync(at(file), 'utf8'));
+    const why = list.whyStale(mutant, read);
     return why === undefined ? [] : [describe(mutant, why)];
   });
   if (stale.length > 0) {

@@ -528,7 +528,7 @@ const mutants = [
     file: 'src/authority/ssh-signature.ts',
     find: "if (!isOver(signature, check.message)) return refuse('does_not_match');",
     put: '',
-    tests: files('authority/ssh-signature'),
+    tests: files('authority/vote-signature'),
   },
   {
     name: 'sign-touch',
@@ -536,7 +536,7 @@ const mutants = [
     file: 'src/authority/ssh-signature.ts',
     find: 'if (check.requireTouch && isHardware && !isTouched) return',
     put: 'if (false) return',
-    tests: files('authority/ssh-signature'),
+    tests: files('authority/vote-signature'),
   },
   {
     name: 'vote-requester',
@@ -607,11 +607,13 @@ const mutants = [
 
 const countOf = (text, part) => text.split(part).length - 1;
 
-/** Why a mutant does not fit the sources. Undefined: it does. `read` gives the text of a file. */
-const whyStale = ({ file, find, put }, read) => {
-  const count = countOf(read(file), find);
+/** Why a mutant does not fit the checkout. Undefined: it does. `read` gives a file's text. Undefined: it is not there. */
+const whyStale = ({ file, find, put, tests }, read) => {
   if (find === put) return 'it changes nothing';
-  return count === 1 ? undefined : `its text is there ${count} times`;
+  const missing = tests.find((test) => read(test) === undefined);
+  if (missing !== undefined) return `there is no ${missing}`;
+  const count = countOf(read(file) ?? '', find);
+  return count === 1 ? undefined : `its file has the text ${count} times, not once`;
 };
 
 /** A source with the mutant in it. */
