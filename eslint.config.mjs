@@ -200,8 +200,6 @@ export default tseslint.config(
       '@typescript-eslint/no-non-null-assertion': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/max-params': ['error', { max: 4 }],
-      'max-lines-per-function': ['error', { max: 50, skipBlankLines: true, skipComments: true }],
-      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
       'no-restricted-syntax': [
         'error',
         { selector: 'TSEnumDeclaration', message: 'Use an `as const` object and a union.' },
@@ -223,11 +221,8 @@ export default tseslint.config(
   },
   // The one place that talks to a person line by line.
   { files: ['src/cli/**/*.ts', 'examples/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
-  // A `describe` is as long as its table, and a row has as many parameters as columns.
-  {
-    files: ['test/**/*.ts'],
-    rules: { 'max-lines-per-function': 'off', 'max-lines': 'off', '@typescript-eslint/max-params': 'off' },
-  },
+  // A row of a table has as many parameters as columns.
+  { files: ['test/**/*.ts'], rules: { '@typescript-eslint/max-params': 'off' } },
   // Node's own test runner waits for its tests itself.
   {
     files: ['templates/**/*.ts'],

@@ -40,6 +40,7 @@ const commands = {
   'test:all': (args) => tests(['unit', 'core', 'deep', 'house'], args),
   'test:house': (args) => tests(['house'], args),
   check,
+  mass: (args) => node(at('scripts', 'mass.mjs'), ...args),
   'test:mutants': (args) => node(at('scripts', 'mutants.mjs'), ...args),
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),

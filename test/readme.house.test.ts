@@ -1,5 +1,8 @@
 import { accessSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { requestLines } from '../src/cli/print/request';
+import { DAY } from '../src/contract/limits';
+import { NOW, request, testScreen } from './cli/support';
 
 const root = join(__dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -12,9 +15,42 @@ it('makes the promise word for word', () => {
   expect(readme).toContain(`> ${PROMISE}`);
 });
 
-it('shows the example as it is, in at most 25 lines', () => {
+it('has at most 1,200 words', () => {
+  expect(readme.split(/\s+/).filter((word) => word !== '').length).toBeLessThanOrEqual(1200);
+});
+
+it('shows the tool of the page that goes on from it', () => {
+  const [, tool = ''] =
+    /^(const refund = defineTool\([^]*?^\}\);\n)/m.exec(read('docs/getting-started.md')) ?? [];
+  expect(readme.replace(/ \/\/ waits until .*/, '')).toContain(`\nexport ${tool}`);
+});
+
+it('shows a request as it is shown', () => {
+  const refund = request({
+    tool: 'refund',
+    arguments: { order: '1001', cents: 1500 },
+    preview: { text: 'Pay 15.00 EUR back for order 1001' },
+    seenDigest: '12e59a0ad0b5a98a'.repeat(4),
+    deadline: new Date(NOW + 7 * DAY).toISOString(),
+  });
+  const lines = requestLines(refund, {
+    turn: 'turn-0mx0hm7jopew8',
+    screen: testScreen(90),
+    now: NOW,
+    story: {
+      agent: 'support',
+      asked: 'please refund order 1001',
+      origin: { requester: 'ann' },
+      says: 'The goods are back.',
+    },
+    command: (args) => `npx countersign ${args}`,
+  });
+  expect(readme).toContain(`\`\`\`\n${lines.join('\n')}\n\`\`\``);
+});
+
+it('goes on with the example as it is, in at most 25 lines', () => {
   const example = read('examples/my-agent.ts');
-  expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
+  expect(read('docs/getting-started.md')).toContain(`\`\`\`ts\n${example}\`\`\``);
   expect(example.trimEnd().split('\n').length).toBeLessThanOrEqual(25);
 });
 

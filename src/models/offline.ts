@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../contract/json';
+import { isJsonObject, isObject, type JsonObject, parseJson } from '../contract/json';
 import { TOOL_ERROR_CODES, type ToolErrorCode } from '../contract/result';
 import type { Model, ModelMessage, ModelRequest } from './model';
 import { streamWords } from './scripted';
@@ -108,7 +108,7 @@ const CALL = /^call (\S+)(?:\s+(\{[^]*\}))?$/i;
 function planOf(request: string): PlannedCall[] | undefined {
   const [, tool, json = '{}'] = CALL.exec(request) ?? [];
   const args = parseJson(json);
-  if (tool !== undefined) return isObject(args) ? [{ tool, arguments: args }] : undefined;
+  if (tool !== undefined) return isJsonObject(args) ? [{ tool, arguments: args }] : undefined;
   for (const { pattern, plan } of FORMS) {
     const found = pattern.exec(request);
     if (found !== null) return plan(found.slice(1));

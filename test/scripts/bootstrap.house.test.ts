@@ -9,12 +9,12 @@ it.each([[[]], [['unknown']], [['toString']]])('refuses the command %j and names
   const { status, stderr } = bootstrap(...args);
   expect(status).toBe(1);
   expect(stderr).toBe(
-    'countersign: usage: bootstrap.mjs prepare|prepack|demo|example|test|test:unit|test:all|test:house|check|test:mutants|test:nodes|test:cluster|bench|bench:scale\n',
+    'countersign: usage: bootstrap.mjs prepare|prepack|demo|example|test|test:unit|test:all|test:house|check|mass|test:mutants|test:nodes|test:cluster|bench|bench:scale\n',
   );
 });
 
 it('refuses a check that does not exist', () => {
   const { status, stderr } = bootstrap('check', 'spelling');
   expect(status).toBe(1);
-  expect(stderr).toContain('unknown check spelling; there are lint, format, types, page, house');
+  expect(stderr).toContain('unknown check spelling; there are lint, format, types, page, mass, house');
 });

@@ -5,8 +5,10 @@ import type { Oidc } from '../../server/auth/oidc';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
+import { checkParts } from '../doctor/parts';
 import { EXIT } from '../exit-codes';
 import { deploymentOption } from '../options';
+import { packageSource } from '../own-modules';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../print/escape';
 import { widthOf, wrap } from '../print/format';
@@ -60,6 +62,7 @@ async function examine({ named, deployment, channels }: Examined, context: Conte
   return [
     ...machine,
     await checkSandbox(),
+    ...checkParts(packageSource() === undefined),
     ...servers,
     ...(await checkChannels(channels, context.env)),
     ...(await examineServer(config, deployment, context)),
@@ -83,23 +86,8 @@ async function examineServer(
       return lookAt(client, queues, deployment);
     });
   } catch (error) {
-    const own = [
-      ...queues.map((queue) => `queue ${queue}`),
-      ...queues.slice(0, 1).map((main) => `agents of ${main}`),
-    ];
-    const rest = [
-      'search attributes',
-      'transitions',
-      'priorities',
-      'workflow tasks',
-      'pauses',
-      `builds of ${deployment}`,
-      ...own,
-    ];
-    return [
-      failed(SERVER, error),
-      ...rest.map((name): Finding => ({ name, state: 'skipped', detail: 'needs the server' })),
-    ];
+    const detail = 'what is registered, paused and polled there: needs the server';
+    return [failed(SERVER, error), { name: 'the rest', state: 'skipped', detail }];
   }
 }
 

@@ -55,29 +55,29 @@ interface Home {
 const patternOf = (scripts: readonly string[]): string =>
   [...scripts, 'Common', 'Inherited'].map((script) => `\\p{Script_Extensions=${script}}`).join('');
 
-const homes = new Map<string, Home>();
+/** A value that is made at its first use. Patterns of scripts take long to make, and few texts need them. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+const HOMES = SCRIPTS.map((script) => ({
+  script,
+  letter: once(() => new RegExp(`^\\p{Script=${script}}`, 'u')),
+  home: once(() => homeOf(script)),
+}));
 
 function homeOf(script: string): Home {
-  const known = homes.get(script);
-  if (known !== undefined) return known;
   const sets = [[script], ...TOGETHER.filter((scripts) => scripts.includes(script))].map(patternOf);
-  const home = {
+  return {
     allowed: sets.map((set) => new RegExp(`^[${set}]+$`, 'u')),
     others: new RegExp(`[^${sets[0]}]+`, 'gu'),
   };
-  homes.set(script, home);
-  return home;
 }
 
-const letters = new Map<string, RegExp>();
-
 /** The script of a letter. Undefined if it belongs to none or to several. */
-function scriptOf(char: string): string | undefined {
-  return SCRIPTS.find((script) => {
-    const letter = letters.get(script) ?? new RegExp(`^\\p{Script=${script}}`, 'u');
-    letters.set(script, letter);
-    return letter.test(char);
-  });
+function scriptOf(char: string): (typeof HOMES)[number] | undefined {
+  return HOMES.find(({ letter }) => letter().test(char));
 }
 
 /**
@@ -157,14 +157,14 @@ function strangersIn(word: string): RegExp | undefined {
   if (letter === undefined) return undefined;
   const script = scriptOf(letter);
   if (script === undefined) return NOT_ASCII_PIECES;
-  const { allowed, others } = homeOf(script);
+  const { allowed, others } = script.home();
   return allowed.some((set) => set.test(word)) ? undefined : others;
 }
 
 function pieces(word: string, at: number, pattern: RegExp | undefined): LookAlike[] {
   if (pattern === undefined) return [];
   return [...word.matchAll(pattern)].map(({ 0: piece, index }) => {
-    const script = scriptOf(piece);
+    const script = scriptOf(piece)?.script;
     const name = script === undefined || script === 'Latin' ? codeOf(piece) : script.replaceAll('_', ' ');
     return { start: at + index, end: at + index + piece.length, name };
   });
