@@ -46,7 +46,10 @@ const hasPostgres = (env) =>
   (existsSync(POSTGRES) &&
     readdirSync(POSTGRES).some((version) => existsSync(join(POSTGRES, version, 'bin', 'initdb'))));
 
-const all = (...names) => (env) => names.every((name) => onPath(name, env) !== undefined);
+const all =
+  (...names) =>
+  (env) =>
+    names.every((name) => onPath(name, env) !== undefined);
 
 const PARTS = {
   chromium: {

@@ -1,13 +1,6 @@
 /** What tests need of the system, beside Node and npm. */
 export type Part =
-  | 'chromium'
-  | 'bubblewrap'
-  | 'ssh'
-  | 'terminal'
-  | 'openssl'
-  | 'lisp'
-  | 'postgres'
-  | 'prometheus';
+  'chromium' | 'bubblewrap' | 'ssh' | 'terminal' | 'openssl' | 'lisp' | 'postgres' | 'prometheus';
 
 export interface PartOfSystem {
   title: string;

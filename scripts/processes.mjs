@@ -34,7 +34,7 @@ const startedBy = (leader, known) => {
   const found = new Set(known);
   const all = processes();
   for (const { pid, session } of all) if (pid === leader || session === leader) found.add(pid);
-  for (let size = -1; size !== found.size; ) {
+  for (let size = -1; size !== found.size;) {
     size = found.size;
     for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
   }
@@ -54,7 +54,7 @@ const signal = (pid, name) => {
 export const endSession = async (leader) => {
   let left = startedBy(leader, []);
   for (const pid of left) signal(pid, 'SIGTERM');
-  for (const until = Date.now() + GRACE_MS; left.size > 0 && Date.now() < until; ) {
+  for (const until = Date.now() + GRACE_MS; left.size > 0 && Date.now() < until;) {
     await delay(POLL_MS);
     left = startedBy(leader, left);
   }

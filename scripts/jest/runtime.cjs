@@ -22,7 +22,9 @@ const load = Module._load;
 /** What a package loads of ours by its path, as the SDK does with a converter, is the file's own and in TypeScript. */
 Module._load = function (request, ...rest) {
   const isOurs = current !== undefined && request.startsWith(sep) && !request.includes(PACKAGES);
-  return isOurs && /\.tsx?$/.test(request) ? current.requireModule(request) : load.call(this, request, ...rest);
+  return isOurs && /\.tsx?$/.test(request)
+    ? current.requireModule(request)
+    : load.call(this, request, ...rest);
 };
 
 /**
