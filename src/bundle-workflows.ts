@@ -38,7 +38,6 @@ const SHARED = [
     'schema/schema',
     'worker-tools',
     'control/grant-forms',
-    'control/away-forms',
     'control/pauses',
   ].map((name) => `contract/${name}`),
   ...[
