@@ -40,8 +40,6 @@ const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
 const PAUSES =
   'it would hold the calls of every test on this server; the tests of pauses have one of their own';
 
-const AWAY =
-  'it names people of an approvers file, and their keys; the tests of out-of-office have their own';
 const GRANTS = 'it would need a call that waits; the tests of grants have their own';
 
 const LANGUAGE = 'no test has a language server; the tests of MCP allow other servers';
@@ -99,9 +97,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign pause --list': PAUSES,
   'npx countersign approve <turn>/<call> --times 3': GRANTS,
   'npx countersign approve <turn>/<call> --for 30m --range cents=0..5000': GRANTS,
-  'countersign away --to xena --until 2026-12-24 --sign': AWAY,
-  'countersign away': AWAY,
-  'countersign back': AWAY,
   'npx countersign grants list': GRANTS,
   'npx countersign grants show <grant>': GRANTS,
   'npx countersign grants confirm <grant>': GRANTS,

@@ -96,7 +96,7 @@ export function schemaMistakes(issue: z.core.$ZodIssue): { path: YamlPath; messa
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ path: [...path, key], message: `${what} has no field \`${key}\`` }));
   if (issue.code === 'invalid_key') return [{ path, message: `${what} ${issue.issues[0]?.message ?? ''}` }];
-  const isMissing = issue.message.endsWith('received undefined') || issue.input === undefined;
+  const isMissing = issue.message.endsWith('received undefined');
   if (isMissing && 'expected' in issue && path.length > 0) return [{ path, message: `${what} is missing` }];
   const message = `${what} ${issue.message.replace(/^Invalid (input|option): /, 'is wrong: ')}`;
   return [{ path, message }];

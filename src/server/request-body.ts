@@ -111,7 +111,7 @@ const reasonFor = (problemOf: (text: string) => string | undefined) =>
 /** The reason that a person gives for a decision. */
 export const reason = reasonFor(reasonProblem);
 
-/** The reason that a person gives for a grant or an absence, or for the end of one. */
+/** The reason that a person gives for a grant, or for the end of one. */
 export const controlReason = reasonFor(reasonIssue);
 
 /**

@@ -5,7 +5,6 @@
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { RESOLUTIONS, voteOf } from '../contract/decision';
-export { isSameName } from '../contract/authority/votes';
 export { defined } from '../contract/defined';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';
 export { readJson } from '../contract/read-json';
@@ -57,7 +56,7 @@ export {
 export { useInboxRows } from './inbox-rows';
 export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
-export { byteNote, errorText, proofText, REFUSAL_LABELS, refusalText } from './model/labels';
+export { errorText, proofText, REFUSAL_LABELS, refusalText } from './model/labels';
 export { decisionText, hunkIds, letsRun, toDecision, whyNot } from './model/review';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';

@@ -6,9 +6,7 @@ import { parsePolicy, type PolicyRules } from '../../src/authority/policy';
 import type { ApproversSource } from '../../src/authority/source';
 import { type Authority, requestersOf, type Vote } from '../../src/contract/authority/authority';
 import type { CallInput, SpentDecision } from '../../src/contract/call';
-import { awayText } from '../../src/authority/away-statement';
 import { AWAY_NAMESPACE } from '../../src/authority/ssh-signature';
-import type { Away } from '../../src/contract/control/away';
 import { type SignedCallFacts, statementOf, statementText } from '../../src/authority/statement';
 import { newSigner, type TestSigner } from '../support/ssh';
 import { defineTool } from '../../src/tools/define-tool';
@@ -401,42 +399,29 @@ describe('votes, right before the handler', () => {
     });
   });
 
-  describe('in the place of who is away', () => {
-    const [cleo, emil] = [newSigner('ssh-ed25519'), newSigner('ssh-ed25519')];
-    const keys = `mail: cleo@example.com, keys: ['${cleo.line}'], `;
-    const file = parseApprovers(FILE.replace('cleo: { ', `cleo: { ${keys}`), 'approvers.yaml');
-    const at = '2026-01-01T00:00:00.000Z';
-    const entry: Away = {
-      ...{ id: '00000000-0000-4000-8000-000000000001', from: 'cleo', to: 'emil', at, takenAt: at },
-      ...{ start: at, end: '2026-01-01T01:00:00.000Z', reason: 'beach' },
+  describe('of a delegate with a time', () => {
+    const AT = vote('dora').at;
+    const [before, after] = ['2025-12-31T23:59:59.999Z', '2026-01-01T00:00:00.001Z'];
+    const dated = (time: object): Authority => {
+      const { people = [] } = own;
+      const delegates = [{ name: 'dora', ...time }];
+      return { ...own, people: people.map((one) => (one.name === 'anna' ? { ...one, delegates } : one)) };
     };
-    const signedBy = (key: TestSigner): Away => {
-      const text = awayText(entry, { installation: file.installation, namespace: PLACE.namespace });
-      const armored = key.sign(text, { namespace: AWAY_NAMESPACE });
-      return { ...entry, signature: { kind: 'ssh', armored, at, notAfter: entry.end } };
-    };
-    const votes = (): Vote[] => [
-      vote('emil', { inPlaceOf: { person: 'cleo', entry: entry.id } }),
-      vote('bob'),
-    ];
-    const found = (known: Away) => check(own, inputWith(votes()), { file, away: async () => [known] });
-    const person = { person: 'cleo', mail: 'cleo@example.com' };
-    const key = { decisionId: 'd-emil', ...person, groups: ['finance'], line: cleo.line };
+    const votes = [vote('dora'), vote('bob')];
 
-    it.each<[string, Away, object]>([
-      ['that they signed', signedBy(cleo), { key }],
-      ['that is only claimed', entry, {}],
-    ])('say by which out-of-office they count: one %s', async (_what, known, by) => {
-      const away = { decisionId: 'd-emil', entry: known, from: person, to: { person: 'emil' }, ...by };
-      const { installation, digest: fileDigest } = file;
-      const roster = { installation, fileDigest, lines: [], away: [away] };
-      expect(await found(known)).toEqual({ ok: true, isSigned: false, roster });
+    it.each<[string, object, string[] | undefined]>([
+      ['within it', { from: AT, until: after }, undefined],
+      ['within it, which is over now', { until: after }, undefined],
+      ['before it', { from: after }, ['dora']],
+      ['when it is over', { from: before, until: AT }, ['dora']],
+    ])('count %s', async (_case, time, struck) => {
+      const found = await check(dated(time), inputWith(votes), { now: Date.parse(after) + 1 });
+      expect(found).toMatchObject(struck === undefined ? { ok: true } : { struck });
     });
 
-    it('say nothing of one that does not count', async () => {
-      const refused = await found(signedBy(emil));
-      expect(refused).toMatchObject({ struck: ['emil'], askAgain: expect.stringMatching(/is refused/) });
-      expect(refused).not.toHaveProperty('roster');
+    it('count by the time in the own file, whatever the input says of it', async () => {
+      const input = inputWith(votes, { authority: own });
+      expect(await check(dated({ until: before }), input)).toMatchObject({ struck: ['dora'] });
     });
   });
 });

@@ -307,6 +307,19 @@ it('finds who may decide among 500 people and 200 rules', () => {
   const approvers = parseApprovers(`${HEAD}people:\n${people}rules:\n${rules}${DEFAULT}`, 'approvers.yaml');
   const ruling = approvers.rulingOn(call({ tool: 't7', args: { n: 167 }, schema: {} }));
   expect(ruling.rule.name).toBe('r167');
-  const { mayVote } = countVotes(ruling.rule, [], { people: approvers.people, requesters: ['p7'] });
+  const { mayVote } = countVotes(ruling.rule, [], { people: approvers.people, requesters: ['p7'], now: 0 });
   expect(mayVote).toHaveLength(100);
+});
+
+it('reads the times of delegates: days in UTC, of which the last one still belongs to the time', () => {
+  const delegates = `[bob, { name: cid, from: 2026-12-24, until: 2026-12-31 }, { name: dan, from: '2026-12-24T08:00:00+01:00' }]`;
+  const { people } = parseApprovers(
+    `installation: '${'ab'.repeat(16)}'\npeople: { anna: { delegates: ${delegates} }, bob: {}, cid: {}, dan: {} }\nrules: [{ name: default, then: by_safety }]\n`,
+    'approvers.yaml',
+  );
+  expect(people[0]?.delegates).toEqual([
+    { name: 'bob' },
+    { name: 'cid', from: '2026-12-24T00:00:00.000Z', until: '2027-01-01T00:00:00.000Z' },
+    { name: 'dan', from: '2026-12-24T07:00:00.000Z' },
+  ]);
 });

@@ -27,6 +27,13 @@ it('takes a file in which all whom a rule names exist, and enough of them may vo
   expect(() => read(GOOD)).not.toThrow();
 });
 
+it('takes two people who are delegates of each other one after the other', () => {
+  const people = `  anna: { groups: [finance, leads], delegates: [{ name: bob, until: 2026-12-24 }] }
+  bob: { delegates: [{ name: anna, from: 2026-12-25 }] }
+`;
+  expect(() => read(withPeople(people))).not.toThrow();
+});
+
 describe('refuses', () => {
   it.each<[string, string, string]>([
     [
@@ -63,6 +70,46 @@ describe('refuses', () => {
         `  anna: { groups: [finance, leads], delegates: [bob] }\n  bob: { delegates: [carl] }\n  carl: { delegates: [anna] }\n`,
       ),
       'delegates in a circle: anna → bob → carl → anna',
+    ],
+    [
+      'a circle of delegates at one time',
+      withPeople(
+        `  anna: { groups: [finance, leads], delegates: [{ name: bob, until: 2026-12-24 }] }\n  bob: { delegates: [{ name: anna, from: 2026-12-24 }] }\n`,
+      ),
+      'delegates in a circle: anna → bob → anna',
+    ],
+    [
+      'a delegate whose time ends before it begins',
+      withPeople(
+        `  anna: { groups: [finance, leads], delegates: [{ name: bob, from: 2026-12-24, until: 2026-12-23 }] }\n  bob: {}\n`,
+      ),
+      ':3:87: `until` is not after `from`',
+    ],
+    [
+      'a delegate whose time is one moment',
+      withPeople(
+        `  anna: { groups: [finance, leads], delegates: [{ name: bob, from: '2026-12-24T08:00:00Z', until: '2026-12-24T09:00:00+01:00' }] }\n  bob: {}\n`,
+      ),
+      ':3:100: `until` is not after `from`',
+    ],
+    [
+      'a day that there is none of',
+      withPeople(
+        `  anna: { groups: [finance, leads], delegates: [{ name: bob, from: 2026-02-30 }] }\n  bob: {}\n`,
+      ),
+      ':3:68: `people.anna.delegates.0.from` must be a day such as 2026-12-24',
+    ],
+    [
+      'a field of a delegate that there is none of',
+      withPeople(
+        `  anna: { groups: [finance, leads], delegates: [{ name: bob, to: 2026-12-24 }] }\n  bob: {}\n`,
+      ),
+      'has no field `to`',
+    ],
+    [
+      'a delegate of a form that is none',
+      withPeople(`  anna: { groups: [finance, leads], delegates: [7] }\n  bob: {}\n`),
+      ':3:49: `people.anna.delegates.0` is wrong: expected object',
     ],
     [
       'ones own delegate',

@@ -20,16 +20,15 @@ export async function runCommand(
   const screen = testScreen();
   const asked: CommandRun['asked'] = [];
   const client: Countersign = new Proxy(Object.create(null), {
-    get: (_, method) => {
-      if (method === 'away') return { list: async () => answers.away ?? { entries: [] } };
-      return async (...given: unknown[]) => {
+    get:
+      (_, method) =>
+      async (...given: unknown[]) => {
         const name = String(method);
         if (name === 'find') return given[0];
         if (name === 'pauses') return answers.pauses ?? { control: 'open', pauses: [] };
         asked.push([name, ...given]);
         return Reflect.get(answers, name);
-      };
-    },
+      },
   });
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   add(program, {

@@ -146,8 +146,6 @@ test.each([
   [UPDATES.confirm, FAILURES.grant],
   [UPDATES.revoke, FAILURES.grant],
   [UPDATES.use, FAILURES.grant],
-  [UPDATES.away, FAILURES.away],
-  [UPDATES.back, FAILURES.away],
 ])('half a character in a message to %s of the control workflow is refused', async (update, code) => {
   await until('the control workflow', async () => (await client().pauses()).control === 'open');
   expect(await sendHalf(fixture().client.workflow.getHandle(CONTROL.workflowId), update)).toBe(code);

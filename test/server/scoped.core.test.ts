@@ -218,7 +218,6 @@ test.each([
   `/api/stats?agent=${HIDDEN}`,
   '/api/decided',
   '/api/refusals',
-  '/api/away',
 ])('%s shows nothing hidden, to anybody who may not see it', async (path) => {
   for (const name of ['ann', 'none']) {
     const response = await ask(name, path);

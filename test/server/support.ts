@@ -132,8 +132,6 @@ export async function createTestApp(
       files,
       push,
       voters,
-      // What changes is seen at once.
-      away: async () => (await client.away.list()).entries,
       client,
       authenticator,
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),

@@ -105,7 +105,6 @@ beforeAll(async () => {
     closed: callPlace(past.workflowId, '2.1'),
     grants: '#/grants',
     push: '#/push',
-    away: '#/away',
     turns: '#/turns',
     turn: `#/turns/${past.workflowId}`,
     waiting: `#/turns/${hunks.workflowId}`,

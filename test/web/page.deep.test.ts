@@ -7,7 +7,6 @@ const FIRST = ['app.js', 'syntax.js'];
 const LATE = [
   'account.js',
   'asks.js',
-  'away.js',
   'bulk.js',
   'composer.js',
   'conversation.js',
@@ -40,7 +39,6 @@ it('is a few files, and the server has each', () => {
     'app.css',
     'app.js',
     'asks.js',
-    'away.js',
     'bulk.js',
     'composer.js',
     'conversation.js',

@@ -113,10 +113,7 @@ export function unsigned({ signed, records }: { signed: number; records: number 
   });
 }
 
-/**
- * The error for signed decisions whose signatures do not fit what the record says, and for votes in somebody's place
- * whose out-of-office does not fit.
- */
+/** The error for signed decisions whose signatures do not fit what the record says. */
 export function badSignatures(count: number): CountersignError {
   const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
   return new CountersignError('audit_signature', message, {

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import type { Roster } from '../../contract/authority/roster';
 import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
-import { VOTE_SIGNATURE, type VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';
-import { messageGuard } from '../../contract/schema/message';
 import type { Effect } from '../../contract/tool';
 import { cutContent } from '../../contract/transcript';
 import { afterDoubt, withNoteFirst } from '../../contract/call-texts';
@@ -188,28 +186,15 @@ export function lose(
 }
 
 const site = z.object({ rpId: z.string(), origins: z.array(z.string()) });
-const rosterPerson = { person: z.string(), mail: z.string().optional() };
-const rosterLine = z.object({
-  ...{ decisionId: z.string(), ...rosterPerson },
-  ...{ groups: z.array(z.string()), line: z.string(), site: site.optional() },
-});
-const away = z.object({
-  ...{ id: z.string(), from: z.string(), to: z.string(), start: z.string(), end: z.string(), at: z.string() },
-  ...{ takenAt: z.string(), reason: z.string().optional() },
-  signature: z.custom<VoteSignature>(messageGuard(VOTE_SIGNATURE)).optional(),
-});
 const roster = z.object({
   installation: z.string(),
   fileDigest: z.string(),
-  lines: z.array(rosterLine),
-  away: z
-    .array(
-      z.object({
-        ...{ decisionId: z.string(), entry: away, key: rosterLine.optional() },
-        ...{ from: z.object(rosterPerson), to: z.object(rosterPerson) },
-      }),
-    )
-    .optional(),
+  lines: z.array(
+    z.object({
+      ...{ decisionId: z.string(), person: z.string(), mail: z.string().optional() },
+      ...{ groups: z.array(z.string()), line: z.string(), site: site.optional() },
+    }),
+  ),
 });
 
 const isRoster = zodGuard<Roster>(roster);

@@ -12,7 +12,7 @@ export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
   dangerous: 'waits for a decision',
 };
 
-/** How a grant or an out-of-office was signed. The worker checks whether the signature counts. */
+/** How a grant was signed. The worker checks whether the signature counts. */
 export function proofText(signature: VoteSignature | undefined): string {
   return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
 }

@@ -5,8 +5,6 @@ import {
   judgeGrant,
 } from '../../../src/activities/control/grants';
 import type { Authority } from '../../../src/contract/authority/authority';
-import type { AwayReader } from '../../../src/activities/control/away';
-import type { Away } from '../../../src/contract/control/away';
 import { termsDigest } from '../../../src/contract/control/confirmations';
 import type { GrantVote } from '../../../src/contract/control/grant-votes';
 import type { GrantAsked, UseTaken } from '../../../src/contract/control/grants';
@@ -44,30 +42,23 @@ it('takes a grant that is as good as the decision', async () => {
 });
 
 const NOT_REQUESTER = authority({ notRequester: true });
-const AWAY: Away = {
-  ...{
-    id: '00000000-0000-4000-8000-000000000002',
-    from: 'rita',
-    to: 'anna',
-    at: iso(NOW),
-    takenAt: iso(NOW),
-  },
-  ...{ start: iso(NOW - 1), end: iso(NOW + 1) },
-};
+/** Rita, who asked, has anna as delegate for this time. */
+const standingIn = (time: object): Authority => ({
+  ...NOT_REQUESTER,
+  people: [...people, { name: 'rita', groups: [], delegates: [{ name: 'anna', ...time }] }],
+});
 
-it.each<[string, Awaited<ReturnType<AwayReader>>]>([
-  ['stands in for another', [{ ...AWAY, from: 'zoe' }]],
-  ['stood in for who asked', [{ ...AWAY, end: iso(NOW) }]],
-  ['may stand in, which nobody can tell', { why: 'no worker' }],
-])('takes the grant of somebody who %s', async (_, entries) => {
-  const found = judge({ authority: NOT_REQUESTER, away: async () => entries });
-  await expect(found).resolves.toMatchObject({ assurance: 'claimed' });
+it.each([
+  ['is a delegate of who asked only later', { from: iso(NOW + 1) }],
+  ['was a delegate of who asked', { until: iso(NOW) }],
+])('takes the grant of somebody who %s', async (_, time) => {
+  await expect(judge({ authority: standingIn(time) })).resolves.toMatchObject({ assurance: 'claimed' });
 });
 
 it.each<[string, Partial<GrantedCall>, Partial<GrantAsked>, RegExp]>([
   [
-    'a giver who stands in for who asked',
-    { authority: NOT_REQUESTER, away: async () => [AWAY] },
+    'a giver who was a delegate of who asked when they gave it',
+    { authority: standingIn({ from: iso(NOW), until: iso(NOW + 1) }) },
     {},
     /anna is a delegate of who asked/,
   ],

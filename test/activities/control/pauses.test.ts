@@ -22,7 +22,6 @@ const open = (...pauses: Pause[]): ControlLook => ({
   state: 'open',
   pauses,
   grants: { revoked: [], open: 0 },
-  away: 0,
 });
 
 /** A reader with a clock of its own. Each look gives the next of these; an error is thrown. */

@@ -66,7 +66,7 @@ interface Signing {
   turn?: Turn;
   workflowId?: string;
   firstRun?: string;
-  says?: Partial<Pick<Statement, 'decision' | 'approver' | 'reason' | 'inPlaceOf'>>;
+  says?: Partial<Pick<Statement, 'decision' | 'approver' | 'reason'>>;
   by?: { sign(message: Buffer): string };
   /** Signs in place of an SSH key. */
   passkey?: TestPasskey;
@@ -227,24 +227,6 @@ it.each<[what: string, one: Case, is: [state: SignatureState, why?: RegExp]]>([
   expect(verified).toEqual(state === 'verified' ? { anna: 1 } : {});
   const found = { turn: 't', call: '1.1', state, why: why && expect.stringMatching(why) };
   expect(unproven).toMatchObject(why === undefined ? [] : [found]);
-});
-
-const inPlaceOf = { person: 'bob', entry: 'e-1' };
-const placed = (decision: Case['decision'] = { inPlaceOf }): Case => ({ says: { inPlaceOf }, decision });
-
-/** What is recorded of a place is under the voter's own signature. */
-it.each<[what: string, one: Case, is: [state: SignatureState, why?: RegExp]]>([
-  ['as it was signed', placed(), ['verified']],
-  ['by a passkey', { ...placed(), passkey: annas }, ['verified']],
-  ['of another person', placed({ inPlaceOf: { ...inPlaceOf, person: 'eve' } }), ['bad', /something else/]],
-  ['by another entry', placed({ inPlaceOf: { ...inPlaceOf, entry: 'e-2' } }), ['bad', /something else/]],
-  ['that is missing', placed({}), ['bad', /something else/]],
-  ['that nobody signed', { decision: { inPlaceOf } }, ['bad', /something else/]],
-  ['that was taken out', { ...placed(), without: ['place'] }, ['taken_out', /taken out: place/]],
-])('says of a place %s what it is', async (_what, one, [state, why]) => {
-  const { counts, unproven } = await reportOn(one);
-  expect(counts).toEqual({ ...OTHERS, [state]: 1 });
-  expect(unproven).toMatchObject(why === undefined ? [] : [{ state, why: expect.stringMatching(why) }]);
 });
 
 const today = approversWith([anna.line]);

@@ -50,9 +50,8 @@ const watchOf = async (turns: string[], { limit, broken = [] }: { limit?: number
     ...{ receiver, sent: record, note, signal },
     ...(limit === undefined ? {} : { limit }),
   });
-  const away = () => Promise.resolve({ standIns: [] });
   return {
-    plan: { client, filter: {}, beforeMs: 0, away, outboxes: [outbox], note, signal },
+    plan: { client, filter: {}, beforeMs: 0, outboxes: [outbox], note, signal },
     ...{ sent, notes, seen },
   };
 };

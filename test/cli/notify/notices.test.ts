@@ -59,56 +59,6 @@ describe('the notices of an inbox', () => {
   });
 });
 
-describe('the notices of who leaves while something waits', () => {
-  const [EARLIER, LATER] = [Date.parse(AT) - 1, Date.parse(AT) + 1];
-  const voting = (who: string[], votes: Voting['votes'] = []): Voting => ({
-    ...{ votes, needs: { approvals: 1, who } },
-    among: { rosters: [['group:money']] },
-  });
-  const PEOPLE = [
-    { name: 'ann', groups: ['money'], delegates: [] },
-    { name: 'xena', groups: [], delegates: [] },
-  ];
-  const leaving = (person: string, since = LATER, voter = 'xena') => ({
-    ...{ person, voter, since, entry: `e-${person}`, until: AT },
-  });
-  const found = (one: InboxItem, standIns = [leaving('ann')], people = PEOPLE): string[] => {
-    const away = { standIns, ...(people.length === 0 ? {} : { people }) };
-    return noticesOf([one], { now: NOW, beforeMs: 0, away }).map(({ type }) => type);
-  };
-  const opened = ['request.opened'];
-  const both = ['request.opened', 'request.delegated'];
-
-  it.each<[string, string[], Partial<InboxItem>, ReturnType<typeof leaving>[]?, typeof PEOPLE?]>([
-    ['of somebody whom the rule names', both, { voting: voting(['ann']) }],
-    ['of somebody whom it does not name', opened, { voting: voting(['bob']) }, [leaving('bob')]],
-    ['of who was away before', opened, { voting: voting(['ann']) }, [leaving('ann', EARLIER)]],
-    ['of who voted', opened, { voting: voting([], [{ voter: 'ann', decision: 'approved' }]) }],
-    ['where the delegate voted', opened, { voting: voting([], [{ voter: 'xena', decision: 'denied' }]) }],
-    ['where no rule says who', opened, {}],
-    ['of a call in doubt', ['call.in_doubt'], { voting: voting(['ann']), kind: 'in_doubt' }],
-    ['by the names of the request', both, { voting: voting(['ann']) }, [leaving('ann')], []],
-    ['by other names', opened, { voting: voting(['bob']) }, [leaving('ann')], []],
-    ['who named themselves', opened, { voting: voting(['ann']) }, [leaving('ann', LATER, 'ann')]],
-  ])('%s are %j', (...[, expected, extra, standIns, people]) => {
-    expect(found(item(extra), standIns, people)).toEqual(expected);
-  });
-
-  it('have an id for each out-of-office, and say who stands in', () => {
-    const items = [item({ voting: voting(['ann']) })];
-    const idsBy = (entry: string): string[] => {
-      const away = { standIns: [{ ...leaving('ann'), entry }], people: PEOPLE };
-      return noticesOf(items, { now: NOW, beforeMs: 0, away }).map(({ id }) => id);
-    };
-    const [first, other] = [idsBy('one'), idsBy('two')];
-    expect([first[0] === other[0], first[1] === other[1]]).toEqual([true, false]);
-    expect(idsBy('one')).toEqual(first);
-    const [, notice] = noticesOf(items, { now: NOW, beforeMs: 0, away: { standIns: [leaving('ann')] } });
-    const { since: _, ...delegated } = leaving('ann');
-    expect(notice?.data).toMatchObject({ delegated });
-  });
-});
-
 it('has a test that is another one each time, and is about nothing', () => {
   const [one, other] = [testNotice(NOW), testNotice(NOW)];
   expect(one).toMatchObject({ type: 'test', timestamp: AT, data: { turn: 'test', deadline: null } });

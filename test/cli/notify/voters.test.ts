@@ -1,8 +1,6 @@
 import { parseApprovers } from '../../../src/authority/approvers';
-import { deputiesFor, votersFor, votersOn } from '../../../src/cli/notify/voters';
+import { votersFor, votersOn } from '../../../src/cli/notify/voters';
 import { type NoticeType, testNotice } from '../../../src/cli/notify/notices';
-import { standInsAt } from '../../../src/contract/authority/in-place-of';
-import type { Away } from '../../../src/contract/control/away';
 import { makeView } from '../../../src/history/view-types';
 import type { CallView } from '../../../src/history/view';
 import { AT, call, NOW, request } from '../support';
@@ -38,12 +36,13 @@ const on = (one: CallView | undefined, about = notice('a'), tester?: string) =>
     ...(tester === undefined ? {} : { tester }),
   });
 
-const late = (type: NoticeType, by = 'dan') => votersFor({ type }, asked([by], { isEscalated: true }), []);
+const none = { all: [], now: NOW };
+const late = (type: NoticeType, by = 'dan') => votersFor({ type }, asked([by], { isEscalated: true }), none);
 
 it('are those whom the rule names, without who asked', () => {
   const opened = { type: 'request.opened' } as const;
-  expect(votersFor(opened, asked(['dan']), [])).toEqual(['ann', 'bob']);
-  expect(votersFor(opened, asked(['ann']), [])).toEqual(['bob']);
+  expect(votersFor(opened, asked(['dan']), none)).toEqual(['ann', 'bob']);
+  expect(votersFor(opened, asked(['ann']), none)).toEqual(['bob']);
 });
 
 it.each<[NoticeType, string, string[]]>([
@@ -57,8 +56,8 @@ it.each<[NoticeType, string, string[]]>([
 
 it('are everybody where no rule says who', () => {
   const opened = { type: 'request.opened' } as const;
-  expect(votersFor(opened, call(), ['ann', 'bob'])).toEqual(['ann', 'bob']);
-  expect(votersFor(opened, undefined, ['ann'])).toEqual(['ann']);
+  expect(votersFor(opened, call(), { ...none, all: ['ann', 'bob'] })).toEqual(['ann', 'bob']);
+  expect(votersFor(opened, undefined, { ...none, all: ['ann'] })).toEqual(['ann']);
 });
 
 it('are those alone to whom it was escalated, for a notice of that', async () => {
@@ -72,53 +71,24 @@ it('are reached at the addresses of the file', async () => {
   await expect(on(asked(['ann']))).rejects.toThrow(/nobody who may decide this has a mail address/);
 });
 
-describe('with somebody away', () => {
-  const away = (from: string, to: string, start = AT): Away => ({
-    ...{ id: `e-${from}`, from, to, start, end: '2999-01-01T00:00:00.000Z', at: AT, takenAt: AT },
-  });
-  const LATER = new Date(Date.parse(AT) + 1000).toISOString();
-  const ALL: Away[] = [away('ANN', 'dan@example.org'), away('cid', 'dan', LATER)];
-  const deputies = (type: NoticeType, { by = 'eve', entries = ALL, ...extra } = {}): string[] => {
-    const standIns = standInsAt(entries, Date.parse(LATER), (name) => FILE.personOf(name));
-    const delegated = standIns.find(({ entry }) => entry === 'e-cid');
-    const about = { type, data: { ...notice('a').data, delegated } };
-    return deputiesFor(about, asked([by], { isEscalated: true, ...extra }), standIns);
-  };
-
-  it.each<[NoticeType, string[], Away[]?, string?]>([
-    ['request.opened', ['dan']],
-    ['request.opened', [], [away('ann', 'dan', LATER)]],
-    ['request.opened', [], [away('cid', 'dan')]],
-    ['request.opened', [], [away('ann', 'dan')], 'dan'],
-    ['request.opened', [], [away('ann', 'dan')], 'ann'],
-    ['request.escalated', ['dan'], [away('cid', 'dan')]],
-    ['request.escalated', [], [away('ann', 'dan')]],
-    ['request.escalated', [], [away('cid', 'dan', LATER)]],
-    ['request.delegated', ['dan']],
-    ['request.delegated', [], [away('ann', 'dan')]],
-    ['deadline.near', ['dan', 'dan']],
-    ['call.in_doubt', ['dan'], [away('ann', 'dan', LATER)]],
-  ])('goes %s to %j', (...[type, expected, entries, by]) => {
-    expect(deputies(type, { ...(entries && { entries }), ...(by && { by }) })).toEqual(expected);
-  });
-
-  it('reaches a delegate at the address of the file, and nobody twice', async () => {
-    const sources = {
-      approvers: () => Promise.resolve(FILE),
-      client: { view: () => Promise.resolve({ ...makeView(), calls: [asked(['eve'])] }) },
-    };
-    const to = (entries: Away[], about = notice('a')) =>
-      votersOn(about, { ...sources, away: () => Promise.resolve(entries) });
-    expect(await to([away('ann', 'dan')])).toEqual(['ann@example.org', 'dan@example.org']);
-    expect(await to([away('bob', 'ann')])).toEqual(['ann@example.org']);
-    // Eve asked for the turn.
-    expect(await to([away('EVE', 'ann'), away('bob', 'dan')])).toEqual(['dan@example.org']);
-    const delegated = { voter: 'bob', person: 'ann', entry: 'e-ann', until: AT };
-    const later = { ...notice('a'), type: 'request.delegated' as const };
-    const about = { ...later, data: { ...later.data, delegated } };
-    expect(await to([away('ann', 'dan')], about)).toEqual(['dan@example.org']);
-    expect(await to([away('ann', 'bob')], about)).toEqual([]);
-  });
+it.each<[string, number, string[]]>([
+  ['before the time', -1, ['ann', 'bob']],
+  ['in the time', 0, ['ann', 'bob', 'eve']],
+  ['after the time', 1000, ['ann', 'bob']],
+])('are with a delegate only in their time: %s', (_case, later, expected) => {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const one = asked(['dan']);
+  const { authority } = one.request ?? {};
+  if (authority === undefined) throw new Error('no rule says who decides');
+  const delegate = { name: 'eve', from: iso(NOW), until: iso(NOW + 1000) };
+  const [ann, ...others] = authority.people ?? [];
+  const people = [
+    ...(ann === undefined ? [] : [{ ...ann, delegates: [delegate] }]),
+    ...others,
+    { name: 'eve', groups: [], delegates: [] },
+  ];
+  const dated = call({ request: request({ authority: { ...authority, people } }) });
+  expect(votersFor({ type: 'request.opened' }, dated, { all: [], now: NOW + later })).toEqual(expected);
 });
 
 it('are not sent what the file does not let them see', async () => {

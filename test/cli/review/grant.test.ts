@@ -21,8 +21,6 @@ const SIGNER: Signer = {
   approver: 'ann',
   sign: () => Promise.reject(new Error('no decision is signed here')),
   signGrant: () => Promise.resolve(SIGNATURE),
-  signAway: () => Promise.reject(new Error('nobody is away here')),
-  nameOf: (person) => person,
 };
 
 /** Plans the grant of these flags for a server that plans like this. */

@@ -21,6 +21,7 @@ const person = (name: string, groups: string[] = [], mail?: string): Voter => ({
   ...{ name, groups, delegates: [] },
   ...(mail === undefined ? {} : { mail }),
 });
+const NOW = Date.parse('2026-12-24T12:00:00.000Z');
 const PEOPLE = [
   person('anna', ['finance'], 'Anna@Example.com'),
   person('bob', ['finance']),
@@ -73,8 +74,8 @@ describe('whom a name means', () => {
 
   it('takes any name where the people are too many to list', () => {
     const { people: _, ...listless } = authority({ rosters: [] });
-    expect(votingOf(listless, 'Zoe')).toEqual({ ok: true, voter: 'zoe' });
-    expect(countVotesUnder(listless, [{ voter: 'zoe', decision: 'approved' }])).toMatchObject({
+    expect(votingOf(listless, 'Zoe', NOW)).toEqual({ ok: true, voter: 'zoe' });
+    expect(countVotesUnder(listless, [{ voter: 'zoe', decision: 'approved', at: '2026-12-24T12:00:00.000Z' }], NOW)).toMatchObject({
       state: 'approved',
       isStuck: false,
     });
@@ -88,10 +89,10 @@ describe('escalation', () => {
   });
 
   it('lets those vote whom the rule names for it, beside the others', () => {
-    expect(votingOf(late, 'lea')).toEqual({ ok: false, why: 'not_named' });
-    expect(votingOf(escalatedAuthority(late), 'lea')).toEqual({ ok: true, voter: 'lea' });
-    expect(votingOf(escalatedAuthority(late), 'anna')).toEqual({ ok: true, voter: 'anna' });
-    expect(votingOf(escalatedAuthority(late), 'bob')).toEqual({ ok: false, why: 'not_named' });
+    expect(votingOf(late, 'lea', NOW)).toEqual({ ok: false, why: 'not_named' });
+    expect(votingOf(escalatedAuthority(late), 'lea', NOW)).toEqual({ ok: true, voter: 'lea' });
+    expect(votingOf(escalatedAuthority(late), 'anna', NOW)).toEqual({ ok: true, voter: 'anna' });
+    expect(votingOf(escalatedAuthority(late), 'bob', NOW)).toEqual({ ok: false, why: 'not_named' });
   });
 
   it.each([
@@ -103,7 +104,7 @@ describe('escalation', () => {
   });
 
   it('changes nothing under a rule that names nobody for it', () => {
-    expect(votingOf(escalatedAuthority(authority()), 'lea')).toEqual({ ok: false, why: 'not_named' });
+    expect(votingOf(escalatedAuthority(authority()), 'lea', NOW)).toEqual({ ok: false, why: 'not_named' });
   });
 });
 
@@ -118,8 +119,8 @@ describe('an authority as strict as two', () => {
       requesters: ['anna', 'rita'],
       rule: { need: 2, assurance: 'signed', notRequester: true },
     });
-    expect(votingOf(joined, 'anna')).toEqual({ ok: false, why: 'requester' });
-    expect(votingOf(joined, 'bob')).toEqual({ ok: true, voter: 'bob' });
+    expect(votingOf(joined, 'anna', NOW)).toEqual({ ok: false, why: 'requester' });
+    expect(votingOf(joined, 'bob', NOW)).toEqual({ ok: true, voter: 'bob' });
   });
 
   it.each<[string, Authority | undefined, Authority | undefined, string | undefined]>([

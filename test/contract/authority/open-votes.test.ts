@@ -5,13 +5,13 @@ import {
   votersOf,
   votingOf,
 } from '../../../src/contract/authority/authority';
-import { isPlaceOf, newVotersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
-import type { CastVote, Voter } from '../../../src/contract/authority/votes';
+import { newVotersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
+import type { DatedVote, Voter } from '../../../src/contract/authority/votes';
 import type { RuleSnapshot } from '../../../src/contract/authority/rule';
+import { person } from './support';
 
-const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => {
-  return { name, groups, delegates };
-};
+const NOW = Date.parse('2026-12-24T12:00:00.000Z');
+
 const PEOPLE = [
   person('anna', ['finance'], ['dora']),
   person('bob', ['finance']),
@@ -29,10 +29,12 @@ const authority = (rule: Partial<RuleSnapshot> = {}, more: Partial<Authority> = 
   ...more,
 });
 const late = authority({ escalate: { afterMs: 1, to: ['group:leads'] } });
-const vote = (voter: string): CastVote => ({ voter, decision: 'approved' });
+const vote = (voter: string): DatedVote => ({
+  ...{ voter, decision: 'approved', at: new Date(NOW).toISOString() },
+});
 
 it('says in short who voted, what is missing, and among whom voters are looked for', () => {
-  expect(votingUnder(authority({ need: 2 }), [{ ...vote('bob'), signedBy: 'ssh' }])).toEqual({
+  expect(votingUnder(authority({ need: 2 }), [{ ...vote('bob'), signedBy: 'ssh' }], NOW)).toEqual({
     votes: [{ voter: 'bob', decision: 'approved', signedBy: 'ssh' }],
     needs: { approvals: 1, who: ['anna', 'dora', 'leo'] },
     among: { rosters: [['group:finance']] },
@@ -40,25 +42,25 @@ it('says in short who voted, what is missing, and among whom voters are looked f
 });
 
 it('names whom an escalation brought in, and not who could vote before', () => {
-  expect(votingUnder(escalatedAuthority(late), [])).toMatchObject({
+  expect(votingUnder(escalatedAuthority(late), [], NOW)).toMatchObject({
     ...{ escalated: true, escalatedTo: ['lea'] },
     among: { rosters: [['group:finance', 'group:leads']] },
   });
-  expect(newVotersOf(late)).toEqual(['lea']);
-  expect(votingUnder(escalatedAuthority(authority()), []).escalatedTo).toBeUndefined();
+  expect(newVotersOf(late, NOW)).toEqual(['lea']);
+  expect(votingUnder(escalatedAuthority(authority()), [], NOW).escalatedTo).toBeUndefined();
   const { people: _, ...anybody } = late;
-  expect([newVotersOf(anybody), votersOf(anybody)]).toEqual([[], undefined]);
+  expect([newVotersOf(anybody, NOW), votersOf(anybody, NOW)]).toEqual([[], undefined]);
 });
 
 it('leaves out rosters that have no room in a memo', () => {
   const rosters = [Array.from({ length: 100 }, (_, at) => `person-${at}`)];
-  expect(votingUnder(authority({ rosters }), []).among).toBeUndefined();
+  expect(votingUnder(authority({ rosters }), [], NOW).among).toBeUndefined();
 });
 
 describe('whether it waits for somebody', () => {
-  const ask = (who: string, rule: Authority, votes: CastVote[] = [], people = PEOPLE): boolean =>
-    waitsFor({ person: who, people }, { voting: votingUnder(rule, votes) });
-  it.each<[string, boolean, string, Authority, CastVote[]?, Voter[]?]>([
+  const ask = (who: string, rule: Authority, votes: DatedVote[] = [], people = PEOPLE): boolean =>
+    waitsFor({ person: who, people }, { voting: votingUnder(rule, votes, NOW) }, NOW);
+  it.each<[string, boolean, string, Authority, DatedVote[]?, Voter[]?]>([
     ['a name of the group', true, 'bob', authority()],
     ['a delegate', true, 'dora', authority()],
     ['somebody else', false, 'lea', authority()],
@@ -80,61 +82,25 @@ describe('whether it waits for somebody', () => {
     expect(ask(who, rule, votes, people)).toBe(expected);
   });
 
-  describe('in the place of somebody who is away', () => {
-    const stands = (person: string, voter = 'lea') => [{ person, voter }];
-    const four = (asked: string): Authority => authority({ notRequester: true }, { requesters: [asked] });
-    const two = authority({ need: 2 });
-    const inPlace = { ...vote('dora'), inPlaceOf: { person: 'bob', entry: 'e' } };
-    it.each<[string, boolean, ReturnType<typeof stands>, Authority, CastVote[]?]>([
-      ['of whom the rule names', true, stands('bob'), authority()],
-      ['where it is for another', false, stands('bob', 'dora'), authority()],
-      ['of a delegate of the file', false, stands('dora'), authority()],
-      ['of a stranger', false, stands('eve'), authority()],
-      ['of who voted', false, stands('bob'), two, [vote('bob')]],
-      ['that somebody took', false, stands('bob'), two, [inPlace]],
-      ['where the delegate voted', false, stands('bob'), two, [vote('lea')]],
-      ['of who asked', false, stands('bob'), four('bob')],
-      ['of another than who asked', true, stands('bob'), four('anna')],
-    ])('%s: %s', (...[, expected, standIns, rule, votes = []]) => {
-      const voting = votingUnder(rule, votes);
-      expect(waitsFor({ person: 'lea', people: PEOPLE, standIns }, { voting })).toBe(expected);
-    });
-
-    it('keeps who stands in for who asked from what they could decide themselves', () => {
-      const voting = votingUnder(four('anna'), []);
-      expect(waitsFor({ person: 'bob', people: PEOPLE }, { voting })).toBe(true);
-      const standIns = stands('anna', 'bob');
-      expect(waitsFor({ person: 'bob', people: PEOPLE, standIns }, { voting })).toBe(false);
-    });
-
-    it('keeps who stands in for who asked from every place, too', () => {
-      const voting = votingUnder(four('anna'), []);
-      const standIns = [...stands('bob'), ...stands('ANNA')];
-      const whom = { person: 'lea', people: PEOPLE };
-      expect(isPlaceOf({ ...whom, standIns: stands('bob') }, 'bob', voting)).toBe(true);
-      expect(isPlaceOf({ ...whom, standIns }, 'bob', voting)).toBe(false);
-      expect(waitsFor({ ...whom, standIns }, { voting })).toBe(false);
-    });
-
-    it('goes by the names of the request where there is no file', () => {
-      const voting = votingUnder(authority(), []);
-      const asks = (person: string): boolean =>
-        waitsFor({ person: 'lea', standIns: stands(person) }, { voting });
-      expect([asks('bob'), asks('eve')]).toEqual([true, false]);
-    });
+  it('goes by who is a delegate now', () => {
+    const until = new Date(NOW).toISOString();
+    const people = [{ ...person('anna', ['finance']), delegates: [{ name: 'dora', until }] }, person('dora')];
+    const voting = votingUnder(authority(), [], NOW);
+    const asks = (now: number): boolean => waitsFor({ person: 'dora', people }, { voting }, now);
+    expect([asks(NOW - 1), asks(NOW)]).toEqual([true, false]);
   });
 
   it('may be anybody where no rule says who, or where it does not say among whom', () => {
     const eve = { person: 'eve', people: PEOPLE };
-    expect(waitsFor(eve, {})).toBe(true);
-    expect(waitsFor(eve, { voting: { votes: [], needs: { approvals: 1, who: [] } } })).toBe(true);
+    expect(waitsFor(eve, {}, NOW)).toBe(true);
+    expect(waitsFor(eve, { voting: { votes: [], needs: { approvals: 1, who: [] } } }, NOW)).toBe(true);
   });
 
   it('goes by the names of the request where there is no file', () => {
-    const voting = votingUnder(authority(), []);
-    expect(['bob', 'eve'].map((person) => waitsFor({ person }, { voting }))).toEqual([true, false]);
+    const voting = votingUnder(authority(), [], NOW);
+    expect(['bob', 'eve'].map((person) => waitsFor({ person }, { voting }, NOW))).toEqual([true, false]);
     const who = Array.from({ length: 10 }, (_, at) => `p-${at}`);
-    expect(waitsFor({ person: 'eve' }, { voting: { votes: [], needs: { approvals: 1, who } } })).toBe(true);
+    expect(waitsFor({ person: 'eve' }, { voting: { votes: [], needs: { approvals: 1, who } } }, NOW)).toBe(true);
   });
 
   it('is as the turn says that somebody may vote, where the file is the same', () => {
@@ -147,7 +113,7 @@ describe('whether it waits for somebody', () => {
         fc.boolean(),
         (rosters, asked, four) => {
           const rule = authority({ rosters, notRequester: four }, { requesters: asked });
-          for (const name of names) expect(ask(name, rule)).toBe(votingOf(rule, name).ok);
+          for (const name of names) expect(ask(name, rule)).toBe(votingOf(rule, name, NOW).ok);
         },
       ),
     );

@@ -15,7 +15,7 @@ export const rule = (changes: Partial<VoteRule> = {}): VoteRule => ({
 export const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => ({
   name,
   groups,
-  delegates,
+  delegates: delegates.map((one) => ({ name: one })),
 });
 
 /** People with groups and delegates, among whom a rule finds its voters. */

@@ -215,7 +215,7 @@ it('covers nothing while it is incomplete, in whatever order people and calls co
         expect(readGrants(JSON.parse(JSON.stringify(state)))).toEqual(state);
         for (const grant of state.grants) {
           const { who, need } = allowed.get(grant.id) ?? { who: new Set(), need: 0 };
-          expect(heldSentence(grant) === undefined).toBe(who.size >= need);
+          expect(heldSentence(grant, NOW) === undefined).toBe(who.size >= need);
         }
       }
     }),

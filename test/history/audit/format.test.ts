@@ -79,20 +79,6 @@ it.each([
     '2 signed decisions do not hold: their signatures are not over what is on record',
     { bad: 2 },
   ],
-  [
-    'an out-of-office that does not fit',
-    badSignatures(0, 1),
-    'audit_signature',
-    "1 votes in somebody's place do not hold: the out-of-office on record does not let them count",
-    { bad: 0, places: 1 },
-  ],
-  [
-    'both',
-    badSignatures(1, 2),
-    'audit_signature',
-    "1 signed decisions do not hold: their signatures are not over what is on record; 2 votes in somebody's place do not hold: the out-of-office on record does not let them count",
-    { bad: 1, places: 2 },
-  ],
 ])('says what is wrong and what to do: %s', (_case, error, code, message, data) => {
   expect(error).toMatchObject({ code, message, hint: expect.any(String) });
   if (data !== undefined) expect(error.data).toEqual(data);

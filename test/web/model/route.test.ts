@@ -15,7 +15,6 @@ const ROUTES: [string, Route][] = [
   ['#/turns', { at: 'turns' }],
   ['#/stats', { at: 'stats' }],
   ['#/push', { at: 'push' }],
-  ['#/away', { at: 'away' }],
   ['#/conversations', { at: 'conversations' }],
   ['#/conversations?agent=clerk', { at: 'conversations', query: 'agent=clerk' }],
   ['#/conversations/s-1', { at: 'conversation', session: 's-1' }],

@@ -158,7 +158,7 @@ function doAnswer(approvals: Approvals, witness: Witness, op: Extract<Operation,
 
 function doResolve(approvals: Approvals, witness: Witness, op: Extract<Operation, { op: 'resolve' }>): void {
   const { op: _, decisionId: given, ...rest } = op;
-  const judged = judgeResolution(approvals, given === undefined ? rest : { ...rest, decisionId: given });
+  const judged = judgeResolution(approvals, given === undefined ? rest : { ...rest, decisionId: given }, witness.now);
   if (judged.kind !== 'take') return;
   expect(judged.state.phase).toBe('in_doubt');
   const id = given ?? `drawn-${witness.allowed.size}-${approvals.verdicts.size}`;
@@ -260,7 +260,7 @@ function apply(approvals: Approvals, witness: Witness, op: Operation): void {
     case 'junk':
       void judgeDecision(approvals, op.message, witness.now);
       void judgeAnswer(approvals, op.message, witness.now);
-      return void judgeResolution(approvals, op.message);
+      return void judgeResolution(approvals, op.message, witness.now);
   }
 }
 
@@ -345,7 +345,7 @@ test('a doubt that a person settled is not settled again', () => {
   if (state === undefined) throw new Error('no call');
   start(state);
   settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 1 });
-  const judged = judgeResolution(approvals, { callId: '1.1', resolution: 'did-not' });
+  const judged = judgeResolution(approvals, { callId: '1.1', resolution: 'did-not' }, 2);
   if (judged.kind !== 'take') throw new Error('not taken');
   takeResolution(approvals, judged, { now: 2, decisionId: 'x' });
   expect(settleDoubt(approvals, state, resultFor(state))).toBe(false);

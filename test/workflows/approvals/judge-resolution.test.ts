@@ -26,7 +26,7 @@ function inDoubt(decision: object = { decision: 'approved' }, approvals = approv
 }
 
 function resolve(approvals: Approvals, message: unknown): Verdict {
-  const judged = judgeResolution(approvals, message);
+  const judged = judgeResolution(approvals, message, 1);
   if (judged.kind === 'refuse') return judged.refused;
   if (judged.kind === 'repeat') return judged.spent.verdict;
   return takeResolution(approvals, judged, { now: 10, decisionId: judged.message.decisionId ?? 'r' });

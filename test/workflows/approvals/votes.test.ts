@@ -204,7 +204,7 @@ it('wants the same votes to run a call in doubt again, and one of them to say th
   start(state);
   settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 2 });
   const resolve = (approver: string, resolution: string) => {
-    const judged = judgeResolution(approvals, { callId: '1.1', resolution, approver });
+    const judged = judgeResolution(approvals, { callId: '1.1', resolution, approver }, 1);
     if (judged.kind !== 'take') return judged.kind === 'refuse' ? judged.refused : judged.spent.verdict;
     drawn += 1;
     return takeResolution(approvals, judged, { now: 3, decisionId: `d${drawn}` });
@@ -240,101 +240,47 @@ it('expires when its rule says so, if that is sooner', () => {
   expect(other.deadline).toBe(60_000);
 });
 
-describe('a vote in the place of somebody who is away', () => {
-  const place = (name: string, entry = 'e') => ({ inPlaceOf: { person: name, entry } });
-
-  it('is kept with its place, which only the worker checks', () => {
+describe('a delegate with a time', () => {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const withDora = (time: object): [Approvals, CallState] => {
     const [approvals, state] = opened({ need: 1 });
-    expect(say(approvals, state, 'xena', place('anna'))).not.toHaveProperty('needs');
-    expect(start(state)).toMatchObject({
-      approver: 'xena in place of anna',
-      votes: [{ voter: 'xena', ...place('anna') }],
-    });
+    const anna = { ...person('anna', ['finance']), delegates: [{ name: 'dora', ...time }] };
+    state.call.authority = { ...authority({ need: 1 }), people: [anna, ...PEOPLE.slice(1), person('dora', [])] };
+    return [approvals, state];
+  };
+
+  it.each<[string, object, boolean]>([
+    ['in it', { from: iso(1), until: iso(2) }, true],
+    ['before it', { from: iso(2) }, false],
+    ['after it', { until: iso(1) }, false],
+  ])('votes only %s', (_case, time, isTaken) => {
+    const [approvals, state] = withDora(time);
+    expect(say(approvals, state, 'dora').accepted).toBe(isTaken);
+    expect(state.phase).toBe(isTaken ? 'ready' : 'request');
   });
 
-  it.each<[string, string, object, string]>([
-    ['nobody names its voter or its place', 'xena', place('lea'), 'not_allowed'],
-    ['it is in the own place', 'anna', place('anna'), 'not_allowed'],
-    ['it is in the place of a stranger', 'xena', place('mallory'), 'not_allowed'],
-    ['its place is not in its form', 'xena', { inPlaceOf: 'anna' }, 'malformed'],
-    ['its place has no entry', 'xena', { inPlaceOf: { person: 'anna' } }, 'malformed'],
-    ['its place has more', 'xena', { inPlaceOf: { person: 'anna', entry: 'e', to: 'x' } }, 'malformed'],
-  ])('is refused where %s', (_what, approver, more, code) => {
-    const [approvals, state] = opened({ need: 1 });
-    expect(say(approvals, state, approver, more)).toMatchObject({ accepted: false, code });
-    expect(state.phase).toBe('request');
-  });
-
-  it.each<[string, string, string, object?]>([
-    ['who asked', 'not_allowed', 'xena', { notRequester: true, rosters: [['rita', 'anna']] }],
-    ['another, by who asked', 'not_allowed', 'rita', { notRequester: true }],
-  ])('is refused in the place of %s', (what, code, approver, rule) => {
-    const [approvals, state] = opened({ need: 1, ...rule });
-    const person = what === 'who asked' ? 'rita' : 'anna';
-    expect(say(approvals, state, approver, place(person))).toMatchObject({ accepted: false, code });
-  });
-
-  it('takes the seat of who is away, so both count once', () => {
-    const [approvals, state] = opened();
+  it('resolves a call in doubt only in it', () => {
+    const [approvals, state] = withDora({ until: iso(3) });
     say(approvals, state, 'anna');
-    expect(say(approvals, state, 'xena', place('anna'))).toMatchObject({ needs: { approvals: 1 } });
-    expect(say(approvals, state, 'yan', place('anna'))).toMatchObject({ needs: { approvals: 1 } });
-    say(approvals, state, 'xena', place('bob', 'of bob'));
-    expect(state.phase).toBe('ready');
-  });
-
-  it('replaces the vote of the same person, in a place or as themselves', () => {
-    const [approvals, state] = opened({ need: 3 });
-    say(approvals, state, 'cleo');
-    say(approvals, state, 'cleo', place('anna'));
-    expect(state.votes).toMatchObject([{ voter: 'cleo', ...place('anna') }]);
-    expect(say(approvals, state, 'cleo', place('anna'))).toMatchObject({ code: 'already_decided' });
-    say(approvals, state, 'cleo', place('anna', 'newer'));
-    expect(state.votes).toMatchObject([{ voter: 'cleo', ...place('anna', 'newer') }]);
-    say(approvals, state, 'cleo');
-    expect(state.votes).toHaveLength(1);
-    expect(state.votes?.[0]).not.toHaveProperty('inPlaceOf');
-  });
-
-  it('is withdrawn by its voter alone, without a word on the place', () => {
-    const [approvals, state] = opened();
-    say(approvals, state, 'xena', place('anna'));
-    expect(say(approvals, state, 'anna', { decision: 'withdrawn' })).toMatchObject({ code: 'malformed' });
-    expect(say(approvals, state, 'xena', { decision: 'withdrawn' })).toMatchObject({
-      needs: { approvals: 2 },
-    });
-    expect(state.votes).toEqual([]);
-  });
-
-  it('denies, and edits', () => {
-    const [approvals, state] = opened();
-    expect(
-      say(approvals, state, 'xena', { ...place('anna'), decision: 'modified', arguments: { amount: 9 } }),
-    ).toMatchObject({ asksAgain: true });
-    const [others, other] = opened();
-    say(others, other, 'xena', { ...place('anna'), decision: 'denied', reason: 'no' });
-    expect(other.phase).toBe('done');
-  });
-
-  it('is refused where no rule says who decides', () => {
-    const approvals = makeApprovals();
-    const state = register(approvals, validCall(), { callKey: 'k:1.1', now: 0 });
-    expect(say(approvals, state, 'xena', place('anna'))).toMatchObject({
-      code: 'malformed',
-      message: expect.stringContaining('nobody has a place'),
-    });
-  });
-
-  it('is struck out by its voter, and the vote of who is away counts then', () => {
-    const [approvals, state] = opened({ need: 1 });
-    say(approvals, state, 'xena', place('anna'));
     start(state);
-    state.secret = 's';
-    const settlement = { askAgain: 'anna is back', struck: ['xena'], secret: 's' };
-    settle(approvals, state, { settlement, now: 2 });
-    expect(state).toMatchObject({ phase: 'request', note: 'anna is back', votes: [] });
+    settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 2 });
+    const message = { callId: '1.1', resolution: 'did-not', approver: 'dora' };
+    expect(judgeResolution(approvals, message, 3)).toMatchObject({ refused: { code: 'not_allowed' } });
+    expect(judgeResolution(approvals, message, 2).kind).toBe('take');
+  });
+
+  it('gives a call up by the time when they said so', () => {
+    const [approvals, state] = withDora({ until: iso(3) });
     say(approvals, state, 'anna');
-    expect(state.phase).toBe('ready');
+    start(state);
+    settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 2 });
+    approvals.cancelled = true;
+    takeAbandonment(approvals, { approver: 'dora' }, 3);
+    sweepAbandoned(approvals, 3);
+    expect(state.phase).toBe('in_doubt');
+    takeAbandonment(approvals, { approver: 'dora' }, 2);
+    sweepAbandoned(approvals, 4);
+    expect(state.phase).toBe('done');
   });
 });
 
@@ -431,7 +377,8 @@ describe('giving up a call in doubt', () => {
     return [approvals, state];
   };
   const giveUp = (approvals: Approvals, ...approvers: (string | undefined)[]): void => {
-    for (const approver of approvers) takeAbandonment(approvals, approver === undefined ? {} : { approver });
+    for (const approver of approvers) 
+      takeAbandonment(approvals, approver === undefined ? {} : { approver }, 3);
     sweepAbandoned(approvals, 3);
   };
 
@@ -491,7 +438,7 @@ describe('a vote decides a call only in its own sense', () => {
     state.call.authority = {
       ...authority({ denyNeeds: 2, escalate: { afterMs: 10, to: ['paul'] } }),
       people: [
-        { ...person('anna', ['finance']), delegates: ['paul'] },
+        { ...person('anna', ['finance']), delegates: [{ name: 'paul' }] },
         ...PEOPLE.slice(1),
         person('paul', []),
       ],
