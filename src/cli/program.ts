@@ -35,11 +35,11 @@ import { addStats } from './commands/stats';
 import { addWeb } from './commands/web';
 import { addWithdraw } from './commands/withdraw';
 import { addWorker } from './commands/worker';
-import { asTyped, createContext, type GlobalOptions } from './context';
+import { asTyped, type Context, createContext, type GlobalOptions } from './context';
 import { manifest, programName } from './own-modules';
 import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
 import type { Keyboard } from './review/terminal';
-import { EXIT, exitCodeOf } from './exit-codes';
+import { EXIT, type ExitCode, exitCodeOf } from './exit-codes';
 import { errorLines, explainMissing } from './report-error';
 import { safeLine } from './print/escape';
 
@@ -47,7 +47,7 @@ import { safeLine } from './print/escape';
 export interface Streams {
   out: Sink;
   err: Sink;
-  /** Absent if nobody can type. */
+  /** Absent: there is no input. */
   keyboard?: Keyboard;
   env: NodeJS.ProcessEnv;
 }
@@ -106,7 +106,10 @@ const COMMANDS = [
 ] as const;
 
 /** The program `countersign`. It throws every error and never ends the process. */
-export function createProgram({ out, err, env, keyboard }: Streams): Command {
+export function createProgram(
+  { out, err, env, keyboard }: Streams,
+  exitWith: Context['exitWith'] = () => undefined,
+): Command {
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
   const helpWidth = Number.isFinite(screen.width) ? screen.width : 100;
@@ -135,7 +138,7 @@ export function createProgram({ out, err, env, keyboard }: Streams): Command {
     });
   const options = (): GlobalOptions => program.opts<GlobalOptions>();
   const typed = (sentence: string): string => typedHere(sentence, program, env);
-  const context = createContext({ screen, env, keyboard, options, typed });
+  const context = createContext({ screen, env, keyboard, options, typed, exitWith });
   for (const add of COMMANDS) add(program, context);
   return program;
 }
@@ -147,14 +150,15 @@ function typedHere(sentence: string, program: Command, env: NodeJS.ProcessEnv): 
 
 /** Runs a command line and resolves with the exit code. Errors are printed to stderr. */
 export async function runProgram(args: readonly string[], streams: Streams): Promise<number> {
-  const program = createProgram(streams);
+  let code: ExitCode = EXIT.done;
+  const program = createProgram(streams, (given) => (code = given));
   try {
     if (args.length === 0) {
       program.outputHelp();
       return EXIT.usage;
     }
     await program.parseAsync(args, { from: 'user' });
-    return EXIT.done;
+    return code;
   } catch (thrown) {
     const error = explainMissing(thrown);
     const { err, env } = streams;
@@ -180,13 +184,12 @@ export async function main(): Promise<void> {
     unlessClosed(error);
   });
   process.stderr.on('error', unlessClosed);
-  const code = await runProgram(process.argv.slice(2), {
+  process.exitCode = await runProgram(process.argv.slice(2), {
     out: process.stdout,
     err: process.stderr,
     keyboard: { input: process.stdin, output: process.stdout },
     env: process.env,
   });
-  process.exitCode ??= code;
   if (process.exitCode !== EXIT.done) setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
 }
 

@@ -39,7 +39,6 @@ export function typed(args: readonly string[], env: NodeJS.ProcessEnv): Typed {
   const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], { env: { TERM: 'xterm', ...env } });
   running.add(child);
   let raw = '';
-  let read = 0;
   let isOver = false;
   child.stdout.on('data', (chunk) => (raw += String(chunk)));
   const ended = new Promise<number | null>((resolve) => {
@@ -49,11 +48,28 @@ export function typed(args: readonly string[], env: NodeJS.ProcessEnv): Typed {
       resolve(code);
     });
   });
-  const shown = (): string => raw.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').replaceAll('\r', '');
+  const person = personAt({ raw: () => raw, isOver: () => isOver, input: child.stdin });
+  return { ...person, ended };
+}
+
+/** What is printed on a terminal, and where a person types. */
+interface TerminalAt {
+  raw(): string;
+  isOver(): boolean;
+  input: NodeJS.WritableStream;
+}
+
+/** A person at a terminal. */
+export function personAt({ raw, isOver, input }: TerminalAt): Omit<Typed, 'ended'> {
+  let read = 0;
+  const shown = (): string =>
+    raw()
+      .replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '')
+      .replaceAll('\r', '');
   const isSeen = (text: string | RegExp): boolean => {
     const news = shown().slice(read);
     const found = typeof text === 'string' ? news.includes(text) : text.test(news);
-    if (!found && isOver) throw new Error(`it ended without ${String(text)}: ${news}`);
+    if (!found && isOver()) throw new Error(`it ended without ${String(text)}: ${news}`);
     return found;
   };
   const sees = async (text: string | RegExp): Promise<void> => {
@@ -61,14 +77,13 @@ export function typed(args: readonly string[], env: NodeJS.ProcessEnv): Typed {
   };
   return {
     shown,
-    raw: () => raw,
+    raw,
     sees,
-    ended,
-    type: (text) => void child.stdin.write(text),
+    type: (text) => void input.write(text),
     answer: async (question, line) => {
       await sees(question);
       read = shown().length;
-      child.stdin.write(`${line}\r`);
+      input.write(`${line}\r`);
     },
   };
 }

@@ -46,7 +46,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
   const named = parseTarget(target);
   if (decline && (set.length > 0 || content !== undefined))
     throw usageError('--decline goes with no answer', 'Leave out --set and --content.');
-  const given = content === undefined ? undefined : await readContent(content);
+  const given = content === undefined ? undefined : await readContent(content, context);
   const { screen } = context;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
@@ -60,7 +60,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
     const taken = decline
       ? await answer(subject, { answer: 'declined' })
       : given !== undefined || set.length > 0 || isOver
-        ? await send(subject, await filledIn(asked?.question, given, set), isOver)
+        ? await send(subject, await filledIn(asked?.question, { given, set }, context), isOver)
         : await atTerminal(subject, storyOf(view, call), context);
     reportAnswer(taken, { id: idOf(subject), json }, screen);
   });
@@ -83,8 +83,8 @@ function atTerminal(subject: Subject, story: ReturnType<typeof storyOf>, context
   });
 }
 
-async function readContent(content: string): Promise<JsonObject> {
-  const read = readValue(await readText(content, '--content'), '--content');
+async function readContent(content: string, context: Context): Promise<JsonObject> {
+  const read = readValue(await readText(content, '--content', context), '--content');
   if (isObject(read)) return read;
   throw usageError('--content is JSON but not an object', `Write --content '{"field":"value"}'.`);
 }
@@ -95,8 +95,8 @@ async function readContent(content: string): Promise<JsonObject> {
  */
 async function filledIn(
   question: Question | undefined,
-  given: JsonObject = {},
-  set: readonly string[],
+  { given = {}, set }: { given: JsonObject | undefined; set: readonly string[] },
+  context: Context,
 ): Promise<JsonObject> {
   const fields = new Map(
     question === undefined ? [] : fieldsOf(question).map((field) => [field.name, field]),
@@ -117,7 +117,7 @@ async function filledIn(
     const value = text.slice(at + 1);
     if (field.secretFor !== undefined) {
       if (value !== '-') throw inArguments(name);
-      content[name] = (await readText('@-', `--set ${name}`)).replace(/\r?\n$/, '');
+      content[name] = (await readText('@-', `--set ${name}`, context)).replace(/\r?\n$/, '');
       continue;
     }
     const isText = field.kind === 'text' || field.kind === 'choice';

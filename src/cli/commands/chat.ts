@@ -86,13 +86,13 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
 async function atTerminal(
   { session, agent }: Chat,
   talk: () => ReturnType<typeof chatAtTerminal>,
-  { screen, command }: Context,
+  { screen, command, exitWith }: Context,
 ): Promise<void> {
   const end = await talk();
   if (end === 'ended') return;
   const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
   screen.note(`The session goes on. Come back: ${command(back)}`);
-  if (end === 'interrupted') process.exitCode = EXIT.interrupted;
+  if (end === 'interrupted') exitWith(EXIT.interrupted);
 }
 
 /**
@@ -105,7 +105,7 @@ async function chatByLines(plan: Chat, json: boolean, context: Context): Promise
   if (!json) screen.note(escapeText(`session ${plan.session.id}`));
   const stop = new AbortController();
   const interrupt = (): void => {
-    process.exitCode = EXIT.interrupted;
+    context.exitWith(EXIT.interrupted);
     stop.abort();
   };
   process.once('SIGINT', interrupt);
@@ -144,7 +144,8 @@ const NO_WORKER = 'on record; it takes effect when a worker returns: start one w
  * messages are left out.
  */
 async function* messagesIn({ keyboard }: Context, signal: AbortSignal): AsyncGenerator<string> {
-  const lines = createInterface({ input: keyboard?.input ?? process.stdin, crlfDelay: Infinity });
+  if (keyboard === undefined) return;
+  const lines = createInterface({ input: keyboard.input, crlfDelay: Infinity });
   signal.addEventListener('abort', () => lines.close(), { once: true });
   let parts: string[] = [];
   for await (const line of lines) {

@@ -5,7 +5,7 @@ import type { Oidc } from '../../server/auth/oidc';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
-import { EXIT } from '../exit-codes';
+import { EXIT, type ExitCode } from '../exit-codes';
 import { deploymentOption } from '../options';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../print/escape';
@@ -42,7 +42,7 @@ async function doctor(
   ];
   if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
-  process.exitCode = verdictOf(findings);
+  context.exitWith(verdictOf(findings));
 }
 
 interface Examined {
@@ -136,7 +136,7 @@ async function queuesFor(config: Config | undefined): Promise<string[]> {
 }
 
 /** The exit code: 5 if there is no server, 1 if any other finding is bad. */
-export function verdictOf(findings: readonly Finding[]): number {
+export function verdictOf(findings: readonly Finding[]): ExitCode {
   const bad = findings.filter(({ state }) => state === 'bad');
   if (bad.some(({ name }) => name === SERVER)) return EXIT.noServer;
   return bad.length > 0 ? EXIT.failed : EXIT.done;

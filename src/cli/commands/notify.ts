@@ -81,7 +81,7 @@ async function test(only: string | undefined, options: TestOptions, context: Con
   if (options.json === true) screen.json(results);
   else
     screen.lines(resultLines(results).map((line) => (line.isFine ? line.text : screen.style.bad(line.text))));
-  if (results.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;
+  if (results.some(({ state }) => state === 'error')) context.exitWith(EXIT.failed);
 }
 
 interface TestParts {

@@ -82,7 +82,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
   if (detach === true && wait !== undefined)
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
-  const prompt = await readText(options.prompt, 'the prompt');
+  const prompt = await readText(options.prompt, 'the prompt', context);
   const files = await Promise.all(options.file?.map(readAttached) ?? []);
   await context.withClient(
     async (client) => {
@@ -149,7 +149,7 @@ async function send(
 ): Promise<void> {
   const { agent, queue, steer, interrupt, as = osUser(), messageId, json = false } = options;
   if (steer === true && interrupt === true) throw usageError('--steer and --interrupt exclude each other');
-  const text = await readText(options.words, 'the words');
+  const text = await readText(options.words, 'the words', context);
   const files = await Promise.all(options.file?.map(readAttached) ?? []);
   const mode = steer === true ? 'steer' : interrupt === true ? 'interrupt' : 'queue';
   const { screen } = context;

@@ -22,7 +22,7 @@ async function run(entries: Away[], ...args: string[]): Promise<Ran> {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   for (const add of [addAway, addBack])
     add(program, {
-      ...{ screen, env: {}, keyboard: undefined, options: () => ({}) },
+      ...{ screen, env: {}, keyboard: undefined, options: () => ({}), exitWith: () => undefined },
       withClient: (use) => use(client),
       command: (line) => `cs ${line}`,
       typed: (sentence) => sentence,
