@@ -55,12 +55,12 @@ export function createContext(parts: ContextParts): Context {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, ...place } = options();
-      const encryption = keyFile === undefined ? undefined : { keyFile };
       const { address, namespace, readyMs } = wish;
       const timeoutMs = timeout === undefined ? undefined : readTime(timeout, '--timeout', 1);
       const client = await connect({
         ...{ ...place, env },
-        ...defined({ address, namespace, readyMs, timeoutMs, encryption }),
+        ...defined({ address, namespace, readyMs, timeoutMs }),
+        encryption: defined({ keyFile }),
         identity: `${osUser()}@${hostname()}`,
       });
       try {

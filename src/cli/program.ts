@@ -137,15 +137,17 @@ export function createProgram(
       outputError: () => undefined,
     });
   const options = (): GlobalOptions => program.opts<GlobalOptions>();
-  const typed = (sentence: string): string => typedHere(sentence, program, env);
+  const typed = typedHere(program, env);
   const context = createContext({ screen, env, keyboard, options, typed, exitWith });
   for (const add of COMMANDS) add(program, context);
   return program;
 }
 
-function typedHere(sentence: string, program: Command, env: NodeJS.ProcessEnv): string {
-  const names = program.commands.map((command) => command.name());
-  return asTyped(sentence, programName(env), names);
+function typedHere({ commands }: Command, env: NodeJS.ProcessEnv): Context['typed'] {
+  return (sentence) => {
+    const names = commands.map((command) => command.name());
+    return asTyped(sentence, programName(env), names);
+  };
 }
 
 /** Runs a command line and resolves with the exit code. Errors are printed to stderr. */
@@ -163,7 +165,7 @@ export async function runProgram(args: readonly string[], streams: Streams): Pro
     const error = explainMissing(thrown);
     const { err, env } = streams;
     const style = createStyle(wantsColor(err, env));
-    const typed = (sentence: string): string => typedHere(sentence, program, env);
+    const typed = typedHere(program, env);
     const lines = errorLines(error, { style, typed, debug: (env['COUNTERSIGN_DEBUG'] ?? '') !== '' });
     for (const line of lines) err.write(`${safeLine(line, style.color)}\n`);
     return exitCodeOf(error);

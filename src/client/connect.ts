@@ -130,15 +130,18 @@ async function dial(
 }
 
 async function openConnection(settings: ResolvedPlace, connectTimeout: number): Promise<Connection> {
+  const connection = Connection.lazy({
+    address: settings.address,
+    interceptors: [RETRIES],
+    ...settings.connection,
+    connectTimeout,
+    channelArgs: CHANNEL,
+  });
   try {
-    return await Connection.connect({
-      address: settings.address,
-      interceptors: [RETRIES],
-      ...settings.connection,
-      connectTimeout,
-      channelArgs: CHANNEL,
-    });
+    await connection.ensureConnected();
+    return connection;
   } catch (cause) {
+    await connection.close();
     throw await noServer(settings, cause);
   }
 }

@@ -1,19 +1,31 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { runProgram } from '../../src/cli/program';
 import { root } from '../support/build';
-import { bareEnv, type Ended, type RunOptions } from './process';
-import { personAt, type Typed } from './typed';
+import { bareEnv, type Ended, type RunningCommand, type RunOptions } from './process';
+import { personAt, type Typed, untilOver } from './typed';
 
 /** Runs `countersign` to its end in this process, with no settings of this machine. */
-export async function runCli(
+export function runCli(args: readonly string[], options?: RunOptions): Promise<Ended> {
+  return startHere(args, options).ended;
+}
+
+/** Starts `countersign` in this process, with no settings of this machine. No signal reaches it alone. */
+export function startHere(
   args: readonly string[],
   { env = {}, cwd = root, input = '' }: RunOptions = {},
-): Promise<Ended> {
+): RunningCommand {
   const [out, err] = [pipe(), pipe()];
   const keyboard = { input: Readable.from(input === '' ? [] : [input]), output: out.end };
   const streams = { out: out.end, err: err.end, keyboard, env: { ...bareEnv(), ...env } };
-  const code = await inFolder(cwd, () => runProgram(args, streams));
-  return { code, out: out.text(), err: err.text() };
+  const ended = inFolder(cwd, () => runProgram(args, streams)).then((code) => ({
+    code,
+    out: out.text(),
+    err: err.text(),
+  }));
+  const signal = (): never => {
+    throw new Error('a signal would end the tests');
+  };
+  return { signal, out: out.text, err: err.text, ended };
 }
 
 /** Types `countersign …` at a terminal in this process, which sends no signals. */
@@ -25,6 +37,7 @@ export function typedHere(args: readonly string[], env: NodeJS.ProcessEnv): Type
   const streams = { out: output, err: output, keyboard, env: { ...bareEnv(), TERM: 'xterm', ...env } };
   let isOver = false;
   const ended = inFolder(root, () => runProgram(args, streams)).finally(() => (isOver = true));
+  untilOver(() => void input.end(), ended);
   return { ...personAt({ raw: text, isOver: () => isOver, input }), ended };
 }
 

@@ -76,10 +76,17 @@ async function work(
   const loaded = await loadConfig(named);
   const buildId = await buildIdOf(options, loaded.config);
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
-  const encryption = keyFile === undefined ? undefined : { keyFile };
   const build = defined({ buildId, deployment });
   const ports = { metrics, health };
-  const place = defined({ address, namespace, profile, logLevel: log, encryption, ...build, ...ports });
+  const place = defined({
+    address,
+    namespace,
+    profile,
+    logLevel: log,
+    encryption: defined({ keyFile }),
+    ...build,
+    ...ports,
+  });
   const worker = await startPatiently({ config: loaded.config, ...place }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),
