@@ -7,7 +7,7 @@ import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
 import { type Chat, type ChatEvent, endOf, followChat } from '../chat/follow';
-import { chatAtTerminal } from '../chat/talk';
+import { type ChatEnd, chatAtTerminal } from '../chat/talk';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
 import { readBudget, sessionBudgetOption } from './run';
@@ -54,8 +54,7 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
     const session = client.session(id, before === undefined ? started : {});
     const plan: Chat = { client, session, agent, name, before };
     const { keyboard } = context;
-    if (!json && canAsk(keyboard))
-      await atTerminal(plan, () => chatAtTerminal(plan, keyboard, context), context);
+    if (!json && canAsk(keyboard)) afterTalk(await chatAtTerminal(plan, keyboard, context), plan, context);
     else await chatByLines(plan, json, context);
   });
 }
@@ -83,12 +82,7 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
   });
 }
 
-async function atTerminal(
-  { session, agent }: Chat,
-  talk: () => ReturnType<typeof chatAtTerminal>,
-  { screen, command, exitWith }: Context,
-): Promise<void> {
-  const end = await talk();
+function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, exitWith }: Context): void {
   if (end === 'ended') return;
   const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
   screen.note(`The session goes on. Come back: ${command(back)}`);

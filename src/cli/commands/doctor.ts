@@ -54,7 +54,8 @@ interface Examined {
 async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
-  const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
+  const { checkMcp } = await import('../doctor/mcp.js');
+  const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);
   const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
@@ -64,11 +65,6 @@ async function examine({ named, deployment, channels }: Examined, context: Conte
     ...(await checkChannels(channels, context.env)),
     ...(await examineServer(config, deployment, context)),
   ];
-}
-
-async function examineMcp(config: Config): Promise<Finding[]> {
-  const { checkMcp } = await import('../doctor/mcp.js');
-  return checkMcp(config);
 }
 
 async function examineServer(
@@ -83,10 +79,6 @@ async function examineServer(
       return lookAt(client, queues, deployment);
     });
   } catch (error) {
-    const own = [
-      ...queues.map((queue) => `queue ${queue}`),
-      ...queues.slice(0, 1).map((main) => `agents of ${main}`),
-    ];
     const rest = [
       'search attributes',
       'transitions',
@@ -94,7 +86,8 @@ async function examineServer(
       'workflow tasks',
       'pauses',
       `builds of ${deployment}`,
-      ...own,
+      ...queues.map((queue) => `queue ${queue}`),
+      ...queues.slice(0, 1).map((main) => `agents of ${main}`),
     ];
     return [
       failed(SERVER, error),

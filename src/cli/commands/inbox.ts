@@ -89,8 +89,9 @@ async function watchInboxHere({ query, mine, json }: InboxWatch, context: Contex
 
 /** The full screen. Undefined in a pipe, or if the terminal cannot be drawn on. */
 function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefined {
-  const isDrawable = screen.isTerminal && keyboard?.output.isTTY === true && env['TERM'] !== 'dumb';
-  return isDrawable && keyboard !== undefined ? openFullScreen(keyboard.output) : undefined;
+  const output = keyboard?.output;
+  if (!screen.isTerminal || output?.isTTY !== true || env['TERM'] === 'dumb') return undefined;
+  return openFullScreen(output);
 }
 
 /** Shows the current state of the inbox, and what is paused. */
