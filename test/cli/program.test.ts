@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { freePorts } from '../../src/engine/server-args';
 import { runCli } from './run-cli';
 
@@ -112,17 +111,6 @@ describe('mistakes', () => {
     expect(err).toMatch(
       /no Temporal server answers at 127\.0\.0\.1:\d+.*\n.*countersign dev.*\n\[no_server\]\n$/,
     );
-  });
-
-  it('leaves no connection behind where something listens that never answers', async () => {
-    const silent = createServer((socket) => socket.resume());
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const { port } = Object.assign({ port: 0 }, silent.address());
-    const address = `127.0.0.1:${port}`;
-    const { code, err } = await runCli(['inbox', '--address', address, '--timeout', '1']);
-    expect(code).toBe(5);
-    expect(err).toMatch(/no Temporal server answers at .*\n.*TEMPORAL_ADDRESS.*\n\[no_server\]\n$/);
-    await new Promise((resolve) => silent.close(resolve));
   });
 
   it('shows stacks where they are asked for', async () => {
