@@ -31,6 +31,8 @@ const QUESTION = 'the agents of this place ask nothing; the tests of answers and
 
 const PACKAGE = 'the tests of the package pack it and install it';
 
+const EXAMPLE = 'the test of the example runs it';
+
 const MEMORY = 'the test of the example runs it, with PostgreSQL';
 
 const LISP = 'it needs SBCL; the test of the example asks the same';
@@ -53,6 +55,10 @@ const BUILDS = 'it needs workers of two builds; the tests of deploys have them';
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
   'npm run test:cluster': 'builds a cluster for minutes; it has a run of its own',
+  'npm run demo': 'the tests of the command line run it, with each answer',
+  "npx countersign run operator 'run bin/status then run bin/rotate-logs 3'": EXAMPLE,
+  "npx countersign run maintainer 'make the tests pass'": EXAMPLE,
+  "npx countersign run desk 'refund 1001 20.00 because one cup was broken'": EXAMPLE,
   'npm run example -- lisp': LISP,
   'npm run example -- memory': MEMORY,
   'DATABASE_URL=postgres://localhost/countersign npx countersign dev examples/memory/agent.ts': MEMORY,
@@ -272,7 +278,6 @@ const RULES: readonly Rule[] = [
   // Before everything that uses the namespace.
   { line: /^temporal operator namespace create/, says: /agents/ },
   { line: /^temporal operator search-attribute create/, says: /Search attributes have been added/ },
-  { line: /^npm run demo$/, fill: (line) => `${line} -- --answer deny`, says: /no file was touched/ },
   { line: /^npx countersign init my-agent$/, says: /countersign-[^]*npm install/ },
   { line: /^npx countersign dev /, fill: onFreePorts, run: interrupted, says: /asks first/ },
   {
@@ -284,8 +289,6 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign web --metrics/, fill: metricsOnFreePort, run: interrupted, says: /http:/ },
   { line: /countersign worker /, fill: here, run: interrupted, says: /namespace +agents/ },
   { line: /^npx countersign run clerk /, run: denied, says: /(send_mail|create_file).*[^]*denied by/ },
-  { line: /^npx countersign run (desk|operator) /, run: denied, says: /denied by [^]*answered/ },
-  { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
   { line: /^npx countersign run support /, run: denied, says: /answered/ },
   // In this order: the first message starts the session.
   { line: /^npx countersign send .* --agent support$/, says: /message \S+ is started/ },

@@ -5,7 +5,7 @@ import { EXIT } from '../../src/cli/exit-codes';
 import { connect, type Countersign, type Drained, type Session } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
 import { ensureBuilt } from '../support/build';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import type { FixtureSettings, ProcessWorker } from '../support/process-worker';
 import { testAddress, testBundle } from '../support/server';

@@ -10,7 +10,7 @@ import type { RunningServer } from '../../src/engine/server-launch';
 import { type Model, ModelError } from '../../src/models/model';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { drawKey, ringOf } from '../encryption/ring';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
 import { operator, resetTurn } from '../support/operator';

@@ -9,7 +9,7 @@ import { timelineOf } from '../../src/history/timeline';
 import { transcriptOf } from '../../src/history/transcript';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { startFixture, type Fixture } from '../support/fixture';
 import { testAddress, testBundle } from '../support/server';
 import { transcriptOf as transcriptQuery, waitFor } from '../support/turns';

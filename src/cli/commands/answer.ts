@@ -46,7 +46,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
   const named = parseTarget(target);
   if (decline && (set.length > 0 || content !== undefined))
     throw usageError('--decline goes with no answer', 'Leave out --set and --content.');
-  const given = content === undefined ? undefined : await readContent(content);
+  const given = content === undefined ? undefined : await readContent(content, context);
   const { screen } = context;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
@@ -83,8 +83,8 @@ function atTerminal(subject: Subject, story: ReturnType<typeof storyOf>, context
   });
 }
 
-async function readContent(content: string): Promise<JsonObject> {
-  const read = readValue(await readText(content, '--content'), '--content');
+async function readContent(content: string, context: Context): Promise<JsonObject> {
+  const read = readValue(await readText(content, '--content', context), '--content');
   if (isObject(read)) return read;
   throw usageError('--content is JSON but not an object', `Write --content '{"field":"value"}'.`);
 }

@@ -6,7 +6,7 @@ import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
 import { checkParts } from '../doctor/parts';
-import { EXIT } from '../exit-codes';
+import { EXIT, type ExitCode } from '../exit-codes';
 import { deploymentOption } from '../options';
 import { packageSource } from '../own-modules';
 import type { ScreenFormat } from '../print/screen';
@@ -44,7 +44,7 @@ async function doctor(
   ];
   if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
-  process.exitCode = verdictOf(findings);
+  context.exitWith(verdictOf(findings));
 }
 
 interface Examined {
@@ -56,7 +56,8 @@ interface Examined {
 async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
-  const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
+  const { checkMcp } = await import('../doctor/mcp.js');
+  const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);
   const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
@@ -67,11 +68,6 @@ async function examine({ named, deployment, channels }: Examined, context: Conte
     ...(await checkChannels(channels, context.env)),
     ...(await examineServer(config, deployment, context)),
   ];
-}
-
-async function examineMcp(config: Config): Promise<Finding[]> {
-  const { checkMcp } = await import('../doctor/mcp.js');
-  return checkMcp(config);
 }
 
 async function examineServer(
@@ -124,7 +120,7 @@ async function queuesFor(config: Config | undefined): Promise<string[]> {
 }
 
 /** The exit code: 5 if there is no server, 1 if any other finding is bad. */
-export function verdictOf(findings: readonly Finding[]): number {
+export function verdictOf(findings: readonly Finding[]): ExitCode {
   const bad = findings.filter(({ state }) => state === 'bad');
   if (bad.some(({ name }) => name === SERVER)) return EXIT.noServer;
   return bad.length > 0 ? EXIT.failed : EXIT.done;

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { ensureBuilt } from '../../support/build';
 import { startRefusingServer, type Refusal, type RefusingServer } from '../../support/refusing-server';
-import { runCli, type Ended } from '../process';
+import { type Ended, runCliProcess } from '../process';
+import { runCli } from '../run-cli';
 
 /** As a key is: nothing of it may be told. */
 const KEY = 'eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjE3MDAwMDAwMDB9.c2lnbmF0dXJl';
@@ -12,9 +13,9 @@ beforeAll(ensureBuilt);
 let server: RefusingServer;
 afterEach(() => server.stop());
 
-/** Over a plain connection: what is tested is what the server says. */
+/** Over a plain connection: what is tested is what the server says. A worker has a process of its own. */
 const run = (args: string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> =>
-  runCli(args, {
+  (args.includes('worker') ? runCliProcess : runCli)(args, {
     env: { TEMPORAL_ADDRESS: server.address, TEMPORAL_API_KEY: KEY, TEMPORAL_TLS: 'false', ...more },
   });
 

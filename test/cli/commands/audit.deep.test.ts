@@ -8,7 +8,8 @@ import { fileOf, record } from '../../history/audit/sample';
 import { root } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { decide, signalDecision, verdictsOf, waitFor } from '../../support/turns';
-import { runCli, startCli, startProgram, type Ended } from '../process';
+import { startCli, startProgram, type Ended } from '../process';
+import { runCli } from '../run-cli';
 import { startFixture, type Fixture, type TurnHandle } from '../../support/fixture';
 import { until } from '../../support/until';
 

@@ -12,7 +12,8 @@ import { scratchDirectory } from '../../support/scratch';
 import { readBack, scriptBook } from '../../support/script-book';
 import { testAddress } from '../../support/server';
 import { until } from '../../support/until';
-import { runCli, type Ended } from '../process';
+import type { Ended } from '../process';
+import { runCli, typedHere } from '../run-cli';
 import { endTyped, typed, type Typed } from '../typed';
 
 const root = scratchDirectory();
@@ -63,7 +64,9 @@ const args = (id: string, ...more: string[]): string[] => [
   ...['chat', agent, '--session', id, '--queue', fixture.taskQueue, '--as', 'ann'],
   ...more,
 ];
-const chat = (id: string): Typed => typed(args(id), env());
+/** At a terminal in this process. */
+const chat = (id: string): Typed => typedHere(args(id), env());
+const real = (id: string): Typed => typed(args(id), env());
 const piped = (id: string, input: string, ...more: string[]): Promise<Ended> =>
   runCli(args(id, ...more), { env: env(), input });
 /** A prompt whose model says this. */
@@ -74,13 +77,13 @@ const paying = (tag: string): string =>
 describe('at a terminal', () => {
   it('talks, leaves, and goes on where it was', async () => {
     const id = newId();
-    const first = chat(id);
+    const first = real(id);
     await first.answer(/> $/, saying('hello ann'));
     await first.sees(/^hello ann$/m);
     first.type('/exit\r');
     expect(await first.ended).toBe(0);
     expect(first.shown()).toContain(`The session goes on. Come back:`);
-    const second = chat(id);
+    const second = real(id);
     await second.sees('hello ann');
     await second.answer(/> $/, saying('welcome back'));
     await second.sees(/^welcome back$/m);
@@ -94,7 +97,7 @@ describe('at a terminal', () => {
 
   it('sends what was typed before it leaves', async () => {
     const id = newId();
-    const terminal = chat(id);
+    const terminal = real(id);
     await terminal.sees(/> $/);
     const typed = [saying('one'), saying('two')];
     terminal.type(`${typed.join('\r')}\r/exit\r`);
@@ -108,7 +111,7 @@ describe('at a terminal', () => {
     const [notes, big] = [join(root(), 'my notes.txt'), join(root(), 'big.bin')];
     writeFileSync(notes, 'written in the file');
     writeFileSync(big, Buffer.alloc(LIMITS.fileBytes + 1));
-    const terminal = typed(
+    const terminal = typedHere(
       args(id).map((arg) => (arg === agent ? reader.name : arg)),
       { ...env(), COUNTERSIGN_FILES: store },
     );
@@ -154,7 +157,7 @@ describe('at a terminal', () => {
   });
 
   it('shows a request, and lets it run after two yeses', async () => {
-    const terminal = chat(newId());
+    const terminal = real(newId());
     await terminal.answer(/> $/, paying('inline'));
     await terminal.answer('Your decision [a,e,d,n,v,?]? ', 'a');
     await terminal.answer('as it is? [y/N] ', 'y');
@@ -166,7 +169,7 @@ describe('at a terminal', () => {
 
   it('keeps a pasted text together, and never takes it for an answer', async () => {
     const id = newId();
-    const terminal = chat(id);
+    const terminal = real(id);
     const paste = (text: string): void => terminal.type(`\x1b[200~${text}\x1b[201~`);
     const prompt = paying('pasted');
     await terminal.answer(/> $/, prompt);
@@ -215,7 +218,7 @@ describe('at a terminal', () => {
 
   it('cancels the turn at the first Ctrl-C and leaves at the second', async () => {
     const id = newId();
-    const terminal = chat(id);
+    const terminal = real(id);
     await terminal.answer(/> $/, paying('cancelled'));
     await terminal.answer('Your decision [a,e,d,n,v,?]? ', 'n');
     await terminal.sees('it stays undecided');
@@ -231,7 +234,7 @@ describe('at a terminal', () => {
     const id = newId();
     const away = await startFixture({ agents: [talker()] });
     const at = args(id).map((arg) => (arg === fixture.taskQueue ? away.taskQueue : arg));
-    const terminal = typed(at, env());
+    const terminal = typedHere(at, env());
     await terminal.answer(/> $/, saying('one turn'));
     await terminal.sees(/^one turn$/m);
     await until('its end', async () => (await client.session(id).state()).state === 'idle');

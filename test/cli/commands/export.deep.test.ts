@@ -13,7 +13,7 @@ import { scratchDirectory } from '../../support/scratch';
 import { startOwnServer, testAddress, testBundle } from '../../support/server';
 import { decide, waitFor } from '../../support/turns';
 import { clientWith, handleOf } from '../../support/vault';
-import { runCli } from '../process';
+import { runCli } from '../run-cli';
 import { type Fixture, startFixture, type TurnHandle } from '../../support/fixture';
 
 const directory = scratchDirectory();

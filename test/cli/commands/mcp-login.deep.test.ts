@@ -18,9 +18,6 @@ const scratch = scratchDirectory();
 loginsUnder(scratch);
 const servers = oauthServers();
 beforeAll(ensureBuilt);
-afterEach(() => {
-  process.exitCode = undefined;
-});
 
 /** A pair of servers that the config names. */
 const configured = async (more: object = {}): Promise<Pair> => {
@@ -50,7 +47,7 @@ const start = (
   const screen = testScreen();
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   const parts = { screen, env: { ...env }, keyboard, options: () => ({}), typed: (text: string) => text };
-  addMcp(program, createContext(parts));
+  addMcp(program, createContext({ ...parts, exitWith: () => undefined }));
   const line = ['mcp', ...args, '--config', join(scratch(), 'config.ts')];
   const end = program.parseAsync(line, { from: 'user' });
   end.catch(() => undefined);

@@ -6,20 +6,16 @@ import { scratchDirectory } from '../../support/scratch';
 import { startMailServer } from '../notify/mail-server';
 
 const directory = scratchDirectory();
-afterEach(() => {
-  process.exitCode = 0;
-});
 
 const run = async (text: string, args: string[], env: NodeJS.ProcessEnv = {}) => {
   const file = join(directory(), 'notify.yaml');
   writeFileSync(file, text);
   let out = '';
   const sink = { write: (chunk: string) => (out += chunk) };
-  const program = createProgram({ out: sink, err: sink, env: { PATH: process.env['PATH'], ...env } });
-  process.exitCode = 0;
+  let code = 0;
+  const streams = { out: sink, err: sink, env: { PATH: process.env['PATH'], ...env } };
+  const program = createProgram(streams, (given) => (code = given));
   await program.parseAsync(['notify', 'test', '--channels', file, ...args], { from: 'user' });
-  const code = process.exitCode;
-  process.exitCode = 0;
   return { out, code };
 };
 

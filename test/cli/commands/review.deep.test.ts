@@ -4,7 +4,8 @@ import { connect, type Countersign } from '../../../src/client';
 import { createWorkspaceTools } from '../../../src/tools/workspace';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { TransportError } from '../../../src/tools/errors';
-import { runCli, startCli, type Ended } from '../process';
+import { startCli, type Ended } from '../process';
+import { runCli, typedHere } from '../run-cli';
 import { endTyped, typed, type Typed } from '../typed';
 import { TAG_SCHEMA, recordTool, useEffects } from '../../support/effects';
 import { scratchDirectory, writeScript } from '../../support/scratch';
@@ -84,7 +85,9 @@ const env = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   XDG_STATE_HOME: root(),
   ...more,
 });
-const cli = (args: string[], more?: NodeJS.ProcessEnv): Typed => typed(args, env(more));
+/** At a terminal in this process. Signals, and what a command does to its terminal, need a real one. */
+const cli = (args: string[], more?: NodeJS.ProcessEnv): Typed => typedHere(args, env(more));
+const real = (args: string[], more?: NodeJS.ProcessEnv): Typed => typed(args, env(more));
 const piped = (args: string[], more?: NodeJS.ProcessEnv): Promise<Ended> => runCli(args, { env: env(more) });
 
 /** An editor that does what each line says, one line a time it is opened; `$1` is the file. */
@@ -109,7 +112,7 @@ describe('approve --edit', () => {
       `sed -i 's/1000000/oops/' "$1"`,
       `sed -i 's/oops/7/' "$1"`,
     );
-    const terminal = cli(['approve', '-e', `${handle.workflowId}/1.1`, '--as', 'ann'], rounds);
+    const terminal = real(['approve', '-e', `${handle.workflowId}/1.1`, '--as', 'ann'], rounds);
     await terminal.answer('Approve with these changes [y,n,e,?]? ', 'y');
     expect(await terminal.ended).toBe(0);
     expect(terminal.shown()).not.toContain('1000000');
@@ -271,7 +274,7 @@ describe('approve --patch', () => {
     ['\x03', /nothing was decided/, 130],
   ])('decides nothing with %j', async (key, message, code) => {
     const handle = await proposal();
-    const terminal = cli(['approve', '--patch', `${handle.workflowId}/1.1`]);
+    const terminal = real(['approve', '--patch', `${handle.workflowId}/1.1`]);
     await terminal.answer('Approve this hunk', 'y');
     await terminal.answer('(2/2) Approve this hunk', key);
     expect(await terminal.ended).toBe(code);
@@ -294,7 +297,7 @@ describe('review', () => {
     const paid = await waiting('pay', { tag: 'paid', amount: 10 });
     const denied = await waiting('pay', { tag: 'denied' });
     const left = await waiting('pay', { tag: 'left' });
-    const terminal = cli(['review', '--agent', agent, '--as', 'ann']);
+    const terminal = real(['review', '--agent', agent, '--as', 'ann']);
     await terminal.sees(/1 of 3[^]*agent {4}clerk[^]*the model says:\n {2}I will do it\./);
     expect(terminal.shown()).toContain(`request  ${paid.workflowId}/1.1  pay`);
     await terminal.answer('Your decision [a,e,d,n,b,v,q,?]? ', 'a');
@@ -368,7 +371,7 @@ describe('review', () => {
 
   it('leaves by Ctrl-C with the terminal as it was and nothing decided', async () => {
     const handle = await waiting('pay', { tag: 'left' });
-    const terminal = cli(['review', '--agent', agent]);
+    const terminal = real(['review', '--agent', agent]);
     await terminal.sees('Your decision');
     terminal.type('\x03');
     expect(await terminal.ended).toBe(130);
@@ -395,7 +398,7 @@ describe('inbox', () => {
   });
 
   it('is drawn live on a terminal, and the terminal is as it was after Ctrl-C', async () => {
-    const terminal = cli(['inbox', '--watch', '--agent', agent]);
+    const terminal = real(['inbox', '--watch', '--agent', agent]);
     await terminal.sees('0 waiting, live');
     const handle = await waiting('pay', { tag: 'drawn' });
     await terminal.sees(/1 waiting, live[^]*pay tag=drawn/);

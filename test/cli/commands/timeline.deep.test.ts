@@ -6,7 +6,7 @@ import {
   withPatch,
 } from '../../history/exports';
 import { root } from '../../support/build';
-import { runCli } from '../process';
+import { runCli } from '../run-cli';
 import { useHistoryFiles } from './history-files';
 
 const { recorded, written } = useHistoryFiles();

@@ -5,7 +5,8 @@ import { freePorts } from '../../../src/engine/server-args';
 import { ensureBuilt, lib } from '../../support/build';
 import { testAddress } from '../../support/server';
 import { eventsIn } from '../../server/support';
-import { runCli, startCli, type RunningCommand } from '../process';
+import { startCli, type RunningCommand } from '../process';
+import { runCli } from '../run-cli';
 import { until } from '../../support/until';
 
 let directory: string;

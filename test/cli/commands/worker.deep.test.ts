@@ -5,7 +5,7 @@ import { freePorts } from '../../../src/engine/server-args';
 import { ensureBuilt } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { testAddress } from '../../support/server';
-import { runCli } from '../process';
+import { runCliProcess } from '../process';
 
 beforeAll(ensureBuilt);
 
@@ -20,7 +20,7 @@ it('a worker of a server that keeps silent says what it waits for, and ends', as
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const { port } = Object.assign({ port: 0 }, server.address());
   const address = `127.0.0.1:${port}`;
-  const { code, out, err } = await runCli(['worker', config, '--address', address]);
+  const { code, out, err } = await runCliProcess(['worker', config, '--address', address]);
   expect({ code, out }).toEqual({ code: 5, out: '' });
   expect(err.split('\n')).toEqual([
     `waiting for the Temporal server at ${address}`,
@@ -40,7 +40,9 @@ it.each([
   const address = `127.0.0.1:${String(await freePorts(1))}`;
   const file = join(scratch(), 'temporal.toml');
   writeFileSync(file, `[profile.far]\naddress = "${address}"\n`);
-  const ran = await runCli(['worker', config, ...args], { env: { TEMPORAL_CONFIG_FILE: file, ...env } });
+  const ran = await runCliProcess(['worker', config, ...args], {
+    env: { TEMPORAL_CONFIG_FILE: file, ...env },
+  });
   expect(ran).toMatchObject({
     code: 5,
     err: expect.stringContaining(`no Temporal server answers at ${address}`),
@@ -50,7 +52,9 @@ it.each([
 it('a worker says so of a profile that is not there', async () => {
   const file = join(scratch(), 'temporal.toml');
   writeFileSync(file, '[profile.default]\naddress = "127.0.0.1:1"\n');
-  const ran = await runCli(['worker', config, '--profile', 'far'], { env: { TEMPORAL_CONFIG_FILE: file } });
+  const ran = await runCliProcess(['worker', config, '--profile', 'far'], {
+    env: { TEMPORAL_CONFIG_FILE: file },
+  });
   expect(ran).toMatchObject({ code: 2, err: expect.stringMatching(/far[^]*\[config_invalid\]/) });
 });
 
@@ -62,7 +66,7 @@ it.each([
   await new Promise<void>((ready) => taken.listen(0, '127.0.0.1', ready));
   const { port } = Object.assign({ port: 0 }, taken.address());
   const args = ['worker', config, '--address', testAddress(), flag, `127.0.0.1:${port}`];
-  const { code, out, err } = await runCli(args);
+  const { code, out, err } = await runCliProcess(args);
   taken.close();
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(message.exec(err)?.[1]).toBe(`127.0.0.1:${port}`);

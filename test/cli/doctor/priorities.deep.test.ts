@@ -11,7 +11,7 @@ import { readBack, scriptBook } from '../../support/script-book';
 import { startOwnServer, testAddress } from '../../support/server';
 import { decide, waitFor } from '../../support/turns';
 import { until } from '../../support/until';
-import { runCli } from '../process';
+import { runCli } from '../run-cli';
 
 const effects = useEffects();
 const book = scriptBook();

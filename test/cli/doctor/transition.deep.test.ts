@@ -3,7 +3,7 @@ import { connect } from '../../../src/client';
 import { DYNAMIC_CONFIG } from '../../../src/engine/server-args';
 import type { RunningServer } from '../../../src/engine/server-launch';
 import { startOwnServer, testAddress } from '../../support/server';
-import { runCli } from '../process';
+import { runCli } from '../run-cli';
 import { until } from '../../support/until';
 
 const findings = z.array(

@@ -234,6 +234,7 @@ it('pastes as it is meant: every id in a command is one word, and the right one'
           keyboard: undefined,
           options: () => ({ namespace: text }),
           typed: (sentence) => sentence,
+          exitWith: () => undefined,
         });
         const keep = (args: string): string =>
           command(args).replace(/^/, () => (said.push(command(args)), ''));

@@ -4,7 +4,8 @@ import { SourceMap } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { ensureBuilt, lib } from '../../support/build';
-import { runCli, startCli } from '../process';
+import { startCli } from '../process';
+import { runCli } from '../run-cli';
 import { attach } from './debugger';
 import { until } from '../../support/until';
 

@@ -12,7 +12,8 @@ import { sshKeygen } from '../../support/ssh';
 import { waitFor } from '../../support/turns';
 import { until } from '../../support/until';
 import { endTyped, typed } from '../typed';
-import { runCli, type Ended } from '../process';
+import type { Ended } from '../process';
+import { runCli } from '../run-cli';
 import { needs } from '../../support/parts';
 
 needs('ssh');

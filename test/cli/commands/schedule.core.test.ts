@@ -5,7 +5,8 @@ import { defineAgent } from '../../../src/tools/define-agent';
 import { type Fixture, startFixture } from '../../support/fixture';
 import { testAddress } from '../../support/server';
 import { until } from '../../support/until';
-import { type Ended, runCli } from '../process';
+import type { Ended } from '../process';
+import { runCli } from '../run-cli';
 
 /** Of this run alone: other tests have schedules on the same server. */
 const tag = randomUUID().slice(0, 8);

@@ -7,7 +7,7 @@ import { ToolError } from '../../../src/tools/errors';
 import { testAddress } from '../../support/server';
 import { decide, waitFor } from '../../support/turns';
 import { handleOf } from '../../support/vault';
-import { runCli } from '../process';
+import { runCli } from '../run-cli';
 import { startFixture, type Fixture } from '../../support/fixture';
 import { until } from '../../support/until';
 

@@ -2,7 +2,7 @@ import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import type { RunningWorker } from '../../src/worker';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';

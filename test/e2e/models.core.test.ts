@@ -3,7 +3,7 @@ import type { TranscriptEntry } from '../../src/contract/transcript';
 import { anthropic, openai } from '../../src/models/providers';
 import { waitForEnd } from '../../src/testing';
 import { defineAgent } from '../../src/tools/define-agent';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { type Answer, type FakeServer, json, startServer } from '../models/openai/server';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture } from '../support/fixture';

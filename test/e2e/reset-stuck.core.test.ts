@@ -6,7 +6,7 @@ import { checkTasks } from '../../src/cli/doctor/server';
 import { connect } from '../../src/client';
 import { denyNext, waitForEnd } from '../../src/testing';
 import { defineAgent } from '../../src/tools/define-agent';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { scriptBook } from '../support/script-book';

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import type { TurnFacts } from '../../src/tools/hooks';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { type Fixture, startFixture } from '../support/fixture';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';

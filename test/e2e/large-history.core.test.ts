@@ -5,7 +5,7 @@ import { connect, type Countersign } from '../../src/client';
 import { digestJson } from '../../src/contract/digest';
 import type { TurnEvent } from '../../src/history/events';
 import { viewOf } from '../../src/history/view';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { eventsIn, createTestApp } from '../server/support';
 import { useAgent } from '../support/agent-fixture';
 import { recordTool } from '../support/effects';

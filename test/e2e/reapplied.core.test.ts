@@ -4,7 +4,7 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import { Worker } from '@temporalio/worker';
 import type { DecisionMade, TurnEvent } from '../../src/history/events';
 import { turnEventsOfJson } from '../../src/history/exported';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { useAgent } from '../support/agent-fixture';
 import { recordTool } from '../support/effects';
 import type { TurnHandle } from '../support/fixture';

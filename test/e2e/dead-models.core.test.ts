@@ -2,7 +2,7 @@ import { connect, type Countersign } from '../../src/client';
 import type { TurnInput } from '../../src/contract/turn';
 import { openaiCompatible } from '../../src/models/openai-compatible';
 import { defineAgent, type AgentOptions } from '../../src/tools/define-agent';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import {
   completion,
   json,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import type { JsonObject } from '../../src/contract/json';
 import { defineAgent } from '../../src/tools/define-agent';
-import { runCli } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 import { recordTool, TAG_SCHEMA, useEffects } from '../support/effects';
 import { type Fixture, startFixture } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
