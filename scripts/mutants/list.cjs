@@ -291,8 +291,8 @@ const mutants = [
     name: 'decide-may-vote',
     promise: 'only those whom the rule names may decide',
     file: 'src/workflows/approvals/votes.ts',
-    find: 'if (why === undefined) return undefined;\n  const said',
-    put: 'if (why !== undefined) return undefined;\n  const said',
+    find: 'why === undefined) return undefined;\n  const said',
+    put: 'why !== undefined) return undefined;\n  const said',
     tests: approvals('votes'),
   },
   {

@@ -155,7 +155,7 @@ function nextStep(words: string, outcomes: readonly Outcome[], tools: Tools): Pl
       const outcome = left.shift();
       if (isKnown && outcome === undefined) return call;
       const isDone = outcome !== undefined && outcome.failure === undefined;
-      // Only the last call of a request is told, if all of them are done.
+      // If all calls of a request are done, the answer names only the last one.
       if (isDone && index < calls.length - 1) continue;
       told.push(
         outcome === undefined ? `Not done: this agent has no tool ${call.tool}.` : describe(call, outcome),

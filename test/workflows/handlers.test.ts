@@ -187,7 +187,7 @@ describe('a signal', () => {
   ])('abandons the turn: one %s', async (_, sent, abandoned) => {
     const { turn, send } = await listening(DOUBT);
     await send(jobs.signal(SIGNALS.abandon, sent));
-    expect(turn.approvals.abandoned).toEqual(abandoned);
+    expect(turn.approvals.abandoned).toEqual({ ...abandoned, at: 0 });
     expect(turn.revision).toBe(1);
   });
 });

@@ -177,9 +177,9 @@ const IN_EAST = new RegExp(`(?<=${EAST}${WIDE}{0,4})${WIDE}|${WIDE}(?=${WIDE}{0,
 /** Signs of another script after its letters, such as its full stop. */
 const AFTER_ITS_LETTERS =
   /(?<=[^\0-\x7f])(?![\p{Script=Common}\p{Script=Inherited}\p{Script=Latin}])[\p{P}\p{S}]/gu;
-/** An apostrophe in a word of letters, a dash between blanks, and an ellipsis behind a word. */
+/** An apostrophe in a word of letters, a dash between blanks, and an ellipsis by itself or behind a word. */
 const TYPOGRAPHY =
-  /(?<=(?:^|\s)\p{L}{1,40})’(?=\p{L}{1,40}[.,;:!?)]?(?:\s|$))|(?<=\s)–(?=\s)|(?<=\p{L})…(?=\s|$)/gu;
+  /(?<=(?:^|\s)\p{L}{1,40})’(?=\p{L}{1,40}[.,;:!?)]?(?:\s|$))|(?<=\s)–(?=\s)|(?<![^\s\p{L}])…(?!\S)/gu;
 /** A dash where an option begins. */
 const OPTION = /(?<=(?:^|\s)\p{Pd}{0,2})(?!-)\p{Pd}(?=[\w\p{Pd}])/gu;
 

@@ -22,5 +22,5 @@ it.each<[name: string, args: string[], ended: string | null, asked: unknown[][],
 ])('%s', async (_name, args, endedAt, asked, printed) => {
   const view = turn([], { endedAt, status: endedAt === null ? 'running' : 'timed_out' });
   const run = await runCommand(addCancel, { view }, 'cancel', 't-1', ...args);
-  expect(run).toEqual({ printed, asked: [['view', 't-1'], ...asked] });
+  expect(run).toEqual({ code: 0, printed, asked: [['view', 't-1'], ...asked] });
 });

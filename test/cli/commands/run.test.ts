@@ -11,6 +11,7 @@ it.each<[name: string, args: string[], printed: string]>([
 ])('only starts a turn of the system’s user with --detach, and prints %s', async (_name, args, printed) => {
   const found = await run('pay ann', '--detach', '--queue', 'other', ...args);
   expect(found).toEqual({
+    code: 0,
     printed: [printed],
     asked: [
       ['start', { agent: 'clerk', prompt: 'pay ann', taskQueue: 'other', requester: userInfo().username }],
