@@ -12,6 +12,7 @@ import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
 import { useKeys, useNow } from '../../ui/app';
 import { Key } from '../../ui/widgets';
+import { focusToDecide, TO_DECIDE } from '../../ui/late-keys';
 import { sendDecision } from '../../http';
 import { byteNote } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
@@ -45,7 +46,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
     if (hasMistake) document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus();
     else unseen.next()?.scrollIntoView({ block: 'center' });
   };
-  useReviewKeys({ showNext, startEdit: edit.start, hunks });
+  useReviewKeys({ showNext, startEdit: edit.start, hunks, hasVoted: details.ownVote !== undefined });
   return {
     ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, fresh, why, showNext, asksAgain },
     canShow: hasMistake || (unseen.count > 0 && !asksAgain),
@@ -111,15 +112,17 @@ interface KeyTargets {
 }
 
 /** The keys of a review. `a` and `d` only move the focus, so that no single key decides. */
-function useReviewKeys({ showNext, startEdit, hunks: { all, toggle } }: KeyTargets): void {
+function useReviewKeys({ showNext, startEdit, hunks: { all, toggle }, hasVoted }: KeyTargets): void {
   const digits = all.length < 2 ? [] : all.slice(0, 9);
-  useKeys({
-    a: () => document.getElementById('approve')?.focus(),
+  const keys = {
+    a: focusToDecide,
     d: focusReason,
-    n: showNext,
+  /** Whether the person has voted, so that they have nothing to decide. */
+  hasVoted: boolean;
     e: startEdit,
     ...Object.fromEntries(digits.map((id, index) => [String(index + 1), () => toggle(id)])),
-  });
+  };
+  useKeys({ n: showNext, ...(hasVoted ? {} : keys) });
 }
 
 interface BarProps extends DecidingProps {
@@ -241,6 +244,7 @@ function Buttons({ deny, approve }: Pick<FooterProps, 'deny' | 'approve'>): JSX.
   );
 }
 
+        {...TO_DECIDE}
 function approveLabel(
   { edit, hunks: { all, ticked }, asksAgain }: Review,
   { preview }: RequestOpened,
