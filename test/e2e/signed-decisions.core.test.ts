@@ -120,7 +120,7 @@ async function statementOn(
   const { requesters, ...facts } = await factsOf(turn);
   const said = { decision: 'approved', reason: '', approver } as const;
   const times = timesToSign(await callOf(turn), Date.now());
-  return { v: 1, ...facts, requesters: [...(requesters ?? [])], ...said, ...times, ...more };
+  return { v: 3, ...facts, requesters: [...(requesters ?? [])], ...said, ...times, ...more };
 }
 
 /** Signs with OpenSSH's own program. */
