@@ -42,7 +42,9 @@ it('names requesters in order, each once, and nobody where nobody is known', () 
 
 it('names hunks in order, each once, and only where some were chosen', () => {
   expect(made({}, { hunks: ['3', '1', '3'] }).hunks).toEqual(['1', '3']);
-  expect(readStatement(statementText(made({}, { hunks: ['3', '1'] })))).toEqual(made({}, { hunks: ['1', '3'] }));
+  expect(readStatement(statementText(made({}, { hunks: ['3', '1'] })))).toEqual(
+    made({}, { hunks: ['1', '3'] }),
+  );
   expect(made()).not.toHaveProperty('hunks');
 });
 

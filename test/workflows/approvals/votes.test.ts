@@ -136,7 +136,10 @@ describe('a call that needs two', () => {
     const [approvals, state] = opened({ assurance: 'signed' }, { plan: PLAN });
     expect(say(approvals, state, 'anna', { hunks: ['1', '2'] })).toMatchObject({ needs: { approvals: 1 } });
     expect(say(approvals, state, 'bob', { hunks: ['2', '1'] })).toMatchObject({ accepted: true });
-    expect(start(state)).toMatchObject({ hunks: ['2', '1'], votes: [{ hunks: ['1', '2'] }, { hunks: ['2', '1'] }] });
+    expect(start(state)).toMatchObject({
+      hunks: ['2', '1'],
+      votes: [{ hunks: ['1', '2'] }, { hunks: ['2', '1'] }],
+    });
   });
 
   it.each<[string, object, object]>([
