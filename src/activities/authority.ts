@@ -15,6 +15,7 @@ import {
 } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import { stricterAction, whyNotEvaluated } from '../contract/authority/rule';
+import { areSameHunks } from '../contract/authority/votes';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
@@ -292,8 +293,8 @@ function proofsBy(
     if (vote.decision !== 'approved') return { why: 'it is not an approval' };
     if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
       return { why: 'it is for something else' };
-    if (vote.signature !== undefined && decision.hunks !== undefined)
-      return { why: 'its signature is for the whole, and only some hunks would run' };
+    if (!areSameHunks(vote.hunks, decision.hunks))
+      return { why: 'it is for other hunks than those that would run' };
     if (vote.signature === undefined) return { assurance: 'claimed' };
     const judged = judgedVotes.get(vote);
     if (judged === undefined) return { assurance: 'claimed', unchecked: UNCHECKED };

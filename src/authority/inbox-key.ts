@@ -105,6 +105,8 @@ export interface SignedInVote {
   /** The name under which the person is signed in. */
   approver: string;
   reason?: string;
+  /** The ids of the hunks that the person approves. Absent: the whole call. */
+  hunks?: readonly string[];
 }
 
 /**
@@ -118,13 +120,13 @@ export function inboxSigner({
   key: InboxKey;
   approvers: ApproversSource;
 }): (vote: SignedInVote) => Promise<VoteSignature | undefined> {
-  return async ({ agent, call, place, decision, approver: user, reason }) => {
+  return async ({ agent, call, place, decision, approver: user, reason, hunks }) => {
     const { installation, personOf } = await approvers.current();
     const approver = personOf(user);
     const facts = factsToSign({ agent }, call, { installation, ...place });
     if (facts === undefined || approver === undefined) return undefined;
     const times = timesToSign(call, Date.now());
-    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
+    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason, hunks }) });
     if (statement === undefined) return undefined;
     return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../contract/defined';
 import { canonicalJson } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { isMoment } from '../contract/control/forms';
@@ -20,9 +21,12 @@ const moment = z
   .max(30)
   .refine(isMoment, 'must be a time in UTC with milliseconds, such as 2026-11-24T12:00:00.000Z');
 
+const inOrder = (names: readonly string[]): boolean => canonicalJson(sorted(names)) === canonicalJson(names);
+const NOT_IN_ORDER = 'must be in order, each once';
+
 const statementSchema = z.strictObject({
-  /** The version of this form. Within one version, fields are neither added nor left out. */
-  v: z.literal(1),
+  /** The version of this form. Within one version, no field is added, and only a field without a value is left out. */
+  v: z.literal(3),
   /** The `installation` of the approvers file. */
   installation: z.string().regex(/^[0-9a-f]{32}$/),
   /** Namespace, workflow and first run as the server names them. */
@@ -41,11 +45,15 @@ const statementSchema = z.strictObject({
   effectiveDigest: digest,
   ruleDigest: digest,
   /** The people who asked, sorted and without repetition. Empty if it is not known who asked. */
-  requesters: z
-    .array(text(1000))
-    .max(1000)
-    .refine((names) => canonicalJson(sorted(names)) === canonicalJson(names), 'must be in order, each once'),
+  requesters: z.array(text(1000)).max(1000).refine(inOrder, NOT_IN_ORDER),
   decision: z.enum(SIGNED_DECISIONS),
+  /** The ids of the hunks that would run, sorted and without repetition. Absent: the whole call. */
+  hunks: z
+    .array(id.regex(/^[^,]*$/, 'must not have a comma'))
+    .min(1)
+    .max(10_000)
+    .refine(inOrder, NOT_IN_ORDER)
+    .optional(),
   /** Empty if the person gave no reason. */
   reason: text(LIMITS.reasonBytes),
   approver: id,
@@ -76,18 +84,21 @@ export interface SignedCallFacts
 /** The parts of a statement that the voter adds to the facts of the call. */
 export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 'at' | 'notAfter'> {
   reason?: string;
+  /** The ids of the hunks that the voter approves, in any order. Absent: the whole call. */
+  hunks?: readonly string[];
 }
 
 /** The statement of a vote on a call. Undefined if a part does not have its form. */
 export function statementOf(facts: SignedCallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
-  const { decision, reason = '', approver, at, notAfter } = vote;
+  const { decision, reason = '', hunks, approver, at, notAfter } = vote;
   return statementSchema.safeParse({
-    v: 1,
+    v: 3,
     ...{ installation, namespace, workflowId, firstExecutionRunId, callKey, generation },
     ...{ agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest },
     ...{ requesters: sorted(requesters ?? []), decision, reason, approver, at, notAfter },
+    ...defined({ hunks: hunks && sorted(hunks) }),
   }).data;
 }
 

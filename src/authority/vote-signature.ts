@@ -17,6 +17,7 @@ import {
   statementOf,
   statementText,
 } from './statement';
+import { defined } from '../contract/defined';
 import type { Vote } from '../contract/authority/authority';
 import type { Assurance } from '../contract/authority/rule';
 import { SIGNATURE_KINDS, type VoteSignature } from '../contract/decision';
@@ -34,6 +35,8 @@ const signature = z.strictObject({
 const voteSchema = z.object({
   decision: z.enum(SIGNED_DECISIONS),
   reason: z.string().optional(),
+  /** The ids of the hunks that the vote approves. Absent: the whole call. */
+  hunks: z.array(z.string()).optional(),
   /** A person of the approvers file, by name or mail. The signature is over the name as it is written here. */
   approver: z.string(),
   at: z.string(),
@@ -51,10 +54,19 @@ export type SentVote = z.input<typeof voteSchema>;
 export function judgedVote(vote: Vote): SentVote {
   const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
   const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
-  const { reason, seenDigest } = said;
+  const { reason, hunks, seenDigest } = said;
   const { at = takenAt, notAfter, kind, armored, statement } = signed ?? {};
   const signature = kind === undefined || armored === undefined ? undefined : { kind, armored, statement };
-  return { decision, reason, approver, at, notAfter, seenDigest, signature };
+  return {
+    decision,
+    reason,
+    ...defined({ hunks: hunks && [...hunks] }),
+    approver,
+    at,
+    notAfter,
+    seenDigest,
+    signature,
+  };
 }
 
 /** The reasons why a signed vote does not count, each with its meaning in words. */
@@ -115,8 +127,8 @@ export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   if (voter === undefined) return bad('unknown_person');
   if (notAfter === undefined) return bad('malformed');
   const { facts } = judge;
-  const { decision, reason = '', seenDigest } = read.data;
-  const expected = statementOf(facts, { decision, reason, approver, at, notAfter });
+  const { decision, reason = '', hunks, seenDigest } = read.data;
+  const expected = statementOf(facts, { decision, reason, approver, at, notAfter, ...defined({ hunks }) });
   if (expected === undefined) return bad('malformed');
   if (seenDigest !== facts.seenDigest)
     return bad(differenceFrom(expected, signed.statement) ?? 'wrong_arguments');
@@ -234,6 +246,7 @@ const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['ruleDigest', 'rule_changed'],
   ['requesters', 'wrong_requesters'],
   ['decision', 'vote_changed'],
+  ['hunks', 'vote_changed'],
   ['reason', 'vote_changed'],
   ['approver', 'vote_changed'],
   ['at', 'vote_changed'],

@@ -1,4 +1,4 @@
-import { voterIn } from '../contract/authority/authority';
+import { type VoteDecision, voterIn } from '../contract/authority/authority';
 import type { CastVote } from '../contract/authority/votes';
 import {
   type AnswerKind,
@@ -33,7 +33,7 @@ export function foldResolution(call: CallView, event: Resolved): void {
   call.resolutions.push(event);
   const effect = effectOfResolution(event);
   if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
-  if (event.resolution === 'run-again') voted(call, event, 'approved');
+  if (event.resolution === 'run-again') voted(call, { ...event, hunks: call.settledBy?.hunks }, 'approved');
   if (effect === 'counts') return;
   call.resolvedBy = event;
   call.phase = effect === 'runs_again' ? 'approved' : 'done';
@@ -91,7 +91,7 @@ export function forgetVotes(call: CallView): void {
 /** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
 function voted(
   call: CallView,
-  { approver, at, signature }: Pick<DecisionMade, 'approver' | 'at' | 'signature'>,
+  { approver, at, signature, hunks }: Pick<DecisionMade, 'approver' | 'at' | 'signature' | 'hunks'>,
   decision: CastVote['decision'] | undefined,
 ): void {
   const authority = call.request?.authority;
@@ -99,7 +99,19 @@ function voted(
   const others = call.votes.filter((one) => one.voter !== voter);
   if (authority === undefined) return;
   if (decision === undefined) return void (call.votes = others);
-  call.votes = [...others, { voter, decision, at, ...defined({ signedBy: signature?.kind }) }];
+  const chosen = decision === 'approved' ? hunks : undefined;
+  const said = defined({ hunks: chosen, signedBy: signature?.kind });
+  call.votes = [...others, { voter, decision, at, ...said }];
+}
+
+/** The ids of the hunks that a vote is about: those it names or, for another start, those that were approved. */
+export function hunksToSign(
+  { settledBy }: CallView,
+  decision: VoteDecision,
+  chosen: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (decision === 'denied') return undefined;
+  return decision === 'run-again' ? settledBy?.hunks : chosen;
 }
 
 /**

@@ -264,6 +264,8 @@ export interface CallDetails {
    * Absent: the person has not voted.
    */
   ownVote?: CastVote['decision'];
+  /** Only with `ownVote`: the names of the people who may vote and have not voted. */
+  votersLeft?: readonly string[];
   /** Set if the person who sends this request may have the call asked about again, which voids its votes. */
   mayAskAgain?: true;
   /**

@@ -12,6 +12,7 @@ import type { VoteSignature } from '../contract/decision';
 import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
+import { hunksToSign } from '../history/decisions';
 import type { CallView, TurnView } from '../history/view';
 
 /** A statement of a signed-in person about a call. */
@@ -22,6 +23,7 @@ interface ToSign {
   decision: VoteToSign['decision'];
   approver: string;
   reason?: string;
+  hunks?: readonly string[];
 }
 
 /**
@@ -73,6 +75,8 @@ export interface VoteToSign {
   decision: VoteDecision;
   approver: string;
   reason?: string | undefined;
+  /** The ids of the hunks that the person approves. Absent: the whole call. */
+  hunks?: readonly string[] | undefined;
   /** The digest of the request that the page showed. Absent: the page does not send it. */
   seenDigest?: string | undefined;
   /** The data that the approver's passkey signed. Absent: the passkey was not asked. */
@@ -122,7 +126,8 @@ export async function signVote(
     return {};
   }
   const { approver, reason, passkey } = vote;
-  const said = { decision, approver, ...defined({ reason }) };
+  const hunks = hunksToSign(call, decision, vote.hunks);
+  const said = { decision, approver, ...defined({ reason, hunks }) };
   const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
   if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
     return { signature: await passkeys.take(about, passkey) };

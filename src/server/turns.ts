@@ -1,5 +1,5 @@
 import { race } from '../race';
-import { authorityOn, describeVoting } from '../history/labels';
+import { authorityOn, describeVoting, votesNeededOn } from '../history/labels';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,13 +30,7 @@ const listSchema = z.object({
 });
 
 /** The routes that read turns, one turn, and one call. */
-export function turnRoutes({
-  texts,
-  authenticator,
-  closing,
-  formatError,
-  shown,
-}: AppDeps): Hono<Env> {
+export function turnRoutes({ texts, authenticator, closing, formatError, shown }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) =>
       c.json(await c.get('reader').turns(defined(checkInput(listSchema, c.req.query())))),
@@ -99,10 +93,13 @@ async function callDetails(
   const { schema, timeoutMs } = call.request ?? {};
   const tools = call.phase === 'requested' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
+  const now = Date.now();
+  const own = ownPart(call, who);
+  const votersLeft = own.ownVote && votesNeededOn(call, now)?.mayVote;
   return {
     ...{ view, callId },
-    ...defined({ schema, timeoutMs, changed, voting: describeVoting(call, Date.now()) }),
-    ...ownPart(call, who),
+    ...defined({ schema, timeoutMs, changed, voting: describeVoting(call, now), votersLeft }),
+    ...own,
   };
 }
 

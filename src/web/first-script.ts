@@ -73,6 +73,7 @@ export { useRefused } from './screens/turn/turn';
 export { SelectBox } from './screens/inbox-list';
 export { loadTyped, NOTHING_TYPED } from './kept-input';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow, usePolled } from './ui/app';
+export { focusToDecide } from './ui/late-keys';
 export { SeenEnd, SeenText, WatchSeen } from './ui/seen';
 export { Files, Reason, Text, visibleText } from './ui/text';
 export { Chip, Deadline, Dialog, Key, SearchField, Select, useSure } from './ui/widgets';

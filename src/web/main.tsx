@@ -22,6 +22,7 @@ import {
   useRoute,
 } from './ui/app';
 import { News, PausedNews, useFollowed } from './ui/news';
+import { watchFields } from './ui/late-keys';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
 import { storedTheme } from './theme';
@@ -260,6 +261,7 @@ function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
 export * from './first-script';
 
 document.documentElement.dataset['theme'] = storedTheme();
+watchFields();
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);
 // Loaded early, so that the first diff has its colours immediately. If this fails, diffs have no colours.

@@ -329,16 +329,26 @@ describe('votes, right before the handler', () => {
     const digest = 'c'.repeat(64);
     const call = { argsDigest: digest, toolDigest: digest };
 
-    const signedVote = (voter: string, key: TestSigner, more: Partial<SignedCallFacts> = {}): Vote => {
+    const runsHunks = (input: CallInput, hunks: string[] | undefined): CallInput => {
+      const { decision, ...rest } = input;
+      return { ...rest, ...(decision && { decision: { ...decision, ...(hunks && { hunks }) } }) };
+    };
+    const signedVote = (
+      voter: string,
+      key: TestSigner,
+      more: Partial<SignedCallFacts> = {},
+      hunks?: string[],
+    ): Vote => {
       const facts = {
         ...{ installation: file.installation, ...PLACE, callKey: 'k', generation: 0, agent: 'clerk' },
         ...{ tool: 'pay', toolDigest: digest, seenDigest: SEEN, effectiveDigest: digest },
         ...{ ruleDigest: own.ruleDigest, requesters: own.requesters, ...more },
       };
-      const statement = statementOf(facts, { decision: 'approved', approver: voter, ...times });
+      const named = hunks && { hunks };
+      const statement = statementOf(facts, { decision: 'approved', approver: voter, ...times, ...named });
       if (statement === undefined) throw new Error('nothing to sign');
       const armored = key.sign(statementText(statement));
-      return vote(voter, { signature: { kind: 'ssh', armored, ...times }, signedBy: 'ssh' });
+      return vote(voter, { signature: { kind: 'ssh', armored, ...times }, signedBy: 'ssh', ...named });
     };
     const wanted = (): Authority => ({ ...own, rule: { ...own.rule, assurance: 'signed_ssh' } });
     const both = (): Vote[] => [signedVote('anna', anna), signedVote('bob', bob)];
@@ -386,11 +396,21 @@ describe('votes, right before the handler', () => {
       expect(await check(own, inputWith(both(), call))).toEqual({ ok: true, isSigned: false });
     });
 
-    it('do not count for some hunks only: they do not say which', async () => {
-      const input = inputWith(both(), call);
-      const decision = input.decision && { ...input.decision, hunks: ['1'] };
-      expect(await check(wanted(), { ...input, ...(decision && { decision }) }, { file })).toMatchObject({
+    it.each<[string, string[] | undefined, string[] | undefined, object]>([
+      ['count for the hunks that they name', ['2', '1'], ['1', '2'], { ok: true }],
+      ['do not count for some hunks if they are for all', undefined, ['1'], { struck: ['anna', 'bob'] }],
+      ['do not count for all hunks if they are for some', ['1'], undefined, { struck: ['anna', 'bob'] }],
+      ['do not count for other hunks', ['1'], ['1', '2'], { struck: ['anna', 'bob'] }],
+    ])('%s', async (_, signed, runs, found) => {
+      const votes = [signedVote('anna', anna, {}, signed), signedVote('bob', bob, {}, signed)];
+      expect(await check(wanted(), runsHunks(inputWith(votes, call), runs), { file })).toMatchObject(found);
+    });
+
+    it('do not count for hunks that somebody put under another signature', async () => {
+      const votes = both().map((one) => ({ ...one, hunks: ['1'] }));
+      expect(await check(wanted(), runsHunks(inputWith(votes, call), ['1']), { file })).toMatchObject({
         struck: ['anna', 'bob'],
+        askAgain: expect.stringMatching(/signature is refused/),
       });
     });
 

@@ -40,6 +40,14 @@ it('names requesters in order, each once, and nobody where nobody is known', () 
   expect(made().reason).toBe('');
 });
 
+it('names hunks in order, each once, and only where some were chosen', () => {
+  expect(made({}, { hunks: ['3', '1', '3'] }).hunks).toEqual(['1', '3']);
+  expect(readStatement(statementText(made({}, { hunks: ['3', '1'] })))).toEqual(
+    made({}, { hunks: ['1', '3'] }),
+  );
+  expect(made()).not.toHaveProperty('hunks');
+});
+
 it('says another text for each spelling of the same letters', () => {
   const [composed, apart] = ['caf\u00e9', 'cafe\u0301'].map((reason) => made({}, { reason }));
   expect(statementText(composed ?? made())).not.toBe(statementText(apart ?? made()));
@@ -53,6 +61,8 @@ it.each<[string, Partial<SignedCallFacts>, Partial<SignableVote>]>([
   ['a generation between two', { generation: 0.5 }, {}],
   ['an installation that is none', { installation: 'here' }, {}],
   ['half a character', {}, { reason: 'a\ud800' }],
+  ['no hunk at all', {}, { hunks: [] }],
+  ['a hunk that reads as two', {}, { hunks: ['1,2'] }],
   ['a reason of 5,000 characters', {}, { reason: 'x'.repeat(5000) }],
   ['a time without milliseconds', {}, { at: '2026-11-24T12:00:00Z' }],
   ['a time in another zone', {}, { at: '2026-11-24T12:00:00.000+01:00' }],

@@ -11,12 +11,14 @@ import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
 import type { Authority, Vote } from '../../src/contract/authority/authority';
 import type { CallInput } from '../../src/contract/call';
+import type { JsonObject } from '../../src/contract/json';
 import type { Decision, VoteSignature } from '../../src/contract/decision';
 import type { CallView } from '../../src/history/view';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
+import { planTool } from '../support/plan-tool';
 import { scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { sshKeygen } from '../support/ssh';
@@ -50,7 +52,7 @@ rules:
     approvers: { any: [anna] }
     assurance: signed_ssh
   - name: two keys
-    tools: [wire]
+    tools: [wire, propose_lines]
     then: ask
     approvers: { any: ['group:finance'], need: 2 }
     assurance: signed
@@ -80,7 +82,7 @@ beforeAll(async () => {
   const helper = defineAgent({ name: 'helper', instructions: 'do', model: book.model, tools: [] });
   const clerk = defineAgent({
     ...{ name: 'clerk', instructions: 'do', model: book.model },
-    tools: [...tools, agentTool(helper, { safety: 'dangerous' })],
+    tools: [...tools, planTool(effects), agentTool(helper, { safety: 'dangerous' })],
   });
   await fixture.addWorker({}, { agents: [clerk], approvers });
   client = await connect({ address: testAddress() });
@@ -88,8 +90,8 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 /** Starts a turn that asks for one call, and waits until it is asked about. */
-async function asked(name: string, tag: string): Promise<string> {
-  const prompt = book.add({ toolCalls: [{ name, arguments: { tag } }] }, { text: 'done' });
+async function asked(name: string, tag: string, more: JsonObject = {}): Promise<string> {
+  const prompt = book.add({ toolCalls: [{ name, arguments: { tag, ...more } }] }, { text: 'done' });
   const { turn } = await client.start({
     ...{ agent: 'clerk', prompt, taskQueue: fixture.taskQueue, requester: 'rita' },
   });
@@ -121,7 +123,7 @@ async function statementOn(
   const { requesters, ...facts } = await factsOf(turn);
   const said = { decision: 'approved', reason: '', approver } as const;
   const times = timesToSign(await callOf(turn), Date.now());
-  return { v: 1, ...facts, requesters: [...(requesters ?? [])], ...said, ...times, ...more };
+  return { v: 3, ...facts, requesters: [...(requesters ?? [])], ...said, ...times, ...more };
 }
 
 /** Signs with OpenSSH's own program. */
@@ -143,12 +145,12 @@ async function approve(
 }
 
 /** Waits until a vote is struck; why it is. */
-async function struck(turn: string, voter = 'anna'): Promise<string> {
+async function struck(turn: string, voter = 'anna', left: string[] = []): Promise<string> {
   await until('it to be asked about again', async () => (await callOf(turn)).request?.note !== undefined);
   const events = await client.timeline(turn);
   expect(events.findLast(({ type }) => type === 'decision_void')).toMatchObject({ struck: [voter] });
   const call = await callOf(turn);
-  expect(call).toMatchObject({ phase: 'requested', votes: [] });
+  expect(call).toMatchObject({ phase: 'requested', votes: left.map((name) => ({ voter: name })) });
   return call.request?.note ?? '';
 }
 
@@ -189,6 +191,23 @@ test('two sign, each with their own key; the signature of one is kept where that
   await approve(turn, await sign(await statementOn(turn, 'bob')), { approver: 'bob' });
   await isDone(turn);
   expect(await effects.lines('two')).toEqual(['wire two']);
+});
+
+test('two sign the same hunks of a proposal, and only those run', async () => {
+  const turn = await asked('propose_lines', 'chosen', { lines: ['one', 'two', 'three'] });
+  const vote = async (approver: string, hunks: string[], over = hunks): Promise<Answer> =>
+    approve(turn, await sign(await statementOn(turn, approver, { hunks: over })), { approver, hunks });
+  await vote('anna', ['1', '3']);
+  expect(await vote('bob', ['2'])).toMatchObject({
+    status: 'refused',
+    verdict: { code: 'malformed', message: expect.stringMatching(/anna approved hunks 1, 3/) },
+  });
+  // The signature is over other hunks than the decision names.
+  await vote('bob', ['1', '3'], ['1']);
+  expect(await struck(turn, 'bob', ['anna'])).toMatch(/something else than what was signed/);
+  await vote('bob', ['3', '1'], ['1', '3']);
+  await isDone(turn);
+  expect(await effects.lines('chosen')).toEqual(['propose_lines chosen +one+three']);
 });
 
 /** What a signature is over, or by which key, where that is not what it has to be. */

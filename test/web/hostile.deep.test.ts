@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { defineTool } from '../../src/tools/define-tool';
 import { decide } from '../support/turns';
-import { callPlace, lookAtAll } from './web-inbox';
+import { callPlace, lookAtAll, styled } from './web-inbox';
 import { usePage } from './page-fixture';
 import { HOSTILE_LETTERS } from '../support/hostile-letters';
 import { POLYGLOTS } from './polyglots';
@@ -153,11 +153,14 @@ test(`each of ${ALIKE.length} values that read as others is marked`, async () =>
 test('stacked marks draw over nothing else', async () => {
   const handle = await start({ command: 'e\u0301\u0301\u0301'.repeat(20) });
   const page = await web().tab(callPlace(handle.workflowId));
-  await page.locator('.leaf dd .clipped').waitFor();
-  const clip = await page.evaluate<string>(
-    `getComputedStyle(document.querySelector('.leaf dd .clipped')).clipPath`,
-  );
-  expect(clip).toContain('inset');
+  const marked = page.locator('.leaf dd .clipped');
+  await marked.scrollIntoViewIfNeeded();
+  const { x = 0, y = 0, width = 0, height = 0 } = (await marked.boundingBox()) ?? {};
+  const beyond = [y - 30, y + height + 4].map((top) => ({ x, y: top, width, height: 26 }));
+  const around = (): Promise<Buffer[]> => Promise.all(beyond.map((clip) => page.screenshot({ clip })));
+  const shown = await around();
+  await styled(page, '.leaf dd .clipped { visibility: hidden }');
+  expect(await around()).toEqual(shown);
 });
 
 test('blanks at the end of a changed line and a missing line end are marked', async () => {

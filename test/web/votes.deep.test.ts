@@ -104,8 +104,12 @@ test('a vote is withdrawn in the page, which says first what that does, and can 
   await lookAtAll(page);
   expect(await withdraw(page).count()).toBe(0);
   await page.locator('#approve[aria-disabled="false"]').click();
-  await page.locator('.notices').getByText('It still waits').waitFor();
+  await page.locator('.notices').getByText('Your vote, 1 of 2: pay').waitFor();
   await open(page, turn);
+  await page.getByText('You voted. Waits for anna or bob.').waitFor();
+  // Taking the vote back is all that is left to do.
+  for (const key of ['a', 'd', 'e']) await page.keyboard.press(key);
+  expect(await page.locator('#approve, #reason, #change, #edit, .grant-offer').count()).toBe(0);
   await withdraw(page).focus();
   await confirm(
     page,

@@ -136,7 +136,17 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
   // Accepting no hunk is a denial.
   const word = line.type === 'resolution' ? resolution : hunks === '' ? 'denied' : decision;
   const signature = { kind, armored, statement };
-  return { decision: word, reason, approver, at, notAfter, seenDigest, signature };
+  const chosen = word === 'denied' ? undefined : hunks?.split(',');
+  return {
+    decision: word,
+    reason,
+    approver,
+    at,
+    notAfter,
+    seenDigest,
+    signature,
+    ...defined({ hunks: chosen }),
+  };
 }
 
 const CARRIED_ONLY =

@@ -32,7 +32,7 @@ import { changeLines } from '../print/arguments';
 import { changedLines, proposalLines, type Story } from '../print/request';
 import { confirm } from '../review/confirm';
 import { canAsk, type Terminal, withTerminal } from '../review/terminal';
-import { decideByHunks, unsignedHunks } from '../review/hunks';
+import { decideByHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/grant';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
@@ -125,7 +125,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
 
 /** Checks that only one way to change the arguments is used. Only `--set` may be used with `--args`. */
 function checkWays(options: ApproveOptions): void {
-  const { edit, patch, args, set, hunks, yes, sign } = options;
+  const { edit, patch, args, set, hunks, yes } = options;
   const [flag] = Object.keys(defined(grantFlags(options)));
   if (flag !== undefined && [edit, patch, args, set, hunks].some((one) => one !== undefined))
     throw usageError(`--${flag} and a change exclude each other`, 'A grant is for the call as it is asked.');
@@ -133,7 +133,6 @@ function checkWays(options: ApproveOptions): void {
     const hint = 'To approve a call as it is you must have seen it: name its digest with --saw.';
     throw usageError('--yes goes with --all or with changed arguments', hint);
   }
-  if (sign !== undefined && (hunks !== undefined || patch === true)) throw unsignedHunks();
   const ways = { '--edit': edit, '--patch': patch, '--args or --set': args ?? set, '--hunks': hunks };
   const given = Object.keys(defined(ways));
   const alone = given.find((name) => name === '--edit' || name === '--patch');

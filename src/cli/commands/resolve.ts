@@ -25,9 +25,8 @@ export function addResolve(program: Command, context: Context): void {
     .option('--content <text|@file>', 'with happened: what the call returned')
     .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
-  addSignOptions(command).action(
-    (target: string, outcome: ResolutionKind, options: ResolveOptions) =>
-      resolve(target, outcome, options, context),
+  addSignOptions(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
+    resolve(target, outcome, options, context),
   );
 }
 
@@ -51,7 +50,7 @@ async function resolve(
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
     const subject = { turn, agent, call, ...defined({ sign }) };
-    const signed = outcome === 'run-again' ? await signing(subject, outcome, reason) : {};
+    const signed = outcome === 'run-again' ? await signing(subject, outcome, { reason }) : {};
     const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
     const resolution = {
       ...said,

@@ -7,6 +7,7 @@ import { assuranceWanted, type VoteDecision } from '../../contract/authority/aut
 import { assuranceText } from '../../contract/authority/rule';
 import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
+import { hunksToSign } from '../../history/decisions';
 import type { CallView } from '../../history/view';
 import type { Context } from '../context';
 import type { Sign } from './sign';
@@ -56,7 +57,10 @@ export async function decide(
   // An edit makes a new request, which needs its own decision.
   const word = voteOf(decision);
   const reason = decision.reason ?? said.reason;
-  const signed = word === undefined || call.phase !== 'requested' ? {} : await signing(subject, word, reason);
+  const signed =
+    word === undefined || call.phase !== 'requested'
+      ? {}
+      : await signing(subject, word, { reason, hunks: decision.hunks });
   const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli', decisionId: randomUUID() };
   return client.decide(turn, { ...head, ...decision, ...signed });
 }
@@ -70,10 +74,11 @@ export async function decide(
 export async function signing(
   subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'>,
   decision: VoteDecision,
-  reason: string | undefined,
+  { reason, hunks: chosen }: { reason?: string | undefined; hunks?: readonly string[] | undefined },
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, agent, call, sign } = subject;
-  if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason }) };
+  const hunks = hunksToSign(call, decision, chosen);
+  if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason, hunks }) };
   const wanted = assuranceWanted(call.request?.authority, decision);
   if (wanted === undefined) return {};
   const message = `the rule of ${call.callId} wants decisions ${assuranceText(wanted)}, and this one is not signed`;

@@ -34,7 +34,6 @@ const NO_SPLIT = [
  */
 export async function decideByHunks(subject: Subject, terminal: Terminal): Promise<Answer> {
   const request = requestOf(subject);
-  if (subject.sign !== undefined) throw unsignedHunks();
   const plan = request.preview?.plan;
   if (plan === undefined || plan.hunks.length === 0) throw noHunks(request.callId);
   const { screen } = subject.context;
@@ -87,14 +86,6 @@ async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {
   subject.context.screen.line('You approved none of the hunks. That is a denial.');
   const reason = subject.said.reason ?? (await askUntilAnswered(terminal, 'Why? The model reads it: '));
   return decide(subject, { decision: 'denied', reason });
-}
-
-/** The error for signing a choice of hunks: a signature covers the whole call. */
-export function unsignedHunks(): CountersignError {
-  return usageError(
-    '--sign and a choice of hunks exclude each other',
-    'A signature is for the whole: edit it, deny it, or approve all.',
-  );
 }
 
 function noHunks(callId: string): CountersignError {

@@ -54,6 +54,7 @@ export type Sign = (about: {
   call: CallView;
   decision: Statement['decision'];
   reason: string | undefined;
+  hunks: readonly string[] | undefined;
 }) => Promise<VoteSignature>;
 
 /** The person who signs, by the name in the file, and the functions that sign. */
@@ -101,7 +102,7 @@ interface SignWith {
 }
 
 function signWith({ approvers, name, named, client, context }: SignWith): Sign {
-  return async ({ agent, turn, call, decision, reason }) => {
+  return async ({ agent, turn, call, decision, reason, hunks }) => {
     const { factsToSign, signatureOf, timesToSign } = await import('../../authority/to-sign.js');
     const { statementOf, statementText } = await import('../../authority/statement.js');
     const { signStatement } = await import('../../authority/sign-statement.js');
@@ -116,7 +117,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
     const times = timesToSign(call, Date.now());
     const statement = statementOf(facts, {
       ...{ decision, approver: name, ...times },
-      ...defined({ reason }),
+      ...defined({ reason, hunks }),
     });
     if (statement === undefined) throw usageError('a part of this call or its reason cannot be signed');
     const { screen, env } = context;
@@ -239,7 +240,7 @@ export async function provenVotesOn(
   const said = [...call.decisions, ...call.resolutions].filter(
     ({ judgement }) => judgement.accepted === true,
   );
-  return call.votes.map(({ voter, decision, at: castAt }) => {
+  return call.votes.map(({ voter, decision, hunks, at: castAt }) => {
     const cast = { voter, decision, at: castAt };
     const wanted = assuranceWanted(call.request?.authority, decision);
     const isEnough = (has: Assurance): boolean => wanted === undefined || isAssured(has, wanted);
@@ -252,6 +253,7 @@ export async function provenVotesOn(
     const vote = {
       ...{ decision: word, reason, approver: voter, at, notAfter },
       seenDigest: facts.seenDigest,
+      ...defined({ hunks: hunks && [...hunks] }),
     };
     const judged = assuranceOf(
       { ...vote, signature: { kind, armored, statement } },

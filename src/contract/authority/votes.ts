@@ -55,11 +55,23 @@ export function nameSet(names: readonly string[]): (name: string) => boolean {
 export interface CastVote {
   voter: string;
   decision: 'approved' | 'denied';
+  /** The ids of the hunks that the vote approves. Absent: the whole call. */
+  hunks?: readonly string[];
   /**
    * The kind of signature that came with the vote. Absent: there is no signature, so the name is only claimed. The
    * worker says whether the signature counts.
    */
   signedBy?: SignatureKind;
+}
+
+/** Whether two choices of hunks are the same. Absent: the whole call. */
+export function areSameHunks(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): boolean {
+  const keyOf = (hunks: readonly string[] | undefined): string =>
+    JSON.stringify(hunks === undefined ? null : [...new Set(hunks)].sort());
+  return keyOf(one) === keyOf(other);
 }
 
 /** A vote, and when it was cast. The time decides whether its voter was a delegate. */

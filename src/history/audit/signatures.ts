@@ -1,3 +1,4 @@
+import { effectOfDecision } from '../decisions';
 import type { DecisionMade, Resolved, TurnEvent } from '../events';
 import type { Roster } from '../../contract/authority/roster';
 import type { AuditRecord, AuditFacts, SealedField } from './format';
@@ -28,6 +29,8 @@ interface Asked {
   toolDigest: string;
   ruleDigest?: string | undefined;
   requesters: readonly string[];
+  /** The ids of the hunks that were approved, with commas between them. Absent: the whole call. */
+  hunks?: string | undefined;
 }
 
 /** Makes the context of a run that has no events yet. */
@@ -45,15 +48,19 @@ export function createSignedContext(): SignedContext {
         const { ruleDigest, requesters = [] } = authority ?? {};
         asked.set(callId, { callKey, tool, toolDigest, ruleDigest, requesters });
       }
+      const approved = event.type === 'decision' ? asked.get(event.callId) : undefined;
+      if (event.type === 'decision' && approved !== undefined && effectOfDecision(event) === 'approves')
+        approved.hunks = event.hunks?.join();
       const before = event.type === 'in_doubt' ? asked.get(event.callId) : undefined;
       if (event.type === 'in_doubt' && before !== undefined) before.callKey = event.callKey;
     },
     of: ({ type, callId, signature }) => {
       if (signature === undefined) return { facts: {} };
-      const { requesters = [], ...call } = asked.get(callId) ?? {};
+      const { requesters = [], hunks: approved, ...call } = asked.get(callId) ?? {};
       const last = generations.get(callId) ?? 0;
       const generation = type === 'resolved' ? last + 1 : last;
-      return { facts: { ...run, ...call, generation }, requesters: JSON.stringify(requesters) };
+      const hunks = type === 'resolved' ? approved : undefined;
+      return { facts: { ...run, ...call, generation, hunks }, requesters: JSON.stringify(requesters) };
     },
   };
 }

@@ -3,6 +3,7 @@ import { waitsText } from '../../contract/text/waits';
 import type { RefusalCode, Refused, VoteSignature } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError } from '../../server/api';
+import { isSameName } from '../../contract/authority/votes';
 import { dateTime, expiry } from '../../contract/text/times';
 import { utf8Bytes } from '../../contract/text/bytes';
 
@@ -25,14 +26,16 @@ export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
   invalid_arguments: 'The arguments do not fit the tool. Correct the marked fields.',
   invalid_answer: 'The answer does not fit the question. Correct the marked fields.',
   expired: 'Its deadline has passed; your decision starts nothing.',
-  malformed: 'The decision could not be read.',
+  malformed: 'It cannot be decided like this.',
   cancelled: 'The turn was cancelled; your decision starts nothing.',
   not_in_doubt: 'Its outcome is known now.',
   not_allowed: 'By the rule of this request it is not yours to decide.',
 };
 
-/** Why a decision was refused, with the code and with the decision that counts. */
-export function refusalText({ code, message, standing }: Refused): string {
+/** Why a decision of this user was refused, with the code and with the decision that counts. */
+export function refusalText({ code, message, standing }: Refused, user?: string): string {
+  if (user !== undefined && standing !== undefined && isSameName(standing.approver, user))
+    return `You ${standing.decision} it at ${dateTime(standing.at)} already. (${code})`;
   const by =
     standing === undefined
       ? ''

@@ -1,4 +1,6 @@
 import { diffWordsWithSpace } from 'diff';
+import { approvalsNeeded } from '../../contract/authority/rule';
+import type { Accepted } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { counted } from '../../history/labels';
 import type { Answer, DecisionBody } from '../../server/api';
@@ -117,6 +119,18 @@ export function decisionText(
   const part = hunks === undefined ? '' : `${hunks.length} of ${preview?.plan?.hunks.length ?? 0} hunks of `;
   const call = callSummary({ callId, tool, arguments: edited ?? args }).slice(callId.length + 1);
   return `${DECIDED[decision]} ${part}${call}`;
+}
+
+/** A vote that was taken while others are still needed, for a notice. Undefined: it is no approval, or it decided. */
+export function voteText(
+  { decision, needs }: Accepted,
+  { callId, tool, effective, request }: Pick<CallView, 'callId' | 'tool' | 'effective' | 'request'>,
+): string | undefined {
+  const rule = request?.authority?.rule;
+  if (decision !== 'approved' || needs === undefined || rule === undefined) return undefined;
+  const all = approvalsNeeded(rule);
+  const call = callSummary({ callId, tool, arguments: effective }).slice(callId.length + 1);
+  return `Your vote, ${all - needs.approvals} of ${all}: ${call}`;
 }
 
 /** Decisions that let a call run. */

@@ -12,6 +12,7 @@ import {
   DecisionFooter,
   errorText,
   focusReason,
+  focusToDecide,
   hrefOf,
   hunkIds,
   letsRun,
@@ -98,7 +99,7 @@ export function Decide({ chosen, unseen, reading }: DecideProps): JSX.Element {
     context.hold({ key: BULK, what, back: { at: 'inbox' } }, (isLeft) => sendAll(all, context, isLeft));
   };
   const showNext = (): void => unseen.next()?.scrollIntoView({ block: 'center' });
-  useKeys({ a: () => document.getElementById('approve')?.focus(), d: focusReason, n: showNext });
+  useKeys({ a: focusToDecide, d: focusReason, n: showNext });
   return (
     <DecisionFooter
       typed={typed}
@@ -142,7 +143,7 @@ function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reas
   return { turn, callId, summary, body };
 }
 
-type Sending = Pick<AppContext, 'select' | 'carefully' | 'fail' | 'follow' | 'notify'>;
+type Sending = Pick<AppContext, 'session' | 'select' | 'carefully' | 'fail' | 'follow' | 'notify'>;
 
 /**
  * Sends the decisions one after the other, and reports each. If the server does not answer, the remaining decisions are
@@ -161,7 +162,7 @@ async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boo
   for (const [at, { turn, callId, summary, body }] of all.entries()) {
     if (isLeft()) break;
     const reply = await carefully((signal) => sendDecision(turn, body, signal));
-    show((one, index) => (index === at ? { ...one, ...outcomeOf(reply) } : one));
+    show((one, index) => (index === at ? { ...one, ...outcomeOf(reply, context.session.user) } : one));
     if (reply.ok && letsRun(reply.data)) follow({ turn, callId, what: summary });
     if (reply.ok) continue;
     if (reply.status === 401) fail(reply.status, reply.error);
@@ -172,10 +173,10 @@ async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boo
   notify({ text: reportText(report), tone: isGood ? 'good' : 'bad' });
 }
 
-function outcomeOf(reply: Reply<Answer>): Pick<Reported, 'state' | 'text'> {
+function outcomeOf(reply: Reply<Answer>, user: string): Pick<Reported, 'state' | 'text'> {
   if (!reply.ok) return { state: 'not sent', text: errorText(reply.error) };
   const answer = reply.data;
-  if (answer.status === 'refused') return { state: 'refused', text: refusalText(answer.verdict) };
+  if (answer.status === 'refused') return { state: 'refused', text: refusalText(answer.verdict, user) };
   if (answer.status === 'recorded')
     return { state: 'taken', text: 'recorded; it takes effect when a worker returns' };
   const { decision, needs } = answer.verdict;

@@ -10,6 +10,7 @@ import { defined } from '../../contract/defined';
 import { sendAnswer } from '../http';
 import { issuesOf } from '../model/draft';
 import { useKeys, useNow } from '../ui/app';
+import { focusToDecide } from '../ui/late-keys';
 import { Text } from '../ui/text';
 import { Deadline } from '../ui/widgets';
 import { DecisionFooter, focusReason, useFresh } from './call/decide';
@@ -108,7 +109,7 @@ function AnswerBar({
   const now = useNow();
   const isOver = asked.deadline !== null && Date.parse(asked.deadline) <= now;
   useKeys({
-    a: () => document.getElementById('approve')?.focus(),
+    a: focusToDecide,
     d: focusReason,
     e: () => document.querySelector<HTMLElement>('#edit :is(input, textarea, select, button)')?.focus(),
   });

@@ -8,6 +8,7 @@ import type { Selection } from '../model/alike';
 import { hrefOf, parseRoute, type Route } from '../model/route';
 import type { Careful, Held, Hold, ShownNotice, Notify } from './held';
 import { keepTyped, loadTyped } from '../kept-input';
+import { isField, isLate } from './late-keys';
 import { Text } from './text';
 
 export type { ShownNotice } from './held';
@@ -51,13 +52,16 @@ export function useAppContext(): AppContext {
 /** Actions by `event.key`. */
 type Keys = Readonly<Record<string, () => void>>;
 
-/** Listens to single keys, except while a person types or a dialog is open. A key that is held down counts once. */
+/**
+ * Listens to single keys, except while a person types, or typed a moment ago, or a dialog is open. A key that is held
+ * down counts once.
+ */
 export function useKeys(keys: Keys): void {
   const current = useRef(keys);
   current.current = keys;
   useEffect(() => {
     const take = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.repeat || hasModifier(event)) return;
+      if (event.defaultPrevented || event.repeat || hasModifier(event) || isLate()) return;
       if (isTyping(event.target) || isPressing(event)) return;
       const act = Object.hasOwn(current.current, event.key) ? current.current[event.key] : undefined;
       if (act === undefined) return;
@@ -74,9 +78,7 @@ function hasModifier({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  if (document.querySelector('dialog[open]') !== null) return true;
-  if (!(target instanceof HTMLElement)) return false;
-  return target.matches('textarea, select, input:not([type=checkbox]):not([type=radio])');
+  return document.querySelector('dialog[open]') !== null || isField(target);
 }
 
 /** False on a touch screen, where hints about keys would only take room. */

@@ -2,12 +2,16 @@ import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
 import { type Layout, segments } from '../../contract/text/unsafe-text';
 import { blocksOf } from '../model/review';
+import { isPaintedTo } from './painted';
 import { Pieces } from './text';
 
-/** Watches the ends of blocks come into view. */
+/** Watches the ends of blocks come into view, with the text before them painted. */
 interface Watcher {
   watch(end: Element): () => void;
 }
+
+/** After how many milliseconds an end in view is looked at again whose text was not painted. */
+const LOOK_AGAIN_MS = 200;
 
 const Seen = createContext<Watcher | undefined>(undefined);
 
@@ -33,13 +37,26 @@ function createWatcher(report: WatchProps['report']): Watcher & { stop(): void }
   const unseen = new Set<Element>();
   const next = (): Element | undefined => [...unseen].sort(byPlace)[0];
   const update = (): void => report({ count: unseen.size, next });
-  const observer = new IntersectionObserver((entries) => {
-    const seen = entries.filter(({ isIntersecting }) => isIntersecting);
-    for (const { target } of seen) forget(target);
+  const inView = new Set<Element>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  // Whether a text is painted changes without an event, for example when what lies over it goes away.
+  const look = (): void => {
+    clearTimeout(timer);
+    const seen = [...inView].filter(isPaintedTo);
+    for (const end of seen) forget(end);
     if (seen.length > 0) update();
+    if (inView.size > 0) timer = setTimeout(look, LOOK_AGAIN_MS);
+  };
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) inView.add(target);
+      else inView.delete(target);
+    }
+    look();
   });
   const forget = (end: Element): void => {
     observer.unobserve(end);
+    inView.delete(end);
     unseen.delete(end);
   };
   return {
@@ -52,7 +69,10 @@ function createWatcher(report: WatchProps['report']): Watcher & { stop(): void }
         update();
       };
     },
-    stop: () => observer.disconnect(),
+    stop: () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    },
   };
 }
 

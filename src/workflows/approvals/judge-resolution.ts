@@ -19,11 +19,7 @@ import type { Approvals, CallState } from './state';
 import { approvalsIn, castVote, checkAllowed } from './votes';
 
 /** Judges a resolution from any sender. A call in doubt does not expire. */
-export function judgeResolution(
-  approvals: Approvals,
-  message: unknown,
-  now: number,
-): Judged<Resolution> {
+export function judgeResolution(approvals: Approvals, message: unknown, now: number): Judged<Resolution> {
   const read = readNew(approvals, parseResolution(message), message);
   if (read.kind !== 'new') return read;
   const { message: resolution, contentDigest } = read;
@@ -91,8 +87,8 @@ function voteForAnother(
   { approver, callId, reason, signature }: Resolution,
   at: TakenAt,
 ): Accepted['needs'] {
-  const { seenDigest } = state;
-  const said = { approver, callId, reason, seenDigest, signature };
+  const { seenDigest, held } = state;
+  const said = { approver, callId, reason, seenDigest, hunks: held?.hunks, signature };
   const ballot = { ...said, decision: 'approved' as const, runsAgain: true as const };
   const cast = castVote(state, ballot, at);
   return cast === undefined || cast.state === 'approved' ? undefined : cast.needs;

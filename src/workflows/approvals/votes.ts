@@ -7,8 +7,7 @@ import {
   votingOf,
   whyMayNot,
 } from '../../contract/authority/authority';
-import { approvalsNeeded } from '../../contract/authority/rule';
-import { SOMEBODY } from '../../contract/authority/votes';
+import { areSameHunks, SOMEBODY } from '../../contract/authority/votes';
 import { countVotesUnder, stillNeeded, type VoteCount } from '../../contract/authority/votes-needed';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
@@ -53,16 +52,9 @@ export function checkVote(state: CallState, decision: Decision, now: number): Re
   if (authority === undefined || forbidden !== undefined || decision.decision === 'denied') return forbidden;
   if (decision.seenDigest === undefined)
     return refuse('malformed', 'a vote has to say what its voter saw, in "seenDigest"', decision);
-  const isForAll = decision.hunks === undefined || decision.hunks.length === 0;
-  if (!isForAll && approvalsNeeded(authority.rule) > 1)
-    return refuse(
-      'malformed',
-      'several people decide on the whole: edit it, deny it, or approve all',
-      decision,
-    );
-  if (!isForAll && (authority.rule.assurance !== 'claimed' || decision.signature !== undefined))
-    return refuse('malformed', 'a signature is for the whole: edit it, deny it, or approve all', decision);
   const before = voteOf(state, decision);
+  const other = otherHunks(state, decision);
+  if (other !== undefined && before?.decision !== 'approved') return refuse('malformed', other, decision);
   if (before?.decision !== 'approved' || decision.decision !== 'approved') return undefined;
   const { voter, at } = before;
   const standing = { decision: 'approved', approver: voter, at };
@@ -70,6 +62,15 @@ export function checkVote(state: CallState, decision: Decision, now: number): Re
     ...refuse('already_decided', `${voter} approved it at ${at}; others have to`, decision),
     standing,
   };
+}
+
+/** Why an approval would not add to the approvals that are there: they are for other hunks. Undefined: it would. */
+function otherHunks({ votes = [] }: CallState, { decision, hunks }: Decision): string | undefined {
+  if (decision !== 'approved' || hunks?.length === 0) return undefined;
+  const first = votes.find((vote) => vote.decision === 'approved');
+  if (first === undefined || areSameHunks(first.hunks, hunks)) return undefined;
+  const what = first.hunks === undefined ? 'all of it' : `hunks ${first.hunks.join(', ')}`;
+  return `${first.voter} approved ${what}, and votes count together only for the same: approve that, or deny it`;
 }
 
 function checkRenewal({ call }: CallState, decision: Decision): Refused | undefined {
@@ -102,25 +103,23 @@ export interface Cast {
 export interface Ballot extends Said {
   decision: 'approved' | 'denied';
   seenDigest?: string | undefined;
+  hunks?: readonly string[] | undefined;
   reason?: string | undefined;
   signature?: VoteSignature | undefined;
   runsAgain?: true;
 }
 
 /** Casts a vote, which replaces the earlier vote of the same voter. Undefined: no rule says who decides. */
-export function castVote(
-  state: CallState,
-  ballot: Ballot,
-  at: TakenAt,
-): Cast | undefined {
+export function castVote(state: CallState, ballot: Ballot, at: TakenAt): Cast | undefined {
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
   const { decision, approver = SOMEBODY, seenDigest, reason, signature, runsAgain } = ballot;
+  const hunks = decision === 'approved' ? ballot.hunks : undefined;
   const { decisionId, now } = at;
   const voting = votingOf(authority, approver, now);
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
   const { voter } = voting;
-  const said = { seenDigest, reason, signature, signedBy: signature?.kind, runsAgain };
+  const said = { seenDigest, hunks, reason, signature, signedBy: signature?.kind, runsAgain };
   const vote: Vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...defined(said) };
   state.votes = [...withoutVoter(state, voter), vote];
   const count = countVotesUnder(authority, state.votes, now);

@@ -189,7 +189,7 @@ test('what does not count is said before anything is sent, and nothing is decide
     [['--sign', join(home, '.ssh', 'other'), '--as', 'anna'], 'signing_key', /would not count/],
     [['--sign', join(home, 'none'), '--as', 'anna'], 'signing_key', /there is no key in/],
     [['--sign', '--as', 'anna', '--approvers', 'none.yaml'], 'file_failed', /none\.yaml/],
-    [['--sign', '--as', 'anna', '--hunks', '1'], 'usage', /exclude each other/],
+    [['--sign', '--as', 'anna', '--hunks', '1'], 'usage', /proposes no hunks/],
   ];
   for (const [args, code, why] of rows) {
     const { err } = await approve(turn, args);

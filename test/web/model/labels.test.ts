@@ -29,6 +29,14 @@ it('says whose decision stands', () => {
   );
 });
 
+it('does not call the person themselves another one', () => {
+  const at = '2026-11-21T12:00:00Z';
+  const standing = { decision: 'approved', approver: 'Ann', at };
+  expect(refusalText(refused({ code: 'already_decided', standing }), 'ann')).toBe(
+    `You approved it at ${dateTime(at)} already. (already_decided)`,
+  );
+});
+
 it('says what could not be read', () => {
   expect(refusalText(refused({ code: 'malformed', message: 'no such hunk' }))).toContain('no such hunk');
 });

@@ -17,7 +17,7 @@ import {
   start,
 } from '../../../src/workflows/approvals/transitions';
 import { escalate, escalationOf } from '../../../src/workflows/approvals/votes';
-import { PAY_SCHEMA, validCall, type CallShape } from '../../support/calls';
+import { PAY_SCHEMA, PLAN, validCall, type CallShape } from '../../support/calls';
 
 const person = (name: string, groups: string[]): Voter => ({ name, groups, delegates: [] });
 const PEOPLE = [
@@ -132,9 +132,38 @@ describe('a call that needs two', () => {
     expect(state.votes).toEqual([]);
   });
 
-  it('takes no choice of hunks from one of them', () => {
-    const [approvals, state] = opened({}, { preview: 'p' });
-    expect(say(approvals, state, 'anna', { hunks: ['1'] })).toMatchObject({ code: 'malformed' });
+  it('runs the hunks that both approved, in whatever order they named them', () => {
+    const [approvals, state] = opened({ assurance: 'signed' }, { plan: PLAN });
+    expect(say(approvals, state, 'anna', { hunks: ['1', '2'] })).toMatchObject({ needs: { approvals: 1 } });
+    expect(say(approvals, state, 'bob', { hunks: ['2', '1'] })).toMatchObject({ accepted: true });
+    expect(start(state)).toMatchObject({
+      hunks: ['2', '1'],
+      votes: [{ hunks: ['1', '2'] }, { hunks: ['2', '1'] }],
+    });
+  });
+
+  it.each<[string, object, object]>([
+    ['all after some', { hunks: ['1'] }, {}],
+    ['some after all', {}, { hunks: ['1'] }],
+    ['others', { hunks: ['1'] }, { hunks: ['2'] }],
+    ['more', { hunks: ['1'] }, { hunks: ['1', '2'] }],
+  ])('adds no vote for other hunks: %s', (_, first, second) => {
+    const [approvals, state] = opened({}, { plan: PLAN });
+    say(approvals, state, 'anna', first);
+    expect(say(approvals, state, 'bob', second)).toMatchObject({
+      code: 'malformed',
+      message: expect.stringMatching(/^anna approved .*only for the same/),
+    });
+    expect(state).toMatchObject({ phase: 'request', votes: [{ voter: 'anna' }] });
+    say(approvals, state, 'anna', { decision: 'withdrawn' });
+    expect(say(approvals, state, 'bob', second)).toMatchObject({ accepted: true, needs: { approvals: 1 } });
+  });
+
+  it('is denied by who approves none of the hunks', () => {
+    const [approvals, state] = opened({}, { plan: PLAN });
+    say(approvals, state, 'anna', { hunks: ['1'] });
+    expect(say(approvals, state, 'bob', { hunks: [] })).not.toHaveProperty('needs');
+    expect(state.phase).toBe('done');
   });
 });
 

@@ -5,12 +5,14 @@ import { defined } from '../../../contract/defined';
 import { withDefaults } from '../../../contract/schema/schema';
 import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
+import type { CallView } from '../../../history/view-types';
 import type { CallDetails } from '../../../server/api';
 import { type Choice, decisionText, hunkIds, toDecision, whyNot, type WhyNot } from '../../model/review';
 import { type ArgumentsDraft, isChanged, issuesOf } from '../../model/draft';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
 import { useKeys, useNow } from '../../ui/app';
+import { focusToDecide, TO_DECIDE } from '../../ui/late-keys';
 import { Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
 import { byteNote } from '../../model/labels';
@@ -21,7 +23,7 @@ import { type DecidingProps, type KeptTyped, useSend } from './send';
 /** The state of a review: edits, hunks, what was seen, and what still prevents an approval. */
 export function useReview(request: RequestOpened, details: CallDetails, kept: KeptTyped) {
   const edit = useEdit(request, details, kept);
-  const hunks = useHunks(request, kept);
+  const hunks = useHunks(request, kept, votesOn(details));
   const { reason } = kept.typed;
   const [unseen, setUnseen] = useState<Unseen>({ count: 1, next: () => undefined });
   const [isConfirmed, confirm] = useState(false);
@@ -45,7 +47,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
     if (hasMistake) document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus();
     else unseen.next()?.scrollIntoView({ block: 'center' });
   };
-  useReviewKeys({ showNext, startEdit: edit.start, hunks });
+  useReviewKeys({ showNext, startEdit: edit.start, hunks, hasVoted: details.ownVote !== undefined });
   return {
     ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, fresh, why, showNext, asksAgain },
     canShow: hasMistake || (unseen.count > 0 && !asksAgain),
@@ -93,10 +95,17 @@ export function useFresh(): boolean {
   return isFresh;
 }
 
-function useHunks(request: RequestOpened, { typed, change }: KeptTyped) {
+/** The votes on the call. */
+function votesOn({ view, callId }: CallDetails): CallView['votes'] {
+  return view.calls.find((call) => call.callId === callId)?.votes ?? [];
+}
+
+function useHunks(request: RequestOpened, { typed, change }: KeptTyped, votes: CallView['votes']) {
   const all = hunkIds(request);
   const { seenDigest: seen } = request;
-  const ticked = typed.hunks?.seen === seen ? typed.hunks.ticked : all;
+  // Votes count together only for the same hunks, so everybody begins with those of the first approval.
+  const voted = votes.find(({ decision }) => decision === 'approved')?.hunks;
+  const ticked = typed.hunks?.seen === seen ? typed.hunks.ticked : (voted ?? all);
   const set = (next: readonly string[]): void => change({ hunks: { ticked: next, seen } });
   const toggle = (id: string): void =>
     set(ticked.includes(id) ? ticked.filter((one) => one !== id) : [...ticked, id]);
@@ -108,18 +117,20 @@ interface KeyTargets {
   showNext: () => void;
   startEdit: () => void;
   hunks: ReturnType<typeof useHunks>;
+  /** Whether the person has voted, so that they have nothing to decide. */
+  hasVoted: boolean;
 }
 
 /** The keys of a review. `a` and `d` only move the focus, so that no single key decides. */
-function useReviewKeys({ showNext, startEdit, hunks: { all, toggle } }: KeyTargets): void {
+function useReviewKeys({ showNext, startEdit, hunks: { all, toggle }, hasVoted }: KeyTargets): void {
   const digits = all.length < 2 ? [] : all.slice(0, 9);
-  useKeys({
-    a: () => document.getElementById('approve')?.focus(),
+  const keys = {
+    a: focusToDecide,
     d: focusReason,
-    n: showNext,
     e: startEdit,
     ...Object.fromEntries(digits.map((id, index) => [String(index + 1), () => toggle(id)])),
-  });
+  };
+  useKeys({ n: showNext, ...(hasVoted ? {} : keys) });
 }
 
 interface BarProps extends DecidingProps {
@@ -233,6 +244,7 @@ function Buttons({ deny, approve }: Pick<FooterProps, 'deny' | 'approve'>): JSX.
         aria-disabled={!approve.isAllowed}
         aria-describedby="why"
         aria-keyshortcuts="a"
+        {...TO_DECIDE}
         onClick={() => (approve.isAllowed ? approve.act() : undefined)}
       >
         {approve.label} <Key of="a" />

@@ -9,6 +9,7 @@ import { type Typed, typedParts } from '../../kept-input';
 import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { hasKeyboard } from '../../ui/app';
+import { focusToDecide } from '../../ui/late-keys';
 import { useSure } from '../../ui/widgets';
 import { Changes } from './content';
 import { ArgumentsForm } from './form';
@@ -136,7 +137,7 @@ export function ReasonField({ typed, change, isOver, isEdited, deny }: ReasonPro
     const { currentTarget: field } = event;
     if (event.key === 'Escape' && field instanceof HTMLElement) field.blur();
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
-    if (isEdited) document.getElementById('approve')?.focus();
+    if (isEdited) focusToDecide();
     else deny();
   };
   return (

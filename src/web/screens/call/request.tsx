@@ -39,8 +39,9 @@ function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | nu
 export function RequestPanel(props: DecidingProps & { request: RequestOpened }): JSX.Element {
   const { details, call, request, refusal, typed } = props;
   const review = useReview(request, details, props);
-  const late = useLate(loadGrant, request.grants !== 'none');
-  const votes = useLate(loadVotes, details.ownVote !== undefined || details.mayAskAgain === true);
+  const hasVoted = details.ownVote !== undefined;
+  const late = useLate(loadGrant, request.grants !== 'none' && !hasVoted);
+  const votes = useLate(loadVotes, hasVoted || details.mayAskAgain === true);
   const isStale = typed.args !== undefined && typed.args.seen !== request.seenDigest;
   return (
     <article class="call" aria-label={`Request ${call.callId}`}>
@@ -61,10 +62,21 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
       </WatchSeen>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
+      {hasVoted && <Voted left={details.votersLeft} />}
       {votes && <votes.VoteActions {...props} />}
       {late && <late.GrantOffer {...props} review={review} />}
-      <DecisionBar {...props} review={review} />
+      {!hasVoted && <DecisionBar {...props} review={review} />}
     </article>
+  );
+}
+
+/** What a person who voted waits for. The vote can be taken back, and nothing else. */
+function Voted({ left = [] }: { left: readonly string[] | undefined }): JSX.Element {
+  return (
+    <p class="banner" role="status">
+      <strong>You voted.</strong>{' '}
+      {left.length === 0 ? 'Nobody else may vote.' : <Text of={`Waits for ${left.join(' or ')}.`} />}
+    </p>
   );
 }
 
@@ -148,7 +160,11 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
             )}
           </h2>
           {edit.isEdited && <OutOfDate />}
-          <PreviewView preview={preview} ticked={hunks.ticked} choice={edit.isEdited ? undefined : hunks} />
+          <PreviewView
+            preview={preview}
+            ticked={hunks.ticked}
+            choice={edit.isEdited || details.ownVote !== undefined ? undefined : hunks}
+          />
         </section>
       )}
       <Arguments {...{ details, request, review }} />
@@ -192,7 +208,7 @@ function Arguments({ details, request, review }: ProposalProps): JSX.Element {
             {request.seenDigest.slice(0, SAW_DIGITS)}
           </code>
         </h2>
-        {draft === undefined && (
+        {draft === undefined && details.ownVote === undefined && (
           <button id="change" class="button" type="button" aria-keyshortcuts="e" onClick={edit.start}>
             Change <Key of="e" />
           </button>

@@ -7,7 +7,7 @@ import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
 import { errorText, noticeText, refusalText } from '../../model/labels';
-import { letsRun } from '../../model/review';
+import { letsRun, voteText } from '../../model/review';
 import type { Typed } from '../../kept-input';
 import { type ShownNotice, useAppContext } from '../../ui/app';
 
@@ -69,7 +69,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
       return isAway && reply.status !== 401 ? bad(errorText(reply.error)) : fail(reply.status, reply.error);
     const answer = reply.data;
     if (answer.status === 'refused') {
-      const text = refusalText(answer.verdict);
+      const text = refusalText(answer.verdict, session.user);
       if (isAway) return bad(`not taken. ${text}`);
       setRefusal(text);
       refused?.(fieldIssues(answer.verdict.issues ?? []));
@@ -78,7 +78,8 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     forget();
     setRefusal(undefined);
     const to: ShownNotice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
-    notify({ text: noticeText(answer, answer.done ?? what), tone: 'good', to });
+    const vote = answer.status === 'accepted' ? voteText(answer.verdict, call) : undefined;
+    notify({ text: noticeText(answer, vote ?? answer.done ?? what), tone: 'good', to });
     if (answer.status === 'accepted' && answer.verdict.asksAgain === true) {
       // This panel shows the old request until the next panel replaces it, so nothing can be sent from it.
       setLocked(true);
