@@ -10,6 +10,7 @@ import { startWorker, type RunningWorker, type WorkerSettings } from '../../src/
 import { spawnWorker, type FixtureSettings, type ProcessWorker } from './process-worker';
 import { startOwnServer, testAddress, testBundle, testConnection } from './server';
 import { until } from './until';
+import { startWorkerHere, type WorkerHere } from './worker-here';
 
 export type TurnHandle = ReturnType<Client['workflow']['getHandle']> & { result(): Promise<TurnResult> };
 
@@ -49,6 +50,8 @@ export interface Fixture {
   workers: readonly RunningWorker[];
   /** Starts a worker's process and waits until it works. Without settings: this machine's journal, no sticky queue. */
   addProcess(settings?: Partial<FixtureSettings>): Promise<ProcessWorker>;
+  /** Starts the same worker in this process, for tests that stop it only where no call of it runs. */
+  addHere(settings?: Partial<FixtureSettings>): Promise<WorkerHere>;
   /** Starts a worker's process that may be killed before it works. */
   spawn(settings?: Partial<FixtureSettings>): ReturnType<typeof spawnWorker>;
   /** A state directory that no other worker has: another machine. */
@@ -144,10 +147,11 @@ function workerProcesses(
   place: Place,
 ): Pick<
   Fixture,
-  'addProcess' | 'spawn' | 'otherMachine' | 'effects' | 'effectsOf' | 'open' | 'groupOf' | 'stop'
+  'addHere' | 'addProcess' | 'spawn' | 'otherMachine' | 'effects' | 'effectsOf' | 'open' | 'groupOf' | 'stop'
 > {
   const { directory } = place;
   const spawned: ProcessWorker[] = [];
+  const here: WorkerHere[] = [];
   const spawn: Fixture['spawn'] = (settings) => {
     const worker = spawnWorker({ ...place, maxCachedWorkflows: 0, ...settings });
     spawned.push(worker);
@@ -168,6 +172,11 @@ function workerProcesses(
       await worker.ready;
       return worker;
     },
+    addHere: async (settings) => {
+      const worker = await startWorkerHere({ ...place, maxCachedWorkflows: 0, ...settings });
+      here.push(worker);
+      return worker;
+    },
     otherMachine: () => ({ stateDir: join(directory, randomUUID()) }),
     effectsOf: (tag, count) =>
       until(`${count} effects of ${tag}`, async () => {
@@ -181,7 +190,7 @@ function workerProcesses(
         return text.endsWith('\n') && Number(text);
       }),
     stop: async () => {
-      await Promise.all(spawned.map((worker) => worker.kill()));
+      await Promise.all([...spawned.map((worker) => worker.kill()), ...here.map((worker) => worker.stop())]);
     },
   };
 }

@@ -39,6 +39,8 @@ export interface FixtureSettings {
   wordMs?: number;
   /** 0: no sticky queue, so that nobody waits 10 s for a worker that was killed. */
   maxCachedWorkflows?: number;
+  /** By what its tools name it. @default the process's id */
+  pid?: number;
 }
 
 /** A worker in a process of its own. */
