@@ -20,8 +20,22 @@ const common = {
   ],
 };
 
-/** Tests that need a Temporal server, or start commands: they share a server, which global-setup starts only when one of them runs. */
-const onServer = ['<rootDir>/test/e2e/**/*.test.ts', '<rootDir>/test/**/*.server.test.ts'];
+/** Tests whose name ends with a level; see CONTRIBUTING.md. */
+const level = (name) => [`<rootDir>/test/**/*.${name}.test.ts`];
+
+const project = (displayName, rest) => ({
+  ...common,
+  displayName,
+  testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
+  runtime: '<rootDir>/scripts/jest/runtime.cjs',
+  ...rest,
+});
+
+/** They share a Temporal server, which starts only when one of them runs. */
+const onServer = {
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};
 
 module.exports = {
   // As many as the smallest machine has cores. A third one fills the cores that two leave idle for four tenths of the time,
@@ -34,27 +48,12 @@ module.exports = {
   testTimeout: 300_000,
   reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],
   projects: [
-    {
-      ...common,
-      displayName: 'unit',
-      testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
-      runtime: '<rootDir>/scripts/jest/runtime.cjs',
+    project('unit', {
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: [
-        '/node_modules/',
-        '<rootDir>/test/e2e/',
-        '<rootDir>/test/cluster/',
-        '\\.server\\.test\\.ts$',
-      ],
-    },
-    {
-      ...common,
-      displayName: 'server',
-      testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
-      runtime: '<rootDir>/scripts/jest/runtime.cjs',
-      testMatch: onServer,
-      globalSetup: '<rootDir>/test/support/global-setup.ts',
-      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-    },
+      testPathIgnorePatterns: ['/node_modules/', '\\.(core|deep|house|cluster)\\.test\\.ts$'],
+    }),
+    project('core', { testMatch: level('core'), ...onServer }),
+    project('deep', { testMatch: level('deep'), ...onServer }),
+    project('house', { testMatch: level('house') }),
   ],
 };

@@ -17,7 +17,6 @@ import { audit } from './figures/audit';
 import { authority } from './figures/authority';
 import { burst } from './figures/burst';
 import { burstEnd } from './figures/burst-end';
-import { code } from './figures/code';
 import { decision } from './figures/decision';
 import { webInbox } from './figures/web-inbox';
 import { bigFlood, flood } from './figures/flood';
@@ -68,7 +67,6 @@ const MEASUREMENTS: readonly Measurement[] = [
   burstEnd,
   lisp,
   mcp,
-  code,
   sandbox,
   webInbox,
   streaming,

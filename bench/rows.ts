@@ -38,12 +38,6 @@ export const ROWS = {
     'the same without find_tools',
     'start with 1,000 MCP tools, over one tool',
   ],
-  code: [
-    'first question about this repository',
-    'later question about its code',
-    'callers of one of its functions',
-    'check of a file after an edit',
-  ],
   sandbox: ['command in a sandbox, over the bare one', 'call of eval_code in a process that is there'],
   'web-inbox': [
     'request made → visible in an open inbox, 99 of 100',

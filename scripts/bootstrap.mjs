@@ -2,12 +2,12 @@
  * What `npm run demo`, `npm run example`, `npm test`, `npm run check` and `npm run bench` start: installs and builds what is missing, then runs the rest.
  * Plain Node without dependencies, because on a fresh clone there are none.
  */
-import { availableParallelism } from 'node:os';
 import { check } from './check.mjs';
 import { checkNode, install, isInstallStale } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
 import { runShown } from './run.mjs';
+import { adaptToMachine } from './surroundings.mjs';
 
 const prepare = async (name) => {
   checkNode();
@@ -22,12 +22,11 @@ const prepare = async (name) => {
 
 const node = (...args) => runShown(process.execPath, args);
 
-const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...args);
-
-const isCounted = (args) => args.some((arg) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(arg));
-
-/** Unit tests start no server, so they may take every core. A fifth of their time they wait for programs that they start. */
-const unitWorkers = Math.ceil(1.5 * availableParallelism());
+/** Loaded late: what it loads may not be installed yet. */
+const tests = async (levels, args) => {
+  const { runTests } = await import('./tests.mjs');
+  return runTests(levels, args);
+};
 
 const jiti = (...args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), ...args);
 
@@ -36,10 +35,13 @@ const commands = {
   prepack: () => node(at('scripts', 'build.mjs')),
   demo: (args) => node(at('lib', 'cli', 'demo', 'main.js'), ...args),
   example: (args) => node(at('scripts', 'example.mjs'), ...args),
-  test: (args) => jest(...args),
-  'test:unit': (args) =>
-    jest('--selectProjects', 'unit', ...(isCounted(args) ? [] : [`--maxWorkers=${unitWorkers}`]), ...args),
+  test: (args) => tests(['unit', 'core'], args),
+  'test:unit': (args) => tests(['unit'], args),
+  'test:all': (args) => tests(['unit', 'core', 'deep', 'house'], args),
+  'test:house': (args) => tests(['house'], args),
   check,
+  mass: (args) => node(at('scripts', 'mass.mjs'), ...args),
+  'test:mutants': (args) => node(at('scripts', 'mutants.mjs'), ...args),
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
   bench: (args) => jiti(at('bench', 'main.ts'), ...args),
@@ -49,6 +51,7 @@ const commands = {
 const main = async ([name, ...args]) => {
   const command = Object.hasOwn(commands, name ?? '') ? commands[name] : undefined;
   if (command === undefined) throw new Error(`usage: bootstrap.mjs ${Object.keys(commands).join('|')}`);
+  adaptToMachine();
   await prepare(name);
   return command(args);
 };

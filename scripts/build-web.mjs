@@ -23,7 +23,7 @@ const late = (found) => ({
 
 /** What screens that are loaded late have for themselves; all else that they import is in the script that is there already, by `first-script.ts`. */
 const OWN =
-  /^canonicalize$|(bulk|composer|conversation)-\w+$|model\/(alike|conversation|stats|timeline)$|(history\/|\.\/)(batch|compare|moment|stats-text|transcript)$|contract\/(question|transcript|turn-states)$|history\/session\/(view|kept-turns)$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
+  /^canonicalize$|(bulk|composer|conversation)-\w+$|model\/(alike|conversation|stats|timeline)$|(history\/|\.\/)(batch|compare|moment|stats-text|transcript)$|contract\/(question|transcript|turn-states)$|history\/session\/(view|kept-turns)$|(contract\/|\.\/)(limits|text\/bytes)$/;
 
 /** A second copy of a module would have a state of its own. */
 const shared = (found) => ({
@@ -67,8 +67,6 @@ export const buildWeb = async (outDir) => {
     const screen = { in: `${path}.tsx`, out: basename(path) };
     await build({ ...options, entryPoints: [screen], plugins: [shared(found)] });
   }
-  // It shares nothing with the page, and few answers have a secret.
-  await build({ ...options, entryPoints: [at('src', 'sealing', 'seal-answer.ts')] });
   // A service worker is a script and no module, which not every browser takes.
   await build({ ...options, format: 'iife', entryPoints: [at('src', 'web', 'push-worker.ts')] });
   for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));

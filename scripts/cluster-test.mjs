@@ -6,7 +6,7 @@
 import { buildServer } from './cluster-parts.mjs';
 import { findCli, withCluster } from './cluster.mjs';
 import { at, say } from './root.mjs';
-import { runShown } from './run.mjs';
+import { conclude, runJest } from './test-run.mjs';
 
 const main = async (args) => {
   if (args.includes('--programs')) return programs();
@@ -35,15 +35,15 @@ const programs = async () => {
   return 0;
 };
 
-const test = ({ address, bin, cli }, args) => {
-  const jest = at('node_modules', 'jest', 'bin', 'jest.js');
+const test = async ({ address, bin, cli }, args) => {
   const config = ['--config', at('test', 'cluster', 'jest.config.js')];
-  return runShown(process.execPath, [jest, ...config, ...args], {
+  const env = {
     ...process.env,
     COUNTERSIGN_TEST_ADDRESS: address,
     COUNTERSIGN_TEST_SERVER_BIN: bin,
     COUNTERSIGN_TEMPORAL_CLI: cli,
-  });
+  };
+  return conclude([await runJest({ title: 'cluster', args: [...config, ...args], env })]);
 };
 
 main(process.argv.slice(2)).then(

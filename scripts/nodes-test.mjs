@@ -2,66 +2,51 @@
  * `npm run test:nodes`: tests on the other lines of Node that are supported. npm brings each Node as a package. What only decides
  * or reads sources is left out: it says the same on each. Arguments choose other tests.
  */
-import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { at, root, say } from './root.mjs';
+import { say } from './root.mjs';
+import { conclude, runJest } from './test-run.mjs';
+import { testFiles } from './tests.mjs';
 
 const NODES = ['22.23.3', '24.21.0'];
 
 /** What meets Node itself: files, processes, sockets, streams, keys, terminals, threads. */
 const MEETS_NODE = [
-  'activities|authority|encryption|engine|lock|models|server|server-probe|store|tools|sdk-copies|replay|files',
-  'cli/(chat|files|live-inbox|load-config|notify|progress|replay|stop-signals)',
-  'history/(audit|replay)',
-].join('|');
-
-/** Units and all recorded histories, then workers on a real server that are killed or read encrypted turns. */
-const RUNS = [
-  ['--selectProjects', 'unit', '--', `test/(${MEETS_NODE})[/.]`],
-  ['--selectProjects', 'server', '--', 'test/e2e/(kill|encryption|order|in-doubt)\\.'],
+  'test/(encryption|store)/|test/(lock|files|sdk-copies|server-probe)\\.',
+  'test/engine/(download-or-build|install-binary|resolve|run|server-launch)\\.',
+  'test/tools/(eval|workspace)/|test/tools/(run-process|shell-tools)\\.|test/tools/mcp/(stdio|connection)\\.',
+  'test/tools/http/send\\.|test/tools/sandbox/index\\.',
+  'test/cli/(load-config|stop-signals|progress)\\.|test/cli/replay/(judge-runs|replay)\\.',
 ];
+
+/** These, all recorded histories, and workers on a real server that are killed or read encrypted turns. */
+const FILES = [...MEETS_NODE, 'test/replay\\.', 'test/e2e/(kill|encryption)\\.core\\.'];
+
+const WORKERS = 2;
 
 const platform = process.platform === 'win32' ? 'win' : process.platform;
 
-/** Runs jest on a Node; resolves with how many tests passed and failed. A run that ends without a count has failed. */
-const run = (version, args) =>
-  new Promise((resolve, reject) => {
-    const packaged = `--package=node-${platform}-${process.arch}@${version}`;
-    const jest = ['node', at('node_modules', 'jest', 'bin', 'jest.js'), ...args];
-    const child = spawn('npm', ['exec', '--yes', packaged, '--', ...jest], {
-      cwd: root,
-      // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node.
-      env: { ...process.env, npm_config_cache: join(tmpdir(), 'countersign-nodes') },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let output = '';
-    child.stdout.on('data', (chunk) => {
-      output += chunk;
-      process.stdout.write(chunk);
-    });
-    child.once('error', reject);
-    child.once('close', (code) => {
-      const [, passed, failed] = /(?:^|\n)(\d+) passed, (\d+) failed\s*$/.exec(output) ?? [];
-      const isCounted = passed !== undefined && (code === 0 || failed !== '0');
-      resolve({ passed: Number(passed ?? 0), failed: isCounted ? Number(failed) : 1 });
-    });
+const onNode = (version, patterns) => {
+  const files = testFiles(['unit', 'core', 'deep'], patterns);
+  const packaged = `--package=node-${platform}-${process.arch}@${version}`;
+  return runJest({
+    title: `Node ${version}`,
+    command: ['npm', 'exec', '--yes', packaged, '--', 'node'],
+    args: [`--maxWorkers=${WORKERS}`, '--runTestsByPath', ...files],
+    files: files.length,
+    // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node.
+    env: { ...process.env, npm_config_cache: join(tmpdir(), 'countersign-nodes') },
   });
+};
 
 const main = async (args) => {
-  const total = { passed: 0, failed: 0 };
-  for (const version of NODES)
-    for (const given of args.length > 0 ? [args] : RUNS) {
-      say(`Node ${version}: jest ${given.join(' ')}`);
-      const { passed, failed } = await run(version, given);
-      total.passed += passed;
-      total.failed += failed;
-    }
-  process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
-  process.exitCode = total.failed === 0 ? 0 : 1;
+  const runs = [];
+  for (const version of NODES) runs.push(await onNode(version, args.length > 0 ? args : FILES));
+  process.exitCode = conclude(runs);
 };
 
 main(process.argv.slice(2)).catch((error) => {
   say(error.message);
+  process.stdout.write('0 passed, 1 failed\n');
   process.exitCode = 1;
 });

@@ -1,10 +1,15 @@
+const { relative } = require('node:path');
 const { default: Sequencer } = require('@jest/test-sequencer');
+const { files } = require('../test/budget.json');
 
-/** Tests on a server first, as they take longest; the many short ones then fill both processes to the end. */
-module.exports = class ServerFirst extends Sequencer {
+/** Those that failed last time first, then the longest, by the last run or else by what is on record: short ones fill the processes to the end. */
+module.exports = class LongestFirst extends Sequencer {
   sort(tests) {
+    // Jest's own order sets what it knows of durations.
     const order = super.sort(tests);
-    const isOnServer = ({ context }) => context.config.displayName?.name === 'server';
-    return [...order.filter(isOnServer), ...order.filter((test) => !isOnServer(test))];
+    const failed = new Set(order.filter((test) => this.hasFailed(test)));
+    const seconds = ({ path, duration, context }) =>
+      duration === undefined ? (files[relative(context.config.rootDir, path)] ?? 0) : duration / 1000;
+    return order.sort((a, b) => Number(failed.has(b)) - Number(failed.has(a)) || seconds(b) - seconds(a));
   }
 };

@@ -32,14 +32,9 @@ export interface BundleWorkflowsOptions extends Pick<
  * its modules, and ends that scope when any workflow leaves the cache.
  */
 const SHARED = [
-  ...[
-    'digest',
-    'payloads',
-    'schema/schema',
-    'worker-tools',
-    'control/grant-forms',
-    'control/pauses',
-  ].map((name) => `contract/${name}`),
+  ...['digest', 'payloads', 'schema/schema', 'worker-tools', 'control/grant-forms', 'control/pauses'].map(
+    (name) => `contract/${name}`,
+  ),
   ...[
     'doubts',
     'judge-decision',

@@ -34,7 +34,7 @@ export type { Preview, FilePlan } from './contract/plan';
 export type { ToolFailure, ToolResult } from './contract/result';
 export type { Model, ModelFile, ModelReply, ModelRequest } from './models/model';
 export { ModelError } from './models/model';
-export { offlineModel } from './models/offline/offline-model';
+export { offlineModel } from './models/offline';
 export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-compatible';
 export { anthropic, google, openai, type ProviderOptions } from './models/providers';
 export { scriptedModel, type ScriptedStep } from './models/scripted';
@@ -51,7 +51,6 @@ export {
 export { createEvalTools, type EvalOptions } from './tools/eval';
 export { createHttpTools, type HttpOptions } from './tools/http';
 export { createLispTools, type LispOptions } from './tools/lisp';
-export { createCodeTools, type CodeOptions } from './tools/code';
 export { loadEncryption, type Encryption } from './encryption/load';
 export type { EncryptionOptions } from './encryption/keys';
 export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';

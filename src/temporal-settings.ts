@@ -31,8 +31,11 @@ export const DEFAULT_NAMESPACE = 'default';
  *
  * @throws CountersignError `config_invalid` when the settings cannot be read.
  */
-export function resolvePlace({ address, namespace, profile }: ServerPlace): ResolvedPlace {
-  const settings = temporalSettings(process.env, profile);
+export function resolvePlace(
+  { address, namespace, profile }: ServerPlace,
+  env: NodeJS.ProcessEnv = process.env,
+): ResolvedPlace {
+  const settings = temporalSettings(env, profile);
   return {
     address: address ?? settings.address ?? 'localhost:7233',
     namespace: namespace ?? settings.namespace ?? DEFAULT_NAMESPACE,

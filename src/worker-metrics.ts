@@ -15,7 +15,6 @@ const UNKNOWN = 'unknown';
 const BUCKETS: Record<string, number[]> = {
   countersign_decision_wait: [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 259_200, 604_800],
   countersign_model_latency: [0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600],
-  countersign_model_held: [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 90],
   countersign_model_cost: [0.001, 0.01, 0.1, 1, 10],
   countersign_journal_write: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
 };
@@ -112,7 +111,6 @@ function makeInstruments(meter: MetricMeter) {
       'seconds',
       'How long models took to answer or to fail, each attempt.',
     ),
-    held: histogram('model_held', 'seconds', "How long questions waited here for a provider's limit."),
     tokens: counter('model_tokens', 'Tokens as the providers count them.'),
     cost: histogram('model_cost', '', 'Cost of each reply, by the prices of the config.'),
     journal: histogram('journal_write', 'seconds', 'Writes of intents and outcomes of unsafe calls.'),
@@ -131,8 +129,6 @@ function count(to: Instruments, fact: ObservedFact): void {
       return to.turns.add(1, labels(fact, 'agent', 'outcome'));
     case 'model':
       return to.latency.record(seconds(fact.at - fact.since), labels(fact, 'agent', 'model', 'outcome'));
-    case 'held':
-      return to.held.record(seconds(fact.ms), labels(fact, 'agent', 'model'));
     case 'usage':
       return countUsage(to, fact.usage, labels(fact, 'agent', 'model'));
     case 'journal':

@@ -14,7 +14,6 @@ import { bundleCode } from './bundle-workflows';
 import { streamSender } from './client/streamed-text';
 import { defined } from './contract/defined';
 import { CountersignError } from './contract/errors';
-import { readAnswerKeys } from './encryption/answer-keys';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
 import { holderQueue } from './contract/names';
 import { agentPlugin, formatTools } from './contract/worker-tools';
@@ -136,10 +135,9 @@ export type Shared = Omit<ActivityDeps, OfQueue> & {
 
 /** The resources that the workers of one process share. */
 export async function makeShared(
-  { config, stateDir, logLevel, stream, answerKeyFile }: TurnWorkerSettings,
+  { config, stateDir, logLevel, stream }: TurnWorkerSettings,
   encryption: Encryption,
 ): Promise<Shared> {
-  const answerKeys = await readAnswerKeys(answerKeyFile);
   const sender = streamSender(stream);
   // All workers of a user share one folder, so that each knows which calls another worker started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
@@ -156,7 +154,7 @@ export async function makeShared(
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
-  const lent = defined({ answerKeys, files, traces, news });
+  const lent = defined({ files, traces, news });
   return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
 }
 

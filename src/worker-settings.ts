@@ -25,12 +25,6 @@ export interface TurnWorkerSettings extends BuildSettings {
    */
   encryption?: EncryptionOptions;
   /**
-   * File with the private keys that decrypt secret answers, one JWK a line, newest first. Only its owner may read the
-   * file.
-   * @default `COUNTERSIGN_ANSWER_KEY_FILE`; without one no secret can be asked for
-   */
-  answerKeyFile?: string;
-  /**
    * The web inbox to which this worker sends the text of models while they write it, and the names of turns that have a
    * new request. A function gets the texts in this process.
    * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry the head of a text

@@ -32,6 +32,8 @@ test('the file, under the environment, under options', () => {
     address: 'given:3',
     namespace: 'mine',
   });
+  const env = { TEMPORAL_CONFIG_FILE: join(directory, 'temporal.toml'), TEMPORAL_ADDRESS: 'other:4' };
+  expect(resolvePlace({}, env)).toMatchObject({ address: 'other:4', namespace: 'file-ns' });
 });
 
 test.each([

@@ -52,11 +52,6 @@ it.each<[string, ObservedFact, unknown[]]>([
     ],
   ],
   [
-    'a question that waited for its provider',
-    { kind: 'held', ...asked, ms: 2_500 },
-    [['countersign_model_held', 2.5, asked]],
-  ],
-  [
     'a wait over which the clock was set back',
     { kind: 'waited', ...call, outcome: 'expired', since: 3_500, at: 1_000, isEdited: false },
     [

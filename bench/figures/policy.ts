@@ -1,7 +1,7 @@
 import { parsePolicy } from '../../lib/authority/policy';
 import { createComparison } from '../../lib/cli/policy/compare';
 import type { PastCall } from '../../lib/cli/policy/past';
-import { offlineModel } from '../../lib/models/offline/offline-model';
+import { offlineModel } from '../../lib/models/offline';
 import { defineAgent } from '../../lib/tools/define-agent';
 import { defineTool } from '../../lib/tools/define-tool';
 import { absolute, median, timed, type Measurement } from '../figure';
@@ -53,7 +53,6 @@ function policyText(): string {
     tools: ['refund_order'],
     when: `args.cents > ${100_000 - n} && args.order.matches("^A[0-9]+$")`,
     then: 'refuse',
-    shadow: n % 10 === 0,
   }));
   return JSON.stringify({ rules });
 }
@@ -69,6 +68,5 @@ function pastCall(n: number): PastCall {
       outcome: 'done',
     },
     args: { order: `A${n}`, cents: (n * 37) % 110_000, reason: 'broken on arrival' },
-    ...{ ending: 'clean', approvers: ['ann'], at: '2026-11-21T12:00:00.000Z' },
   };
 }

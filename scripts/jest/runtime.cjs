@@ -1,8 +1,10 @@
 const { statSync } = require('node:fs');
-const { createRequire } = require('node:module');
+const Module = require('node:module');
 const { sep } = require('node:path');
 const { compileFunction } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
+
+const { createRequire } = Module;
 
 const PACKAGES = `${sep}node_modules${sep}`;
 
@@ -13,6 +15,18 @@ const PER_FILE = [`${PACKAGES}jiti${sep}`];
 const transformed = new Map();
 const compiled = new Map();
 
+/** The one of the file that runs. */
+let current;
+
+const load = Module._load;
+/** What a package loads of ours by its path, as the SDK does with a converter, is the file's own and in TypeScript. */
+Module._load = function (request, ...rest) {
+  const isOurs = current !== undefined && request.startsWith(sep) && !request.includes(PACKAGES);
+  return isOurs && /\.tsx?$/.test(request)
+    ? current.requireModule(request)
+    : load.call(this, request, ...rest);
+};
+
 /**
  * Loads packages by Node itself, once for all test files of a process. Our own modules are run for each file as ever. Loading both
  * for each file took more than half of a run. Needs the environment beside it: a package must share the realm of its users.
@@ -20,6 +34,7 @@ const compiled = new Map();
 module.exports = class SharedPackages extends Runtime {
   constructor(...args) {
     super(...args);
+    current = this;
     const { executor, transformCache } = this;
     const transform = transformCache.transform.bind(transformCache);
     transformCache.transform = (filename, options) => {
@@ -49,7 +64,7 @@ module.exports = class SharedPackages extends Runtime {
 
   /** The file of a package that all test files of this process share. */
   packageFile(from, name) {
-    if (name === '@jest/globals' || this.mockState.shouldMockCjs(from, name)) return undefined;
+    if (name === '@jest/globals' || this.mockState.shouldMockCjs(from, name).shouldMock) return undefined;
     if (this._resolution.isCoreModule(name)) return undefined;
     const path = resolved(from, name);
     const isShared = path?.includes(PACKAGES) && !PER_FILE.some((part) => path.includes(part));

@@ -7,7 +7,7 @@ import type { ApproversSource } from '../authority/source';
 import type { SignedCallFacts } from '../authority/statement';
 import { errorMessage } from '../contract/errors';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
-import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
+import type { CallRuling } from '../contract/authority/policy';
 import { stricterAction, whyNotEvaluated } from '../contract/authority/rule';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
@@ -56,7 +56,7 @@ export async function openRules(
 /** The joint verdict of safety, policy and approvers file on a call. If they ask, it says who decides. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
-  /** The record of the policy rules that fit. Absent if none fits. */
+  /** The record of the policy rule that fits. Absent if none fits. */
   ruling?: CallRuling;
   /** The approvers file that the verdict is from. */
   file?: Approvers;
@@ -68,17 +68,11 @@ export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<Rul
   const { tool, args } = call;
   const said = await askFunction(owner, tool, args);
   const asked = factsOf(owner, call);
-  const { by, shadow = [] } = rules?.rulingOn(asked, Date.now()) ?? {};
+  const by = rules?.rulingOn(asked, Date.now());
   const file = await approvers?.current();
   const ruling = file?.rulingOn(asked);
-  const settle = (one: FittingRule | undefined): RuledVerdict => {
-    const verdict = withRule(said, one, tool.safety);
-    return ruling === undefined ? verdict : withFile(verdict, ruling, tool.safety);
-  };
-  const verdict = settle(by);
-  const seen = shadow
-    .slice(0, MOST_SHADOWS)
-    .map((one) => ({ rule: one.rule.name, would: settle(one).decision }));
+  const ruled = withRule(said, by, tool.safety);
+  const verdict = ruling === undefined ? ruled : withFile(ruled, ruling, tool.safety);
   return {
     ...verdict,
     ...defined({
@@ -86,7 +80,7 @@ export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<Rul
         verdict.decision === 'ask' && ruling !== undefined
           ? file?.authorityBy(ruling, call.requesters)
           : undefined,
-      ruling: recordOf(by, seen),
+      ruling: by && recordOf(by),
       file,
     }),
   };
@@ -133,19 +127,10 @@ function withFile(verdict: PolicyVerdict, ruling: Ruling, safety: Safety): Polic
   return { decision, reason: `the rule '${ruling.rule.name}' asks` };
 }
 
-/** The record of the rule that is kept with the call. Undefined if no rule fits. */
-function recordOf(
-  by: FittingRule | undefined,
-  shadow: NonNullable<CallRuling['shadow']>,
-): CallRuling | undefined {
-  if (by === undefined && shadow.length === 0) return undefined;
-  return defined({
-    rule: by?.rule.name,
-    digest: by && digestJson(by.rule, contentDigest),
-    then: by?.action,
-    until: by?.rule.until,
-    shadow: shadow.length === 0 ? undefined : shadow,
-  });
+/** The record of a rule that is kept with the call. */
+function recordOf({ rule, action }: FittingRule): CallRuling {
+  const { name, until } = rule;
+  return { rule: name, digest: digestJson(rule, contentDigest), then: action, ...defined({ until }) };
 }
 
 /** Why the approvers file refuses a call. */

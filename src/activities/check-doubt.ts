@@ -7,7 +7,7 @@ import { messageOf } from '../tools/format-result';
 import type { Tool, Verification } from '../tools/types';
 import { unlessAborted } from '../tools/within';
 import type { ActivityDeps } from './deps';
-import { abandonedHandler, aboutTurn, secretsOf } from './execution';
+import { abandonedHandler, aboutTurn } from './execution';
 import { type AttemptGuard, startHeartbeat } from './heartbeat';
 import { isOutcomeOf } from './journal';
 import { lackOf, leaveToAnother, waitedMs } from './leave-to-another';
@@ -83,7 +83,7 @@ async function askTool({ tool, input, guard, deps }: Asked): Promise<Verificatio
   const signal = AbortSignal.any([guard.signal, AbortSignal.timeout(tool.timeoutMs)]);
   const { callId } = input;
   const facts = { ...aboutTurn(input), callId, tool: tool.name, idempotencyKey: idempotencyKey(input) };
-  const context = makeContext(facts, { ...deps.run, secrets: secretsOf(deps, input) }, { signal });
+  const context = makeContext(facts, deps.run, { signal });
   return unlessAborted(Promise.resolve(tool.verify(parsed.value, context)), signal, notInTime);
 }
 

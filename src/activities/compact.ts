@@ -20,7 +20,7 @@ export async function compact(deps: ActivityDeps, input: CompactInput): Promise<
     const { model } = asking;
     const earlier = await earlierWords(input.session, deps.memory);
     const content = linesOf(earlier.slice(0, input.entries));
-    const { text, usage, finishReason } = await inTime(asking, utf8Bytes(content), async (generate) => {
+    const { text, usage, finishReason } = await inTime(asking, async (generate) => {
       const messages = [{ role: 'user' as const, content }];
       const reply = await generate({ instructions: INSTRUCTIONS, messages, tools: [] });
       if (reply.text.trim() !== '') return reply;

@@ -1,10 +1,8 @@
-import type { Beat } from '../contract/call';
 import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/usage';
 import type { PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import type { Agent } from '../tools/define-agent';
-import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
 import type { FileStore } from '../store/stored-file';
 import type { Traces } from '../traces';
@@ -35,8 +33,6 @@ export interface ActivityDeps {
   files?: FileStore;
   /** Streams the text that models write to people who watch. Absent: nobody can watch. */
   texts?: TextStreams;
-  /** Takes reports for the heartbeats. Absent: the attempt sends its own heartbeats. */
-  report?: (news: Beat) => void;
   /** The approvers file, which says who may decide what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
   /** The policy rules. Absent: the config has no policy rules. */
@@ -47,8 +43,6 @@ export interface ActivityDeps {
   pauses?: PausesReader;
   /** Reads the grants if a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
-  /** The keys that decrypt secret answers. Absent: no secret can be asked for. */
-  answerKeys?: AnswerKeys;
   journal: Journal;
   log: Logger;
   /** Called with each fact, for metrics. Absent: nobody counts. */

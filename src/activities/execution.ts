@@ -21,9 +21,7 @@ import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, earlierBeat } from './heartbeat';
 import type { HeldState } from './held-state';
-import { withSealedAnswers } from './sealed-secrets';
 import { inToolSpan } from './spans';
-import type { Secrets } from '../tools/secrets';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { unlessAborted } from '../tools/within';
 
@@ -122,19 +120,9 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     onLeft: (over) => keepAbandoned(key, over),
     ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
   };
-  const secrets = secretsOf(deps, input);
-  const run = (): Promise<RunOutcome> => runJob(job, { ...deps.run, secrets });
-  const outcome = await inToolSpan(deps, input, { secrets, run });
+  const outcome = await inToolSpan(deps, input, () => runJob(job, deps.run));
   if (outcome.handler !== 'unstarted' && state !== undefined) state.isUsed = true;
   return outcome;
-}
-
-/** The secrets of the worker, and the secret answers that the arguments of a call name. */
-export function secretsOf(
-  { run, answerKeys }: ActivityDeps,
-  { tool, sealed }: Pick<CallInput, 'tool' | 'sealed'>,
-): Secrets {
-  return withSealedAnswers(run.secrets, { tool, keys: answerKeys, ...defined({ sealed }) });
 }
 
 /**

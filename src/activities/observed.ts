@@ -57,7 +57,6 @@ export type ObservedFact =
       steps?: number;
     }
   | { kind: 'model'; agent: string; model: string; outcome: string; since: number; at: number }
-  | { kind: 'held'; agent: string; model: string; ms: number }
   | { kind: 'usage'; agent: string; model: string; usage: Usage }
   | { kind: 'journal'; write: 'intent' | 'outcome'; outcome: 'success' | 'failed'; ms: number };
 

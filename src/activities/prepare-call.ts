@@ -8,9 +8,6 @@ import { makeFailure, type ToolFailure } from '../contract/result';
 import type { Preview } from '../contract/plan';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { Agent } from '../tools/define-agent';
-import type { Question } from '../contract/question';
-import { secretFields } from '../contract/secret/sealed';
-import type { Registry } from '../tools/registry';
 import { NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { askRules, type RuledVerdict } from './authority';
 import { findGrant, grantsOf } from './control/grants';
@@ -27,7 +24,7 @@ import type { ActivityDeps } from './deps';
 /** The parts of a worker that the preparation of a call uses. */
 export interface PrepareDeps extends Pick<
   ActivityDeps,
-  'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules' | 'grants'
+  'taskQueue' | 'run' | 'approvers' | 'rules' | 'grants'
 > {
   /** The facts about the turn that preview functions get. */
   about?: AboutTurn;
@@ -60,7 +57,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const { approvers, rules } = deps;
   const owner = { agent: name, policy, log: deps.run.log, approvers, rules };
   const verdict = await askRules(owner, { tool, args, requesters: requestersOf(deps.origin) });
-  const ready = { ...prepared, agent: name, deps, registry };
+  const ready = { ...prepared, agent: name, deps };
   return applyPolicy(verdict, ready, isAsAsked ? call : { ...call, proposed });
 }
 
@@ -131,7 +128,7 @@ function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
 }
 
 /** A call, with the parts that its preview needs. */
-type Ready = ReadyCall & { agent: string; deps: PrepareDeps; registry: Registry };
+type Ready = ReadyCall & { agent: string; deps: PrepareDeps };
 
 async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
   const { decision, reason, authority, ruling } = verdict;
@@ -139,7 +136,8 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
     return { ...invalidAsked(call, policyRefusal(verdict, NOTHING_RAN)), ...defined({ ruling }) };
   const judged = { ...call, ...defined({ policyReason: reason, ruling }) };
   // A question runs nothing, so nobody decides on it. The person's answer is its result.
-  if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
+  if (ready.tool.asks !== undefined)
+    return { ...judged, kind: 'ask', question: ready.tool.asks(ready.value) };
   if (decision === 'run') return judged;
   const shown = await withPreview(ready, { ...judged, ...defined({ authority }) });
   return shown.kind === 'ask' ? withGrant(shown, ready, verdict) : shown;
@@ -152,27 +150,6 @@ async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): 
   const about = { agent, tool, args, policyDigest: ruling?.digest, authority, file };
   return { ...call, ...defined({ grant: await findGrant(deps.grants, about) }) };
 }
-
-/**
- * Makes a question. If the question asks for secrets, it must name tools that exist, and it gets the key with which
- * screens encrypt them.
- */
-function asked(call: ValidCall, question: Question, { deps, registry }: Ready): PreparedCall {
-  const tools = [...secretFields(question).values()].flat();
-  if (tools.length === 0) return { ...call, kind: 'ask', question };
-  const unknown = tools.find((name) => (registry.get(name) ?? { asks: true }).asks !== undefined);
-  if (unknown !== undefined) {
-    const message = `a secret field is for the tool "${unknown.slice(0, 100)}", which cannot read one: name tools of yours in x-for. Nobody was asked.`;
-    return invalidAsked(call, { code: 'validation', message });
-  }
-  const key = deps.answerKeys?.publicKey;
-  return key === undefined
-    ? invalidAsked(call, { code: 'refused', message: NO_KEY })
-    : { ...call, kind: 'ask', question: { ...question, key } };
-}
-
-const NO_KEY =
-  'No secret can be asked for: the worker has no key for secret answers. Whoever runs it sets COUNTERSIGN_ANSWER_KEY_FILE. Nobody was asked.';
 
 async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promise<InvalidCall | ValidCall> {
   const { hide } = deps.run.secrets ?? {};

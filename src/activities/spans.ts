@@ -85,14 +85,14 @@ function said({ text, toolCalls }: ModelReply): object {
 
 /** Runs the handler of a call, in a span `execute_tool`. */
 export function inToolSpan(
-  { traces }: ActivityDeps,
+  { traces, run }: ActivityDeps,
   input: CallInput,
-  { secrets, run }: { secrets: { hide(text: string): string }; run: () => Promise<RunOutcome> },
+  work: () => Promise<RunOutcome>,
 ): Promise<RunOutcome> {
   const place = placeNow(input.origin);
-  if (traces === undefined || place === undefined) return run();
+  if (traces === undefined || place === undefined) return work();
   const text = (value: unknown): string | undefined =>
-    traces.hasContent ? shown(value, secrets) : undefined;
+    traces.hasContent ? shown(value, run.secrets) : undefined;
   const facts = {
     ...toolFacts({ ...input, turn: place.turn }),
     'gen_ai.tool.call.id': input.id,
@@ -101,7 +101,7 @@ export function inToolSpan(
     'countersign.approved': input.decision !== undefined,
   };
   return traces.within(place, { name: `execute_tool ${input.tool}`, facts }, async (open) => {
-    const outcome = await run();
+    const outcome = await work();
     noteOutcome(open, outcome);
     open.add({ 'gen_ai.tool.call.result': text(outcome.result.content) });
     return outcome;

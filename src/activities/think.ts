@@ -44,8 +44,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
       const known = await knownBefore({ agent, input, entries, ...about });
       const earlier = await earlierWords(input.session, deps.memory);
-      // What was said before the turn counts for the provider too.
-      const how = { asking, store: deps.files, bytes: bytes + bytesOf(earlier), ...defined({ writer }) };
+      const how = { asking, store: deps.files, ...defined({ writer }) };
       const reply = await askModel(known.agent, [...earlier, ...entries], how);
       const step = { agent, model, input, reply, bytes };
       const output = { ...(await prepareStep(deps, step)), ...known.recorded };

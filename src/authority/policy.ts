@@ -26,21 +26,13 @@ export interface FittingRule {
   failed?: string;
 }
 
-/** The rules of a policy that fit a call. */
-export interface PolicyRuling {
-  /** The first rule that fits. Absent if no rule fits. */
-  by?: FittingRule;
-  /** The shadow rules that fit and come before the first rule that fits. */
-  shadow: readonly FittingRule[];
-}
-
 /** The checked rules of a policy. Immutable. */
 export interface PolicyRules {
   /** The path of the file with the rules, or `config`. */
   readonly from: string;
   readonly rules: readonly PolicyRule[];
-  /** The first rule that fits a call at a time, in milliseconds. Never throws. */
-  rulingOn(call: RuledCall, now: number): PolicyRuling;
+  /** The first rule that fits a call at a time, in milliseconds. Undefined if no rule fits. Never throws. */
+  rulingOn(call: RuledCall, now: number): FittingRule | undefined;
 }
 
 const rule = z.strictObject({
@@ -51,7 +43,6 @@ const rule = z.strictObject({
     .string()
     .refine((text) => !Number.isNaN(endOfDay(text)), 'must be a day such as 2026-12-24')
     .optional(),
-  shadow: z.boolean().optional(),
 });
 
 const policySchema = z.strictObject({
@@ -139,8 +130,7 @@ function checked(
     const condition = checkWhen(one, at, { known, complain });
     if (condition !== undefined) conditions.set(at, condition);
   }
-  const takes = ({ shadow, until }: RuleContent): boolean => shadow !== true && until === undefined;
-  checkCovered(rules, { conditions, complain }, takes);
+  checkCovered(rules, { conditions, complain }, ({ until }) => until === undefined);
   if (mistakes.length > 0) throw invalid(mistakes);
   const ruled = rules.map((one, at): Ruled => {
     const { tools, agents, until } = one;
@@ -170,15 +160,11 @@ function checkUntil(
 function rulings(ruled: readonly Ruled[]): PolicyRules['rulingOn'] {
   const looks = rulesThatFit(ruled);
   return (call, now) => {
-    const shadow: FittingRule[] = [];
     for (const { rule: one, outcome } of looks(call)) {
-      const { rule } = one;
+      const { rule, endsAt } = one;
       const does = actionBy(outcome, rule.then);
-      if (does === undefined || one.endsAt <= now) continue;
-      const by: FittingRule = { rule, ...does };
-      if (rule.shadow !== true) return { by, shadow };
-      shadow.push(by);
+      if (does !== undefined && endsAt > now) return { rule, ...does };
     }
-    return { shadow };
+    return undefined;
   };
 }

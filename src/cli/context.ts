@@ -2,6 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { ConnectOptions, Countersign } from '../client';
 import { shellWord } from '../contract/text/shell-word';
 import { defined } from '../contract/defined';
+import type { ExitCode } from './exit-codes';
 import { readTime } from './options';
 import { programName } from './own-modules';
 import type { Screen } from './print/screen';
@@ -26,7 +27,7 @@ export type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs'>;
 export interface Context {
   readonly screen: Screen;
   readonly env: NodeJS.ProcessEnv;
-  /** The terminal where a person types. Absent if nobody can type. */
+  /** The terminal where a person types, or what is piped in. Undefined if there is no input. */
   readonly keyboard: Keyboard | undefined;
   /** The global options, which are known only after the command line is parsed. */
   options(): GlobalOptions;
@@ -36,10 +37,12 @@ export interface Context {
   command(args: string): string;
   /** A sentence that names commands of this program, with each command as a person types it here. */
   typed(sentence: string): string;
+  /** Sets the exit code of a command that ends without an error. @default 0 */
+  exitWith(code: ExitCode): void;
 }
 
 /** The parts of a context that come from the process. */
-export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 'typed'>;
+export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 'typed' | 'exitWith'>;
 
 /** The context of one process. */
 export function createContext(parts: ContextParts): Context {
@@ -52,12 +55,12 @@ export function createContext(parts: ContextParts): Context {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, ...place } = options();
-      const encryption = keyFile === undefined ? undefined : { keyFile };
       const { address, namespace, readyMs } = wish;
       const timeoutMs = timeout === undefined ? undefined : readTime(timeout, '--timeout', 1);
       const client = await connect({
-        ...place,
-        ...defined({ address, namespace, readyMs, timeoutMs, encryption }),
+        ...{ ...place, env },
+        ...defined({ address, namespace, readyMs, timeoutMs }),
+        encryption: defined({ keyFile }),
         identity: `${osUser()}@${hostname()}`,
       });
       try {

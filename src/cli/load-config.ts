@@ -129,7 +129,8 @@ function otherPlace(text: string, cwd: string): string | undefined {
   return parsed?.[1] === undefined ? undefined : `${shown(parsed[1], cwd)}:${parsed[2] ?? ''}`;
 }
 
-function shown(file: string, cwd: string): string {
+/** The path of a file as a person reads it best: from the current folder, if the file is in it. */
+export function shown(file: string, cwd = process.cwd()): string {
   const path = relative(realpathSync(cwd), file);
   return path === '' || path.startsWith('..') || isAbsolute(path) ? file : path;
 }

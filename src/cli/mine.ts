@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { InboxQuery } from '../client';
 import { type Context, osUser } from './context';
@@ -41,7 +40,7 @@ export async function readMine(
     throw usageError('--approvers is for --mine');
   if (mine !== true) return undefined;
   const { openApprovers } = await import('../authority/source.js');
-  const file = approvers ?? join(process.cwd(), APPROVERS_FILE);
+  const file = approvers ?? APPROVERS_FILE;
   const note = (line: string): void => screen.note(escapeText(line));
   const source = await openApprovers({ file, warn: note });
   let last = await source.current();

@@ -68,7 +68,7 @@ export async function withWebInbox<T>(
     },
     report: (error) => screen.note(screen.style.bad(`the web inbox failed: ${describe(error)}`)),
   });
-  const enough = onEnter(() => screen.lines(linkLines(web, context)));
+  const enough = onEnter(context, () => screen.lines(linkLines(web, context)));
   try {
     return await use({ lines: linkLines(web, context), stream: { text: web.takeText, news: web.takeNews } });
   } finally {
@@ -156,19 +156,19 @@ export function readUndo(undo: string | undefined, option: string): { undoMs?: n
 }
 
 /** The lines with the link. The link has its own line and is never broken, because people copy it. */
-function linkLines(web: RunningWeb, { screen }: Context): string[] {
+function linkLines(web: RunningWeb, { screen, keyboard }: Context): string[] {
   const link = web.drawLink();
   if (link === undefined) return [`The web inbox is open at ${web.url}; users sign in there.`];
-  const again = process.stdin.isTTY ? '; Enter gives another one' : '';
+  const again = keyboard?.input.isTTY ? '; Enter gives another one' : '';
   return [
     `The web inbox, signed in as ${escapeText(osUser())} (good once and for 10 minutes${again}):`,
     `  ${screen.style.link(link)}`,
   ];
 }
 
-function onEnter(act: () => void): () => void {
-  if (!process.stdin.isTTY) return () => undefined;
-  const lines = createInterface({ input: process.stdin });
+function onEnter({ keyboard }: Context, act: () => void): () => void {
+  if (!keyboard?.input.isTTY) return () => undefined;
+  const lines = createInterface({ input: keyboard.input });
   lines.on('line', act);
   return () => lines.close();
 }

@@ -9,13 +9,17 @@ import { toMilliseconds } from '../tools/options';
 import type { InboxQuery } from '../client';
 import { defined } from '../contract/defined';
 import type { JsonSchema } from '../contract/tool';
+import type { Keyboard } from './review/terminal';
+
+/** What is typed or piped in. */
+type Input = { keyboard: Keyboard | undefined };
 
 /** The text itself. With `@` in front, the contents of the file with that name; `@-` reads stdin. */
-export async function readText(value: string, option: string): Promise<string> {
+export async function readText(value: string, option: string, stdin: Input): Promise<string> {
   if (!value.startsWith('@')) return value;
   const file = value.slice(1);
   try {
-    return textOf(file === '-' ? await readStdin() : await readFile(file));
+    return textOf(file === '-' ? await readStdin(stdin) : await readFile(file));
   } catch (error) {
     const hint = 'After @ comes the name of a file, or - for stdin.';
     throw usageError(`${option} ${value}: the file cannot be read (${errorMessage(error)})`, hint);
@@ -29,8 +33,8 @@ function textOf(bytes: Buffer): string {
 }
 
 /** Reads arguments from JSON or, with `@`, from a file with JSON. */
-export async function readArguments(value: string): Promise<JsonObject> {
-  const read = readValue(await readText(value, '--args'), '--args');
+export async function readArguments(value: string, stdin: Input): Promise<JsonObject> {
+  const read = readValue(await readText(value, '--args', stdin), '--args');
   if (isObject(read)) return read;
   const hint = `Write an object with all arguments, such as --args '{"path":"a.txt"}'.`;
   throw usageError('--args is JSON but not an object', hint);
@@ -83,9 +87,9 @@ export function readValue(text: string, option: string): Json {
   });
 }
 
-async function readStdin(): Promise<Buffer> {
+async function readStdin({ keyboard }: Input): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  for await (const chunk of keyboard?.input ?? []) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
 }
 

@@ -15,7 +15,7 @@ import { addExport } from './commands/export';
 import { addGrants } from './commands/grants';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
-import { addKeys, addSecretKey } from './commands/keys';
+import { addKeys } from './commands/keys';
 import { addDecided, addList } from './commands/list';
 import { addMcp } from './commands/mcp';
 import { addNotify } from './commands/notify';
@@ -34,11 +34,11 @@ import { addStats } from './commands/stats';
 import { addWeb } from './commands/web';
 import { addWithdraw } from './commands/withdraw';
 import { addWorker } from './commands/worker';
-import { asTyped, createContext, type GlobalOptions } from './context';
+import { asTyped, type Context, createContext, type GlobalOptions } from './context';
 import { manifest, programName } from './own-modules';
 import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
 import type { Keyboard } from './review/terminal';
-import { EXIT, exitCodeOf } from './exit-codes';
+import { EXIT, type ExitCode, exitCodeOf } from './exit-codes';
 import { errorLines, explainMissing } from './report-error';
 import { safeLine } from './print/escape';
 
@@ -46,7 +46,7 @@ import { safeLine } from './print/escape';
 export interface Streams {
   out: Sink;
   err: Sink;
-  /** Absent if nobody can type. */
+  /** Absent: there is no input. */
   keyboard?: Keyboard;
   env: NodeJS.ProcessEnv;
 }
@@ -93,7 +93,6 @@ const COMMANDS = [
   addApprovers,
   addPolicy,
   addKeys,
-  addSecretKey,
   addMcp,
   addSchedule,
   addDeploy,
@@ -103,7 +102,10 @@ const COMMANDS = [
 ] as const;
 
 /** The program `countersign`. It throws every error and never ends the process. */
-export function createProgram({ out, err, env, keyboard }: Streams): Command {
+export function createProgram(
+  { out, err, env, keyboard }: Streams,
+  exitWith: Context['exitWith'] = () => undefined,
+): Command {
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
   const helpWidth = Number.isFinite(screen.width) ? screen.width : 100;
@@ -131,32 +133,35 @@ export function createProgram({ out, err, env, keyboard }: Streams): Command {
       outputError: () => undefined,
     });
   const options = (): GlobalOptions => program.opts<GlobalOptions>();
-  const typed = (sentence: string): string => typedHere(sentence, program, env);
-  const context = createContext({ screen, env, keyboard, options, typed });
+  const typed = typedHere(program, env);
+  const context = createContext({ screen, env, keyboard, options, typed, exitWith });
   for (const add of COMMANDS) add(program, context);
   return program;
 }
 
-function typedHere(sentence: string, program: Command, env: NodeJS.ProcessEnv): string {
-  const names = program.commands.map((command) => command.name());
-  return asTyped(sentence, programName(env), names);
+function typedHere({ commands }: Command, env: NodeJS.ProcessEnv): Context['typed'] {
+  return (sentence) => {
+    const names = commands.map((command) => command.name());
+    return asTyped(sentence, programName(env), names);
+  };
 }
 
 /** Runs a command line and resolves with the exit code. Errors are printed to stderr. */
 export async function runProgram(args: readonly string[], streams: Streams): Promise<number> {
-  const program = createProgram(streams);
+  let code: ExitCode = EXIT.done;
+  const program = createProgram(streams, (given) => (code = given));
   try {
     if (args.length === 0) {
       program.outputHelp();
       return EXIT.usage;
     }
     await program.parseAsync(args, { from: 'user' });
-    return EXIT.done;
+    return code;
   } catch (thrown) {
     const error = explainMissing(thrown);
     const { err, env } = streams;
     const style = createStyle(wantsColor(err, env));
-    const typed = (sentence: string): string => typedHere(sentence, program, env);
+    const typed = typedHere(program, env);
     const lines = errorLines(error, { style, typed, debug: (env['COUNTERSIGN_DEBUG'] ?? '') !== '' });
     for (const line of lines) err.write(`${safeLine(line, style.color)}\n`);
     return exitCodeOf(error);
@@ -177,13 +182,12 @@ export async function main(): Promise<void> {
     unlessClosed(error);
   });
   process.stderr.on('error', unlessClosed);
-  const code = await runProgram(process.argv.slice(2), {
+  process.exitCode = await runProgram(process.argv.slice(2), {
     out: process.stdout,
     err: process.stderr,
     keyboard: { input: process.stdin, output: process.stdout },
     env: process.env,
   });
-  process.exitCode ??= code;
   if (process.exitCode !== EXIT.done) setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
 }
 

@@ -161,7 +161,7 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
     context.screen.note(
       `The turn goes on. Look again: ${context.command(`show ${shellWord(view.turn)} --follow`)}`,
     );
-    process.exitCode = EXIT.interrupted;
+    context.exitWith(EXIT.interrupted);
     return;
   }
   if (end === 'waiting') {

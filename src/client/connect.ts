@@ -55,7 +55,8 @@ const CHANNEL = { 'grpc.max_receive_message_length': 128 * 1024 * 1024 };
  * for await (const event of client.follow(turn)) show(event);
  */
 export async function connect(options: ConnectOptions = {}): Promise<Countersign> {
-  const stream = readStreamPlace(options.stream);
+  const { env } = options;
+  const stream = readStreamPlace(options.stream, env);
   const { client, listing, close } = options.client
     ? { client: options.client, listing: listingOf(options.client), close: async () => {} }
     : await dial(options);
@@ -73,7 +74,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
   const sendLimit = new SendLimit();
   let store: ReturnType<typeof openFileStore>;
   const files = (): typeof store =>
-    (store ??= openFileStore(options.files, { sealer: loadEncryption(options.encryption).fileSealer() }));
+    (store ??= openFileStore(options.files, {
+      sealer: loadEncryption(options.encryption, env).fileSealer(),
+      env,
+    }));
   return makeCountersign(
     { client, ...listers, limit, connection, namespace, source, sendLimit, files, stream, readyMs },
     close,
@@ -114,8 +118,8 @@ const RETRIES = makeRetries((details) => !isUpdateLimit(details));
 async function dial(
   options: ConnectOptions,
 ): Promise<{ client: Client; listing: Listing; close: () => Promise<void> }> {
-  const encryption = loadEncryption(options.encryption);
-  const settings = resolvePlace(options);
+  const encryption = loadEncryption(options.encryption, options.env);
+  const settings = resolvePlace(options, options.env);
   const given = options.connection;
   const connection = given ?? (await openConnection(settings, options.timeoutMs ?? TIMEOUT_MS));
   const base = { namespace: settings.namespace, ...defined({ identity: options.identity }) };
@@ -125,15 +129,18 @@ async function dial(
 }
 
 async function openConnection(settings: ResolvedPlace, connectTimeout: number): Promise<Connection> {
+  const connection = Connection.lazy({
+    address: settings.address,
+    interceptors: [RETRIES],
+    ...settings.connection,
+    connectTimeout,
+    channelArgs: CHANNEL,
+  });
   try {
-    return await Connection.connect({
-      address: settings.address,
-      interceptors: [RETRIES],
-      ...settings.connection,
-      connectTimeout,
-      channelArgs: CHANNEL,
-    });
+    await connection.ensureConnected();
+    return connection;
   } catch (cause) {
+    await connection.close();
     throw await noServer(settings, cause);
   }
 }

@@ -4,8 +4,6 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Decision, QuestionAnswer, Refused, Resolution } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
-import { misfitText } from '../contract/read-json';
-import { sealIssues } from '../contract/secret/sealed';
 import { TIMES } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { readTimeline } from '../history/read';
@@ -25,7 +23,6 @@ import {
 import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
-import { requirePinned } from '../encryption/answer-keys';
 import type { Answer } from './types';
 import { isServed, updateIfServed } from './update-or-signal';
 import { is } from '../history/fold/guards';
@@ -58,7 +55,6 @@ export function answerQuestion(
   turn: string,
   answer: QuestionAnswer,
 ): Promise<Answer> {
-  requirePinned(Object.values(answer.content ?? {}));
   const content = identified(answer);
   const message: Message = { turn, update: UPDATES.answer, signal: SIGNALS.answer, content };
   return send(context, message, (view) => answerAnswer(view, content));
@@ -92,29 +88,9 @@ async function send(
 async function sendOnce(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
   const answer = await untilAnswered(context, message);
   if (answer !== 'silence') return answer;
-  const bare = await refuseBare(context, message);
-  if (bare !== undefined) return bare;
   const taken = await sendSignal(context, message);
   if (taken === 'full') return byUpdateAlone(context, message);
   return taken === 'sent' ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
-}
-
-/**
- * Refuses a secret that is not encrypted. A worker would refuse it, but a signal would put the secret into history as
- * it is.
- */
-async function refuseBare(context: ClientContext, { turn, content }: Message): Promise<Answer | undefined> {
-  if (!('answer' in content) || content.content === undefined) return undefined;
-  const view = viewOf(await readTimeline(context.source, turn));
-  const asked = view.calls.find(({ callId }) => callId === content.callId)?.question;
-  const issues = asked === undefined ? [] : sealIssues(asked.question, content.content, asked.callKey);
-  if (issues.length === 0) return undefined;
-  const message = misfitText(issues);
-  const { callId, decisionId } = content;
-  return {
-    status: 'refused',
-    verdict: { accepted: false, code: 'invalid_answer', message, callId, decisionId, issues },
-  };
 }
 
 /** Sends by update only, for a turn that takes no more signals, while there is a worker to answer. */

@@ -95,7 +95,7 @@ function answerRepeat(
   const { approver, at } = final;
   const word = wordOf(final);
   if (sent.decisionId !== undefined && sent.decisionId === final.decisionId) {
-    if (digestJson(contentOf(sent)) !== digestJson(contentOf(asSent(final))))
+    if (digestJson(contentOf(sent)) !== digestJson(contentOf(final)))
       return refused(sent, 'malformed', 'this decisionId was used before, with other content');
     const { callId, decisionId } = sent;
     const head = { accepted: true as const, decisionId, callId, decision: word, approver, at };
@@ -123,17 +123,6 @@ function firstVerdict(
 /** The word for a decision, a resolution or an answer. */
 export function wordOf(final: DecisionMade | Resolved | Answered): Accepted['decision'] {
   return wordIn(final) ?? (final.type === 'answered' ? 'answered' : 'approved');
-}
-
-/** A recorded answer as it was sent. It has the encrypted values in place of the handles that are shown. */
-function asSent<T extends DecisionMade | Resolved | Answered>(final: T): T {
-  if (final.type !== 'answered' || final.sealed === undefined) return final;
-  const { content = {}, sealed } = final;
-  const sent = Object.entries(content).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? (sealed[value] ?? value) : value,
-  ]);
-  return { ...final, content: Object.fromEntries(sent) };
 }
 
 /** The parts of a message that must be the same in a repeat. */

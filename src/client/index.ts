@@ -58,10 +58,7 @@ export type {
   Resolution,
   Verdict,
 } from '../contract/decision';
-import type { JsonObject } from '../contract/json';
-import type { SealedQuestion } from '../sealing/seal-answer';
 
-export type { SealedQuestion } from '../sealing/seal-answer';
 export type {
   GrantAsked,
   GrantSeen,
@@ -105,14 +102,3 @@ export { createView, viewOf, type CallView, type StepView, type TurnView } from 
 export { turnEventsOfJson } from '../history/exported';
 export { stateAt, stateAfter, type TurnMoment } from '../history/moment';
 export { timelineOf, type Timeline, type TimelineCall, type TimelineStep } from '../history/timeline';
-
-/**
- * Encrypts the fields that the form of a question marks as secret, so that only the workers can read them. The code for
- * this is loaded on first use.
- *
- * @returns the content with ciphertext in the place of each secret, as `answer` takes it.
- */
-export async function sealAnswer(asked: SealedQuestion, content: JsonObject): Promise<JsonObject> {
-  const sealing = await import('../sealing/seal-answer.js');
-  return sealing.sealAnswer(asked, content);
-}

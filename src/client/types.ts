@@ -35,6 +35,8 @@ export interface ConnectOptions {
   namespace?: string;
   /** Profile of temporal.toml. @default `TEMPORAL_PROFILE`, then `default` */
   profile?: string;
+  /** The environment that the defaults are read from. @default `process.env` */
+  env?: NodeJS.ProcessEnv;
   /** Shown by Temporal as the caller. @default the SDK's `<pid>@<host>` */
   identity?: string;
   /** Your own connection. It stays open, and `address` has no effect. */

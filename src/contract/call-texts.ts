@@ -126,16 +126,12 @@ export function declined({ approver, reason }: Said): ToolFailure {
   return { code: 'denied', message: `${approver} declined to answer: ${why}.` };
 }
 
-const HANDLES =
-  'A text that begins with answer: names a secret that you cannot read; give it to the tool it is for as it is.';
-
 /**
  * A person's answer as the model reads it: first the name, then the content as JSON. An answer allows nothing to run.
  */
-export function answered({ approver, reason }: Said, content: JsonObject, hasSecrets = false): string {
+export function answered({ approver, reason }: Said, content: JsonObject): string {
   const remark = reason === undefined || reason === '' ? '' : ` Remark: ${reason}`;
-  const note = hasSecrets ? ` ${HANDLES}` : '';
-  return `${approver} answered.${remark}${note}\n\n${JSON.stringify(content)}`;
+  return `${approver} answered.${remark}\n\n${JSON.stringify(content)}`;
 }
 
 /** The failure of an interrupted call that, as a person found, did not take effect. */

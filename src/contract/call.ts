@@ -5,7 +5,6 @@ import type { Assurance } from './authority/rule';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
-import type { SealedValues } from './secret/sealed';
 import type { ToolResult } from './result';
 import type { PlacedState, StateSettings, UsedState, Effect, RetryOptions, Safety } from './tool';
 import type { BudgetKind } from './spending/budget';
@@ -276,8 +275,6 @@ export interface CallInput extends CallBase {
   round?: number;
   /** See `CallSettings`. */
   askMs?: number;
-  /** Secret answers that the arguments name, encrypted. */
-  sealed?: SealedValues;
   /** Set only for a call that is a child turn. */
   child?: ChildAsked;
   /** The origin of its turn. */
@@ -439,7 +436,6 @@ export interface VerifyInput extends CallBase {
   callKey: string;
   generation: number;
   arguments: JsonObject;
-  sealed?: SealedValues;
 }
 
 /** Output of `countersign.verify`. */

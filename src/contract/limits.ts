@@ -139,9 +139,6 @@ export const LIMITS = {
   formOptions: 100,
   /** The most characters of one text in an answer: 20 such texts fit a result that the model reads. */
   answerTextChars: 2_000,
-  /** The most bytes of a secret in an answer, and the most characters of the encrypted secret. */
-  secretBytes: 4_096,
-  sealedCharacters: 10_000,
   /**
    * The most levels of child turns, unless the tool sets it. The limit is needed because an agent may call itself by
    * name.

@@ -58,7 +58,7 @@ const RESULT: JsonSchema = {
       contentType: TEXT,
       metadata: METADATA,
     },
-    { error: FAILURE, sealed: { type: 'object', additionalProperties: TEXT } },
+    { error: FAILURE },
   ),
   if: { properties: { success: { const: false } } },
   then: { required: ['error'] },

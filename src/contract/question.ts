@@ -1,7 +1,6 @@
 import { defined } from './defined';
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { withDefaults } from './schema/schema';
-import { type AnswerKey, secretFor } from './secret/sealed';
 import type { JsonSchema } from './tool';
 
 /** An agent's question to a person. The answer is never a permission. */
@@ -12,8 +11,6 @@ export interface Question {
    * makes it.
    */
   form: JsonSchema;
-  /** Only for a form with secret fields: the key with which screens encrypt them. */
-  key?: AnswerKey;
 }
 
 /** One field of a form, as screens show it. */
@@ -29,8 +26,6 @@ export interface QuestionField {
   /** A format such as `email`. */
   format?: string;
   default?: Json;
-  /** Only for a secret field: the tools that may read it. */
-  secretFor?: string[];
 }
 
 /** A person's values in the order of the form, with defaults for the fields that were left out. */
@@ -54,7 +49,6 @@ export function fieldsOf({ form }: Question): QuestionField[] {
 function fieldOf(name: string, field: JsonObject, required: boolean): QuestionField {
   const { type, title, description, format, default: given, enum: listed } = field;
   const options = Array.isArray(listed) ? listed.filter((one) => typeof one === 'string') : undefined;
-  const tools = secretFor(field);
   return {
     name,
     label: typeof title === 'string' && title !== '' ? title : name,
@@ -67,6 +61,6 @@ function fieldOf(name: string, field: JsonObject, required: boolean): QuestionFi
     required,
     ...(typeof description === 'string' && description !== '' ? { description } : {}),
     ...(typeof format === 'string' ? { format } : {}),
-    ...defined({ options, default: given, secretFor: tools }),
+    ...defined({ options, default: given }),
   };
 }

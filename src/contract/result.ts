@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from './json';
-import type { SealedValues } from './secret/sealed';
 import type { Issue, Safety } from './tool';
 
 /**
@@ -87,8 +86,6 @@ export interface ToolResult {
   /** `text`, `json`, or a MIME type. */
   contentType: string;
   error?: ToolFailure;
-  /** Only for an answer with secrets: the encrypted values, by their handles. */
-  sealed?: SealedValues;
   metadata: ResultMetadata;
 }
 

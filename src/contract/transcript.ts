@@ -3,7 +3,6 @@ import type { PreparedCall } from './call';
 import { isObject, type JsonObject } from './json';
 import type { FileRef } from './session/files';
 import { LIMITS } from './limits';
-import type { SealedValues } from './secret/sealed';
 import { jsonBytes, utf8Bytes, withFiles } from './text/bytes';
 import type { ThinkOutput } from './think';
 
@@ -31,7 +30,6 @@ export type TranscriptEntry =
       context?: string;
       opaque?: string;
     }
-  /** `sealed`: see `ToolResult`. */
   | {
       kind: 'result';
       callId: string;
@@ -39,7 +37,6 @@ export type TranscriptEntry =
       tool: string;
       content: string;
       success: boolean;
-      sealed?: SealedValues;
     };
 
 /** One page of the `transcript` query. `next` is the index of the next page, null at the end. */
@@ -213,11 +210,11 @@ export function wordsEntry({ text, files }: { text: string; files?: readonly Fil
 /** The entry of a call's result. */
 export function resultEntry(
   call: Pick<TranscriptCall, 'callId' | 'id' | 'tool'>,
-  result: { content: string; success: boolean; sealed?: SealedValues },
+  result: { content: string; success: boolean },
 ): Extract<TranscriptEntry, { kind: 'result' }> {
   const { callId, id, tool } = call;
-  const { content, success, sealed } = result;
-  return { kind: 'result', callId, id, tool, content, success, ...defined({ sealed }) };
+  const { content, success } = result;
+  return { kind: 'result', callId, id, tool, content, success };
 }
 
 /**
@@ -229,15 +226,9 @@ export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
   const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
   if (kind === 'words') return areText('text') && areFileRefs(entry);
   if (kind === 'result')
-    return (
-      areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean' && areSealed(entry)
-    );
+    return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
   if (!['context', 'opaque'].every((name) => entry[name] === undefined || areText(name))) return false;
   return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
-}
-
-function areSealed({ sealed = {} }: Record<string, unknown>): boolean {
-  return isObject(sealed) && Object.values(sealed).every((one) => typeof one === 'string');
 }
 
 /** Whether files have the form of references. The other checks were made where the files arrived. */

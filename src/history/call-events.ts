@@ -1,7 +1,6 @@
 import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import type { Roster } from '../contract/authority/roster';
-import type { SealedValues } from '../contract/secret/sealed';
 import type { CallProgress, GrantMark, GrantUse } from '../contract/call';
 import type {
   AnswerKind,
@@ -395,8 +394,6 @@ export interface Answered extends EventHeader, Attribution {
    * the fields that were left out.
    */
   content?: JsonObject;
-  /** The encrypted values, by the handles in `content`. */
-  sealed?: SealedValues;
   judgement: Judgement;
 }
 

@@ -310,11 +310,12 @@ function callFromRecord(record: ForkRecord, call: PreparedCall, now: number): Re
 function answeredCall(call: PreparedCall, said: Answered, now: number): RecordedCall {
   if (said.answer === 'declined') return failedCall(call, declined(said), now);
   const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
-  const { sealed } = said;
-  const content = answered(said, said.content ?? {}, sealed !== undefined);
+  const content = answered(said, said.content ?? {});
   const timestamp = new Date(now).toISOString();
-  const made = makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' });
-  return recordedCall(call, { ...made, ...defined({ sealed }) });
+  return recordedCall(
+    call,
+    makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' }),
+  );
 }
 
 /** The refusal of a fork whose record is not complete yet. */

@@ -26,13 +26,6 @@ export interface HttpModelOptions {
    * @default true if somebody can watch, as in every worker
    */
   stream?: boolean;
-  /**
-   * The most tokens that this worker sends and gets in a minute, with all its models of the same address, name and key.
-   * Calls wait for their turn. The limits that the provider reports also apply.
-   *
-   * @default as the provider says
-   */
-  tokensPerMinute?: number;
   /** The id that the timeline shows. */
   id?: string;
   /**
@@ -55,7 +48,6 @@ export interface HttpModelSettings {
   /** Absent: a stream is used if somebody takes the words. */
   stream: boolean | undefined;
   takes: readonly string[];
-  tokensPerMinute?: number;
   /** Texts that no message may show. */
   secrets: string[];
 }
@@ -85,7 +77,6 @@ export const HTTP_MODEL_OPTIONS = {
   headers: z.record(z.string(), z.string()).optional(),
   timeout: z.union([z.number(), z.string()]).optional(),
   stream: z.boolean().optional(),
-  tokensPerMinute: z.int().positive().optional(),
   id: z.string().min(1).optional(),
   takes: z.array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is not a media type')).optional(),
 };
@@ -119,7 +110,6 @@ export function toSettings(
     timeoutMs: checkTimeout(kind, timeout),
     stream,
     takes: options.takes ?? kind.takes ?? [],
-    ...defined({ tokensPerMinute: options.tokensPerMinute }),
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...secretHeaders(headers)],
   };
 }

@@ -67,27 +67,8 @@ export interface Model {
    * @default none
    */
   readonly takes?: readonly string[];
-  /**
-   * Waits until the model's provider has room for a request. A wait is neither an attempt nor a failure. `generate` is
-   * called after it.
-   *
-   * @default no wait
-   */
-  admit?(asked: Admission): Promise<Settle>;
   generate(request: ModelRequest): Promise<ModelReply>;
 }
-
-/** A request that is about to be sent. */
-export interface Admission {
-  /** The estimated number of tokens in the request. */
-  tokens: number;
-  signal: AbortSignal;
-  /** Called once, if the request has to wait. */
-  onWait(): void;
-}
-
-/** Called with the tokens that an admitted request really used. Undefined: the number is unknown. */
-export type Settle = (used: Usage | undefined) => void;
 
 /** Why a model failed. `rate_limit`, `timeout`, `server` and `network` are retried; `auth`, `refused` and `request` are not. */
 export type ModelErrorKind = (typeof RETRIED_FAILURES | typeof FINAL_FAILURES)[number];

@@ -1,7 +1,6 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
 import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
-import { providerGate } from './provider-gate';
 import { toModelError } from './provider-errors';
 import { type PromptOptions, toPrompt, toSdkTools } from './sdk-messages';
 import { collectReply, toReply } from './sdk-reply';
@@ -23,15 +22,13 @@ export interface SdkModelOptions extends PromptOptions {
 export function sdkModel(options: SdkModelOptions): Model {
   const { settings } = options;
   const { id, secrets, takes } = settings;
-  const gate = providerGate(settings);
   let loaded: Promise<LanguageModelV3> | undefined;
   return {
     id,
     takes,
-    admit: (asked) => gate.admit(asked, settings.tokensPerMinute),
     async generate(request) {
       try {
-        loaded ??= Promise.resolve(options.load(limitedFetch((response) => gate.heard(response))));
+        loaded ??= Promise.resolve(options.load(limitedFetch()));
         return await ask(await loaded, options, request);
       } catch (error) {
         throw toModelError(error, { model: id, secrets, ended: request.signal.aborted });
@@ -67,11 +64,10 @@ function noStream(): ModelError {
 const REPLY_BYTES = 64 * 1024 * 1024;
 
 /** A `fetch` that follows no redirect, and that fails and closes the connection when a body exceeds the limit. */
-function limitedFetch(heard: (response: Response) => void, limit = REPLY_BYTES): typeof fetch {
+function limitedFetch(limit = REPLY_BYTES): typeof fetch {
   return async (input, init) => {
     // A redirect would send the conversation to a server that is not configured.
     const response = await fetch(input, { ...init, redirect: 'manual' });
-    heard(response);
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
     return new Response(response.body.pipeThrough(limiter(limit)), { status, statusText, headers });

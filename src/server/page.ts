@@ -26,7 +26,6 @@ const SCRIPTS = [
   'push',
   'push-worker',
   'question',
-  'seal-answer',
   'stats',
   'syntax',
   'turns',

@@ -8,7 +8,7 @@ import { createStore, type FileStore, STORE_VARIABLE } from './stored-file';
 export interface StoreOptions {
   /** Encrypts the files. @default files are stored without encryption */
   sealer?: FileSealer | undefined;
-  env?: NodeJS.ProcessEnv;
+  env?: NodeJS.ProcessEnv | undefined;
 }
 
 /**

@@ -9,7 +9,6 @@ import { callKey, FAILURES, gateMemoKey } from '../contract/names';
 import type { Question } from '../contract/question';
 import { describeIssues } from '../contract/read-json';
 import { toForm } from '../contract/schema/question-form';
-import { secretFields } from '../contract/secret/sealed';
 import { utf8Bytes } from '../contract/text/bytes';
 import { type Approvals, type CallState, markChanged } from './approvals/state';
 import { closeCall, failureOf, register } from './approvals/transitions';
@@ -115,7 +114,6 @@ function withForm({ question, ...by }: Asked): Judged {
   const { text } = question;
   const made = toForm(question.form);
   if (!made.ok) return { ok: false, why: `nobody could fill in the form: ${describeIssues(made.issues)}` };
-  if (secretFields(made).size > 0) return { ok: false, why: 'a call that runs cannot ask for secrets' };
   if (text.trim() === '' || text.length > LIMITS.questionChars)
     return { ok: false, why: `a question has 1 to ${LIMITS.questionChars} characters` };
   if (utf8Bytes(JSON.stringify([text, made.form])) > LIMITS.callQuestionBytes)

@@ -143,7 +143,6 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
       grant: decision === undefined ? state.grant : undefined,
       plan: state.plan,
       askMs: call.settings.askMs,
-      sealed: turn.transcript.sealedIn(state.effective),
       state: placedIn(turn, state),
       mayHaveRun: state.mayHaveRun,
       proposed: state.edit === undefined ? undefined : state.proposed,
@@ -194,8 +193,7 @@ export function verifyCall(turn: Turn, state: CallState, asked: number): Promise
   const { callId, id, tool, settings } = state.call;
   const { callKey, generation, effective } = state;
   const head = { agent: turn.agent, ...defined({ origin: turn.origin }), callId, id, tool };
-  const sealed = turn.transcript.sealedIn(effective);
-  const input: VerifyInput = { ...head, callKey, generation, arguments: effective, ...defined({ sealed }) };
+  const input: VerifyInput = { ...head, callKey, generation, arguments: effective };
   const options: ActivityOptions = {
     activityId: activityIds.verify(callId, generation, asked),
     startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,

@@ -93,8 +93,6 @@ interface VerdictMessage<M> {
   bounds: messages.Bounds;
   judge(approvals: Approvals, message: unknown, now: number): Judged<M>;
   take(approvals: Approvals, taken: Extract<Judged<M>, { kind: 'take' }>, at: TakenAt): Accepted;
-  /** The content may be a secret in plain text, so the message must be judged before history has it. */
-  mayBeSecret?: true;
   /** The description that Temporal's UI shows beside the update. */
   description: string;
   signalDescription: string;
@@ -129,7 +127,6 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
   bounds: messages.ANSWER_BOUNDS,
   judge: judgeAnswer,
   take: takeAnswer,
-  mayBeSecret: true,
   description: 'Answer a question: answered (with content) or declined',
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
@@ -163,9 +160,8 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
     return kind.take(context.approvals, judged, { now: Date.now(), decisionId });
   };
   const validator = (message: RawValue): void => {
-    // The call that a decision names is about to be registered, and the handler will judge the decision. An answer
-    // cannot be about such a call, because no open question has its id yet.
-    if (queue.isHeld && kind.mayBeSecret !== true) return;
+    // The call that the message names is about to be registered, and the handler will judge the message.
+    if (queue.isHeld) return;
     const judged = judge(message);
     if (judged.kind === 'refuse') throw messages.refusalFailure(judged.refused);
   };

@@ -27,7 +27,6 @@ import {
   type TranscriptPage,
 } from '../contract/transcript';
 import type { JsonObject } from '../contract/json';
-import { handlesIn, type SealedValues } from '../contract/secret/sealed';
 import { jsonBytes } from '../contract/text/bytes';
 
 type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;
@@ -98,18 +97,6 @@ export class Transcript {
     this.bytes += bytesOfEntries(cut) - bytesOfEntries(results);
     this.list.splice(-results.length, results.length, ...cut);
     return cutTo;
-  }
-
-  /** The encrypted answers whose handles are in the arguments of a call. Undefined if there are none. */
-  sealedIn(args: JsonObject): SealedValues | undefined {
-    const handles = handlesIn(args);
-    if (handles.length === 0) return undefined;
-    const found = this.list.flatMap((entry) =>
-      entry.kind === 'result' && entry.sealed !== undefined
-        ? Object.entries(entry.sealed).filter(([handle]) => handles.includes(handle))
-        : [],
-    );
-    return found.length === 0 ? undefined : Object.fromEntries(found);
   }
 
   private dropNext(): void {

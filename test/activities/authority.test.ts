@@ -6,7 +6,6 @@ import { parsePolicy, type PolicyRules } from '../../src/authority/policy';
 import type { ApproversSource } from '../../src/authority/source';
 import { type Authority, requestersOf, type Vote } from '../../src/contract/authority/authority';
 import type { CallInput, SpentDecision } from '../../src/contract/call';
-import { AWAY_NAMESPACE } from '../../src/authority/ssh-signature';
 import { type SignedCallFacts, statementOf, statementText } from '../../src/authority/statement';
 import { newSigner, type TestSigner } from '../support/ssh';
 import { defineTool } from '../../src/tools/define-tool';
@@ -169,48 +168,32 @@ describe('the policy rules beside safety, function and file', () => {
     expect(verdict.authority?.rule.name).toBe('default');
   });
 
-  it('puts on record which rule fitted, and what shadow rules would have done', async () => {
-    const rules = rulesOf(
-      `{ name: s1, then: refuse, shadow: true }, { name: s2, then: ask, shadow: true }, ${grant}, { name: s3, then: refuse, shadow: true }`,
-    );
+  it('puts on record which rule fitted', async () => {
     const { decision, ruling } = await askRules(
-      { agent: 'clerk', rules },
+      { agent: 'clerk', rules: rulesOf(grant) },
       { tool: pay, args: { cents: 5 }, requesters: [] },
     );
     expect(decision).toBe('run');
-    expect(ruling).toEqual({
-      ...{ rule: 'small', then: 'run', until: SOON, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
-      shadow: [
-        { rule: 's1', would: 'refuse' },
-        { rule: 's2', would: 'ask' },
-      ],
-    });
+    const digest = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(ruling).toEqual({ rule: 'small', then: 'run', until: SOON, digest });
   });
 
-  it('decides the same with and without shadow rules, and never milder than safety without `until`', async () => {
+  it('never decides milder than safety without `until`', async () => {
     const action = fc.constantFrom('run', 'ask', 'refuse');
     const one = fc.record({
       then: action,
-      shadow: fc.boolean(),
       when: fc.constantFrom('args.cents > 5', 'args.x > 1', 'has(args.x)'),
     });
-    const strictness = ['run', 'ask', 'refuse'];
-    const decide = async (text: string, tool: typeof pay, cents: number): Promise<string> =>
-      (await askRules({ agent: 'a', rules: rulesOf(text) }, { tool, args: { cents }, requesters: [] }))
+    const decide = async (text: string, cents: number): Promise<string> =>
+      (await askRules({ agent: 'a', rules: rulesOf(text) }, { tool: pay, args: { cents }, requesters: [] }))
         .decision;
     await fc.assert(
       fc.asyncProperty(fc.array(one, { maxLength: 5 }), fc.integer(), async (many, cents) => {
-        const lines = many.map(({ then, shadow, when }, at) => ({
-          shadow,
-          text: `{ name: r${at}, then: ${then}, when: '${when} && ${at} == ${at}', shadow: ${shadow} }`,
-        }));
-        const all = lines.map(({ text }) => text).join();
-        const live = lines.flatMap(({ shadow, text }) => (shadow ? [] : text)).join();
-        for (const tool of [pay, look]) {
-          const decision = await decide(all, tool, cents);
-          expect(decision).toBe(await decide(live, tool, cents));
-          expect(strictness.indexOf(decision)).toBeGreaterThanOrEqual(tool === pay ? 1 : 0);
-        }
+        const rules = many.map(
+          ({ then, when }, at) => `{ name: r${at}, then: ${then}, when: '${when} && ${at} == ${at}' }`,
+        );
+        const decision = await decide(rules.join(), cents);
+        expect(['ask', 'refuse']).toContain(decision);
       }),
       { numRuns: runs(50) },
     );

@@ -5,6 +5,7 @@ import { earlierStart, startInEarlierRound } from '../../src/activities/earlier-
 import type { HistoryEvent } from '../../src/history/decode/decode';
 import { fakeServer } from '../history/fake-server';
 import { PAY_INPUT } from '../support/calls';
+import { clientWith } from './fake-worker';
 
 type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
 
@@ -22,6 +23,24 @@ it.each<[string, Info, RegExp]>([
   ['a server that cannot be asked', {}, /whether it was started before could not be read/],
 ])('%s counts as a start', async (_, info, why) => {
   expect(await inRun('run-1', info).run(() => earlierStart(PAY_INPUT))).toMatch(why);
+});
+
+const RESET = 'an earlier attempt was started; an operator reset it';
+const GONE = 'the server no longer knows this attempt';
+const COMPLETED = temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED;
+
+it.each<[string, Parameters<typeof clientWith>[0], string | undefined]>([
+  ['of no earlier attempt', {}, undefined],
+  ['of a failure', { pending: { lastFailure: { message: 'lost' } } }, RESET],
+  ['of the end of an attempt', { pending: { lastAttemptCompleteTime: { seconds: 1 } } }, RESET],
+  ['of a heartbeat', { pending: { heartbeatDetails: { payloads: [{}] } } }, RESET],
+  ['only of another attempt', { pending: { attempt: 2 } }, GONE],
+  ['only of another activity', { pending: { activityId: 'other' } }, GONE],
+  ['that the run is over', { status: COMPLETED }, GONE],
+])('the server that knows %s', async (_, onRecord, expected) => {
+  const info = { workflowExecution: { workflowId: 'turn', runId: 'run-1' } };
+  const environment = new MockActivityEnvironment(info, { client: clientWith(onRecord) });
+  expect(await environment.run(() => earlierStart(PAY_INPUT))).toBe(expected);
 });
 
 describe('an earlier round of a call', () => {

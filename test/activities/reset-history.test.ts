@@ -77,3 +77,41 @@ describe('a signal without an id, sent after the reset', () => {
     expect(isAllowed).toBe(expected);
   });
 });
+
+describe('a decision that came after the reset', () => {
+  const { WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW: cause } = temporal.api.enums.v1.WorkflowTaskFailedCause;
+  const { HistoryEvent } = temporal.api.history.v1;
+  const content = { callId: '1.1', decision: 'approved', approver: 'ann', decisionId: 'd' };
+  const signal = HistoryEvent.create({
+    workflowExecutionSignaledEventAttributes: {
+      signalName: 'approval',
+      input: { payloads: [defaultPayloadConverter.toPayload(content)] },
+    },
+  });
+  const reset = [
+    HistoryEvent.create({ workflowTaskFailedEventAttributes: { cause } }),
+    HistoryEvent.create({ workflowTaskScheduledEventAttributes: {} }),
+  ];
+
+  it.each([
+    ['counts', { own: [...reset, signal], bases: [] }, true],
+    ['does not count before the next task: it was applied again', { own: withIn(), bases: [] }, false],
+    ['does not count if it was there before', { own: [signal, ...reset, signal], bases: [] }, false],
+    ['does not count if the run before had it', { own: [...reset, signal], bases: [[signal]] }, false],
+  ])('%s', async (_, history, expected) => {
+    const environment = new MockActivityEnvironment(
+      {},
+      { client: new Client({ connection: Connection.lazy() }) },
+    );
+    const decision = { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: 's' } as const;
+    const found = environment.run(() =>
+      isAllowedHere({ ...history, isCut: false }, { ...PAY_INPUT, decision }),
+    );
+    expect(await found).toBe(expected);
+  });
+
+  function withIn() {
+    const [failed, task] = reset;
+    return [failed, signal, task].flatMap((one) => one ?? []);
+  }
+});

@@ -29,10 +29,6 @@ const FILE = `rules:
     when: args.cents == 13
     then: refuse
     reason: bad luck
-  - name: tried out
-    when: has(args.cents) && args.cents < 100
-    then: ask
-    shadow: true
   - name: small refunds
     tools: [refund_order]
     agents: [clerk]
@@ -52,29 +48,27 @@ const call = (changes: Partial<RuledCall> = {}): RuledCall => ({
 });
 
 describe('the rule that fits', () => {
-  it.each<[string, Partial<RuledCall>, string | undefined, string | undefined, string[]]>([
-    ['the first whose condition is true', { args: { cents: 13 } }, 'no thirteen', 'refuse', []],
-    ['one after a shadow rule that fits', { args: { cents: 50 } }, 'small refunds', 'run', ['tried out']],
-    ['one after a shadow rule that does not', {}, 'small refunds', 'run', []],
-    ['one of all agents', { agent: 'other' }, 'second thoughts', 'ask', []],
-    ['one whose condition fails, which refuses', { args: {} }, 'no thirteen', 'refuse', []],
-    ['none, where no rule is about its tool', { tool: 'look', args: {} }, undefined, undefined, []],
-    ['none but a shadow rule', { tool: 'look', args: { cents: 1 } }, undefined, undefined, ['tried out']],
-  ])('is %s', (_, changes, name, action, shadow) => {
-    const { by, shadow: shadows } = read().rulingOn(call(changes), NOW);
-    expect([by?.rule.name, by?.action, shadows.map(({ rule }) => rule.name)]).toEqual([name, action, shadow]);
+  it.each<[string, Partial<RuledCall>, string | undefined, string | undefined]>([
+    ['the first whose condition is true', { args: { cents: 13 } }, 'no thirteen', 'refuse'],
+    ['one after a rule that does not fit', {}, 'small refunds', 'run'],
+    ['one of all agents', { agent: 'other' }, 'second thoughts', 'ask'],
+    ['one whose condition fails, which refuses', { args: {} }, 'no thirteen', 'refuse'],
+    ['none, where no rule is about its tool', { tool: 'look', args: {} }, undefined, undefined],
+  ])('is %s', (_, changes, name, action) => {
+    const by = read().rulingOn(call(changes), NOW);
+    expect([by?.rule.name, by?.action]).toEqual([name, action]);
   });
 
   it('fits nothing any more once its last day is over, and is in order then', () => {
     const last = Date.parse('2026-12-24T23:59:59.999Z');
-    const nameAt = (now: number): string | undefined => read().rulingOn(call(), now).by?.rule.name;
+    const nameAt = (now: number): string | undefined => read().rulingOn(call(), now)?.rule.name;
     expect(nameAt(last)).toBe('small refunds');
     expect(nameAt(last + 1)).toBe('second thoughts');
-    expect(read(FILE, last + 1).rules).toHaveLength(4);
+    expect(read(FILE, last + 1).rules).toHaveLength(3);
   });
 
   it('says why a condition could not be worked out', () => {
-    expect(read().rulingOn(call({ args: {} }), NOW).by?.failed).toContain('cents');
+    expect(read().rulingOn(call({ args: {} }), NOW)?.failed).toContain('cents');
   });
 });
 
@@ -136,13 +130,12 @@ describe('mistakes', () => {
     expect(() => read(text)).toThrow(expect.objectContaining({ message: expect.stringContaining(message) }));
   });
 
-  it('takes a rule after one in the shadow, or one that ends, that takes the same calls', () => {
+  it('takes a rule after one that ends and takes the same calls', () => {
     const text = `rules:
-  - { name: a, then: refuse, shadow: true }
   - { name: b, tools: [refund_order], then: run, until: 2026-12-01 }
   - { name: c, tools: [refund_order], then: ask }
 `;
-    expect(read(text).rules.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    expect(read(text).rules.map(({ name }) => name)).toEqual(['b', 'c']);
   });
 
   it('takes tools of MCP servers as they are named, and without a config every name', () => {
@@ -189,7 +182,7 @@ describe('where rules stand', () => {
 it('never throws and answers with a rule of its own, whatever a model asks for', () => {
   const rules = read(`rules:
   - { name: deep, when: 'args.a.b[0] > 1', then: ask }
-  - { name: all, when: 'args.exists(name, args[name] == 1)', then: refuse, shadow: true }
+  - { name: all, when: 'args.exists(name, args[name] == 1)', then: refuse }
   - { name: text, when: 'args.a.matches("^(a+)+$")', then: refuse }
 `);
   const names = new Set(['deep', 'all', 'text', undefined]);
@@ -200,9 +193,9 @@ it('never throws and answers with a rule of its own, whatever a model asks for',
   fc.assert(
     fc.property(args, fc.string(), (given, tool) => {
       const json = JSON.parse(JSON.stringify(given));
-      const { by, shadow } = rules.rulingOn(call({ tool, args: json }), NOW);
-      expect([by, ...shadow].every((one) => names.has(one?.rule.name))).toBe(true);
-      for (const one of [by, ...shadow]) if (one?.failed !== undefined) expect(one.action).toBe('refuse');
+      const by = rules.rulingOn(call({ tool, args: json }), NOW);
+      expect(names.has(by?.rule.name)).toBe(true);
+      if (by?.failed !== undefined) expect(by.action).toBe('refuse');
     }),
   );
 });

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
-import { runCli, startCli, type Ended, type RunningCommand } from './process';
+import { startCli, type Ended, type RunningCommand } from './process';
+import { runCli } from './run-cli';
 
 /** A worker that `countersign worker` runs, and a shell beside it. */
 export interface CliWorker {

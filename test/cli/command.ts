@@ -3,9 +3,10 @@ import type { Countersign } from '../../src/client';
 import type { Context } from '../../src/cli/context';
 import { testScreen } from './support';
 
-/** What a command printed, and what it asked of the server. */
+/** What a command printed, how it ended, and what it asked of the server. */
 export interface CommandRun {
   printed: string[];
+  code: number;
   asked: [method: string, ...args: unknown[]][];
 }
 
@@ -18,6 +19,7 @@ export async function runCommand(
   ...args: string[]
 ): Promise<CommandRun> {
   const screen = testScreen();
+  let code = 0;
   const asked: CommandRun['asked'] = [];
   const client: Countersign = new Proxy(Object.create(null), {
     get:
@@ -39,7 +41,8 @@ export async function runCommand(
     withClient: (use) => use(client),
     command: (line) => `cs ${line}`,
     typed: (sentence) => sentence,
+    exitWith: (given) => (code = given),
   });
   await program.parseAsync(args, { from: 'user' });
-  return { printed: screen.printed, asked };
+  return { printed: screen.printed, code, asked };
 }

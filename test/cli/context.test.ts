@@ -3,7 +3,7 @@ import { testScreen } from './support';
 
 const context = (options: GlobalOptions) =>
   createContext({
-    ...{ screen: testScreen(), env: {}, keyboard: undefined },
+    ...{ screen: testScreen(), env: {}, keyboard: undefined, exitWith: () => undefined },
     ...{ options: () => options, typed: (text) => text },
   });
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import fc from 'fast-check';
 import {
   type WhereFacts,
@@ -22,29 +23,42 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const usage = expect.objectContaining({ code: 'usage' });
+const noInput = { keyboard: undefined };
+const piped = (...chunks: (string | Buffer)[]) => ({
+  keyboard: { input: Readable.from(chunks), output: new Writable() },
+});
 
 describe('text', () => {
   it('is itself, or what a file holds', async () => {
-    await expect(readText('a@b', '--content')).resolves.toBe('a@b');
-    await expect(readText(`@${join(directory, 'args.json')}`, '--content')).resolves.toBe(
+    await expect(readText('a@b', '--content', noInput)).resolves.toBe('a@b');
+    await expect(readText(`@${join(directory, 'args.json')}`, '--content', noInput)).resolves.toBe(
       '{"path": "ü.txt"}\n',
     );
   });
 
+  it('is what is piped in, however that is cut', async () => {
+    const bytes = Buffer.from('ü.txt');
+    const cut = piped(bytes.subarray(0, 1), bytes.subarray(1));
+    await expect(readText('@-', '--content', cut)).resolves.toBe('ü.txt');
+    await expect(readText('@-', '--content', noInput)).resolves.toBe('');
+  });
+
   it.each(['@no-such-file', '@', '@.'])('from %s is a mistake that names the option', async (value) => {
-    await expect(readText(value, '--content')).rejects.toThrow(usage);
-    await expect(readText(value, '--content')).rejects.toThrow(`--content ${value}`);
+    await expect(readText(value, '--content', noInput)).rejects.toThrow(usage);
+    await expect(readText(value, '--content', noInput)).rejects.toThrow(`--content ${value}`);
   });
 });
 
 describe('arguments', () => {
   it('are an object, written or in a file', async () => {
-    await expect(readArguments('{"a":1}')).resolves.toEqual({ a: 1 });
-    await expect(readArguments(`@${join(directory, 'args.json')}`)).resolves.toEqual({ path: 'ü.txt' });
+    await expect(readArguments('{"a":1}', noInput)).resolves.toEqual({ a: 1 });
+    await expect(readArguments(`@${join(directory, 'args.json')}`, noInput)).resolves.toEqual({
+      path: 'ü.txt',
+    });
   });
 
   it.each(['', '{', '[]', 'null', '3', '"a"', '{"a":1} x'])('refuses %j', async (text) => {
-    await expect(readArguments(text)).rejects.toThrow(usage);
+    await expect(readArguments(text, noInput)).rejects.toThrow(usage);
   });
 
   it.each([
@@ -52,12 +66,12 @@ describe('arguments', () => {
     ['a key that is there twice', '{"a":1,"a":2}', /\/a: .*twice/],
     ['half a character', '{"a":"\\ud83d"}', /\/a: .*half a character/],
   ])('refuses %s and names the place', async (_what, text, message) => {
-    await expect(readArguments(text)).rejects.toThrow(message);
+    await expect(readArguments(text, noInput)).rejects.toThrow(message);
   });
 
   it('refuses a file that is not JSON, and one that is not UTF-8', async () => {
-    await expect(readArguments(`@${join(directory, 'broken.json')}`)).rejects.toThrow(/not JSON/);
-    await expect(readArguments(`@${join(directory, 'latin.json')}`)).rejects.toThrow(/not UTF-8/);
+    await expect(readArguments(`@${join(directory, 'broken.json')}`, noInput)).rejects.toThrow(/not JSON/);
+    await expect(readArguments(`@${join(directory, 'latin.json')}`, noInput)).rejects.toThrow(/not UTF-8/);
   });
 });
 

@@ -31,8 +31,8 @@ export function startCli(args: readonly string[], options: RunOptions = {}): Run
   return startNode([join(root, 'bin', 'countersign.js'), ...args], options);
 }
 
-/** Runs `countersign` to its end. */
-export function runCli(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+/** Runs `countersign` to its end in a process of its own. `runCli` of run-cli.ts needs none. */
+export function runCliProcess(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
   return startCli(args, options).ended;
 }
 
@@ -76,7 +76,8 @@ export function startProgram(
   return { signal: (signal) => void child.kill(signal), out: () => out, err: () => err, ended };
 }
 
-function bareEnv(): NodeJS.ProcessEnv {
+/** The variables of this machine without which nothing runs. */
+export function bareEnv(): NodeJS.ProcessEnv {
   const { PATH, HOME, COUNTERSIGN_TEMPORAL_CLI } = process.env;
   return Object.fromEntries(
     Object.entries({ PATH, HOME, COUNTERSIGN_TEMPORAL_CLI }).filter(([, value]) => value !== undefined),

@@ -1,8 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { shellWord } from '../../src/contract/text/shell-word';
 import { root } from '../support/build';
 import { until } from '../support/until';
+import { needs } from '../support/parts';
+
+needs('terminal');
 
 /** A command that a person typed at a terminal. */
 export interface Typed {
@@ -20,11 +23,18 @@ export interface Typed {
   ended: Promise<number | null>;
 }
 
-const running = new Set<ChildProcess>();
+const endings = new Set<() => void>();
 
 /** Ends what a test that failed has left at its terminal. */
 export function endTyped(): void {
-  for (const child of running) child.kill('SIGKILL');
+  for (const end of endings) end();
+}
+
+/** Lets `endTyped` end a command that is not over. */
+export function untilOver(end: () => void, over: Promise<unknown>): void {
+  endings.add(end);
+  const forget = (): void => void endings.delete(end);
+  over.then(forget, forget);
 }
 
 /** Types `countersign …` at a real pseudo-terminal, which util-linux's `script` makes. */
@@ -34,23 +44,38 @@ export function typed(args: readonly string[], env: NodeJS.ProcessEnv): Typed {
     .map(shellWord)
     .join(' ');
   const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], { env: { TERM: 'xterm', ...env } });
-  running.add(child);
   let raw = '';
-  let read = 0;
   let isOver = false;
   child.stdout.on('data', (chunk) => (raw += String(chunk)));
   const ended = new Promise<number | null>((resolve) => {
     child.once('close', (code) => {
       isOver = true;
-      running.delete(child);
       resolve(code);
     });
   });
-  const shown = (): string => raw.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').replaceAll('\r', '');
+  untilOver(() => child.kill('SIGKILL'), ended);
+  const person = personAt({ raw: () => raw, isOver: () => isOver, input: child.stdin });
+  return { ...person, ended };
+}
+
+/** What is printed on a terminal, and where a person types. */
+interface TerminalAt {
+  raw(): string;
+  isOver(): boolean;
+  input: NodeJS.WritableStream;
+}
+
+/** A person at a terminal. */
+export function personAt({ raw, isOver, input }: TerminalAt): Omit<Typed, 'ended'> {
+  let read = 0;
+  const shown = (): string =>
+    raw()
+      .replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '')
+      .replaceAll('\r', '');
   const isSeen = (text: string | RegExp): boolean => {
     const news = shown().slice(read);
     const found = typeof text === 'string' ? news.includes(text) : text.test(news);
-    if (!found && isOver) throw new Error(`it ended without ${String(text)}: ${news}`);
+    if (!found && isOver()) throw new Error(`it ended without ${String(text)}: ${news}`);
     return found;
   };
   const sees = async (text: string | RegExp): Promise<void> => {
@@ -58,14 +83,13 @@ export function typed(args: readonly string[], env: NodeJS.ProcessEnv): Typed {
   };
   return {
     shown,
-    raw: () => raw,
+    raw,
     sees,
-    ended,
-    type: (text) => void child.stdin.write(text),
+    type: (text) => void input.write(text),
     answer: async (question, line) => {
       await sees(question);
       read = shown().length;
-      child.stdin.write(`${line}\r`);
+      input.write(`${line}\r`);
     },
   };
 }

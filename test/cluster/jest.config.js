@@ -2,27 +2,21 @@
  * Tests on the cluster that scripts/cluster-test.mjs starts: its own, and those of the engine's that a real cluster could
  * fail where a dev server does not.
  */
-const [, server] = require('../../jest.config').projects;
+const projects = require('../../jest.config').projects;
+const { ALONE, TOO } = require('./files.json');
 
-const E2E = [
-  'turn',
-  'doors',
-  'visibility',
-  'kill',
-  'crash-points',
-  'in-doubt',
-  'reset',
-  'continue',
-  'limits',
-  'client',
-];
+const onServer = projects.find(({ displayName }) => displayName === 'core');
 
 module.exports = {
-  ...server,
+  ...onServer,
   rootDir: '../..',
   displayName: 'cluster',
-  testMatch: ['<rootDir>/test/cluster/**/*.test.ts', `<rootDir>/test/e2e/{${E2E.join(',')}}.test.ts`],
+  testMatch: [
+    '<rootDir>/test/cluster/**/*.cluster.test.ts',
+    ...[...ALONE, ...TOO].map((name) => `<rootDir>/test/e2e/${name}.test.ts`),
+  ],
   maxWorkers: 2,
   testTimeout: 120_000,
+  testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
   reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],
 };

@@ -158,13 +158,6 @@ it.each<[string, unknown, boolean]>([
     { ...outcome, holder: { ...HOLDER, queue: `${HOLDER.queue}${'é'.repeat(500)}` } },
     false,
   ],
-  ['encrypted answers', { result: { ...result('1.1'), sealed: { 'answer:1.1/a': 'x' } } }, true],
-  ['encrypted answers that are none', { result: { ...result('1.1'), sealed: 5 } }, false],
-  [
-    'an encrypted answer that is no text',
-    { result: { ...result('1.1'), sealed: { 'answer:1.1/a': {} } } },
-    false,
-  ],
   ['a queue that is not of one worker', { ...outcome, holder: { ...HOLDER, queue: 'orders' } }, false],
   ['nothing', {}, false],
 ])('an output of a call: %s: %s', (_case, output, isRead) => {

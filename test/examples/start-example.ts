@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { freePorts } from '../../src/engine/server-args';
 import { listens } from '../cli/cli-worker';
-import { runCli, startCli, type Ended } from '../cli/process';
+import { startCli, type Ended } from '../cli/process';
+import { runCli } from '../cli/run-cli';
 
 /** An example that runs as its README says: `countersign dev`, with a server of its own. */
 export interface RunningExample {

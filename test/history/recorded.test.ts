@@ -7,16 +7,25 @@ import type { DecodedEvent } from '../../src/history/decode/events';
 import { createFold, foldAll } from '../../src/history/fold/fold';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { viewOf } from '../../src/history/view';
-import { runs } from '../support/properties';
+import { dearRuns } from '../support/properties';
 
 /** Histories of a real server and worker, one behaviour each. */
 const directory = join(__dirname, '..', 'histories');
 const names = readdirSync(directory).map((name) => name.replace('.json', ''));
 const textOf = (name: string): string => readFileSync(join(directory, `${name}.json`), 'utf8');
 
-const decoded = async (name: string): Promise<DecodedEvent[]> => {
+const read = async (name: string): Promise<DecodedEvent[]> => {
   const decode = makeDecode();
   return Promise.all((historyFromJSON(JSON.parse(textOf(name))).events ?? []).map((event) => decode(event)));
+};
+
+const known = new Map<string, Promise<DecodedEvent[]>>();
+
+/** Read once for all tests, none of which changes it. */
+const decoded = (name: string): Promise<DecodedEvent[]> => {
+  const events = known.get(name) ?? read(name);
+  known.set(name, events);
+  return events;
 };
 
 const typesOf = async (name: string, without: string[] = []): Promise<string[]> =>
@@ -32,14 +41,14 @@ test.each(names)('%s: one by one, all at once and in two parts come to the same'
       const rest = events.slice(cut).flatMap((event) => fold.push(event));
       expect([...first, ...rest]).toEqual(all);
     }),
-    { numRuns: runs(10) },
+    { numRuns: dearRuns(10) },
   );
 });
 
 test.each(names)('%s: folding never changes the events it reads', async (name) => {
-  const events = await decoded(name);
+  const events = await read(name);
   foldAll(events);
-  expect(events).toEqual(await decoded(name));
+  expect(events).toEqual(await read(name));
 });
 
 test.each(names)(
@@ -69,7 +78,7 @@ test.each(names)('%s: garbage in any payload gives events or none, never an exce
         viewOf(foldAll(spoilt));
       },
     ),
-    { numRuns: runs(60) },
+    { numRuns: dearRuns(60) },
   );
 });
 

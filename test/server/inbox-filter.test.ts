@@ -2,6 +2,7 @@ import type { InboxItem, Waiting } from '../../src/client/types';
 import { InboxPages } from '../../src/server/inbox-filter';
 import type { InboxPageQuery } from '../../src/server/api';
 import { inboxItem } from '../cli/support';
+import { startProcessorTime } from '../support/processor-time';
 
 const HOUR = 3_600_000;
 const from = (ms: number): string => new Date(Date.now() + ms).toISOString();
@@ -94,10 +95,10 @@ test('ten thousand are searched and filtered in a moment', () => {
   );
   const pages = new InboxPages();
   pages.choose({ items, isComplete: true, version: 1 }, { text: 'warm up' });
-  const began = performance.now();
+  const spent = startProcessorTime();
   expect(pages.choose({ items, isComplete: true, version: 1 }, { text: 'order=9999' }).matching).toBe(1);
   // The figure to hold is 500 ms; a busy machine may need ten times what it takes.
-  expect(performance.now() - began).toBeLessThan(500);
+  expect(spent()).toBeLessThan(500);
 });
 
 describe('what waits for one person', () => {

@@ -5,6 +5,7 @@ import { connect, type Countersign } from '../../src/client';
 import type { TurnView } from '../../src/history/view';
 import { listens } from '../cli/cli-worker';
 import { startCli, startProgram, type RunningCommand } from '../cli/process';
+import { startHere } from '../cli/run-cli';
 import { root } from './build';
 import { snippetsOf } from './docs';
 import { writeScript } from './scratch';
@@ -15,7 +16,7 @@ import { until } from './until';
 export interface DocsPlace {
   folder: string;
   client: Countersign;
-  /** Starts a line as a shell would. */
+  /** Starts a line as a shell would. What needs neither a shell nor a config runs in this process. */
   type(line: string): RunningCommand;
   /** Starts a turn that makes these calls, and waits until a person is asked. */
   request(...calls: { tool: string; args: object }[]): Promise<string>;
@@ -37,10 +38,7 @@ import {
   type Model,
 } from 'countersign';
 import { z } from 'zod';
-import maintainer from './examples/maintainer/agent';
 import clerk from './examples/my-agent';
-import operator from './examples/runbook/agent';
-import desk from './examples/support-desk/agent';
 import support from './my-agent';
 
 const about = { safety: 'dangerous', description: 'Moves money.' } as const;
@@ -81,7 +79,7 @@ const told = defineAgent({
   models: { other: model },
   tools: [pay, giveBack, lose, ...createWorkspaceTools({ root: 'files' }), ...createShellTools({ root: 'files' })],
 });
-export default [clerk, support, desk, maintainer, operator, told];
+export default [clerk, support, told];
 `;
 
 /** Makes the place. */
@@ -143,5 +141,14 @@ async function makeFolder(): Promise<string> {
 
 /** `npm` is typed in the checkout, everything else where the reader's agents are. */
 function typeIn(line: string, env: NodeJS.ProcessEnv, folder: string): RunningCommand {
+  const words = /agents\.ts|init/.test(line) ? undefined : wordsOf(line);
+  if (words !== undefined) return startHere(words, { env, cwd: folder });
   return startProgram(['sh', '-c', line], { env, cwd: line.startsWith('npm ') ? root : folder });
+}
+
+/** The words of a command of ours. Undefined if only a shell can read the line. */
+function wordsOf(line: string): string[] | undefined {
+  const [, rest] = /^npx countersign((?: +(?:[^\s'"$`\\|&;<>*~]|'[^']*'|"[^"$`\\]*")+)+)$/.exec(line) ?? [];
+  const words = rest?.match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g);
+  return words?.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_all, one = '', two = '') => one + two));
 }

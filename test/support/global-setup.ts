@@ -1,3 +1,4 @@
+import { unpackChromium } from '../../scripts/browser.cjs';
 import { resolveEngine } from '../../src/engine/resolve';
 import { startServer } from '../../src/engine/server';
 import type { RunningServer } from '../../src/engine/server-launch';
@@ -13,6 +14,7 @@ const progress = (line: string): void => void process.stderr.write(`countersign:
 /** One server in memory for the whole run, unless `COUNTERSIGN_TEST_ADDRESS` names one. Settings of Temporal's own are left out. */
 const setup = async (): Promise<void> => {
   ensureBuilt();
+  unpackChromium();
   process.env['COUNTERSIGN_TEST_BUNDLE'] = lib('workflow-bundle.js');
   await findBinary();
   if (process.env['COUNTERSIGN_TEST_ADDRESS'] !== undefined) return;

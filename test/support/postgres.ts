@@ -1,26 +1,15 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../src/engine/server-args';
 import { root } from './build';
-import { isThorough } from './thorough';
+import { describeWith } from './parts';
 
-const isHere =
-  existsSync('/usr/lib/postgresql') &&
-  readdirSync('/usr/lib/postgresql').some((version) =>
-    existsSync(join('/usr/lib/postgresql', version, 'bin', 'initdb')),
-  );
-
-/** Tests that need PostgreSQL: where it is missing the tests are skipped, and that is said. */
-export const describeWithPostgres = (title: string, tests: () => void): void => {
-  // What runs every test has to have it.
-  if (isHere || isThorough) return describe(title, tests);
-  process.stderr.write(`skipped: ${title}. It needs PostgreSQL (apt-get install postgresql).\n`);
-  describe.skip(title, tests);
-};
+/** Tests that need PostgreSQL. */
+export const describeWithPostgres = (title: string, tests: () => void): void =>
+  describeWith('postgres', title, tests);
 
 /** A PostgreSQL behind a proxy that can be cut. */
 export interface CuttablePostgres {

@@ -34,8 +34,6 @@ export interface FixtureSettings {
   callsQueue?: string;
   /** Queues to work on. @default the turns' and the tools' */
   queues?: readonly string[];
-  /** File with the keys that read secret answers. */
-  answerKeyFile?: string;
   /** Where it streams what its model writes, and the time before each word. */
   stream?: { url: string; token: string };
   wordMs?: number;
@@ -58,11 +56,13 @@ export interface ProcessWorker {
 
 const FIXTURE = join(__dirname, '..', 'fixtures', 'worker.cjs');
 
-/** What is killed and frozen is so in both. One burst here lasts until something matters. */
-export const DURABILITIES: [string, Pick<FixtureSettings, 'durability'>][] = [
-  ['step', {}],
-  ['gate', { durability: { durability: 'gate', commitEvery: '1m' } }],
-];
+/** How turns are written. One burst here lasts until something matters. */
+export type Durability = 'step' | 'gate';
+
+export const DURABILITIES: Record<Durability, Pick<FixtureSettings, 'durability'>> = {
+  step: {},
+  gate: { durability: { durability: 'gate', commitEvery: '1m' } },
+};
 
 /** Starts a worker's process; resolves at once, before it works. */
 export function spawnWorker(settings: FixtureSettings): ProcessWorker & { ready: Promise<void> } {

@@ -1,20 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { chownSync, readdirSync, readFileSync } from 'node:fs';
-import { isThorough } from './thorough';
+import { describeWith } from './parts';
 import { scratchDirectory } from './scratch';
 import { until } from './until';
 
-const isHere = ['bwrap', 'prlimit', 'setpriv'].every((name) => spawnSync(name, ['--version']).status === 0);
-
-/** Tests that need bubblewrap: where it is missing the tests are skipped, and that is said. */
-export const describeWithBubblewrap = (title: string, tests: () => void): void => {
-  // What runs every test has to have it.
-  if (isHere || isThorough) return describe(title, tests);
-  process.stderr.write(
-    `skipped: ${title}. It needs bubblewrap (apt-get install bubblewrap) and util-linux.\n`,
-  );
-  describe.skip(title, tests);
-};
+/** Tests that need bubblewrap. */
+export const describeWithBubblewrap = (title: string, tests: () => void): void =>
+  describeWith('bubblewrap', title, tests);
 
 const NOBODY = 65_534;
 
@@ -29,6 +20,9 @@ export const sandboxDirectory = (): (() => string) => {
   beforeEach(() => giveAway(folder()));
   return folder;
 };
+
+/** Seconds for a `sleep` that no other run of the tests has: they look for it on the whole machine. The number has two digits. */
+export const lasting = (number: number): string => `86399.${number}${String(process.pid).padStart(7, '0')}`;
 
 /** Processes of this machine whose command line has a text. */
 export const running = (text: string): string[] =>

@@ -32,15 +32,6 @@ export function scriptBook(): ScriptBook {
   };
 }
 
-/** A model as its provider lets it answer that has no room for a moment. */
-export function heldModel(model: Model): Model {
-  const admit: Model['admit'] = async ({ onWait }) => {
-    onWait();
-    return () => undefined;
-  };
-  return { ...model, admit };
-}
-
 /** What the tools of a conversation answered, in order. */
 export function toolTexts({ messages }: Pick<ModelRequest, 'messages'>): string[] {
   return messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));

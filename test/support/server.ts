@@ -5,8 +5,7 @@ import type { RunningServer, StartOptions } from '../../src/engine/server-launch
 
 const setting = (name: string): string => {
   const value = process.env[name];
-  if (value === undefined)
-    throw new Error(`${name} is not set: run this test through Jest's "server" project`);
+  if (value === undefined) throw new Error(`${name} is not set: only the core and deep tests have it`);
   return value;
 };
 

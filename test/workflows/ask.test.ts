@@ -173,19 +173,6 @@ it.each<[what: string, change: object, why: string]>([
   ['no words', { question: { ...AGE, text: ' ' } }, 'characters'],
   ['too many words', { question: { ...AGE, text: 'x'.repeat(LIMITS.questionChars + 1) } }, 'characters'],
   ['a form that nobody could fill in', { question: { ...AGE, form: { type: 'array' } } }, 'fill in'],
-  [
-    'a secret field',
-    {
-      question: {
-        ...AGE,
-        form: {
-          type: 'object',
-          properties: { a: { type: 'string', format: 'password', 'x-for': ['b'] } },
-        },
-      },
-    },
-    'secrets',
-  ],
   ['too many bytes', { question: { ...AGE, text: '語'.repeat(4_000), form: wide() } }, 'bytes'],
 ])('is refused with %s', async (_what, change, why) => {
   const { turn, ask } = await running();

@@ -78,7 +78,7 @@ class Burst {
     private readonly guard: AttemptGuard,
   ) {
     const texts = deps.texts && { open: this.openText(deps.texts) };
-    this.deps = { ...deps, memory: burstMemory(deps.memory), ...defined({ texts }), report: guard.report };
+    this.deps = { ...deps, memory: burstMemory(deps.memory), ...defined({ texts }) };
     this.size = input.burst.size;
     this.repeated = input.burst.repeated;
     this.limits = input.burst.limits;

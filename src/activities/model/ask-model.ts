@@ -2,8 +2,7 @@ import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { span } from '../../contract/text/times';
 import type { TurnOrigin } from '../../contract/call';
-import { addUsage, estimatedTokens, type Usage } from '../../contract/spending/usage';
-import { type Model, ModelError, type ModelReply, type ModelRequest, type Settle } from '../../models/model';
+import { type Model, ModelError, type ModelReply, type ModelRequest } from '../../models/model';
 import { modelOf } from '../../models/providers';
 import type { Agent } from '../../tools/define-agent';
 import { unlessAborted } from '../../tools/within';
@@ -20,8 +19,6 @@ export interface Asking {
   guard: AttemptGuard;
   /** The time that this attempt may still take, in milliseconds. */
   timeLeft(): number;
-  /** Waits until the provider has room for a request of this many bytes. */
-  admit(bytes: number): Promise<Settle>;
   /** Called with the outcome of one question to the model. */
   note(asked: { outcome: string; since: number }): void;
   /** Asks once, in a span. */
@@ -57,8 +54,7 @@ export async function withModel<T>(
       deps.observe?.({ kind: 'model', ...of, ...asked, at: Date.now() });
     const asked = { ...of, origin };
     const inSpan: Asking['inSpan'] = (request, ask) => inChatSpan(deps, asked, { request, ask });
-    const admit = admission(deps, { model, guard, of });
-    return await work({ model, guard, timeLeft: () => tries.timeLeft(), admit, note, inSpan });
+    return await work({ model, guard, timeLeft: () => tries.timeLeft(), note, inSpan });
   } catch (error) {
     // The heartbeats stop first: a further heartbeat would replace the details that the failure leaves for the next
     // attempt.
@@ -67,31 +63,6 @@ export async function withModel<T>(
   } finally {
     guard.stop();
   }
-}
-
-/** Makes the function that waits for the provider of a model. People who watch see the wait, and it is measured. */
-function admission(
-  { report, observe }: ActivityDeps,
-  { model, guard, of }: Pick<Asking, 'model' | 'guard'> & { of: { agent: string; model: string } },
-): Asking['admit'] {
-  const say = (text: string): void => (report ?? guard.report)({ progress: { text } });
-  return async (bytes) => {
-    if (model.admit === undefined) return () => undefined;
-    const since = performance.now();
-    let hasWaited = false;
-    const onWait = (): void => {
-      hasWaited = true;
-      say(`waits until the provider of ${model.id} has room`);
-    };
-    try {
-      return await model.admit({ tokens: estimatedTokens(bytes), signal: guard.signal, onWait });
-    } finally {
-      if (hasWaited) {
-        observe?.({ kind: 'held', ...of, ms: performance.now() - since });
-        say(`asks ${model.id}`);
-      }
-    }
-  };
 }
 
 /** The agent of this name. If this worker lacks it, another worker of the task queue may have it. */
@@ -117,17 +88,12 @@ function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined):
 type Generate = (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>;
 
 /**
- * Calls `ask` once the provider of the model has room for a request of `bytes` bytes, unless the time of the attempt is
- * over or the attempt was given up. Errors name the model.
+ * Calls `ask`, until the time of the attempt is over or the attempt is given up. Errors name the model.
  */
-export async function inTime<T>(
-  asking: Asking,
-  bytes: number,
-  ask: (generate: Generate) => Promise<T>,
-): Promise<T> {
+export async function inTime<T>(asking: Asking, ask: (generate: Generate) => Promise<T>): Promise<T> {
   const { model, guard } = asking;
   try {
-    return await askWithin(asking, await asking.admit(bytes), ask);
+    return await askWithin(asking, ask);
   } catch (error) {
     const lostReason = guard.lost();
     // The next attempt asks again, because the model did not cause this failure.
@@ -139,13 +105,11 @@ export async function inTime<T>(
 
 async function askWithin<T>(
   { model, guard, timeLeft, note, inSpan }: Asking,
-  settle: Settle,
   ask: (generate: Generate) => Promise<T>,
 ): Promise<T> {
   const timeoutMs = timeLeft();
   const limit = limitTo(timeoutMs, guard.signal);
   const { signal } = limit;
-  let used: Usage = {};
   const generate: Generate = (request) =>
     unlessAborted(
       model.generate({ ...request, signal }),
@@ -154,13 +118,7 @@ async function askWithin<T>(
       () => new Error('the request was ended by its caller'),
     );
   try {
-    return await ask(async (request) => {
-      const one = (): Promise<ModelReply> => noted(() => generate(request), { note, limit });
-      const reply = await inSpan(request, one);
-      used = addUsage(used, reply.usage);
-      settle(used);
-      return reply;
-    });
+    return await ask((request) => inSpan(request, () => noted(() => generate(request), { note, limit })));
   } catch (error) {
     throw limit.isOver() ? tooSlow(timeoutMs, error) : error;
   } finally {

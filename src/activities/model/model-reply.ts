@@ -1,7 +1,6 @@
 import { defined } from '../../contract/defined';
 import { type JsonObject, parseJson, isJsonObject } from '../../contract/json';
 import { type Usage, addUsage } from '../../contract/spending/usage';
-import { utf8Bytes } from '../../contract/text/bytes';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { type ModelMessage, type ModelReply, ModelError } from '../../models/model';
 import { offeredTools } from '../../tools/builtin/find-tools';
@@ -15,8 +14,6 @@ import { EmptyReply } from './model-tries';
 interface AskingHow {
   asking: Asking;
   store: ActivityDeps['files'];
-  /** Bytes of the entries. */
-  bytes: number;
   writer?: TextWriter;
 }
 
@@ -24,10 +21,10 @@ interface AskingHow {
 export async function askModel(
   agent: Agent,
   entries: readonly TranscriptEntry[],
-  { asking, store, bytes, writer }: AskingHow,
+  { asking, store, writer }: AskingHow,
 ): Promise<ValuedReply> {
   const messages = await toMessages(entries, { model: asking.model, store });
-  return inTime(asking, bytes + utf8Bytes(agent.instructions), async (generate) => {
+  return inTime(asking, async (generate) => {
     const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
       generate({
         instructions: instructionsOf(agent),

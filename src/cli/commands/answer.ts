@@ -46,7 +46,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
   const named = parseTarget(target);
   if (decline && (set.length > 0 || content !== undefined))
     throw usageError('--decline goes with no answer', 'Leave out --set and --content.');
-  const given = content === undefined ? undefined : await readContent(content);
+  const given = content === undefined ? undefined : await readContent(content, context);
   const { screen } = context;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
@@ -60,7 +60,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
     const taken = decline
       ? await answer(subject, { answer: 'declined' })
       : given !== undefined || set.length > 0 || isOver
-        ? await send(subject, await filledIn(asked?.question, given, set), isOver)
+        ? await send(subject, filledIn(asked?.question, given, set), isOver)
         : await atTerminal(subject, storyOf(view, call), context);
     reportAnswer(taken, { id: idOf(subject), json }, screen);
   });
@@ -83,8 +83,8 @@ function atTerminal(subject: Subject, story: ReturnType<typeof storyOf>, context
   });
 }
 
-async function readContent(content: string): Promise<JsonObject> {
-  const read = readValue(await readText(content, '--content'), '--content');
+async function readContent(content: string, context: Context): Promise<JsonObject> {
+  const read = readValue(await readText(content, '--content', context), '--content');
   if (isObject(read)) return read;
   throw usageError('--content is JSON but not an object', `Write --content '{"field":"value"}'.`);
 }
@@ -93,16 +93,14 @@ async function readContent(content: string): Promise<JsonObject> {
  * The content of an answer. Values of `--set` replace the values of `--content`. The value of a text field stays as it
  * was typed, and the values of other fields are read as JSON.
  */
-async function filledIn(
+function filledIn(
   question: Question | undefined,
   given: JsonObject = {},
   set: readonly string[],
-): Promise<JsonObject> {
+): JsonObject {
   const fields = new Map(
     question === undefined ? [] : fieldsOf(question).map((field) => [field.name, field]),
   );
-  for (const { name, secretFor } of fields.values())
-    if (secretFor !== undefined && Object.hasOwn(given, name)) throw inArguments(name);
   const content: JsonObject = { ...given };
   const seen = new Set<string>();
   for (const text of set) {
@@ -115,22 +113,8 @@ async function filledIn(
     if (field === undefined)
       throw usageError(`there is no field ${name}`, `Its fields: ${[...fields.keys()].join(', ')}.`);
     const value = text.slice(at + 1);
-    if (field.secretFor !== undefined) {
-      if (value !== '-') throw inArguments(name);
-      content[name] = (await readText('@-', `--set ${name}`)).replace(/\r?\n$/, '');
-      continue;
-    }
     const isText = field.kind === 'text' || field.kind === 'choice';
     content[name] = isText ? value : readValue(value, `--set ${name}`);
   }
   return content;
-}
-
-/**
- * The error for a secret field that is given as an argument. Arguments are kept in the shell's history, and other users
- * of the machine can read them.
- */
-function inArguments(name: string): Error {
-  const hint = `Write --set ${name}=- and give it on stdin, or leave it out and type it when you are asked.`;
-  return usageError(`${name} is secret: it is not taken from the arguments`, hint);
 }

@@ -87,7 +87,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
   checkNoBatch(rest);
   const named = parseTarget(namedCall(target));
   checkWays(options);
-  const choice = await readChoice(options);
+  const choice = await readChoice(options, context);
   const { screen, keyboard } = context;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
@@ -141,11 +141,14 @@ function checkWays(options: ApproveOptions): void {
   throw usageError(`${given.join(' and ')} exclude each other`, 'Choose one way to say what may run.');
 }
 
-async function readChoice({ args, set = [], hunks }: ApproveOptions): Promise<ApprovalChoice> {
+async function readChoice(
+  { args, set = [], hunks }: ApproveOptions,
+  context: Context,
+): Promise<ApprovalChoice> {
   return {
     assignments: parseAssignments(set),
     ...defined({
-      arguments: args === undefined ? undefined : await readArguments(args),
+      arguments: args === undefined ? undefined : await readArguments(args, context),
       hunks: hunks === undefined ? undefined : parseHunks(hunks),
     }),
   };

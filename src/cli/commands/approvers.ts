@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { KnownNames } from '../../authority/check-file';
@@ -27,9 +26,7 @@ export function addApprovers(program: Command, context: Context): void {
     .command('init [file]')
     .description('write a first file, with you in it')
     .option('--json', 'print JSON')
-    .action((file: string | undefined, options: FileOptions) =>
-      init(file ?? APPROVERS_FILE, options, context),
-    );
+    .action((file: string | undefined, options: FileOptions) => init(file, options, context));
   command
     .command('check [config]')
     .description('check the file, its keys too, against the tools and agents of a config')
@@ -44,7 +41,11 @@ export function addApprovers(program: Command, context: Context): void {
     .action((target: string, options: FileOptions) => explain(target, options, context));
 }
 
-async function init(file: string, { json = false }: FileOptions, { screen }: Context): Promise<void> {
+async function init(
+  file = APPROVERS_FILE,
+  { json = false }: FileOptions,
+  { screen }: Context,
+): Promise<void> {
   const installation = randomBytes(16).toString('hex');
   await writeNewFile(file, firstFile(installation), 0o644);
   if (json) return screen.json({ file, installation });
@@ -111,9 +112,9 @@ async function check(
 }
 
 /** Loaded here, so that no other command waits for YAML and CEL. */
-async function load(file: string | undefined, known?: KnownNames): Promise<Approvers> {
+async function load(file = APPROVERS_FILE, known?: KnownNames): Promise<Approvers> {
   const { loadApprovers } = await import('../../authority/approvers.js');
-  return loadApprovers(file ?? join(process.cwd(), APPROVERS_FILE), known);
+  return loadApprovers(file, known);
 }
 
 /** Loaded here, so that no other command waits for the definitions of tools. */

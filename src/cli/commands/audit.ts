@@ -18,7 +18,7 @@ import {
 import type { Context } from '../context';
 import { withFileErrors } from '../files';
 import { withProgress } from '../progress';
-import { readMomentIn, sinceOption } from '../options';
+import { collect, readMomentIn, sinceOption } from '../options';
 import type { VerifiedFile } from '../../history/audit/chain';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
@@ -75,7 +75,7 @@ export function addAudit(program: Command, context: Context): void {
     .option(
       '--approvers <path>',
       'compare the keys of decisions with this file that says who may decide; give the option again for older ones',
-      (path: string, before: string[] = []) => [...before, path],
+      collect,
     )
     .option('--json', 'print JSON')
     .action((file: string, options: VerifyOptions) => verifyAudit(file, options, context));

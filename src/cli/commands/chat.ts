@@ -7,7 +7,7 @@ import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
 import { type Chat, type ChatEvent, endOf, followChat } from '../chat/follow';
-import { chatAtTerminal } from '../chat/talk';
+import { type ChatEnd, chatAtTerminal } from '../chat/talk';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
 import { readBudget, sessionBudgetOption } from './run';
@@ -54,8 +54,7 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
     const session = client.session(id, before === undefined ? started : {});
     const plan: Chat = { client, session, agent, name, before };
     const { keyboard } = context;
-    if (!json && canAsk(keyboard))
-      await atTerminal(plan, () => chatAtTerminal(plan, keyboard, context), context);
+    if (!json && canAsk(keyboard)) afterTalk(await chatAtTerminal(plan, keyboard, context), plan, context);
     else await chatByLines(plan, json, context);
   });
 }
@@ -83,16 +82,11 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
   });
 }
 
-async function atTerminal(
-  { session, agent }: Chat,
-  talk: () => ReturnType<typeof chatAtTerminal>,
-  { screen, command }: Context,
-): Promise<void> {
-  const end = await talk();
+function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, exitWith }: Context): void {
   if (end === 'ended') return;
   const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
   screen.note(`The session goes on. Come back: ${command(back)}`);
-  if (end === 'interrupted') process.exitCode = EXIT.interrupted;
+  if (end === 'interrupted') exitWith(EXIT.interrupted);
 }
 
 /**
@@ -105,7 +99,7 @@ async function chatByLines(plan: Chat, json: boolean, context: Context): Promise
   if (!json) screen.note(escapeText(`session ${plan.session.id}`));
   const stop = new AbortController();
   const interrupt = (): void => {
-    process.exitCode = EXIT.interrupted;
+    context.exitWith(EXIT.interrupted);
     stop.abort();
   };
   process.once('SIGINT', interrupt);
@@ -144,7 +138,8 @@ const NO_WORKER = 'on record; it takes effect when a worker returns: start one w
  * messages are left out.
  */
 async function* messagesIn({ keyboard }: Context, signal: AbortSignal): AsyncGenerator<string> {
-  const lines = createInterface({ input: keyboard?.input ?? process.stdin, crlfDelay: Infinity });
+  if (keyboard === undefined) return;
+  const lines = createInterface({ input: keyboard.input, crlfDelay: Infinity });
   signal.addEventListener('abort', () => lines.close(), { once: true });
   let parts: string[] = [];
   for await (const line of lines) {

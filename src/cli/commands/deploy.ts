@@ -56,7 +56,7 @@ export function addDrain(program: Command, context: Context): void {
 
 async function drain(build: string, options: DrainOptions, context: Context): Promise<void> {
   const { deployment, json, spread } = options;
-  const { screen } = context;
+  const { screen, exitWith } = context;
   const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread', 0);
   await context.withClient(async (client) => {
     const all: Drained[] = [];
@@ -67,7 +67,7 @@ async function drain(build: string, options: DrainOptions, context: Context): Pr
     }
     if (json === true) screen.json(all);
     else screen.line(summaryLine(build, all));
-    if (all.some(({ outcome }) => outcome === 'held')) process.exitCode = EXIT.waiting;
+    if (all.some(({ outcome }) => outcome === 'held')) exitWith(EXIT.waiting);
   });
 }
 

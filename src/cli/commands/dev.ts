@@ -84,10 +84,9 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
     const work = async (inbox?: OpenWebInbox): Promise<void> => {
       const { address, namespace, gone } = server;
       const { encryptionKeyFile: keyFile } = context.options();
-      const encryption = keyFile === undefined ? undefined : { keyFile };
       const settings = {
         ...{ address, namespace, logLevel: options.log ?? 'ERROR' },
-        ...defined({ encryption, stream: inbox?.stream }),
+        ...defined({ encryption: defined({ keyFile }), stream: inbox?.stream }),
       };
       const worker = await startPatiently({ config: loaded.config, ...settings }, context);
       const { config, queues } = worker;

@@ -5,8 +5,10 @@ import type { Oidc } from '../../server/auth/oidc';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
-import { EXIT } from '../exit-codes';
+import { checkParts } from '../doctor/parts';
+import { EXIT, type ExitCode } from '../exit-codes';
 import { deploymentOption } from '../options';
+import { packageSource } from '../own-modules';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../print/escape';
 import { widthOf, wrap } from '../print/format';
@@ -42,7 +44,7 @@ async function doctor(
   ];
   if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
-  process.exitCode = verdictOf(findings);
+  context.exitWith(verdictOf(findings));
 }
 
 interface Examined {
@@ -54,21 +56,18 @@ interface Examined {
 async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
-  const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
+  const { checkMcp } = await import('../doctor/mcp.js');
+  const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);
   const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
     ...machine,
     await checkSandbox(),
+    ...checkParts(packageSource() === undefined),
     ...servers,
     ...(await checkChannels(channels, context.env)),
     ...(await examineServer(config, deployment, context)),
   ];
-}
-
-async function examineMcp(config: Config): Promise<Finding[]> {
-  const { checkMcp } = await import('../doctor/mcp.js');
-  return checkMcp(config);
 }
 
 async function examineServer(
@@ -83,23 +82,8 @@ async function examineServer(
       return lookAt(client, queues, deployment);
     });
   } catch (error) {
-    const own = [
-      ...queues.map((queue) => `queue ${queue}`),
-      ...queues.slice(0, 1).map((main) => `agents of ${main}`),
-    ];
-    const rest = [
-      'search attributes',
-      'transitions',
-      'priorities',
-      'workflow tasks',
-      'pauses',
-      `builds of ${deployment}`,
-      ...own,
-    ];
-    return [
-      failed(SERVER, error),
-      ...rest.map((name): Finding => ({ name, state: 'skipped', detail: 'needs the server' })),
-    ];
+    const detail = 'what is registered, paused and polled there: needs the server';
+    return [failed(SERVER, error), { name: 'the rest', state: 'skipped', detail }];
   }
 }
 
@@ -136,7 +120,7 @@ async function queuesFor(config: Config | undefined): Promise<string[]> {
 }
 
 /** The exit code: 5 if there is no server, 1 if any other finding is bad. */
-export function verdictOf(findings: readonly Finding[]): number {
+export function verdictOf(findings: readonly Finding[]): ExitCode {
   const bad = findings.filter(({ state }) => state === 'bad');
   if (bad.some(({ name }) => name === SERVER)) return EXIT.noServer;
   return bad.length > 0 ? EXIT.failed : EXIT.done;

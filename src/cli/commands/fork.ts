@@ -73,7 +73,7 @@ export function addFork(program: Command, context: Context): void {
 async function fork(target: string, options: ForkOptions, context: Context): Promise<void> {
   const { at, model, live, id, queue, wait } = options;
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
-  const asked = defined({ model, id, taskQueue: queue, change: await readChange(options) });
+  const asked = defined({ model, id, taskQueue: queue, change: await readChange(options, context) });
   await context.withClient(async (client) => {
     const source = await readSource(client, target);
     const world = live === true ? 'live' : 'dry';
@@ -102,13 +102,13 @@ async function readSource(
   }
 }
 
-async function readChange(options: ForkOptions): Promise<ForkChange | undefined> {
+async function readChange(options: ForkOptions, context: Context): Promise<ForkChange | undefined> {
   const { args, decision, reason, reply } = options;
   if ([args, decision, reply].filter((one) => one !== undefined).length > 1)
     throw usageError('--args, --decision and --reply exclude each other');
   if (reason !== undefined && decision === undefined) throw usageError('--reason goes with --decision');
-  if (args !== undefined) return { what: 'arguments', arguments: await readArguments(args) };
-  if (reply !== undefined) return { what: 'reply', reply: await readReply(reply) };
+  if (args !== undefined) return { what: 'arguments', arguments: await readArguments(args, context) };
+  if (reply !== undefined) return { what: 'reply', reply: await readReply(reply, context) };
   if (decision === undefined) return undefined;
   return { what: 'decision', decision, approver: options.as ?? osUser(), ...defined({ reason }) };
 }
@@ -120,9 +120,9 @@ const Reply = z.strictObject({
     .optional(),
 });
 
-async function readReply(value: string): Promise<GivenReply> {
+async function readReply(value: string, context: Context): Promise<GivenReply> {
   if (!value.startsWith('@')) return { text: value };
-  const parsed = Reply.safeParse(readValue(await readText(value, '--reply'), '--reply'));
+  const parsed = Reply.safeParse(readValue(await readText(value, '--reply', context), '--reply'));
   if (!parsed.success)
     throw usageError(
       `--reply ${value} is not a reply: ${z.prettifyError(parsed.error)}`,

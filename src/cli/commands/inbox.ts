@@ -6,7 +6,7 @@ import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../live-inbox';
 import { wrapAll } from '../print/format';
-import { createScreen } from '../print/screen';
+import { createScreen, type Sink } from '../print/screen';
 import { idsOn } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
 import { safeLine } from '../print/escape';
@@ -89,8 +89,9 @@ async function watchInboxHere({ query, mine, json }: InboxWatch, context: Contex
 
 /** The full screen. Undefined in a pipe, or if the terminal cannot be drawn on. */
 function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefined {
-  const isDrawable = screen.isTerminal && keyboard?.output.isTTY === true && env['TERM'] !== 'dumb';
-  return isDrawable && keyboard !== undefined ? openFullScreen(keyboard.output) : undefined;
+  const output = keyboard?.output;
+  if (!screen.isTerminal || output?.isTTY !== true || env['TERM'] === 'dumb') return undefined;
+  return openFullScreen(output);
 }
 
 /** Shows the current state of the inbox, and what is paused. */
@@ -98,11 +99,10 @@ type Show = (look: InboxLook, paused: KnownPauses) => void;
 
 /** Draws the inbox again for each new state, in the current width of the window. The counts cover the whole inbox. */
 function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): Show {
-  const { keyboard, env, command } = context;
+  const { env, command } = context;
   let seen: { items: readonly InboxItem[]; isComplete: boolean } = { items: [], isComplete: false };
   return (look, paused) => {
-    const output = keyboard?.output ?? process.stdout;
-    const screen = createScreen(output, output, env);
+    const screen = createScreen(full.output, full.output, env);
     if ('items' in look) seen = look;
     const count = `${seen.items.length.toLocaleString('en')} waiting${seen.isComplete ? '' : ' so far, still reading'}`;
     const state = 'away' in look ? screen.style.bad(look.away) : 'live';
@@ -142,6 +142,7 @@ function printChanges(json: boolean, limit: number | undefined, { screen }: Cont
 
 /** A terminal that is drawn on as a whole. */
 interface FullScreen {
+  output: Canvas;
   /**
    * Replaces the lines on the screen. Lines for which there is not enough room are only counted. The lines must fit the
    * width.
@@ -151,8 +152,7 @@ interface FullScreen {
   close(): void;
 }
 
-interface Canvas {
-  write(text: string): unknown;
+interface Canvas extends Sink {
   rows?: number | undefined;
 }
 
@@ -166,6 +166,7 @@ const REST_OF_SCREEN = '\x1b[J';
 export function openFullScreen(canvas: Canvas): FullScreen {
   canvas.write(ENTER);
   return {
+    output: canvas,
     draw: (lines) => {
       const drawn = fitted(lines, canvas.rows || 24).map((line) => safeLine(line, true) + REST_OF_LINE);
       canvas.write(HOME + drawn.join('\r\n') + REST_OF_SCREEN);

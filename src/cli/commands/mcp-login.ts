@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Command } from 'commander';
 import { CountersignError, errnoOf } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../loopback';
-import type { Config } from '../../tools/define-config';
 import { logOut, type Logout } from '../../tools/mcp/authorization';
 import { type McpHttpStart, usesLogin } from '../../tools/mcp/declare';
 import { beginLogin, type OpenLogin } from '../../tools/mcp/login';
@@ -74,7 +73,7 @@ interface Place {
 
 /** @throws CountersignError if nobody can log in to the server. */
 async function placeOf(name: string, { config: file }: LogoutOptions): Promise<Place> {
-  const { config }: { config: Config } = await loadConfig(file);
+  const { config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
   const start = named?.server.start;
   if (start?.kind !== 'http')

@@ -84,14 +84,14 @@ async function list({ config: file, json = false }: McpOptions, { screen }: Cont
 async function test(
   name: string | undefined,
   { config: file, json = false }: McpOptions,
-  { screen, typed }: Context,
+  { screen, typed, exitWith }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(file);
   const named = await namedServers(config, name);
   const reports = await Promise.all(named.map((one) => reportLive(one, config)));
   if (json) screen.json(reports);
   else screen.lines(reports.flatMap((report) => mcpTestLines(report, screen)).map(typed));
-  if (!reports.every(isFine)) process.exitCode = EXIT.failed;
+  if (!reports.every(isFine)) exitWith(EXIT.failed);
 }
 
 async function inspect(

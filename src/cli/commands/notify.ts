@@ -3,7 +3,7 @@ import { errnoOf, errorMessage } from '../../contract/errors';
 import { createWhole } from '../../files';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
-import type { ChannelsFile } from '../notify/channels-file';
+import type { ChannelSettings, ChannelsFile } from '../notify/channels-file';
 import { CHANNELS_FILE, testNotice } from '../notify/notices';
 import { makePushKeys } from '../notify/push-keys';
 import { usageError } from '../options';
@@ -19,7 +19,7 @@ interface TestOptions {
 /** The result of a channel's test. */
 export interface TestResult {
   channel: string;
-  kind: ChannelsFile['channels'][string]['kind'];
+  kind: ChannelSettings['kind'];
   state: 'ok' | 'error';
   /** In words. */
   detail: string;
@@ -69,19 +69,19 @@ async function test(only: string | undefined, options: TestOptions, context: Con
   const { screen } = context;
   const { loadChannels } = await import('../notify/channels-file.js');
   const file = await loadChannels(options.channels);
-  const names = Object.keys(file.channels).filter((name) => only === undefined || name === only);
-  if (names.length === 0)
+  const channels = Object.entries(file.channels).filter(([name]) => only === undefined || name === only);
+  if (channels.length === 0)
     throw usageError(
       `${options.channels} has no channel ${only ?? ''}`,
       `It has ${Object.keys(file.channels).join(', ')}.`,
     );
   const results = await Promise.all(
-    names.map((name) => testChannel(name, { file, to: options.to ?? osUser(), context })),
+    channels.map((channel) => testChannel(channel, { file, to: options.to ?? osUser(), context })),
   );
   if (options.json === true) screen.json(results);
   else
     screen.lines(resultLines(results).map((line) => (line.isFine ? line.text : screen.style.bad(line.text))));
-  if (results.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;
+  if (results.some(({ state }) => state === 'error')) context.exitWith(EXIT.failed);
 }
 
 interface TestParts {
@@ -91,11 +91,9 @@ interface TestParts {
 }
 
 async function testChannel(
-  channel: string,
+  [channel, settings]: [string, ChannelSettings],
   { file, to, context: { env, screen } }: TestParts,
 ): Promise<TestResult> {
-  const settings = file.channels[channel];
-  if (settings === undefined) throw usageError(`there is no channel ${channel}`);
   const { kind } = settings;
   const { openChannel } = await import('../notify/channels.js');
   const warn = (line: string): void => screen.note(escapeText(line));

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/policy';
 import type { ApproversSource } from '../../authority/source';
 import type { ListQuery, TurnSummary } from '../../client';
-import { MOST_RULE_DAYS } from '../../contract/authority/policy';
 import { defined } from '../../contract/defined';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
@@ -22,15 +21,12 @@ import {
   usageError,
 } from '../options';
 import type { PolicyComparison } from '../policy/compare';
-import { noteOn, policyTestLines, suggestLines } from '../policy/lines';
+import { noteOn, policyTestLines } from '../policy/lines';
 import { type PastCall, pastCalls } from '../policy/past';
 import { escapeText } from '../print/escape';
 import { readEachTurn } from '../progress';
-import { DAY } from '../../contract/limits';
 
 const LIMIT = 1000;
-const LEAST = 3;
-const DAYS = 30;
 
 /** Options that choose the turns to read. */
 interface TurnOptions {
@@ -48,12 +44,7 @@ interface TestOptions extends TurnOptions {
   file?: string;
 }
 
-interface SuggestOptions extends TurnOptions {
-  least?: string;
-  days?: string;
-}
-
-/** `policy check | test | suggest`. */
+/** `policy check | test`. */
 export function addPolicy(program: Command, context: Context): void {
   const command = program.command('policy').description('rules that say which calls run, ask or are refused');
   command
@@ -69,15 +60,6 @@ export function addPolicy(program: Command, context: Context): void {
   withTurns(test).action((config: string | undefined, options: TestOptions) =>
     testPolicy(config, options, context),
   );
-  const suggest = command
-    .command('suggest')
-    .description('find calls that people always approved as they were, and print rules for them')
-    .option('--least <count>', `so many such calls make a rule (default: ${LEAST})`)
-    .option(
-      '--days <count>',
-      `how long the rules are to count, at most ${MOST_RULE_DAYS} (default: ${DAYS})`,
-    );
-  withTurns(suggest).action((options: SuggestOptions) => suggestPolicy(options, context));
 }
 
 function withTurns(command: Command): Command {
@@ -170,18 +152,4 @@ function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): L
     since: readMomentIn(since, '--since'),
     limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
   });
-}
-
-async function suggestPolicy({ least, days, ...options }: SuggestOptions, context: Context): Promise<void> {
-  const count = least === undefined ? LEAST : readCount(least, '--least');
-  const length = days === undefined ? DAYS : readCount(days, '--days');
-  if (length > MOST_RULE_DAYS) throw usageError(`--days: a rule counts for at most ${MOST_RULE_DAYS} days`);
-  const calls: PastCall[] = [];
-  const { turns } = await eachPastCall(options, context, (call) => void calls.push(call));
-  const { suggestRules } = await import('../policy/suggest.js');
-  const until = new Date(Date.now() + length * DAY).toISOString().slice(0, 10);
-  const found = suggestRules(calls, { least: count, until });
-  const { screen } = context;
-  if (options.json === true) screen.json({ turns, calls: calls.length, suggestions: found });
-  else screen.lines(suggestLines(found, { turns, calls: calls.length, screen }));
 }

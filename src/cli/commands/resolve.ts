@@ -43,7 +43,7 @@ async function resolve(
     throw usageError('--sign goes with run-again only: nothing runs by the other outcomes');
   if (content !== undefined && outcome !== 'happened')
     throw usageError('--content goes with happened only: a call that did not happen returned nothing');
-  const returned = content === undefined ? undefined : await readText(content, '--content');
+  const returned = content === undefined ? undefined : await readText(content, '--content', context);
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const { agent, ...view } = await client.view(turn);

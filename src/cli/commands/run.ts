@@ -82,14 +82,13 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
   if (detach === true && wait !== undefined)
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
-  const prompt = await readText(options.prompt, 'the prompt');
-  const files = await Promise.all(options.file?.map(readAttached) ?? []);
+  const prompt = await readText(options.prompt, 'the prompt', context);
+  const files = options.file && (await Promise.all(options.file.map(readAttached)));
   await context.withClient(
     async (client) => {
       const started = await client.start({
         ...{ agent, prompt, requester: options.as ?? osUser() },
-        ...(files.length === 0 ? {} : { files }),
-        ...defined({ id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
+        ...defined({ files, id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
         ...defined({ budget: options.budget && readBudget(options.budget), priority: readPriority(options) }),
       });
       if (detach !== true)
@@ -149,8 +148,8 @@ async function send(
 ): Promise<void> {
   const { agent, queue, steer, interrupt, as = osUser(), messageId, json = false } = options;
   if (steer === true && interrupt === true) throw usageError('--steer and --interrupt exclude each other');
-  const text = await readText(options.words, 'the words');
-  const files = await Promise.all(options.file?.map(readAttached) ?? []);
+  const text = await readText(options.words, 'the words', context);
+  const files = options.file && (await Promise.all(options.file.map(readAttached)));
   const mode = steer === true ? 'steer' : interrupt === true ? 'interrupt' : 'queue';
   const { screen } = context;
   await context.withClient(async (client) => {
@@ -158,8 +157,8 @@ async function send(
     const budget = options.budget && readBudget(options.budget);
     const session = client.session(options.session, { ...how, ...defined({ taskQueue: queue, budget }) });
     const sent = await session.send({
-      ...{ text, mode, sender: as, ...defined({ messageId }) },
-      ...(files.length === 0 ? {} : { files }),
+      ...{ text, mode, sender: as },
+      ...defined({ messageId, files }),
     });
     const ended = options.wait === true ? await turnOf(session, sent.messageId) : undefined;
     if (json) return screen.json({ ...sent, ...defined({ turn: ended }) });

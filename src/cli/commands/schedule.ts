@@ -98,7 +98,7 @@ async function add(
   const { id, agent, cron, every, jitter, catchUp, overlap, paused, queue, meta } = options;
   if ((cron === undefined) === (every === undefined))
     throw usageError('give --cron or --every, one of them', "Such as --cron '0 8 * * 1-5', or --every 1h.");
-  const prompt = await readText(options.prompt, 'the prompt');
+  const prompt = await readText(options.prompt, 'the prompt', context);
   const timeZone = options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   await context.withClient(async (client) => {
     const made = await client.schedules.add({

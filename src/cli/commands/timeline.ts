@@ -117,9 +117,7 @@ function callLines(call: TimelineCall, screen: ScreenFormat): string[] {
   return [
     `${strong(escapeText(`${callId} ${tool}`))}  ${state}${quiet(numbersOf(events))}`,
     ...indented(recordLines(call, inner(screen))),
-    ...indented(
-      ruling === undefined ? [] : describeRuling(ruling).map((line) => quiet(escapeText(`policy  ${line}`))),
-    ),
+    ...indented(ruling === undefined ? [] : [quiet(escapeText(`policy  ${describeRuling(ruling)}`))]),
     ...indented(events.flatMap((event) => eventLines(event, inner(screen)))),
   ];
 }

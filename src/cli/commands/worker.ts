@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander';
-import { relative } from 'node:path';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { BuildId } from '../../client';
 import type { RunningWorker, WorkerSettings } from '../../worker';
 import type { Context } from '../context';
-import { loadConfig, type LoadedConfig } from '../load-config';
+import { loadConfig, type LoadedConfig, shown } from '../load-config';
 import { deploymentOption, usageError } from '../options';
 import { manifest } from '../own-modules';
 import { escapeText } from '../print/escape';
@@ -76,10 +75,17 @@ async function work(
   const loaded = await loadConfig(named);
   const buildId = await buildIdOf(options, loaded.config);
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
-  const encryption = keyFile === undefined ? undefined : { keyFile };
   const build = defined({ buildId, deployment });
   const ports = { metrics, health };
-  const place = defined({ address, namespace, profile, logLevel: log, encryption, ...build, ...ports });
+  const place = defined({
+    address,
+    namespace,
+    profile,
+    logLevel: log,
+    encryption: defined({ keyFile }),
+    ...build,
+    ...ports,
+  });
   const worker = await startPatiently({ config: loaded.config, ...place }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),
@@ -164,7 +170,7 @@ export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
     ['Temporal UI', uiUrl === undefined ? undefined : { text: escapeText(uiUrl), paint: screen.style.link }],
     ['namespace', escapeText(namespace)],
     [queues.length === 1 ? 'task queue' : 'task queues', escapeText(queues.join(', '))],
-    ['config', escapeText(shortPath(file))],
+    ['config', escapeText(shown(file))],
   ];
   const agents = config.agents.flatMap((agent) => ['', ...factLines(agentFacts(agent), screen)]);
   return [...factLines(places, screen), ...agents];
@@ -186,9 +192,4 @@ function agentFacts({ name, model, fallback, registry }: Agent): TableFact[] {
 
 function modelName(model: Agent['model']): string {
   return typeof model === 'string' ? model : model.id;
-}
-
-function shortPath(file: string): string {
-  const path = relative(process.cwd(), file);
-  return path.startsWith('..') ? file : path;
 }

@@ -17,7 +17,7 @@ import { resolveEngine } from '../../engine/resolve';
 import { startServer } from '../../engine/server';
 import type { RunningServer } from '../../engine/server-launch';
 import { defined } from '../../contract/defined';
-import { offlineModel } from '../../models/offline/offline-model';
+import { offlineModel } from '../../models/offline';
 import { defineAgent } from '../../tools/define-agent';
 import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';

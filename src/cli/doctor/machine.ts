@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Engine } from '../../engine/engine';
 import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
@@ -101,7 +100,7 @@ export async function checkConfig(named: string | undefined): Promise<{ finding:
 }
 
 function unnamed(name: string): Finding {
-  const there = CONFIG_FILES.find((file) => existsSync(resolve(file)));
+  const there = CONFIG_FILES.find((file) => existsSync(file));
   if (there === undefined) return { name, state: 'ok', detail: 'none was named; deciding needs none' };
   const todo = `Name it to check it, and the queues of its tools: countersign doctor ${there}`;
   return { name, state: 'skipped', detail: `${there} is here and was not run`, todo };

@@ -1,6 +1,4 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import { isToolError } from '../../tools/errors';
 import { sandbox, type Sandbox } from '../../tools/sandbox';
@@ -34,57 +32,6 @@ rm -f /tmp/a
 echo done
 `;
 
-/** What a system says about the cgroup of this process. A field is undefined if its file cannot be read. */
-export interface CgroupFiles {
-  /** /proc/self/cgroup */
-  own: string | undefined;
-  /** The `cgroup.controllers` file of this cgroup. */
-  controllers: string | undefined;
-  /** Whether cgroups can be created below this cgroup. */
-  canWrite: boolean;
-}
-
-/** Says in words whether memory and processes could be limited for all processes of a sandbox together. */
-export function describeCgroups({ own, controllers, canWrite }: CgroupFiles): string {
-  const lines = (own ?? '').split('\n').filter((line) => line !== '');
-  const isOld = lines.some((line) => /^\d+:([^:]*,)?(memory|pids)(,[^:]*)?:/.test(line));
-  if (isOld) return 'this system has cgroup v1 for that';
-  if (!lines.some((line) => line.startsWith('0::/'))) return 'this system has no cgroups';
-  const usable = (controllers ?? '').trim().split(/\s+/);
-  const missing = ['memory', 'pids'].filter((name) => !usable.includes(name));
-  if (missing.length > 0) return `its cgroup v2 has no controller for ${missing.join(' and ')} here`;
-  return canWrite ? 'its cgroup v2 could do it, and is not used yet' : 'its cgroup v2 is not delegated to us';
-}
-
-function readCgroups(): CgroupFiles {
-  const own = readText('/proc/self/cgroup');
-  const [, path = '/'] = /^0::(\/.*)$/m.exec(own ?? '') ?? [];
-  const group = join('/sys/fs/cgroup', path);
-  const files = ['cgroup.procs', 'cgroup.subtree_control'].map((name) => join(group, name));
-  return {
-    own,
-    controllers: readText(join(group, 'cgroup.controllers')),
-    canWrite: [group, ...files].every(isWritable),
-  };
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Whether programs can run separately from this machine. The check tries it. */
 export async function checkSandbox(
   box: Sandbox = sandbox({ limits: SMALL, allowUnlimited: [...LIMIT_NAMES] }),
@@ -97,7 +44,12 @@ export async function checkSandbox(
     if (!(error instanceof CountersignError) && !isToolError(error)) throw error;
     const hint = error instanceof CountersignError ? error.hint : undefined;
     const todo = hint ?? 'Programs in a container need the right to make namespaces. See docs/sandbox.md.';
-    return { name: NAME, state: 'warning', detail: `none: ${error.message}`, todo };
+    return {
+      name: NAME,
+      state: 'warning',
+      detail: `none for the programs that agents start: ${error.message}`,
+      todo,
+    };
   }
 }
 
@@ -113,9 +65,10 @@ function judge(lines: readonly string[], said: string): Finding {
     return { name: NAME, state: 'bad', detail, todo: 'Do not rely on it. See docs/sandbox.md.' };
   }
   const held = LIMIT_NAMES.filter((name) => !known.includes(name));
-  const each =
-    'by rlimit: processor time, memory and open files count for each process, not for all together';
-  const how = process.platform === 'linux' ? ` (${each}; ${describeCgroups(readCgroups())})` : '';
+  const how =
+    process.platform === 'linux'
+      ? ' (by rlimit: processor time, memory and open files count for each process, not for all together)'
+      : '';
   const detail = `starts; home, network and system are closed; limits that hold: ${held.join(', ') || 'none'}${how}`;
   if (known.length === 0) return { name: NAME, state: 'ok', detail };
   const todo = `A sandbox without \`allowUnlimited\` for them is refused here: ${known.join(', ')}`;

@@ -36,8 +36,6 @@ export interface RuleCount {
   name: string;
   then: PolicyRule['then'];
   fits: number;
-  /** Only for a shadow rule: the number of calls whose decision would change if the rule took effect. */
-  shadow?: { otherwise: number };
 }
 
 /** The result of `policy test`. */
@@ -69,11 +67,8 @@ export interface PolicyComparison {
  */
 export function createComparison({ agents, rules, approvers }: PolicyCandidate): PolicyComparison {
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
-  const counts = (rules?.rules ?? []).map(({ name, then, shadow }) => ({
-    ...{ name, then, fits: 0 },
-    ...defined({ shadow: shadow === true ? { otherwise: 0 } : undefined }),
-  }));
-  const counted = new Map<string, RuleCount>(counts.map((one) => [one.name, one]));
+  const counts = (rules?.rules ?? []).map(({ name, then }): RuleCount => ({ name, then, fits: 0 }));
+  const counted = new Map(counts.map((one) => [one.name, one]));
   const found = { calls: 0, same: 0, invalid: 0 };
   const otherwise: Otherwise[] = [];
   const unknown = new Map<string, number>();
@@ -86,9 +81,8 @@ export function createComparison({ agents, rules, approvers }: PolicyCandidate):
       const owner: RuleOwner = { agent: call.agent, policy: agent?.policy, rules, approvers };
       const { decision: would, reason: why, ruling } = await askRules(owner, checked);
       found.calls += 1;
-      count(counted.get(ruling?.rule ?? ''));
-      for (const { rule, would: shadowed } of ruling?.shadow ?? [])
-        count(counted.get(rule), shadowed !== would);
+      const fitted = counted.get(ruling?.rule ?? '');
+      if (fitted !== undefined) fitted.fits += 1;
       if (would === call.was) return void (found.same += 1);
       const { turn, callId, tool, was, outcome } = call;
       const summary = callSummary({ callId, tool, arguments: call.args });
@@ -104,12 +98,6 @@ export function createComparison({ agents, rules, approvers }: PolicyCandidate):
       unknown: Object.fromEntries(unknown),
     }),
   };
-}
-
-function count(of: RuleCount | undefined, isOtherwise = false): void {
-  if (of === undefined) return;
-  of.fits += 1;
-  if (isOtherwise && of.shadow !== undefined) of.shadow.otherwise += 1;
 }
 
 /** The call with today's tool. A tool that the config does not have is taken from the record, if the record has it. */

@@ -1,11 +1,9 @@
 import { endOfDay, type PolicyRule } from '../../contract/authority/policy';
-import { dateTime } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import { escapeText } from '../print/escape';
-import type { Screen, ScreenFormat } from '../print/screen';
+import type { ScreenFormat } from '../print/screen';
 import { type Table, tableLines } from '../print/table';
 import type { Otherwise, PolicyTest, RuleCount } from './compare';
-import type { Suggestion } from './suggest';
 
 const MOST_ROWS = 50;
 const MODES = { run: 'runs', ask: 'asks', refuse: 'refused' } as const;
@@ -45,13 +43,8 @@ function otherwiseTable(rows: readonly Otherwise[]): Table {
 
 function rulesTable(rules: readonly RuleCount[]): Table {
   return {
-    head: ['RULE', 'SAYS', 'FITS', 'SHADOW'],
-    rows: rules.map(({ name, then, fits, shadow }) => [
-      escapeText(name),
-      then,
-      counted(fits, 'call'),
-      shadow === undefined ? '' : `would decide ${shadow.otherwise} otherwise`,
-    ]),
+    head: ['RULE', 'SAYS', 'FITS'],
+    rows: rules.map(({ name, then, fits }) => [escapeText(name), then, counted(fits, 'call')]),
     flex: 0,
   };
 }
@@ -69,39 +62,8 @@ function leftOut({ unknown, invalid, forks }: PolicyTest): string[] {
   ];
 }
 
-/** Suggestions as a file to paste. The reasons for a rule are written above it. */
-export function suggestLines(
-  found: readonly Suggestion[],
-  { turns, calls, screen }: { turns: number; calls: number; screen: Pick<Screen, 'style'> },
-): string[] {
-  const { quiet } = screen.style;
-  const looked = `${counted(calls, 'call')} in ${counted(turns, 'turn')}`;
-  if (found.length === 0)
-    return [
-      `There is nothing to suggest in ${looked}.`,
-      'Suggested is what people always approved as it was and what then succeeded.',
-    ];
-  return [
-    quiet(`# From ${looked}. Review each rule like code, then try it: countersign policy test --file <path>`),
-    'rules:',
-    ...found.flatMap((one) => [quiet(`  # ${escapeText(saysOf(one))}`), ...ruleLines(one)]),
-  ];
-}
-
-function saysOf({ covers, of, people, first, last, free }: Suggestion): string {
-  const by = people.length === 0 ? '' : ` by ${people.join(', ')}`;
-  const open = free.length === 0 ? '' : `; it takes any ${free.join(' and any ')}`;
-  return `${covers} of ${of} requests, all approved as they were${by}, ${dateTime(first)} to ${dateTime(last)}${open}`;
-}
-
-/** One entry of the list `rules`. */
-function ruleLines({ yaml }: Suggestion): string[] {
-  return yaml.split('\n').map((line) => `  ${escapeText(line)}`);
-}
-
-/** What `policy check` remarks on a rule: it only reports, it ended, or it lets calls run without a decision. */
-export function noteOn({ name, until, tools = [], shadow }: PolicyRule, now: number): string[] {
-  if (shadow === true) return [`'${name}' is a shadow rule: it only reports`];
+/** What `policy check` remarks on a rule: it ended, or it lets calls run without a decision. */
+export function noteOn({ name, until, tools = [] }: PolicyRule, now: number): string[] {
   if (until === undefined) return [];
   return endOfDay(until) <= now
     ? [`'${name}' ended on ${until}: it fits nothing any more`]

@@ -1,4 +1,5 @@
 import {
+  EMOJI_OR_HIDDEN,
   escapeHidden,
   HIDDEN_CHARACTER,
   type TextUse,
@@ -42,14 +43,13 @@ export function escapeDiffLine(line: string, mark: Paint = plain): string {
 
 /** The sequences that `createStyle` writes. A line may bring only these sequences to a terminal. */
 const STYLES = /(\x1b\[(?:1|2|22|3[1-69])m)/;
-const HIDDEN = new RegExp(HIDDEN_CHARACTER, 'gu');
 
 /**
  * Marks the characters of a finished line that a terminal would obey or hide. This is the last check: texts should be
  * escaped before. A line feed is marked too, so that no value begins a new line.
  */
 export function safeLine(line: string, color: boolean): string {
-  const mark = (text: string): string => text.replace(HIDDEN, (found) => escapeText(found));
+  const mark = (text: string): string => text.replace(EMOJI_OR_HIDDEN, (found) => escapeText(found));
   if (!HIDDEN_CHARACTER.test(line)) return line;
   if (!color) return mark(line);
   return line

@@ -73,12 +73,7 @@ const KINDS: Readonly<Record<QuestionField['kind'], string>> = {
 };
 
 /** The values that fit a field, in words. */
-function fitText({ kind, format, required, secretFor, default: given }: QuestionField): string {
-  if (secretFor !== undefined)
-    return [
-      `secret: only ${secretFor.map((name) => escapeText(name)).join(', ')} can read it; the model cannot`,
-      ...(required ? [] : ['may be left out']),
-    ].join(', ');
+function fitText({ kind, format, required, default: given }: QuestionField): string {
   const usual = given === undefined ? [] : [`default ${escapeText(JSON.stringify(given))}`];
   return [format ?? KINDS[kind], ...(required ? [] : ['may be left out']), ...usual].join(', ');
 }

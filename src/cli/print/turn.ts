@@ -187,10 +187,7 @@ function callFacts(call: CallView, place: WaitingPlace): TableFact[] {
     ],
     ...storyFacts(place),
     ['state', labelCell(describePhase(call), place.screen.style)],
-    ...(call.ruling === undefined ? [] : describeRuling(call.ruling)).map((line): TableFact => [
-      'policy',
-      escapeText(line),
-    ]),
+    ['policy', call.ruling && escapeText(describeRuling(call.ruling))],
     ['runs by', escapeText(grantText('', call.grant)) || undefined],
     ['error', error === undefined ? undefined : { text: escapeText(error.code), paint: bad }],
     ['child turn', call.child === undefined ? undefined : { text: escapeText(call.child), paint: strong }],

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Answer } from '../../client';
 import { defined } from '../../contract/defined';
 import type { QuestionAnswer } from '../../contract/decision';
-import { CountersignError, errorMessage } from '../../contract/errors';
-import type { SealedQuestion } from '../../sealing/seal-answer';
+import { CountersignError } from '../../contract/errors';
 import type { Json, JsonObject } from '../../contract/json';
 import { checkAnswer } from '../../contract/schema/question-form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
@@ -36,30 +35,17 @@ export function openQuestionOf({ call }: Pick<Subject, 'call'>): QuestionOpened 
  * Answers with the key of the question that the person saw. The answer has one id, so it counts only once even if it is
  * sent twice.
  */
-export async function answer(
+export function answer(
   { client, turn, call, said }: Subject,
   given: Pick<QuestionAnswer, 'answer' | 'content' | 'reason'>,
 ): Promise<Answer> {
   const { callId, question, runId } = call;
-  const content = question && given.content && (await sealed(question, given.content));
   const head = { callId, ...said, channel: 'cli', decisionId: randomUUID() };
   return client.answer(turn, {
     ...head,
     ...defined({ callKey: question?.callKey, runId }),
     ...given,
-    ...defined({ content }),
   });
-}
-
-/** Encrypts secret answers. Only the ciphertext leaves this process. */
-async function sealed(asked: SealedQuestion, content: JsonObject): Promise<JsonObject> {
-  // Loaded here, so that no other command waits for its encryption.
-  const { sealAnswer } = await import('../../sealing/seal-answer.js');
-  try {
-    return await sealAnswer(asked, content);
-  } catch (error) {
-    throw usageError(`${errorMessage(error)}; nothing was sent`);
-  }
 }
 
 /** Asks for each field of the form, then answers. */
@@ -96,11 +82,7 @@ async function askField(question: Question, { field, screen, terminal }: Asking)
   screen.lines(fieldLines(field, screen));
   const usual = field.default === undefined ? '' : ` [${escapeText(JSON.stringify(field.default))}]`;
   for (;;) {
-    const typed = (
-      field.secretFor === undefined
-        ? await terminal.ask(`${escapeText(field.label)}${usual}: `)
-        : await terminal.askHidden(`${escapeText(field.label)} (not shown): `)
-    ).trim();
+    const typed = (await terminal.ask(`${escapeText(field.label)}${usual}: `)).trim();
     if (typed === '' && (field.default !== undefined || !field.required)) return undefined;
     const value = readField(field, typed);
     const path = `/${field.name}`;

@@ -1,7 +1,7 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline';
 import { safeLine } from '../print/escape';
 import type { Screen } from '../print/screen';
-import { Interrupted, type Keyboard, openTerminal, type Terminal } from './terminal';
+import { Interrupted, type Keyboard, type Terminal } from './terminal';
 
 /** Handlers for what a person does at a prompt. */
 export interface PromptHandlers {
@@ -102,16 +102,6 @@ export class Prompt implements Terminal {
       this.clearLine();
       this.show();
     });
-  }
-
-  async askHidden(text: string): Promise<string> {
-    this.release();
-    const terminal = openTerminal(this.keyboard);
-    try {
-      return await terminal.askHidden(text);
-    } finally {
-      terminal.release();
-    }
   }
 
   meanwhile<T>(work: Promise<T>): Promise<T> {

@@ -1,5 +1,4 @@
 import { createInterface, type Interface } from 'node:readline';
-import { Writable } from 'node:stream';
 import { race } from '../../race';
 import { CountersignError } from '../../contract/errors';
 import { safeLine } from '../print/escape';
@@ -33,8 +32,6 @@ export interface Terminal {
    * @throws Interrupted when the person leaves.
    */
   ask(question: string): Promise<string>;
-  /** Asks for a secret: the typed text is not shown. */
-  askHidden(question: string): Promise<string>;
   /**
    * Waits for work to finish, unless the person leaves meanwhile.
    *
@@ -69,8 +66,8 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
     lines = undefined;
     open?.close();
   };
-  const open = (shown: NodeJS.WritableStream = output): Interface => {
-    const made = createInterface({ input, output: shown, terminal: true, historySize: 0 });
+  const open = (): Interface => {
+    const made = createInterface({ input, output, terminal: true, historySize: 0 });
     made.on('line', (line) => {
       waiting?.resolve(line);
       waiting = undefined;
@@ -91,30 +88,11 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
       lines.setPrompt(safeLine(question, true));
       lines.prompt();
     });
-  const askHidden = (question: string): Promise<string> => {
-    release();
-    return unseen(output, question, (nowhere) => ((lines = open(nowhere)), ask('').finally(release)));
-  };
   return {
     release,
-    askHidden,
     meanwhile: (work) => race([gone, work]),
     ask,
   };
-}
-
-/** Shows a question, but not the typed answer. */
-async function unseen(
-  output: NodeJS.WritableStream,
-  question: string,
-  ask: (nowhere: Writable) => Promise<string>,
-): Promise<string> {
-  output.write(safeLine(question, true));
-  try {
-    return await ask(new Writable({ write: (_piece, _encoding, done) => done() }));
-  } finally {
-    output.write('\n');
-  }
 }
 
 function untilLeft(left: AbortSignal): Promise<never> {

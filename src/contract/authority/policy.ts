@@ -23,22 +23,17 @@ export interface PolicyRule {
    * then lets the dangerous tools that it names run without a decision.
    */
   until?: string;
-  /** A shadow rule. Its verdict is recorded, and it decides nothing. @default false */
-  shadow?: boolean;
 }
 
-/** The verdicts of the policy rules on one call, as they are recorded with the call. */
+/** The policy rule that fitted a call, as it is recorded with the call. */
 export interface CallRuling {
-  /** The rule that fitted. Absent if only shadow rules fitted. */
-  rule?: string;
-  /** SHA-256 (hex) of that rule. */
-  digest?: string;
-  /** The action of that rule. Safety, the function policy and the approvers file may be stricter. */
-  then?: PolicyAction;
-  /** The last day on which that rule lets a dangerous call run. */
+  rule: string;
+  /** SHA-256 (hex) of the rule. */
+  digest: string;
+  /** The action of the rule. Safety, the function policy and the approvers file may be stricter. */
+  then: PolicyAction;
+  /** The last day on which the rule lets a dangerous call run. */
   until?: string;
-  /** The shadow rules that fitted and come before that rule, with the action that each would have led to. */
-  shadow?: { rule: string; would: PolicyAction }[];
 }
 
 /** The most days that the `until` of a rule may be ahead. */
@@ -51,25 +46,14 @@ export function endOfDay(day: string): number {
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY : NaN;
 }
 
-/** The most shadow rules that are recorded with a call. */
-export const MOST_SHADOWS = 10;
-
 const ACTION: JsonSchema = { enum: [...POLICY_ACTIONS] };
 const TEXT: JsonSchema = { type: 'string' };
 
 /** The schema of a call's ruling as an activity returns it. */
 export const RULING: JsonSchema = {
   type: 'object',
-  properties: {
-    rule: TEXT,
-    digest: TEXT,
-    then: ACTION,
-    until: TEXT,
-    shadow: {
-      type: 'array',
-      items: { type: 'object', properties: { rule: TEXT, would: ACTION }, required: ['rule', 'would'] },
-    },
-  },
+  properties: { rule: TEXT, digest: TEXT, then: ACTION, until: TEXT },
+  required: ['rule', 'digest', 'then'],
 };
 
 const COUNT: JsonSchema = { type: 'integer', minimum: 1 };

@@ -1,6 +1,5 @@
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
 import { LIMITS, TIMES } from '../limits';
-import { handlesIn } from '../secret/sealed';
 import { addSpent, crossingOf, type Spent } from '../spending/budget';
 import { isRepeated } from '../spending/repeats';
 import type { Repeated } from '../spending/carried';
@@ -23,10 +22,10 @@ export function mayRunInBurst(call: PreparedCall): boolean {
   return call.kind === 'run' && isPlain(call) && longestMs(call) <= TIMES.burstCall;
 }
 
-function isPlain({ settings, arguments: args, grant }: ValidCall): boolean {
+function isPlain({ settings, grant }: ValidCall): boolean {
   const { effect, child, state, askMs, taskQueue, gate } = settings;
   const isAlone = [grant, child, state, askMs, taskQueue, gate].every((one) => one === undefined);
-  return effect === 'pure' && isAlone && handlesIn(args).length === 0;
+  return effect === 'pure' && isAlone;
 }
 
 /** The most calls of a reply that run in a burst at the same time. */

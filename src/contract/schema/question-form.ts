@@ -1,6 +1,5 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from '../json';
 import { LIMITS } from '../limits';
-import { FIELD_NAME, SECRET_FOR, SECRET_FORMAT } from '../secret/sealed';
 import { completeAnswer, type Question } from '../question';
 import { countedCheck } from './schema';
 import type { Issue, JsonSchema } from '../tool';
@@ -15,8 +14,12 @@ export const PLAIN_FORM: JsonSchema = {
   additionalProperties: false,
 };
 
-const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time', SECRET_FORMAT];
-const IS_FIELD_NAME = /* @__PURE__ */ new RegExp(`^${FIELD_NAME}$`);
+/** Why nobody is asked for a secret. An answer is on record, and the model or the server that asks reads it. */
+export const NO_SECRETS =
+  'a person is not asked for secrets by a form; whoever runs the worker sets them in its configuration, under `secrets`';
+
+const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time'];
+const IS_FIELD_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
 /** Keywords that do not affect which values fit. They are dropped silently. */
 const ROOT_KEYWORDS = [
@@ -30,7 +33,7 @@ const ROOT_KEYWORDS = [
 ];
 const SHARED = ['type', 'title', 'description', 'default'];
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
-  string: [...SHARED, 'minLength', 'maxLength', 'format', 'enum', SECRET_FOR],
+  string: [...SHARED, 'minLength', 'maxLength', 'format', 'enum'],
   number: [...SHARED, 'minimum', 'maximum'],
   integer: [...SHARED, 'minimum', 'maximum'],
   boolean: SHARED,
@@ -94,6 +97,10 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
     wrong('', 'must have the type string, number, integer or boolean');
     return {};
   }
+  if (isMarkedSecret(field)) {
+    wrong('', `asks for a secret: ${NO_SECRETS}`);
+    return {};
+  }
   for (const key of unknownKeys(field, known)) wrong(`/${key}`, 'is not supported in a form');
   for (const key of ['title', 'description'])
     if (field[key] !== undefined && !isShortText(field[key]))
@@ -104,8 +111,6 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
   const { enum: options, format, minLength = 0, maxLength = LIMITS.answerTextChars } = field;
   if (format !== undefined && !FORMATS.includes(format))
     wrong('/format', `must be one of ${FORMATS.join(', ')}`);
-  if (format === SECRET_FORMAT) return secretField(field, wrong);
-  if (field[SECRET_FOR] !== undefined) wrong(`/${SECRET_FOR}`, `only goes with the format ${SECRET_FORMAT}`);
   if (options !== undefined && !isChoice(options))
     wrong('/enum', `must be 1 to ${LIMITS.formOptions} different texts`);
   if (!isLength(minLength) || !isLength(maxLength) || minLength > maxLength)
@@ -113,16 +118,9 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
   return checkDefault(options === undefined ? { ...field, maxLength } : field, wrong);
 }
 
-/**
- * Makes a secret field. The text that a person types there is encrypted on their screen, so the text itself cannot be
- * checked, only the list of tools that may read it.
- */
-function secretField(field: JsonObject, wrong: Wrong): JsonObject {
-  for (const key of ['default', 'enum', 'minLength', 'maxLength'])
-    if (field[key] !== undefined) wrong(`/${key}`, 'does not go with a secret field');
-  const tools = field[SECRET_FOR];
-  if (!isChoice(tools)) wrong(`/${SECRET_FOR}`, 'must list the names of the tools that may read the secret');
-  return { ...field, minLength: 1, maxLength: LIMITS.sealedCharacters };
+/** Whether a schema says that its values are secret, in one of the ways in which schemas say so. */
+function isMarkedSecret({ format, writeOnly, secret }: JsonObject): boolean {
+  return format === 'password' || writeOnly === true || secret === true;
 }
 
 function checkDefault(field: JsonObject, wrong: Wrong): JsonObject {

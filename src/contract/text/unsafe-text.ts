@@ -1,8 +1,7 @@
-import { lookAlikesIn } from './homoglyphs';
 import type { JsonObject } from '../json';
 import { leavesOf } from './json-diff';
+import { codePointOf, EAST, lookAlikesIn } from './look-alikes';
 import type { Preview } from '../plan';
-import { codePointOf, EAST } from './signs';
 
 /**
  * Why a piece of text cannot be shown as it is.
@@ -54,6 +53,11 @@ const HIDDEN =
 /** A character that does not show by itself. Line ends and tabs are such characters, too. See `segments`. */
 export const HIDDEN_CHARACTER = new RegExp(HIDDEN, 'u');
 
+const EMOJI = '\\p{RGI_Emoji}';
+/** An emoji of one or more characters, or a character that does not show by itself outside of an emoji. */
+export const EMOJI_OR_HIDDEN = new RegExp(`${EMOJI}|${HIDDEN}`, 'gv');
+const EMOJIS = new RegExp(EMOJI, 'gv');
+
 /** More blanks than this push the text after them off the screen. */
 const BLANKS = 24;
 /** More blanks than this are not taken for indentation. */
@@ -77,7 +81,7 @@ const stacked = `\\p{M}{${MARKS + 1},}`;
 const drawn =
   `(?!${HIDDEN})[\\u0305\\u0332\\u0333\\u0334-\\u0338\\u033f\\u0488\\u0489\\u20d0-\\u20ff]|` +
   `(?<=^|[\\s!-@[-\`{-~])(?:(?!${HIDDEN}|[${TURNING}])\\p{M}){1,${MARKS}}`;
-const BESIDE = `(?:${EAST.source}|[\\u3001-\\u303f\\uff01-\\uff60])`;
+const BESIDE = `(?:${EAST}|[\\u3001-\\u303f\\uff01-\\uff60])`;
 /** Marks that no language puts on a letter, an i with a second dot, and the wide blank beside other letters. */
 const rare =
   '(?![\\u0311\\u0313\\u0314\\u031b\\u0342\\u0345])[\\u030d\\u030e\\u0310-\\u0322\\u032a-\\u032c\\u032f\\u0339-\\u036f' +
@@ -109,23 +113,18 @@ const PATTERNS: Readonly<Record<TextUse, Readonly<Record<Layout, RegExp>>>> = {
   prose: patternsOf('prose'),
 };
 const IN_JSON = new RegExp(`(?!\\n)(?:${HIDDEN}|[${TURNING}])`, 'gu');
-/** Right-to-left letters outside Latin words. */
-const TURNING_WORD = new RegExp(
-  `(?<![${TURNING}\\p{Script=Latin}])[${TURNING}]+|[${TURNING}]+(?![${TURNING}\\p{Script=Latin}])`,
-  'gu',
-);
-
 /**
  * Splits a text of models, tools or users into pieces that are safe to show one after the other: nothing in them is
  * obeyed, invisible or lost. The originals and texts of all pieces, in order, are the text again.
  */
 export function segments(text: string, layout: Layout = 'line', kind: TextUse = 'exact'): Segment[] {
   const end = layout === 'diff' ? endOf(text) : text.length;
-  const marks = hiddenIn(text.slice(0, end), PATTERNS[kind][layout], layout);
-  const clear = clearOf(text, end, marks);
-  const isProse = kind === 'prose';
-  const read = isProse ? clear.replace(TURNING_WORD, (word) => ' '.repeat(word.length)) : clear;
-  const alike = lookAlikesIn(read, isProse).map(({ start, end: until, name }): Placed => {
+  const shown = text.slice(0, end);
+  // Unicode's own emoji join characters by signs that do not show.
+  const plain = shown.replace(EMOJIS, (emoji) => 'x'.repeat(emoji.length));
+  const marks = hiddenIn(plain, PATTERNS[kind][layout], layout);
+  const found = kind === 'exact' ? lookAlikesIn(clearOf(shown, marks)) : [];
+  const alike = found.map(({ start, end: until, name }): Placed => {
     const original = text.slice(start, until);
     return { at: start, mark: { kind: 'mark', why: 'look-alike', shown: `⟦${original} ${name}⟧`, original } };
   });
@@ -174,12 +173,12 @@ function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {
 /**
  * The text with a blank for each unit that is marked already, so that the places of the other characters stay the same.
  */
-function clearOf(text: string, end: number, marks: readonly Placed[]): string {
+function clearOf(text: string, marks: readonly Placed[]): string {
   let clear = '';
   for (const { at, mark } of marks) {
     clear += text.slice(clear.length, at) + ' '.repeat(mark.original.length);
   }
-  return clear + text.slice(clear.length, end);
+  return clear + text.slice(clear.length);
 }
 
 function joined(text: string, marks: readonly Placed[]): Segment[] {

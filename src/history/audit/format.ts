@@ -154,15 +154,9 @@ export function resultFacts({ success, content, error, metadata }: ToolResult) {
   };
 }
 
-/** The facts about the verdicts of the policy rules: of the rule that decided, and of the shadow rules. */
-export function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
-  const would = shadow.map((one) => `${one.rule}: ${one.would}`);
-  return {
-    policyRule: rule,
-    policyThen: then,
-    policyUntil: until,
-    ...Object.fromEntries(would.map((text, at) => [`shadow${at + 1}`, text])),
-  };
+/** The facts about the policy rule that fitted. */
+export function rulingFacts({ rule, then, until }: Partial<CallRuling> = {}) {
+  return { policyRule: rule, policyThen: then, policyUntil: until };
 }
 
 /** The people who gave and confirmed a grant, as text. Undefined without a grant. */

@@ -153,8 +153,7 @@ function end(head: EventHeader, held: CallFold, result: ToolResult): CallEnded[]
 
 function resultOfClosing(held: CallFold, closing: NonNullable<CallFold['closing']>, at: string): ToolResult {
   if (!('content' in closing)) return unhandledResult(held, closing, at);
-  const { content, sealed } = closing;
-  return { ...successResult(held, content, at), ...defined({ sealed }) };
+  return successResult(held, closing.content, at);
 }
 
 function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {

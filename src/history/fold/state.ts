@@ -1,5 +1,4 @@
 import type { FileRef } from '../../contract/session/files';
-import type { SealedValues } from '../../contract/secret/sealed';
 import type { InDoubt, PreparedCall, StartedBy } from '../../contract/call';
 import type { Abandonment } from '../../contract/decision';
 import type { ForkOrigin } from '../../contract/fork';
@@ -96,7 +95,7 @@ export interface CallFold {
   /** The proof that settles the doubt if no person was first. */
   proof?: ToolResult | ToolFailure;
   /** How the turn closed the call. The text that the model reads comes with the next `think`. */
-  closing?: ToolFailure | { content: string; sealed?: SealedValues };
+  closing?: ToolFailure | { content: string };
 }
 
 /** A call's activity that failed, until a workflow task has judged it. */

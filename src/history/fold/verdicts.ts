@@ -1,4 +1,3 @@
-import { splitAnswer } from '../../contract/secret/sealed';
 import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
 import { SOMEBODY } from '../../contract/authority/votes';
 import { isValidCall, type PreparedCall } from '../../contract/call';
@@ -112,19 +111,15 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   const { callId = '', answer } = said;
   const question = questionOf(state.calls.get(callId));
   const isTaken = judgement.accepted === true && answer === 'answered';
-  const given =
+  const content =
     isTaken && question !== undefined ? completeAnswer(question, said.content ?? {}) : said.content;
-  // A secret that was refused because it was not encrypted is not shown.
-  const split = question && given && splitAnswer(question, given, callId);
-  const content = split?.shown ?? given;
-  const sealed = isTaken ? split?.sealed : undefined;
   return {
     type: 'answered',
     ...eventHeader(head),
     ...attributionOf(judged, said),
     callId,
     judgement,
-    ...defined({ answer, content, sealed }),
+    ...defined({ answer, content }),
   };
 }
 
@@ -242,12 +237,7 @@ function applyAnswer(state: FoldState, event: Answered): void {
     return;
   held.phase = 'closed';
   held.closing =
-    event.answer === 'declined'
-      ? declined(event)
-      : {
-          content: answered(event, event.content ?? {}, event.sealed !== undefined),
-          ...defined({ sealed: event.sealed }),
-        };
+    event.answer === 'declined' ? declined(event) : { content: answered(event, event.content ?? {}) };
 }
 
 function applyResolution(state: FoldState, event: Resolved): void {

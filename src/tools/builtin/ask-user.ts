@@ -43,8 +43,8 @@ const optionsSchema = z.strictObject({
 
 const DESCRIPTION =
   'Asks a person a question and waits for the answer, for days if need be. Use it when you need a fact, a choice or a ' +
-  'preference that only a person knows. An answer is never a permission: a tool that needs one asks by itself. Ask ' +
-  'for a password or another secret in a secret field only: all other answers are kept on record.';
+  'preference that only a person knows. An answer is never a permission: a tool that needs one asks by itself. Never ' +
+  'ask for a password or another secret: answers are kept on record.';
 
 const question = z
   .string()
@@ -56,8 +56,7 @@ const FORM_HELP =
   'Only where one text is not enough: a flat JSON Schema of what to fill in, such as {"type":"object","properties":' +
   '{"color":{"type":"string","title":"Color","enum":["red","blue"]},"count":{"type":"integer","minimum":1,"default":1}},' +
   '"required":["color"]}. Fields are string (also with enum, or format email, uri, date, date-time), number, integer ' +
-  'or boolean. A secret: {"type":"string","format":"password","x-for":["tool"]}; only these tools can read it, you get ' +
-  'a name to give them.';
+  'or boolean.';
 
 const ownForm = z
   .record(z.string(), z.unknown())

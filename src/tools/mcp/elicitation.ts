@@ -4,8 +4,7 @@ import { errorMessage } from '../../contract/errors';
 import { isObject, type JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import type { Question } from '../../contract/question';
-import { toForm } from '../../contract/schema/question-form';
-import { SECRET_FORMAT } from '../../contract/secret/sealed';
+import { NO_SECRETS, toForm } from '../../contract/schema/question-form';
 import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { describeZodIssues } from '../options';
@@ -113,7 +112,7 @@ export function readElicitation(params: unknown, { server, tool }: AskedBy): Que
     const why = made.issues.map(({ path, message: what }) => `${path} ${what}`.trim()).join('; ');
     throw new Error(`a person could not be shown this form: ${why}`);
   }
-  if (asksForSecret(message, made.form)) throw new Error('a person is not asked for secrets by a form');
+  if (asksForSecret(message, made.form)) throw new Error(NO_SECRETS);
   const head = `The MCP server ${shown(server)} asks this in a call of its tool ${shown(tool)}. The answer goes to that server.`;
   const text = `${head}\n\n${escapeHidden(message)}`;
   if (text.length > LIMITS.questionChars) throw new Error('the message is too long');
@@ -178,7 +177,7 @@ function asksForSecret(message: string, form: JsonObject): boolean {
   const fields = Object.entries(isObject(form['properties']) ? form['properties'] : {});
   const free = fields.filter(([, field]) => isFreeText(field));
   return (
-    free.some(([name, field]) => isSecretName(name) || isSecretField(field)) ||
+    free.some(([name]) => isSecretName(name)) ||
     mention(SECRET_WORDS, message, free) ||
     mention(
       SECRET_NUMBERS,
@@ -205,11 +204,7 @@ function isNumber(field: unknown): boolean {
 
 function isFreeText(field: unknown): boolean {
   if (!isObject(field) || field['type'] !== 'string' || field['enum'] !== undefined) return false;
-  return field['format'] === undefined || field['format'] === SECRET_FORMAT;
-}
-
-function isSecretField(field: unknown): boolean {
-  return isObject(field) && field['format'] === SECRET_FORMAT;
+  return field['format'] === undefined;
 }
 
 function shown(name: string): string {

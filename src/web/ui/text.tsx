@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { describeFile } from '../../contract/text/bytes';
-import { codePointOf } from '../../contract/text/signs';
+import { codePointOf } from '../../contract/text/look-alikes';
 import { type TextUse, type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
 
 const WHY: Readonly<Record<Extract<Segment, { kind: 'mark' }>['why'], string>> = {

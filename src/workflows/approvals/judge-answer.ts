@@ -3,7 +3,6 @@ import { SOMEBODY } from '../../contract/authority/votes';
 import { answered, declined } from '../../contract/call-texts';
 import { misfitText } from '../../contract/read-json';
 import { checkAnswer } from '../../contract/schema/question-form';
-import { sealIssues, splitAnswer } from '../../contract/secret/sealed';
 import {
   accept,
   checkMessage,
@@ -16,8 +15,6 @@ import {
   refuse,
   type TakenAt,
 } from './messages';
-import type { JsonObject } from '../../contract/json';
-import type { ToolResult } from '../../contract/result';
 import type { Approvals, CallState } from './state';
 import { closeCall, failureOf, successOf } from './transitions';
 
@@ -36,8 +33,7 @@ export function judgeAnswer(approvals: Approvals, message: unknown, now: number)
   const unfit = checkMessage(answer, state);
   if (unfit !== undefined) return refusal(unfit);
   if (answer.answer === 'declined') return { kind: 'take', message: answer, state, contentDigest };
-  const { content, issues: unfitting, work } = checkAnswer(question, answer.content ?? {});
-  const issues = [...unfitting, ...sealIssues(question, content, state.callKey)];
+  const { content, issues, work } = checkAnswer(question, answer.content ?? {});
   if (issues.length > 0) {
     const message = misfitText(issues);
     return { ...refusal({ ...refuse('invalid_answer', message, answer), issues }), work };
@@ -90,21 +86,8 @@ export function takeAnswer(
   const result =
     answer.answer === 'declined'
       ? failureOf(state, declined(said), at.now)
-      : answerResult(state, said, { content: answer.content ?? {}, now: at.now });
+      : successOf(state, answered(said, answer.content ?? {}), at.now);
   closeCall(approvals, state, { result });
   const { callId, answer: decision } = answer;
   return accept(approvals, { decisionId, callId, decision, approver, at: iso }, contentDigest);
-}
-
-/** The result of a question. Encrypted values are kept apart from the words that the model reads. */
-function answerResult(
-  state: CallState,
-  said: { approver: string; reason: string | undefined },
-  { content, now }: { content: JsonObject; now: number },
-): ToolResult {
-  const { question, callId } = state.call;
-  const { shown, sealed } =
-    question === undefined ? { shown: content, sealed: undefined } : splitAnswer(question, content, callId);
-  const result = successOf(state, answered(said, shown, sealed !== undefined), now);
-  return sealed === undefined ? result : { ...result, sealed };
 }

@@ -8,8 +8,7 @@ import { createJournal } from '../../../src/activities/journal';
 import type { BurstInput, BurstOutput } from '../../../src/contract/burst/burst';
 import { defined } from '../../../src/contract/defined';
 import { readBurstOutput } from '../../../src/contract/burst/read';
-import { type Model, ModelError } from '../../../src/models/model';
-import type { ObservedFact } from '../../../src/activities/observed';
+import { ModelError } from '../../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
@@ -317,40 +316,4 @@ test('a burst that is cancelled before its first reply is cancelled', async () =
     environment.cancel('CANCELLED');
   };
   await expect(run([never], { during })).rejects.toBeInstanceOf(CancelledFailure);
-});
-
-test.each([
-  ['in its first step', 0],
-  ['in a later one', 1],
-])('a burst that waits for the provider of its model %s says so, and measures it', async (_, before) => {
-  const steps = scriptedModel([...looks(before), end]);
-  const open = makeGate();
-  let asked = 0;
-  const model: Model = {
-    id: 'limited',
-    admit: ({ tokens, onWait }) => {
-      if ((asked += 1) > before) onWait();
-      expect(tokens).toBeGreaterThan(0);
-      return Promise.resolve(() => undefined);
-    },
-    generate: async (request) => {
-      if (asked > before) await open.opened;
-      return steps.generate(request);
-    },
-  };
-  const facts: ObservedFact[] = [];
-  const said: unknown[] = [];
-  const output = await run([], {
-    ...{ agent: { model }, deps: { observe: (fact) => void facts.push(fact) } },
-    during: async (environment) => {
-      environment.on('heartbeat', (details) => {
-        said.push(details);
-        open.open();
-      });
-      await open.opened;
-    },
-  });
-  expect(output.steps.at(-1)?.reply.text).toBe('done');
-  expect(said[0]).toEqual({ progress: { text: expect.stringContaining('limited') } });
-  expect(facts.filter(({ kind }) => kind === 'held')).toMatchObject([{ agent: 'a', model: 'limited' }]);
 });

@@ -31,7 +31,7 @@ async function run(grants: GrantSeen[], ...args: string[]): Promise<Ran> {
   const { client, revoked, confirmed } = grantsClient(grants);
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   addGrants(program, {
-    ...{ screen, env: {}, keyboard: undefined, options: () => ({}) },
+    ...{ screen, env: {}, keyboard: undefined, options: () => ({}), exitWith: () => undefined },
     withClient: (use) => use(client),
     command: (line) => `cs ${line}`,
     typed: (sentence) => sentence,

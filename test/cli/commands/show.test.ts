@@ -48,7 +48,13 @@ describe('what counts as seen', () => {
     });
     const program = new Command().exitOverride();
     addShow(program, {
-      ...{ screen: { ...testScreen(), isTerminal: true }, env, keyboard: undefined, options: () => ({}) },
+      ...{
+        screen: { ...testScreen(), isTerminal: true },
+        env,
+        keyboard: undefined,
+        options: () => ({}),
+        exitWith: () => undefined,
+      },
       withClient: (use) => use(client),
       command: (line) => `cs ${line}`,
       typed: (sentence) => sentence,

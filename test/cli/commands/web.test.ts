@@ -2,11 +2,10 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ensureBuilt } from '../../support/build';
-import { runCli, type Ended } from '../process';
+import type { Ended } from '../process';
+import { runCli } from '../run-cli';
 
 let state: string;
-beforeAll(ensureBuilt);
 beforeEach(async () => {
   state = await mkdtemp(join(tmpdir(), 'countersign-state-'));
 });

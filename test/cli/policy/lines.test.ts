@@ -1,6 +1,5 @@
 import type { PolicyTest } from '../../../src/cli/policy/compare';
-import { suggestLines, policyTestLines } from '../../../src/cli/policy/lines';
-import type { Suggestion } from '../../../src/cli/policy/suggest';
+import { policyTestLines } from '../../../src/cli/policy/lines';
 import { testScreen } from '../support';
 
 const SLY = 'pay \u202e\u001b[31mred';
@@ -14,7 +13,7 @@ const found: PolicyTest = {
   })),
   rules: [
     { name: 'small', then: 'run', fits: 51 },
-    { name: SLY, then: 'ask', fits: 3, shadow: { otherwise: 2 } },
+    { name: SLY, then: 'ask', fits: 3 },
   ],
 };
 
@@ -25,7 +24,6 @@ it('shows what would be otherwise, how often rules fit, and what was left out', 
   expect(lines.find((line) => line.startsWith('t1/1.1'))).toMatch(/asks, denied +runs +small/);
   expect(lines).toContain('… 2 more; --json has all');
   expect(lines.join('\n')).toMatch(/small +run +51 calls/);
-  expect(lines.join('\n')).toContain('would decide 2 otherwise');
   expect(lines.slice(-3).join('\n')).toMatch(/lacks the tool[^]*1 call\.[^]*1 fork/);
 });
 
@@ -37,27 +35,6 @@ it('says so where there are no rules, and nothing is otherwise', () => {
   ]);
 });
 
-const one: Suggestion = {
-  rule: { name: 'pay as approved', then: 'run' },
-  yaml: `- name: pay as approved\n  when: args.to == "${SLY}"`,
-  ...{ covers: 3, of: 5, people: [SLY], first: '2026-11-21T12:00:00.000Z', last: '2026-11-22T12:00:00.000Z' },
-  free: ['text'],
-};
-
-it('prints suggestions to paste, each with what speaks for it', () => {
-  const lines = suggestLines([one], { turns: 4, calls: 9, screen: testScreen() });
-  expect(lines.slice(1, 2)).toEqual(['rules:']);
-  expect(lines[2]).toMatch(/^ {2}# 3 of 5 requests, all approved as they were by .*; it takes any text$/);
-  expect(lines[3]).toBe('  - name: pay as approved');
-  expect(suggestLines([], { turns: 4, calls: 9, screen: testScreen() })[0]).toBe(
-    'There is nothing to suggest in 9 calls in 4 turns.',
-  );
-});
-
 it('lets no text of a model or a person reach the terminal as it is', () => {
-  const printed = [
-    ...policyTestLines(found, testScreen(160)),
-    ...suggestLines([one], { turns: 1, calls: 1, screen: testScreen() }),
-  ];
-  expect(printed.join('\n')).not.toMatch(/[\u202e\u001b]/);
+  expect(policyTestLines(found, testScreen(160)).join('\n')).not.toMatch(/[\u202e\u001b]/);
 });

@@ -14,7 +14,6 @@ const at = (view: CallView, lines: string[]) => {
       const line = lines.shift();
       return line === undefined ? Promise.reject(new Error('asked too often')) : Promise.resolve(line);
     },
-    askHidden: () => Promise.reject(new Error('no secret is asked for here')),
     meanwhile: (work) => work,
     release: () => undefined,
   };

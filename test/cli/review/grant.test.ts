@@ -45,7 +45,7 @@ async function plan(flags: Parameters<typeof planned>[0], changes: Partial<Grant
   const planning = await planned(flags, {
     ...{ client, view: turn([call()]), callId: '1.1', approver: 'ann', signer },
     context: {
-      ...{ screen, env: {}, keyboard: undefined, options: () => ({}) },
+      ...{ screen, env: {}, keyboard: undefined, options: () => ({}), exitWith: () => undefined },
       withClient: (use) => use(client),
       command: (line) => `cs ${line}`,
       typed: (sentence) => sentence,

@@ -57,7 +57,6 @@ describe('deciding by hunks', () => {
         screen.line(question);
         return Promise.resolve(answers.shift() ?? 'q');
       },
-      askHidden: () => Promise.reject(new Error('no secret is asked for here')),
       meanwhile: (work) => work,
       release: () => undefined,
     };

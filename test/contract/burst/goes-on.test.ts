@@ -44,7 +44,6 @@ test.each<[string, PreparedCall[], boolean]>([
   ['a child turn', [settings({ child: { agent: 'a', outputBytes: 1 } })], false],
   ['a call that shares state', [settings({ state: { scope: 'turn', group: 'g' } })], false],
   ['a call that may ask people', [settings({ askMs: 1000 })], false],
-  ['a call with a secret answer', [pure({}, { args: { key: 'answer:1.1/key' } })], false],
   ['a call that may take long', [settings({ timeoutMs: 700_000 })], false],
   [
     'a call that may take long by its attempts',

@@ -2,7 +2,8 @@ import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import { SchemaChecker } from '../../../src/contract/schema/check-value';
-import { runs } from '../../support/properties';
+import { dearRuns } from '../../support/properties';
+import { startProcessorTime } from '../../support/processor-time';
 
 const issuesOf = (schema: JsonObject, value: unknown) => new SchemaChecker(schema).issuesOf(value);
 /** Both ways to ask have to agree. */
@@ -136,9 +137,9 @@ describe('work', () => {
     ['a long template', { format: 'uri-template' }, `${'{a,b'.repeat(25_000)}`],
     ['a long duration', { format: 'duration' }, `P${'1'.repeat(100_000)}`],
   ])('takes no second: %s', (_, schema, value) => {
-    const start = performance.now();
+    const spent = startProcessorTime();
     issuesOf(schema, value);
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(spent()).toBeLessThan(1000);
   });
 });
 
@@ -191,6 +192,6 @@ it('judges as another validator does', () => {
       const other = new Validator(structuredClone(rules), '2020-12', false).validate(candidate).valid;
       expect(fits(rules, candidate)).toBe(other);
     }),
-    { numRuns: runs(2000) },
+    { numRuns: dearRuns(2000) },
   );
 });

@@ -4,6 +4,10 @@ import { fieldsOf } from '../../../src/contract/question';
 
 const form = (properties: unknown, more: object = {}): unknown => ({ type: 'object', properties, ...more });
 const one = (field: unknown): unknown => form({ a: field });
+const issuesOf = (schema: unknown) => {
+  const made = toForm(schema);
+  return made.ok ? [] : made.issues;
+};
 
 it('keeps titles, defaults, formats and what is required, and refuses other fields', () => {
   const given = form(
@@ -45,7 +49,6 @@ it.each<[what: string, schema: unknown, path: string]>([
   ['a list inside', one({ type: 'array' }), '/properties/a'],
   ['two types', one({ type: ['string', 'null'] }), '/properties/a'],
   ['a pattern', one({ type: 'string', pattern: '(a+)+$' }), '/properties/a/pattern'],
-  ['a secret', one({ type: 'string', secret: true }), '/properties/a/secret'],
   ['an unknown format', one({ type: 'string', format: 'ipv4' }), '/properties/a/format'],
   ['a choice of nothing', one({ type: 'string', enum: [] }), '/properties/a/enum'],
   ['a choice twice', one({ type: 'string', enum: ['x', 'x'] }), '/properties/a/enum'],
@@ -61,9 +64,17 @@ it.each<[what: string, schema: unknown, path: string]>([
     '/properties/a/default',
   ],
 ])('refuses %s, with its place', (_what, schema, path) => {
-  const made = toForm(schema);
-  expect(made.ok ? [] : made.issues.map((issue) => issue.path)).toContain(path);
+  expect(issuesOf(schema).map((issue) => issue.path)).toContain(path);
 });
+
+it.each([{ secret: true }, { format: 'password' }, { writeOnly: true }])(
+  'refuses a field marked as secret by %j, and says where secrets are set',
+  (mark) => {
+    const [issue, ...others] = issuesOf(form({ a: { type: 'string', ...mark }, b: { type: 'string' } }));
+    expect(issue).toEqual({ path: '/properties/a', message: expect.stringContaining('under `secrets`') });
+    expect(others).toEqual([]);
+  },
+);
 
 it('never throws, and makes a form that can be read whatever it is given', () => {
   fc.assert(

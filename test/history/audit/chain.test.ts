@@ -5,7 +5,7 @@ import { keyId } from '../../../src/history/audit/file-key';
 import { readLine, linesOfStream, wrongValue } from '../../../src/history/audit/read';
 import { continueChain, createExportedRuns, createVerifier } from '../../../src/history/audit/chain';
 import { fileOf, newKey, record, verifyLines } from './sample';
-import { runs } from '../../support/properties';
+import { dearRuns } from '../../support/properties';
 
 const key = newKey();
 const records = [1, 2, 3, 4, 5].map((event) => record(event));
@@ -57,7 +57,7 @@ it('finds every change of a single byte', async () => {
         code: expect.stringMatching(/^audit_(broken|invalid|key)$/),
       });
     }),
-    { numRuns: runs(2000) },
+    { numRuns: dearRuns(2000) },
   );
 });
 

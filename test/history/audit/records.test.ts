@@ -112,12 +112,14 @@ it('names the files of a message and of words on the way, never what is in them'
   ]);
 });
 
+const RULED: CallRuling = { rule: 'small', digest: 'x', then: 'run' };
+
 it.each<[what: string, ruling: CallRuling | undefined, facts: object]>([
-  ['a rule that decided', { rule: 'small', then: 'run' }, { policyRule: 'small', policyThen: 'run' }],
+  ['a rule that decided', RULED, { policyRule: 'small', policyThen: 'run' }],
   [
-    'one that ends, and shadow rules',
-    { rule: 'small', then: 'run', until: '2026-12-24', shadow: [{ rule: 'new', would: 'ask' }] },
-    { policyRule: 'small', policyThen: 'run', policyUntil: '2026-12-24', shadow1: 'new: ask' },
+    'one that ends',
+    { ...RULED, until: '2026-12-24' },
+    { policyRule: 'small', policyThen: 'run', policyUntil: '2026-12-24' },
   ],
   ['nothing', undefined, {}],
 ])('says of a call what the policy rules said: %s', (_what, ruling, facts) => {
@@ -126,8 +128,8 @@ it.each<[what: string, ruling: CallRuling | undefined, facts: object]>([
     .task()
     .think(1, [run('1.1', defined({ ruling }))]);
   const [proposal] = typed(recordsOf(script.fold()), 'proposal');
-  const { policyRule, policyThen, policyUntil, shadow1 } = proposal?.facts ?? {};
-  expect(defined({ policyRule, policyThen, policyUntil, shadow1 })).toEqual(facts);
+  const { policyRule, policyThen, policyUntil } = proposal?.facts ?? {};
+  expect(defined({ policyRule, policyThen, policyUntil })).toEqual(facts);
 });
 
 it.each([

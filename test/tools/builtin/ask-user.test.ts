@@ -47,6 +47,11 @@ it.each<[what: string, args: object, path: string]>([
     { question: '?', schema: { type: 'object', properties: { a: {} } } },
     '/schema/properties/a',
   ],
+  [
+    'a form that asks for a secret',
+    { question: '?', schema: { type: 'object', properties: { a: { type: 'string', format: 'password' } } } },
+    '/schema/properties/a',
+  ],
 ])('tells the model what is wrong with %s', (_what, args, path) => {
   expect(questionOf(askUser(), args)).toContainEqual(expect.objectContaining({ path }));
 });
@@ -55,6 +60,10 @@ it.each<[what: string, options: object]>([
   ['an unknown option', { secret: true }],
   ['a wrong time', { expires: 'soon' }],
   ['a form with a list', { form: z.object({ all: z.array(z.string()) }) }],
+  [
+    'a form with a secret',
+    { form: { type: 'object', properties: { a: { type: 'string', format: 'password' } } } },
+  ],
   ['a name with a blank', { name: 'ask user' }],
 ])('refuses %s', (_what, options) => {
   expect(() => askUser(options)).toThrow(expect.objectContaining({ code: 'tool_invalid' }));

@@ -15,7 +15,7 @@ import type { Approvals, CallState } from '../../../src/workflows/approvals/stat
 import type { Order } from '../../../src/contract/tool';
 import { nextToStart } from '../../../src/workflows/step';
 import { approvalsWith, type CallShape, PLAN, validCall } from '../../support/calls';
-import { runs } from '../../support/properties';
+import { dearRuns } from '../../support/properties';
 
 /** What an outside observer keeps: nothing of the state machine's own bookkeeping is trusted. */
 interface Witness {
@@ -158,7 +158,11 @@ function doAnswer(approvals: Approvals, witness: Witness, op: Extract<Operation,
 
 function doResolve(approvals: Approvals, witness: Witness, op: Extract<Operation, { op: 'resolve' }>): void {
   const { op: _, decisionId: given, ...rest } = op;
-  const judged = judgeResolution(approvals, given === undefined ? rest : { ...rest, decisionId: given }, witness.now);
+  const judged = judgeResolution(
+    approvals,
+    given === undefined ? rest : { ...rest, decisionId: given },
+    witness.now,
+  );
   if (judged.kind !== 'take') return;
   expect(judged.state.phase).toBe('in_doubt');
   const id = given ?? `drawn-${witness.allowed.size}-${approvals.verdicts.size}`;
@@ -255,7 +259,7 @@ function apply(approvals: Approvals, witness: Witness, op: Operation): void {
       witness.cancelled = true;
       return cancelAll(approvals, witness.now);
     case 'abandon':
-      approvals.abandoned = {};
+      approvals.abandoned = { at: witness.now };
       return sweepAbandoned(approvals, witness.now);
     case 'junk':
       void judgeDecision(approvals, op.message, witness.now);
@@ -325,7 +329,7 @@ function runWith(order: Order | 'any', numRuns: number): void {
       }
     },
   );
-  fc.assert(run, { numRuns: runs(numRuns) });
+  fc.assert(run, { numRuns: dearRuns(numRuns) });
 }
 
 test('nothing dangerous ever starts without an unspent decision that matches it, whatever the order of events', () => {

@@ -1,0 +1,49 @@
+/** What commands of this checkout make of a machine with a proxy, or with a home that cannot be written. */
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { at, say } from './root.mjs';
+
+const OWN = ['localhost', '127.0.0.1', '::1'];
+
+/** Servers of our own are on this machine: gRPC would ask a proxy for them too. */
+const passBy = (env) => {
+  const named = env.no_proxy ?? env.NO_PROXY ?? '';
+  const all = [...new Set([...named.split(',').map((name) => name.trim()), ...OWN])]
+    .filter(Boolean)
+    .join(',');
+  env.no_proxy = all;
+  env.NO_PROXY = all;
+};
+
+const isWritable = (folder) => {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** A folder that the desktop specification names, and where it is unless it is set. */
+const FOLDERS = [
+  ['XDG_CACHE_HOME', '.cache', 'cache'],
+  ['XDG_STATE_HOME', join('.local', 'state'), 'state'],
+];
+
+const replaceUnwritable = (env) => {
+  const home = env.HOME || homedir();
+  for (const [name, usual, instead] of FOLDERS) {
+    const folder = env[name] || join(home, usual);
+    if (isWritable(folder)) continue;
+    env[name] = at('.countersign', instead);
+    say(`${folder} cannot be written; using ${env[name]}`);
+  }
+};
+
+/** Changes the environment of this process, which all that it starts gets. */
+export const adaptToMachine = (env = process.env) => {
+  passBy(env);
+  replaceUnwritable(env);
+};

@@ -1,0 +1,181 @@
+/** `npm test`, `test:unit` and `test:all`: which tests run, with how many processes, and what they may cost. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, posix } from 'node:path';
+import { at } from './root.mjs';
+import { runShown } from './run.mjs';
+import { conclude, JEST, runJest } from './test-run.mjs';
+
+const require = createRequire(import.meta.url);
+const { PARTS, missingParts, installCommand } = require('./parts.cjs');
+
+const BUDGET_FILE = at('test', 'budget.json');
+const isThorough = process.env.COUNTERSIGN_THOROUGH === '1';
+const cores = availableParallelism();
+
+/** The parts of the system that tests of a level use. */
+const PARTS_OF = {
+  unit: [],
+  core: ['chromium', 'bubblewrap', 'ssh'],
+  deep: Object.keys(PARTS),
+  house: ['prometheus'],
+};
+
+export const LEVELS = Object.keys(PARTS_OF);
+
+const levelOf = (file) => /\.(core|deep|house|cluster)\.test\.ts$/.exec(file)?.[1] ?? 'unit';
+
+const read = (file) => readFileSync(at(file), 'utf8');
+
+/** Whether it ends or freezes worker processes, itself or by what stands beside it. */
+const isTimed = (file) => {
+  const text = read(file);
+  const beside = [...text.matchAll(/from '\.\/([\w-]+)'/g)]
+    .map(([, name]) => `${dirname(file)}/${name}.ts`)
+    // A text of a test may look like an import.
+    .filter((name) => existsSync(at(name)));
+  return [text, ...beside.map(read)].some((part) => /addProcess\(|spawnWorker\(|fixture\.spawn\(/.test(part));
+};
+
+/** All test files of the levels whose path fits one of the patterns. */
+export const testFiles = (levels, patterns) =>
+  readdirSync(at('test'), { recursive: true })
+    .map((name) => posix.join('test', name.replaceAll('\\', '/')))
+    .filter((name) => name.endsWith('.test.ts') && levels.includes(levelOf(name)))
+    .filter((name) => patterns.length === 0 || patterns.some((pattern) => new RegExp(pattern).test(name)))
+    .sort();
+
+/**
+ * Unit tests wait for nothing. Tests on a server wait for half of the time, so twice as many processes as cores fill them; but
+ * where a worker is killed, its heartbeat has to be served in seconds.
+ */
+export const stagesOf = (files) => {
+  const of = (...levels) => files.filter((file) => levels.includes(levelOf(file)));
+  const onServer = of('core', 'deep');
+  const timed = new Set(onServer.filter(isTimed));
+  return [
+    { title: 'unit', files: of('unit'), workers: Math.ceil(1.5 * cores) },
+    { title: 'on a server', files: onServer.filter((file) => !timed.has(file)), workers: 2 * cores },
+    { title: 'workers that end', files: [...timed], workers: cores },
+    { title: 'house', files: of('house'), workers: cores },
+  ].filter((stage) => stage.files.length > 0);
+};
+
+/** Of the tests of the engine, those that `.ci/run` leaves to the cluster. */
+const onCluster = () =>
+  JSON.parse(read('test/cluster/files.json')).ALONE.map((name) => `test/e2e/${name}.test.ts`);
+
+/** Options of Jest whose value is the next argument. */
+const WITH_VALUE = /^(-t|-w|--testNamePattern|--maxWorkers|--testTimeout|--seed)$/;
+/** With these it is Jest that chooses. */
+const JEST_ALONE =
+  /^(--selectProjects|--config|-c|--watch|--watchAll|--listTests|--help|-h|--findRelatedTests)\b/;
+
+const parse = (args) => {
+  const options = [];
+  const patterns = [];
+  for (let n = 0; n < args.length; n++) {
+    if (WITH_VALUE.test(args[n])) options.push(args[n], args[++n] ?? '');
+    else (args[n].startsWith('-') ? options : patterns).push(args[n]);
+  }
+  return { options, patterns };
+};
+
+/** Leaves out what `npm run check` and `npm run test:cluster` run, for who runs these too. */
+const BESIDE_OTHERS = '--beside-others';
+
+/** Runs the tests of these levels, or of any level those that `args` name; resolves with the exit code. */
+export const runTests = async (levels, args) => {
+  if (args.some((arg) => JEST_ALONE.test(arg))) return runShown(process.execPath, [JEST, ...args]);
+  const isBesideOthers = args.includes(BESIDE_OTHERS);
+  const { options, patterns } = parse(args.filter((arg) => arg !== BESIDE_OTHERS));
+  if (isBesideOthers) levels = levels.filter((level) => level !== 'house');
+  const files = testFiles(patterns.length === 0 ? levels : LEVELS, patterns).filter(
+    (file) => !isBesideOthers || !onCluster().includes(file),
+  );
+  if (files.length === 0) throw new Error(`no test file fits ${patterns.join(' ')}`);
+  const missing = missingOf(files);
+  const titles = missing.map((name) => PARTS[name].title).join(', ');
+  if (missing.length > 0)
+    process.stdout.write(
+      `not here: ${titles}; ${isThorough ? 'every test has to run' : 'tests that need one are left out'}\n`,
+    );
+  const isCounted = options.some((option) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(option));
+  const runs = [];
+  for (const stage of stagesOf(files)) {
+    const own = isCounted ? [] : [`--maxWorkers=${stage.workers}`];
+    const selected = ['--selectProjects', ...new Set(stage.files.map(levelOf)), '--passWithNoTests'];
+    const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...stage.files];
+    runs.push(await runJest({ title: stage.title, args: jestArgs, files: stage.files.length }));
+  }
+  const isWhole = patterns.length === 0 && options.length === 0;
+  const { notes, over } = isWhole ? compare(runs, levels) : { notes: [], over: [] };
+  const failed = isThorough ? missing.length + over.length : 0;
+  const checks = { passed: 0, failed, skipped: 0, failures: [] };
+  return conclude([...runs, checks], [...notes, ...leftOut(runs, missing)]);
+};
+
+const compare = (runs, levels) => {
+  const budget = JSON.parse(readFileSync(BUDGET_FILE, 'utf8'));
+  const figures = runs.flatMap((run) => run.figures);
+  const { notes, over } = judge(figures, levels, budget);
+  if (process.env.COUNTERSIGN_RECORD_BUDGET === '1') record(budget, figures, levels);
+  const wallMs = runs.reduce((total, run) => total + run.wallMs, 0);
+  return { notes: [...notes, `${Math.round(wallMs / 1000)} s on the clock`], over };
+};
+
+const missingOf = (files) => {
+  const used = new Set(files.flatMap((file) => PARTS_OF[levelOf(file)] ?? []));
+  return missingParts().filter((name) => used.has(name));
+};
+
+const leftOut = (runs, missing) => {
+  const skipped = runs.reduce((total, run) => total + run.skipped, 0);
+  if (missing.length === 0 || (skipped === 0 && !isThorough)) return [];
+  const command = installCommand(missing);
+  return [
+    isThorough
+      ? `missing, and COUNTERSIGN_THOROUGH asks for all; to install it: ${command}`
+      : `${skipped} tests were left out; this brings what they need: ${command}`,
+  ];
+};
+
+const cpuOf = (figures) => figures.reduce((total, { own, children }) => total + own + children, 0);
+
+const round = (value) => Math.round(value * 10) / 10;
+
+const timesOf = (figures) => figures.map((one) => ({ ...one, spent: one.own + one.children }));
+
+/**
+ * What levels cost beside what a budget allows: words, and the levels that took a tenth too much. Processor time counts; a clock
+ * says little.
+ */
+export const judge = (figures, levels, budget) => {
+  const over = [];
+  const notes = levels.map((level) => {
+    const spent = cpuOf(figures.filter((one) => one.level === level));
+    const { cpu } = budget.levels[level];
+    const isOver = spent > cpu * (1 + budget.tolerance);
+    if (isOver) over.push(level);
+    return `${level}: ${Math.round(spent)} s of processor time, ${isOver ? 'more than' : 'of'} ${cpu} s`;
+  });
+  for (const { path, level, spent } of timesOf(figures)) {
+    const allowed = Math.max(budget.levels[level].file, 1.5 * (budget.files[path] ?? 0));
+    if (spent > allowed)
+      notes.push(`${path}: ${round(spent)} s of processor time, more than ${round(allowed)} s`);
+  }
+  return { notes, over };
+};
+
+/** Writes what this run took as what is allowed, and the files that are worth a place in the order. */
+const record = (budget, figures, levels) => {
+  const known = Object.entries(budget.files).filter(([path]) => !levels.includes(levelOf(path)));
+  const dear = figures
+    .filter(({ level, own, children }) => own + children > budget.levels[level].file / 2)
+    .map(({ path, own, children }) => [path, round(own + children)]);
+  for (const level of levels)
+    budget.levels[level].cpu = Math.ceil(cpuOf(figures.filter((one) => one.level === level)));
+  budget.files = Object.fromEntries([...known, ...dear].sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(BUDGET_FILE, `${JSON.stringify(budget, null, 2)}\n`);
+};

@@ -1,0 +1,236 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { askRules } from '../../src/activities/authority';
+import type { GrantsReader } from '../../src/activities/control/grants';
+import type { ActivityDeps } from '../../src/activities/deps';
+import { runTool } from '../../src/activities/run-tool';
+import { parseApprovers } from '../../src/authority/approvers';
+import { statementOf, statementText } from '../../src/authority/statement';
+import type { CallInput, CallOutput } from '../../src/contract/call';
+import type { UseTaken } from '../../src/contract/control/grants';
+import { digestJson, seenDigestOf } from '../../src/contract/digest';
+import type { Effect } from '../../src/contract/tool';
+import type { HistoryEvent } from '../../src/history/decode/decode';
+import { defineTool } from '../../src/tools/define-tool';
+import { PAY_INPUT } from '../support/calls';
+import { newSigner } from '../support/ssh';
+import { clientWith, EMPTY_JOURNAL, workerWith } from './fake-worker';
+
+const ARGS = { n: 1 };
+const SEEN = seenDigestOf({ argsDigest: digestJson(ARGS) });
+
+const toolOf = (effect: Effect, starts: string[]) =>
+  defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: { type: 'object', properties: { n: { type: 'number' } } },
+    safety: 'dangerous',
+    effect,
+    handler: (_, { idempotencyKey }) => {
+      starts.push(idempotencyKey);
+      return 'paid';
+    },
+  });
+
+type PayTool = ReturnType<typeof toolOf>;
+
+interface Run {
+  effect: Effect;
+  /** What the worker has, beside the tool. */
+  deps?: (tool: PayTool) => Partial<ActivityDeps>;
+  input?: (tool: PayTool) => Partial<CallInput> | Promise<Partial<CallInput>>;
+  runId?: string;
+  histories?: Record<string, HistoryEvent[]>;
+}
+
+const decided = (): Partial<CallInput> => ({
+  decision: { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: SEEN },
+});
+
+/** How a call ends that a person approved, and whether its handler was started. */
+const run = async ({ effect, deps, input = decided, runId = 'run-1', histories = {} }: Run) => {
+  const starts: string[] = [];
+  const tool = toolOf(effect, starts);
+  const worker = { ...workerWith(tool), ...deps?.(tool) };
+  const call: CallInput = {
+    ...PAY_INPUT,
+    ...{ arguments: ARGS, argsDigest: digestJson(ARGS), toolDigest: tool.digest, effect },
+    ...(await input(tool)),
+  };
+  const environment = new MockActivityEnvironment(
+    {
+      ...{ workflowExecution: { workflowId: 'turn', runId }, namespace: 'default' },
+      ...{ startToCloseTimeoutMs: 60_000, heartbeatTimeoutMs: 10_000 },
+    },
+    { client: clientWith({ histories }), logger: worker.log },
+  );
+  const output: CallOutput = await environment.run(() => runTool(worker, call));
+  return { output, isStarted: starts.length > 0 };
+};
+
+const PAID = { output: { result: { success: true, content: 'paid' } }, isStarted: true };
+
+it.each<Effect>(['unsafe', 'idempotent'])('a call that nothing forbids is started: %s', async (effect) => {
+  expect(await run({ effect })).toMatchObject(PAID);
+});
+
+it('an unsafe call that another attempt on this machine begins at the same time is not started', async () => {
+  const journal = { ...EMPTY_JOURNAL, begin: async () => false };
+  expect(await run({ effect: 'unsafe', deps: () => ({ journal }) })).toEqual({
+    output: { inDoubt: { message: 'another attempt on this machine had started it' } },
+    isStarted: false,
+  });
+});
+
+interface Claimed {
+  again?: true;
+  void?: (string | undefined)[];
+}
+
+/** Pauses of which each question gets the next answer. */
+const pausesOf = (...answers: (string | undefined)[]) => ({ whyHeld: async () => answers.shift() });
+
+it.each<Effect>(['unsafe', 'idempotent'])('a paused call is not started: %s', async (effect) => {
+  const deps = () => ({ pauses: pausesOf('ann paused it') });
+  expect(await run({ effect, deps })).toEqual({ output: { paused: 'ann paused it' }, isStarted: false });
+});
+
+describe('a call by a grant', () => {
+  const grantFor = (tool: PayTool): UseTaken['grant'] => ({
+    ...{ id: '00000000-0000-4000-8000-000000000001', agent: 'a', tool: 'pay', toolDigest: tool.digest },
+    ...{ ruleDigest: '', policyDigest: '', narrowing: { n: { is: 'range', max: 100 } }, times: 3 },
+    ...{ at: '2026-01-01T00:00:00.000Z', until: '9999-01-01T00:00:00.000Z', by: 'ann' },
+  });
+  const input = (tool: PayTool) => {
+    const { id, by, until, times } = grantFor(tool);
+    return { grant: { id, by, until, times } };
+  };
+  /** Grants of which the first question whether it is void gets the first answer. */
+  const grantsOf = (tool: PayTool, { again, void: [...voids] = [] }: Claimed): GrantsReader => ({
+    list: async () => [],
+    whyVoid: async () => voids.shift(),
+    claim: async () => ({ grant: grantFor(tool), use: 1, ...(again && { again }) }),
+  });
+  const AGAIN: Claimed = { again: true };
+  const REVOKED_LATE: Claimed = { void: [undefined, 'revoked'] };
+  const askAgain = (why: string) => ({
+    output: { askAgain: expect.stringContaining(why) },
+    isStarted: false,
+  });
+
+  it.each<[string, Effect, Claimed, object]>([
+    ['is started', 'unsafe', {}, PAID],
+    [
+      'goes to a person if the grant was revoked before',
+      'unsafe',
+      { void: ['revoked'] },
+      askAgain('revoked'),
+    ],
+    ['goes to a person if the grant is revoked meanwhile', 'unsafe', REVOKED_LATE, askAgain('revoked')],
+    ['goes to a person if an earlier start claimed its use', 'unsafe', AGAIN, askAgain('an earlier start')],
+    ['runs again if it may, though an earlier start claimed its use', 'idempotent', AGAIN, PAID],
+  ])('%s', async (_, effect, claimed, expected) => {
+    const deps = (tool: PayTool) => ({ grants: grantsOf(tool, claimed) });
+    expect(await run({ effect, input, deps })).toMatchObject(expected);
+  });
+
+  it.each([
+    ['before its use is claimed', ['ann paused it']],
+    ['while its use is claimed', [undefined, 'ann paused it']],
+  ])('is not started if it is paused %s', async (_, answers) => {
+    const deps = (tool: PayTool) => ({ grants: grantsOf(tool, {}), pauses: pausesOf(...answers) });
+    expect(await run({ effect: 'unsafe', input, deps })).toEqual({
+      output: { paused: 'ann paused it' },
+      isStarted: false,
+    });
+  });
+});
+
+const event = (eventId: number, more: object = {}): HistoryEvent =>
+  temporal.api.history.v1.HistoryEvent.fromObject({ eventId, ...more });
+const scheduled = (eventId: number, activityId: string): HistoryEvent =>
+  event(eventId, {
+    activityTaskScheduledEventAttributes: {
+      activityId,
+      input: { payloads: [defaultPayloadConverter.toPayload({ callKey: 'key:1.1', generation: 0 })] },
+    },
+  });
+const cause = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
+
+describe('a call in a run that a reset made', () => {
+  const histories = {
+    'run-1': [event(1), scheduled(2, 'test')],
+    'run-2': [
+      event(1),
+      event(2, { workflowTaskFailedEventAttributes: { cause, baseRunId: 'run-1' } }),
+      event(3, { workflowTaskScheduledEventAttributes: {} }),
+      scheduled(4, 'test'),
+    ],
+  };
+
+  it.each<[Effect, object, object]>([
+    ['unsafe', { inDoubt: { message: 'it was scheduled in the run that this one was reset from' } }, PAID],
+    ['idempotent', { askAgain: 'decided before the turn was reset', mayHaveRun: true }, PAID],
+  ])('is not started twice: %s', async (effect, output, elsewhere) => {
+    expect(await run({ effect, histories, runId: 'run-2' })).toEqual({ output, isStarted: false });
+    expect(await run({ effect, histories, runId: 'run-1' })).toMatchObject(elsewhere);
+  });
+});
+
+describe('a call that signatures allow', () => {
+  const signer = newSigner('ssh-ed25519');
+  const file = parseApprovers(
+    `
+installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
+people:
+  ann: { keys: ['${signer.line}'] }
+rules:
+  - name: default
+    then: ask
+    approvers: { any: [ann] }
+    assurance: signed_ssh
+`,
+    'approvers.yaml',
+  );
+  const now = Date.now();
+  const times = { at: new Date(now).toISOString(), notAfter: new Date(now + 60_000).toISOString() };
+  const approvers = { current: async () => file };
+  const input = async (tool: PayTool): Promise<Partial<CallInput>> => {
+    const asked = { tool, args: ARGS, requesters: [] };
+    const { authority } = await askRules({ agent: 'a', policy: undefined, approvers }, asked);
+    const facts = {
+      ...{ installation: file.installation, namespace: 'default', workflowId: 'turn' },
+      ...{ firstExecutionRunId: 'run-1', callKey: 'key:1.1', generation: 0, agent: 'a', tool: 'pay' },
+      ...{ toolDigest: tool.digest, seenDigest: SEEN, effectiveDigest: digestJson(ARGS) },
+      ...{ ruleDigest: authority?.ruleDigest ?? '', requesters: [] },
+    };
+    const statement = statementOf(facts, { decision: 'approved', approver: 'ann', ...times });
+    if (statement === undefined) throw new Error('nothing to sign');
+    const signature = { kind: 'ssh' as const, armored: signer.sign(statementText(statement)), ...times };
+    const vote = { voter: 'ann', decision: 'approved' as const, decisionId: 'd', at: times.at };
+    return {
+      decision: {
+        ...{ decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: SEEN },
+        votes: [{ ...vote, seenDigest: SEEN, signature }],
+      },
+    };
+  };
+  const deps = () => ({ approvers });
+  const first = event(1, { workflowExecutionStartedEventAttributes: { firstExecutionRunId: 'run-1' } });
+
+  it.each<[string, HistoryEvent[], object]>([
+    ['is started', [], PAID],
+    [
+      'is not started if another activity of its run was scheduled by the same signatures',
+      [scheduled(2, 'other')],
+      {
+        output: { inDoubt: { message: 'it was scheduled before by these signatures' } },
+        isStarted: false,
+      },
+    ],
+  ])('%s', async (_, before, expected) => {
+    const histories = { 'run-1': [first, ...before, scheduled(3, 'test')] };
+    expect(await run({ effect: 'idempotent', input, deps, histories })).toMatchObject(expected);
+  });
+});

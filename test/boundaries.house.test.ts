@@ -1,0 +1,295 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { builtinModules, createRequire } from 'node:module';
+import { join, relative } from 'node:path';
+import { decode, type SourceMapMappings } from '@jridgewell/sourcemap-codec';
+import { z } from 'zod';
+import { BUNDLE_KB } from '../bench/figures/start';
+import { ensureBuilt, lib, root } from './support/build';
+
+const PURE = ['@noble/hashes', 'canonicalize'];
+
+/** What a module keeps from one use to the next, at its top level. The SDK freezes plain values that a workflow exports. */
+const STATE =
+  /^let |^var (?!__|\w+ = require)|^const \w+ = (\[\]|\{\});|^(const \w+|exports\.\w+) = new (\w+\(\);|(Weak)?(Map|Set)\()/m;
+
+/** Files that a fresh Node process has loaded after requiring some entries, relative to the checkout. */
+const loadedBy = (...entries: string[]): string[] => {
+  const loads = entries.map((entry) => `require(${JSON.stringify(entry)});`).join('');
+  const script = `${loads} console.log(JSON.stringify(Object.keys(require.cache)))`;
+  const files: string[] = JSON.parse(
+    execFileSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8' }),
+  );
+  return files.map((file) => relative(root, file));
+};
+
+const packageOf = (file: string): string =>
+  /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(file)?.[1] ?? '';
+const folderOf = (file: string): string => /^lib\/([^/]+)\//.exec(file)?.[1] ?? file;
+
+const filesOf = (directory: string): string[] =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => join(directory, name));
+
+const requiresOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/\brequire\("([^"]+)"\)/g)].flatMap(([, name]) => name ?? []);
+
+/** Packages that a file requires, itself or by files of ours. */
+const packagesOf = (file: string, seen = new Set<string>()): string[] =>
+  requiresOf(file).flatMap((name) => {
+    if (!name.startsWith('.')) return name;
+    const path = createRequire(file).resolve(name);
+    if (seen.has(path)) return [];
+    seen.add(path);
+    return packagesOf(path, seen);
+  });
+
+/** The bundle's code, without the source map in its last line. */
+const bundleCode = (): string =>
+  readFileSync(lib('workflow-bundle.js'), 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
+
+/** The modules of the bundle: the source of each, relative to the checkout, by the number that webpack gave it. */
+const bundleModules = (): Map<string, string> => {
+  const map = SourceMap.parse(JSON.parse(bundleMap()));
+  const lines = decode(map.mappings);
+  const modules = new Map<string, string>();
+  for (const [line, text] of bundleCode().split('\n').entries()) {
+    const [, id] = /^(\d+)\((?:__unused_webpack_)?module\b.*\) \{$/.exec(text) ?? [];
+    if (id !== undefined) modules.set(id, sourceFrom(line, lines, map.sources));
+  }
+  return modules;
+};
+
+const SourceMap = z.object({ mappings: z.string(), sources: z.array(z.string()) });
+
+const bundleMap = (): string => {
+  const [, base64 = ''] = /;base64,(.*)$/.exec(readFileSync(lib('workflow-bundle.js'), 'utf8')) ?? [];
+  return Buffer.from(base64, 'base64').toString();
+};
+
+/** The source of the first code after a line. */
+const sourceFrom = (line: number, lines: SourceMapMappings, sources: readonly string[]): string => {
+  for (const segments of lines.slice(line))
+    for (const [, source] of segments)
+      if (source !== undefined) return relative(root, lib(sources[source] ?? ''));
+  return '';
+};
+
+/** The compiled file of one of our sources. */
+const compiled = (source: string): string => join(root, source.replace(/^src/, 'lib').replace(/ts$/, 'js'));
+
+beforeAll(ensureBuilt);
+
+it.each([
+  ["let last = '';", true],
+  ['const seen = new Map();', true],
+  ["exports.seen = new Set(['a']);", true],
+  ['const seen = new WeakMap([\n', true],
+  ['const seen = [];', true],
+  ['const clock = new Clock();', true],
+  ['    const seen = new Map();', false],
+  ["const CODE = new RegExp('a');", false],
+  ["const NAMES = ['a'];", false],
+])('what a module keeps is found: %j, %s', (line, expected) => {
+  expect(STATE.test(`"use strict";\n${line}\n`)).toBe(expected);
+});
+
+describe('the client', () => {
+  let files: string[];
+  beforeAll(() => {
+    files = loadedBy(lib('client', 'index.js'));
+  });
+
+  it('loads no native module', () => {
+    expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
+  });
+
+  it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing'])(
+    'does not load %s',
+    (name) => {
+      expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
+    },
+  );
+
+  it.each(['activities', 'engine', 'tools', 'models'])('does not load our %s', (folder) => {
+    expect(files.filter((file) => folderOf(file) === folder)).toEqual([]);
+  });
+});
+
+describe('the web inbox', () => {
+  it('loads no native module and nothing of a worker', () => {
+    const files = loadedBy(lib('server', 'index.js'));
+    const strangers = ['activities', 'engine', 'tools', 'models', 'workflows'];
+    expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
+    expect(files.filter((file) => strangers.includes(folderOf(file)))).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  it.each(['jose', 'jiti', 'yaml', '@bufbuild/cel', '@temporalio/client', '@temporalio/worker'])(
+    'does not wait for %s before it knows the command',
+    (name) => {
+      const files = loadedBy(lib('cli', 'program.js'));
+      expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
+    },
+  );
+});
+
+describe('contract', () => {
+  it('requires nothing but itself and pure libraries', () => {
+    const required = filesOf(lib('contract')).flatMap(requiresOf);
+    const strangers = required.filter(
+      (name) => !/^\.\.?\//.test(name) && !PURE.some((pure) => name === pure || name.startsWith(`${pure}/`)),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  it('keeps nothing from one use to the next: all workflows of a worker share some of it', () => {
+    const keepers = filesOf(lib('contract')).filter((file) => STATE.test(readFileSync(file, 'utf8')));
+    expect(keepers).toEqual([]);
+  });
+
+  it('loads nothing but itself and pure libraries', () => {
+    const files = loadedBy(...filesOf(lib('contract')));
+    const strangers = files.filter(
+      (file) => folderOf(file) !== 'contract' && !PURE.includes(packageOf(file)),
+    );
+    expect(strangers).toEqual([]);
+  });
+});
+
+describe('the rooms of lib', () => {
+  /** Beside the rooms, and know none but the contract. */
+  const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
+  const SETTINGS = 'lib/temporal-settings';
+  const [TRACES, STORE, RACE, LOOPBACK] = ['lib/traces', 'lib/store', 'lib/race', 'lib/loopback'];
+  const reached = (folder: string): Set<string> =>
+    new Set(
+      filesOf(lib(folder))
+        .flatMap((file) =>
+          requiresOf(file)
+            .filter((name) => name.startsWith('.'))
+            .map((name) => join(file, '..', name)),
+        )
+        .map((path) => folderOf(relative(root, path)))
+        .filter((name) => name !== folder),
+    );
+
+  it.each([
+    ['workflows', ['contract']],
+    ['history', ['contract']],
+    ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK]],
+    ['tools', ['contract', FILES, LOCK, TRACES, RACE, LOOPBACK]],
+    ['models', ['contract', 'tools']],
+    ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
+    // What is sent to a web inbox: by workers, and in part by the client.
+    [
+      'client',
+      ['contract', 'history', 'encryption', STORE, PROBE, SETTINGS, TRACES, 'lib/stream-news', RACE],
+    ],
+    ['encryption', ['contract', FILES]],
+    ['authority', ['contract', FILES]],
+    ['store', ['contract', FILES]],
+    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE, RACE, LOOPBACK]],
+  ])('%s requires only %j', (folder, allowed) => {
+    expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
+  });
+});
+
+it('lets only worker.ts know both workflows and activities', () => {
+  const knows = (file: string, folder: string): boolean =>
+    requiresOf(file).some((name) => new RegExp(`^(\\.\\./|\\./)+${folder}(/|$)`).test(name));
+  const both = filesOf(lib()).filter((file) => knows(file, 'workflows') && knows(file, 'activities'));
+  expect(both.map((file) => relative(lib(), file)).filter((file) => file !== 'worker.js')).toEqual([]);
+});
+
+describe('the workflow bundle', () => {
+  let modules: Map<string, string>;
+  beforeAll(() => {
+    modules = bundleModules();
+  });
+
+  it('is within its limit without the source map', () => {
+    expect(Buffer.byteLength(bundleCode())).toBeLessThanOrEqual(BUNDLE_KB * 1000);
+  });
+
+  it('loads what is pure once a worker, and nothing of the SDK', () => {
+    const shared = /exports\.preloadModules = [^}]*}/.exec(bundleCode())?.[0] ?? '';
+    const names = [...shared.matchAll(/^\s*(\d+)$/gm)].map(
+      ([, id = '']) => modules.get(id) ?? `module ${id}`,
+    );
+    expect(names).toEqual(expect.arrayContaining(['src/contract/digest.ts', 'src/workflows/turn.ts']));
+    const found = names.flatMap((name) => packagesOf(compiled(name)));
+    expect(found.filter((name) => name.startsWith('@temporalio'))).toEqual([]);
+  });
+
+  it('keeps nothing of a workflow in its modules, which all workflows share', () => {
+    const ours = [...modules.values()].filter((name) => /^src\/(workflows|contract)\//.test(name));
+    expect(ours.length).toBeGreaterThan(30);
+    expect(ours.filter((name) => STATE.test(readFileSync(compiled(name), 'utf8')))).toEqual([]);
+  });
+
+  it('holds our workflows', () => {
+    expect([...modules.values()]).toContain('src/workflows/agent-turn.ts');
+  });
+
+  it.each([
+    'src/activities/',
+    'src/tools/',
+    'src/models/',
+    'src/engine/',
+    'src/client/',
+    'src/authority/',
+    '/@bufbuild/',
+    '/yaml/',
+    '/zod/',
+    '@temporalio/worker/',
+    '@temporalio/client/',
+  ])('holds nothing of %s', (part) => {
+    expect([...modules.values()].filter((name) => name.includes(part))).toEqual([]);
+  });
+
+  it('holds no Node builtin', () => {
+    // The SDK brings its own `assert` into the sandbox; it is no way out of it.
+    const builtins = builtinModules
+      .filter((name) => name !== 'assert')
+      .flatMap((name) => [name, `node:${name}`]);
+    const required = [...bundleCode().matchAll(/[^_]require\("([^"]+)"\)/g)].flatMap(
+      ([, name]) => name ?? [],
+    );
+    expect([...modules.values(), ...required].filter((name) => builtins.includes(name))).toEqual([]);
+  });
+});
+
+describe('the package', () => {
+  const manifest: {
+    bin: Record<string, string>;
+    exports: Record<string, string | { default: string; types: string }>;
+  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+  it.each(Object.entries(manifest.exports))('has what the entry %s points to', (_name, target) => {
+    const files = typeof target === 'string' ? [target] : [target.default, target.types];
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  it.each(Object.entries(manifest.bin))('has the command %s', (_name, file) => {
+    expect(existsSync(join(root, file))).toBe(true);
+  });
+});
+
+it('scripts, benches and tests name only files of lib that the build makes', () => {
+  const files = ['scripts', 'bench', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(mjs|cjs|ts)$/.test(name))
+      .map((name) => join(folder, name)),
+  );
+  const named = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:at\('lib', |lib\(|lib \+ )('[^()]+')\)/g)].map(
+      ([, parts = '']) => ({ file, path: join(...parts.split(/, ?/).map((part) => part.slice(1, -1))) }),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  const missing = named.filter(({ path }) => !existsSync(lib(path)) && !existsSync(`${lib(path)}.js`));
+  expect(missing).toEqual([]);
+});

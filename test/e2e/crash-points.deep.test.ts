@@ -1,0 +1,3 @@
+import { testCrashPoints } from './crash-points';
+
+describe('durability gate', () => testCrashPoints('gate'));

@@ -1,0 +1,3 @@
+import { testKills } from './kill';
+
+describe('durability gate', () => testKills('gate'));

@@ -1,0 +1,279 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { freePorts } from '../../src/engine/server-args';
+import { root } from '../support/build';
+import { startOwnServer, testCli } from '../support/server';
+import { installPackage, run, type Installed } from './installed';
+import { until } from '../support/until';
+
+let installed: Installed;
+let server: Awaited<ReturnType<typeof startOwnServer>>;
+
+beforeAll(async () => {
+  [installed, server] = await Promise.all([installPackage(), startOwnServer()]);
+}, 240_000);
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(installed.app, { recursive: true, force: true });
+});
+
+const ENTRIES: Record<string, string[]> = {
+  countersign: ['defineAgent', 'defineTool', 'offlineModel', 'startWorker'],
+  'countersign/client': ['connect', 'CountersignError', 'viewOf'],
+  'countersign/workflow': ['agentTurn', 'createGate'],
+  'countersign/testing': [
+    'approveNext',
+    'denyNext',
+    'scriptedModel',
+    'startTestEnvironment',
+    'startTestServer',
+  ],
+};
+
+describe('what is packed', () => {
+  it.each(['bin/countersign.js', 'lib/workflow-bundle.js', 'lib/index.d.ts', 'LICENSE', 'README.md'])(
+    'has %s',
+    (file) => {
+      expect(installed.files).toContain(file);
+    },
+  );
+
+  it('has nothing that only a clone needs', () => {
+    const strangers = /^(src|test|scripts|examples|bench|deploy)\/|\.map$|build-hash|cli\/demo|\.test\.js$/;
+    expect(installed.files.filter((file) => strangers.test(file))).toEqual([]);
+    expect(installed.files.length).toBeLessThan(1500);
+  });
+});
+
+describe.each(Object.entries(ENTRIES))('the entry %s', (entry, names) => {
+  const looked = JSON.stringify(names);
+
+  it.each([
+    ['require', ['-e', `const m = require('${entry}'); console.log(${looked}.every((n) => n in m))`]],
+    [
+      'import',
+      [
+        '--input-type=module',
+        '-e',
+        `import * as m from '${entry}'; console.log(${looked}.every((n) => n in m))`,
+      ],
+    ],
+    [
+      'import by name',
+      [
+        '--input-type=module',
+        '-e',
+        `import { ${names.join(', ')} } from '${entry}'; console.log(!!${names[0]})`,
+      ],
+    ],
+  ])('can be had by %s', async (_, args) => {
+    expect(await installed.node(...args)).toEqual({ code: 0, out: 'true\n', err: '' });
+  });
+});
+
+it('lets an approver load nothing native', async () => {
+  const native = `Object.keys(require.cache).filter((f) => /\\.node$|@temporalio.(worker|core-bridge)/.test(f))`;
+  const { out } = await installed.node('-e', `require('countersign/client'); console.log(${native}.length)`);
+  expect(out).toBe('0\n');
+});
+
+it('replays a history from JSON, which takes one protobufjs for all of Temporal', async () => {
+  const { code, out, err } = await installed.node('replay.cjs', server.address);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(JSON.parse(out)).toEqual(expect.arrayContaining(['request_opened', 'decision', 'turn_ended']));
+});
+
+it("gates a call of somebody's own workflow", async () => {
+  const { code, out, err } = await installed.node('own-workflow.cjs', server.address);
+  expect({ code, out: out.trim() }).toEqual({ code: 0, out: expect.stringContaining('refunded 17 true') });
+  expect(out).toContain('ann denied this call: too late. Nothing ran.');
+  expect(err).not.toMatch(/error/i);
+});
+
+describe('the agent of the README', () => {
+  let worker: ChildProcess;
+  beforeAll(() => {
+    copyFileSync(join(root, 'examples', 'my-agent.ts'), join(installed.app, 'my-agent.ts'));
+    mkdirSync(join(installed.app, 'files'));
+    const bin = join('node_modules', 'countersign', 'bin', 'countersign.js');
+    const args = [bin, 'worker', 'my-agent.ts', '--address', server.address];
+    const env = { ...process.env, WORKSPACE: 'files', XDG_STATE_HOME: join(installed.app, 'state') };
+    worker = spawn(process.execPath, args, { cwd: installed.app, env, stdio: 'ignore' });
+  });
+  afterAll(async () => {
+    worker.kill('SIGTERM');
+    if (worker.exitCode === null) await once(worker, 'exit');
+  });
+
+  const ask = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await installed.countersign(...args, '--address', server.address);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    return out;
+  };
+
+  it('waits for a person, runs what was approved, and is not more than 25 lines', async () => {
+    expect(
+      readFileSync(join(root, 'examples', 'my-agent.ts'), 'utf8')
+        .trim()
+        .split('\n').length,
+    ).toBeLessThan(26);
+    const turn = (await ask('run', 'clerk', 'create hello.txt with content "hello"', '--detach')).trim();
+    const item = await until('the request', async () => {
+      const items: { turn: string; callId: string; seenDigest: string }[] = JSON.parse(
+        await ask('inbox', '--json'),
+      );
+      return items.find((one) => one.turn === turn);
+    });
+    expect(existsSync(join(installed.app, 'files', 'hello.txt'))).toBe(false);
+    await ask('approve', `${turn}/${item.callId}`, '--saw', item.seenDigest.slice(0, 16));
+    await ask('show', turn, '--follow');
+    expect(readFileSync(join(installed.app, 'files', 'hello.txt'), 'utf8')).toBe('hello');
+  });
+});
+
+describe('countersign init', () => {
+  const project = (): string => join(installed.app, 'My Clerk');
+
+  beforeAll(async () => {
+    const { code, out } = await installed.countersign('init', 'My Clerk');
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("cd 'My Clerk'") });
+  });
+
+  it('writes a project whose versions and name fit', () => {
+    const manifest = JSON.parse(readFileSync(join(project(), 'package.json'), 'utf8'));
+    const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    // The package was installed from a tarball, so the project has that tarball.
+    const countersign = `file:countersign-${own.version}.tgz`;
+    expect(manifest).toMatchObject({ name: 'my-clerk', dependencies: { countersign } });
+    expect(JSON.stringify(manifest)).not.toContain('{{');
+    expect(readFileSync(join(project(), '.gitignore'), 'utf8')).toContain('node_modules/');
+  });
+
+  it('writes a project whose types fit', async () => {
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    expect(await run(process.execPath, [tsc, '-p', '.'], { cwd: project() })).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    });
+  });
+
+  it('writes a project whose own test passes on a server that it starts itself', async () => {
+    const env = { COUNTERSIGN_TEST_ADDRESS: '', COUNTERSIGN_TEMPORAL_CLI: testCli(), NODE_OPTIONS: '' };
+    const { code, out } = await run('npm', ['test'], { cwd: project(), env });
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/pass 2\n.*fail 0/) });
+  });
+
+  it.each([
+    [
+      'a directory with something in it',
+      'My Clerk',
+      'My Clerk is not empty: it has .gitignore, README.md, agent.ts, …',
+    ],
+    ['a file', 'package.json', 'cannot use package.json: a part of the path is a file'],
+  ])('refuses %s and overwrites nothing', async (_, name, message) => {
+    const before = readFileSync(join(project(), 'agent.ts'), 'utf8');
+    const { code, err } = await installed.countersign('init', name);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+    expect(readFileSync(join(project(), 'agent.ts'), 'utf8')).toBe(before);
+  });
+});
+
+describe('says what to do, without a stack', () => {
+  const expectToSay = ({ code, err }: { code: number; err: string }, ...parts: string[]): void => {
+    expect(code).toBeGreaterThan(0);
+    for (const part of parts) expect(err).toContain(part);
+    expect(err).not.toMatch(/^\s+at /m);
+  };
+  const bin = join('node_modules', 'countersign', 'bin', 'countersign.js');
+
+  it('where Node is too old', async () => {
+    const fake = `Object.defineProperty(process.versions, 'node', { value: '18.20.0' })`;
+    writeFileSync(join(installed.app, 'old-node.cjs'), fake);
+    const ran = await installed.node('-r', './old-node.cjs', bin, '--help');
+    expectToSay(ran, 'Node.js 18.20.0 is too old; 20.19 or newer is needed');
+  });
+
+  it('where a package is missing', async () => {
+    const commander = join(installed.app, 'node_modules', 'commander');
+    renameSync(commander, `${commander}-gone`);
+    try {
+      expectToSay(
+        await installed.countersign('--help'),
+        'commander is not installed; run `npm install` again',
+      );
+    } finally {
+      renameSync(`${commander}-gone`, commander);
+    }
+  });
+
+  it('where a package is missing that only some commands need', async () => {
+    const client = join(installed.app, 'node_modules', '@temporalio', 'client');
+    renameSync(client, `${client}-gone`);
+    try {
+      const ran = await installed.countersign('inbox');
+      expectToSay(ran, '@temporalio/client is not installed', 'Run `npm install` again', '[not_installed]');
+      expect((await installed.countersign('inbox', '--help')).code).toBe(0);
+    } finally {
+      renameSync(`${client}-gone`, client);
+    }
+  });
+
+  it('where a config imports what is not installed', async () => {
+    writeFileSync(join(installed.app, 'missing.ts'), `import x from 'no-such-package';\nexport default x;\n`);
+    expectToSay(
+      await installed.countersign('dev', 'missing.ts'),
+      "Cannot find module 'no-such-package'",
+      'npm install no-such-package',
+    );
+  });
+
+  it('where a port is taken', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    const ran = await installed.countersign('dev', 'my-agent.ts', '--port', String(port));
+    expectToSay(ran, `port ${port} is taken`, 'Choose another port');
+    holder.close();
+  });
+
+  /** A disk of a test's own takes a namespace of mounts, which not every machine gives. */
+  const tiny = (script: string): string[] => [
+    '-rm',
+    'sh',
+    '-c',
+    `mount -t tmpfs -o size=64k tmpfs "$1" && ${script}`,
+    'sh',
+  ];
+  const hasDisks = ((): boolean => {
+    try {
+      execFileSync('unshare', [...tiny('true'), '/mnt'], { stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  })();
+
+  (hasDisks ? it : it.skip)('where the disk is full at the first start', async () => {
+    const disk = join(installed.app, 'disk');
+    const [port] = await freePorts(1);
+    mkdirSync(disk);
+    const dev = 'exec "$2" "$3" dev my-agent.ts --port "$4" --data-dir "$1/data"';
+    const ran = await run('unshare', [...tiny(dev), disk, process.execPath, bin, String(port)], {
+      cwd: installed.app,
+    });
+    expectToSay(ran, `cannot be kept in ${disk}/data: the disk is full`, '--data-dir');
+  });
+});

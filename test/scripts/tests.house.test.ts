@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { root } from '../support/build';
+
+/** Evaluates an expression over `tests`, the module that chooses and judges them. */
+const evaluate = (expression: string): unknown => {
+  const module = JSON.stringify(join(root, 'scripts', 'tests.mjs'));
+  const script = `import(${module}).then((tests) => console.log(JSON.stringify(${expression})))`;
+  return JSON.parse(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', cwd: root }));
+};
+
+describe('which tests run together', () => {
+  it.each([
+    ['test/contract/json.test.ts', 'unit'],
+    ['test/e2e/turn.core.test.ts', 'on a server'],
+    ['test/web/looks.deep.test.ts', 'on a server'],
+    ['test/e2e/frozen.core.test.ts', 'workers that end'],
+    ['test/e2e/kill.deep.test.ts', 'workers that end'],
+    ['test/readme.house.test.ts', 'house'],
+  ])('%s runs in the stage “%s”', (file, title) => {
+    const stages = evaluate(`tests.stagesOf(${JSON.stringify([file])}).map(({ title }) => title)`);
+    expect(stages).toEqual([title]);
+  });
+
+  it('takes each file of a level once', () => {
+    const [chosen, staged] = [1, 2].map((n) =>
+      evaluate(
+        n === 1
+          ? 'tests.testFiles(tests.LEVELS, [])'
+          : 'tests.stagesOf(tests.testFiles(tests.LEVELS, [])).flatMap(({ files }) => files).sort()',
+      ),
+    );
+    expect(staged).toEqual(chosen);
+  });
+});
+
+const BUDGET = { tolerance: 0.1, levels: { unit: { cpu: 10, file: 1 } }, files: { 'test/dear.test.ts': 4 } };
+
+/** A file that took so many seconds, half of them in programs. */
+const took = (name: string, seconds: number) => ({
+  path: `test/${name}.test.ts`,
+  level: 'unit',
+  own: seconds / 2,
+  children: seconds / 2,
+});
+
+it.each<[string, ReturnType<typeof took>[], string[], string[]]>([
+  ['within', [took('a', 1), took('dear', 6)], [], ['unit: 7 s of processor time, of 10 s']],
+  ['a tenth more', [took('dear', 6), took('dear', 5)], [], ['unit: 11 s of processor time, of 10 s']],
+  [
+    'more than that, and a file that took too much',
+    [took('dear', 6), took('b', 5.2)],
+    ['unit'],
+    [
+      'unit: 11 s of processor time, more than 10 s',
+      'test/b.test.ts: 5.2 s of processor time, more than 1 s',
+    ],
+  ],
+])('compares processor time with the budget: %s', (_name, figures, over, notes) => {
+  expect(evaluate(`tests.judge(${JSON.stringify(figures)}, ['unit'], ${JSON.stringify(BUDGET)})`)).toEqual({
+    notes,
+    over,
+  });
+});
