@@ -9,7 +9,7 @@ import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
 import type { TableFact } from '../print/table';
 import { type Carried, carriedIn, type KeyJudge, voteKeyJudge } from './keys';
-import { isTakenOut, namespaceIn, valueOf } from './lines';
+import { isDecision, isTakenOut, namespaceIn, valueOf } from './lines';
 import {
   countsText,
   createTally,
@@ -18,7 +18,6 @@ import {
   type SignatureState,
   type Tallied,
 } from './tally';
-import { createWaiting, type Explained } from './waiting';
 
 /**
  * The results for all signatures of a file. A decision that is not proven has a signature that proves nothing. `marked`:
@@ -68,6 +67,58 @@ export async function createSignatureChecker(named: readonly Approvers[] = []): 
       const keys = named.length > 0 ? 'approvers' : 'carried';
       return { keys, ...tally.done(), verified: Object.fromEntries(verified) };
     },
+  };
+}
+
+/** A decision, and the record in which its worker says by which key it counted the vote. Absent: there is none. */
+interface Explained {
+  decision: ReadLine;
+  said?: ReadLine;
+}
+
+/** Holds each signed decision until its worker says by which key it counted the vote, or until the turn is over. */
+interface WaitingDecisions {
+  /** Takes a line, and returns the decisions that can now be judged. */
+  push(line: ReadLine): Explained[];
+  /** The decisions that still wait. */
+  rest(): Explained[];
+}
+
+const about = z.object({
+  turn: z.string(),
+  call: z.string().default(''),
+  decisionId: z.string().optional(),
+});
+
+/** Starts without any decision. Decisions without a signature can be judged at once. */
+function createWaiting(): WaitingDecisions {
+  const turns = new Map<string, Map<string, ReadLine>>();
+  const leave = (turn: string): Explained[] => {
+    const left = [...(turns.get(turn)?.values() ?? [])];
+    turns.delete(turn);
+    return left.map((decision) => ({ decision }));
+  };
+  return {
+    push: (line) => {
+      const isVote = isDecision(line);
+      if (isVote && !line.sealed.has('signature')) return [{ decision: line }];
+      if (!isVote && line.type !== 'roster' && line.type !== 'turn_ended') return [];
+      const { data } = about.safeParse(frameOf(line.body));
+      if (data === undefined) return isVote ? [{ decision: line }] : [];
+      const { turn, call, decisionId } = data;
+      if (line.type === 'turn_ended') return leave(turn);
+      if (decisionId === undefined) return isVote ? [{ decision: line }] : [];
+      const key = JSON.stringify([call, decisionId]);
+      const ofTurn = turns.get(turn) ?? new Map<string, ReadLine>();
+      const before = ofTurn.get(key);
+      if (isVote) {
+        turns.set(turn, ofTurn.set(key, line));
+        return before === undefined ? [] : [{ decision: before }];
+      }
+      ofTurn.delete(key);
+      return before === undefined ? [] : [{ decision: before, said: line }];
+    },
+    rest: () => [...turns.keys()].flatMap(leave),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RawValue } from '@temporalio/common';
+import type { RawValue, UpdateDefinition } from '@temporalio/common';
 import { confirmGrant } from '../../contract/control/confirmations';
 import {
   GRANT_FIELDS,
@@ -22,6 +22,7 @@ import {
   addGrant,
   claimUse,
   grantSeen,
+  type GrantRefused,
   type GrantsState,
   memoOf,
   noGrants,
@@ -34,6 +35,7 @@ import {
   endPauses,
   PAUSE,
   type Pause,
+  type PauseRefused,
   readPauses,
   RESUME,
 } from '../../contract/control/pauses';
@@ -46,7 +48,6 @@ import { messageCheck, messageGuard } from '../../contract/schema/message';
 import type { MessageOf, MessageSchema } from '../../contract/schema/message';
 import { whyUnreadable } from '../../contract/unreadable';
 import { misfit } from '../check-start';
-import { readAs, take } from './take';
 import {
   type Bounds,
   confirmUpdate,
@@ -159,6 +160,49 @@ function takeGrants(held: Held): void {
     return taken;
   });
   setHandler(grantsQuery, () => seenOf(held.grants));
+}
+
+type Refused = PauseRefused | GrantRefused;
+
+/** An update, and the type of the failure that refuses it. */
+interface Taking<R> {
+  update: UpdateDefinition<R, [RawValue]>;
+  failure: string;
+}
+
+/**
+ * Sets a handler that judges an update twice. The validator judges it, so that a refused update leaves nothing in
+ * history. The handler judges it again, because another update of the same workflow task may have come first.
+ */
+function take<T extends object, R>(
+  held: { updates: number },
+  { update, failure }: Taking<R>,
+  judge: (message: RawValue) => T | Refused,
+  apply: (taken: T) => R,
+): void {
+  setHandler(
+    update,
+    (message) => {
+      held.updates += 1;
+      return apply(takenOf(judge(message), failure));
+    },
+    { validator: (message) => void takenOf(judge(message), failure) },
+  );
+}
+
+/** The form that a message must have. */
+interface Form<T> extends Bounds {
+  fits(value: unknown): value is T;
+  /** The type of the failure that refuses a message. */
+  failure: string;
+}
+
+/** Reads a message that must have this form. @throws ApplicationFailure */
+function readAs<T>(message: RawValue, form: Form<T>): T {
+  const found = readMessage(message, form);
+  if (!found.ok) throw refusalFailure({ code: 'malformed', message: found.message }, form.failure);
+  if (form.fits(found.value)) return found.value;
+  throw refusalFailure({ code: 'malformed', message: `this is not a ${form.what}` }, form.failure);
 }
 
 /**
