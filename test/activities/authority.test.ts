@@ -6,7 +6,6 @@ import { parsePolicy, type PolicyRules } from '../../src/authority/policy';
 import type { ApproversSource } from '../../src/authority/source';
 import { type Authority, requestersOf, type Vote } from '../../src/contract/authority/authority';
 import type { CallInput, SpentDecision } from '../../src/contract/call';
-import { AWAY_NAMESPACE } from '../../src/authority/ssh-signature';
 import { type SignedCallFacts, statementOf, statementText } from '../../src/authority/statement';
 import { newSigner, type TestSigner } from '../support/ssh';
 import { defineTool } from '../../src/tools/define-tool';

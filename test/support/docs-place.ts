@@ -148,7 +148,10 @@ function typeIn(line: string, env: NodeJS.ProcessEnv, folder: string): RunningCo
 
 /** The words of a command of ours. Undefined if only a shell can read the line. */
 function wordsOf(line: string): string[] | undefined {
-  const [, rest] = /^npx countersign((?: +(?:[^\s'"$`\\|&;<>*~]|'[^']*'|"[^"$`\\]*")+)+)$/.exec(line) ?? [];
+  const [, rest] =
+    /^npx countersign((?: +(?:[^\s'"$`\\|&;<>*~#]|'[^']*'|"[^"$`\\]*")+)+)$/.exec(
+      line.replace(/ +# .*$/, ''),
+    ) ?? [];
   const words = rest?.match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g);
   return words?.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_all, one = '', two = '') => one + two));
 }

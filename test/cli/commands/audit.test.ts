@@ -24,17 +24,8 @@ const counts = {
   ...{ none: 3, bad: 1, unknown_key: 0, taken_out: 0 },
 };
 const none = { keys: 'approvers', counts, verified: {}, marked: [], unproven: [] } as const;
-const noPlaces = {
-  counts: {
-    ...{ verified: 0, removed: 0, revoked: 0, carried: 0, claimed: 0 },
-    ...{ bad: 0, missing: 0, unknown_key: 0, taken_out: 0 },
-  },
-  marked: [],
-  unproven: [],
-};
 const verified = {
   signatures: none,
-  places: noPlaces,
   namespace: 'default',
   key: 'b'.repeat(64),
   records: 1200,
@@ -119,14 +110,6 @@ it.each([
   ],
 ] as const)('says of signatures that they %s', (_what, more, says) => {
   expect(verifyLines('a.jsonl', { ...verified, ...more }, look).join('\n')).toMatch(says);
-});
-
-it("says what it found of votes in somebody's place, where there are any", () => {
-  expect(verifyLines('a.jsonl', verified, look).join('\n')).not.toContain('in a place');
-  const places = { ...noPlaces, counts: { ...noPlaces.counts, bad: 1 }, unproven: [at] };
-  expect(verifyLines('a.jsonl', { ...verified, places }, look).join('\n')).toMatch(
-    /in a place +bad out-of-office: 1, [^]*bad out-of-office +turn-1\/1\.1, an\\x1bna, record 7: no$/m,
-  );
 });
 
 it('tells what was taken out', () => {

@@ -16,6 +16,7 @@ let fixture: Fixture;
 let client: Countersign;
 
 beforeAll(async () => {
+  process.env['TZ'] = 'Europe/Berlin';
   const model = scriptedModel([{ text: 'all is well' }]);
   fixture = await startFixture({
     agents: [defineAgent({ name: AGENT, instructions: 'x', model, tools: [] })],
@@ -29,7 +30,7 @@ afterAll(async () => {
 });
 
 const cli = (...args: string[]): Promise<Ended> =>
-  runCli(['schedule', ...args], { env: { TEMPORAL_ADDRESS: testAddress(), TZ: 'Europe/Berlin' } });
+  runCli(['schedule', ...args], { env: { TEMPORAL_ADDRESS: testAddress() } });
 const add = (id: string, ...args: string[]): Promise<Ended> =>
   cli('add', id, AGENT, 'look around', '--queue', fixture.taskQueue, ...args);
 

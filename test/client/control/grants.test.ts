@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { queryControl } from '../../../src/client/control/grants';
+import { makeGrants } from '../../../src/client/control/grants';
 import type { ClientContext } from '../../../src/client/context';
 import { CountersignError } from '../../../src/contract/errors';
 
@@ -20,15 +20,15 @@ const answered = () => Promise.resolve({ grants: [] });
 
 it('asks again if no worker answers, and takes the second answer', async () => {
   const { context, query } = contextOf(silent, answered);
-  expect(await queryControl(context, 'grants', 'which grants there are')).toEqual({ grants: [] });
+  expect(await makeGrants(context).list()).toEqual({ grants: [] });
   expect(query).toHaveBeenCalledTimes(2);
 });
 
 it('says after two silences that no worker answered', async () => {
   const { context, query } = contextOf(silent, silent);
-  const error: unknown = await queryControl(context, 'grants', 'which grants there are').catch(
-    (e: unknown) => e,
-  );
+  const error: unknown = await makeGrants(context)
+    .list()
+    .catch((e: unknown) => e);
   expect(error).toBeInstanceOf(CountersignError);
   expect(error).toMatchObject({
     code: 'control_unavailable',
@@ -39,8 +39,6 @@ it('says after two silences that no worker answered', async () => {
 
 it('does not ask again after another failure', async () => {
   const { context, query } = contextOf(() => Promise.reject(new Error('broken')), answered);
-  await expect(queryControl(context, 'grants', 'which grants there are')).rejects.toThrow(
-    /asking which grants/,
-  );
+  await expect(makeGrants(context).list()).rejects.toThrow(/asking which grants/);
   expect(query).toHaveBeenCalledTimes(1);
 });

@@ -158,7 +158,11 @@ function doAnswer(approvals: Approvals, witness: Witness, op: Extract<Operation,
 
 function doResolve(approvals: Approvals, witness: Witness, op: Extract<Operation, { op: 'resolve' }>): void {
   const { op: _, decisionId: given, ...rest } = op;
-  const judged = judgeResolution(approvals, given === undefined ? rest : { ...rest, decisionId: given }, witness.now);
+  const judged = judgeResolution(
+    approvals,
+    given === undefined ? rest : { ...rest, decisionId: given },
+    witness.now,
+  );
   if (judged.kind !== 'take') return;
   expect(judged.state.phase).toBe('in_doubt');
   const id = given ?? `drawn-${witness.allowed.size}-${approvals.verdicts.size}`;
@@ -255,7 +259,7 @@ function apply(approvals: Approvals, witness: Witness, op: Operation): void {
       witness.cancelled = true;
       return cancelAll(approvals, witness.now);
     case 'abandon':
-      approvals.abandoned = {};
+      approvals.abandoned = { at: witness.now };
       return sweepAbandoned(approvals, witness.now);
     case 'junk':
       void judgeDecision(approvals, op.message, witness.now);

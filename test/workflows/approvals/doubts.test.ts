@@ -53,7 +53,7 @@ it.each([
     const state = callOf(approvals);
     state.generation = generation;
     cancelAll(approvals, 6);
-    approvals.abandoned = { reason, approver: 'ann' };
+    approvals.abandoned = { reason, approver: 'ann', at: 7 };
     sweepAbandoned(approvals, 7);
     expect(state.result?.error).toEqual({
       code: 'in_doubt',

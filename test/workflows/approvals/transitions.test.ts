@@ -179,7 +179,7 @@ it.each<[string, string, (approvals: Approvals, state: CallState) => unknown]>([
     'done done done = done =',
     (approvals) => {
       cancelAll(approvals, 6);
-      approvals.abandoned = { reason: 'moved' };
+      approvals.abandoned = { reason: 'moved', at: 7 };
       sweepAbandoned(approvals, 7);
     },
   ],
@@ -187,7 +187,7 @@ it.each<[string, string, (approvals: Approvals, state: CallState) => unknown]>([
     'an abandonment without a cancellation',
     '= = = = = =',
     (approvals) => {
-      approvals.abandoned = {};
+      approvals.abandoned = { at: 7 };
       sweepAbandoned(approvals, 7);
     },
   ],
