@@ -211,8 +211,8 @@ function concernedBy(
   const named = new Set([...rosters.flat(), ...(escalate?.to ?? [])]);
   const isNamed = ({ name, groups }: Voter): boolean =>
     named.has(name) || groups.some((group) => named.has(`${GROUP}${group}`));
-  const standIns = new Set(people.filter(isNamed).flatMap((one) => one.delegates.map(({ name }) => name)));
-  return people.filter((one) => isNamed(one) || standIns.has(one.name) || requesters.includes(one.name));
+  const delegates = new Set(people.filter(isNamed).flatMap((one) => one.delegates.map(({ name }) => name)));
+  return people.filter((one) => isNamed(one) || delegates.has(one.name) || requesters.includes(one.name));
 }
 
 function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
