@@ -91,17 +91,18 @@ export function forgetVotes(call: CallView): void {
 /** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
 function voted(
   call: CallView,
-  { approver, at, signature, hunks }: Pick<DecisionMade, 'approver' | 'at' | 'signature' | 'hunks'>,
+  said: Pick<DecisionMade, 'approver' | 'at' | 'signature'> & { hunks?: readonly string[] | undefined },
   decision: CastVote['decision'] | undefined,
 ): void {
+  const { approver, at, signature, hunks } = said;
   const authority = call.request?.authority;
   const voter = voterIn(authority, approver);
   const others = call.votes.filter((one) => one.voter !== voter);
   if (authority === undefined) return;
   if (decision === undefined) return void (call.votes = others);
   const chosen = decision === 'approved' ? hunks : undefined;
-  const said = defined({ hunks: chosen, signedBy: signature?.kind });
-  call.votes = [...others, { voter, decision, at, ...said }];
+  const more = defined({ hunks: chosen, signedBy: signature?.kind });
+  call.votes = [...others, { voter, decision, at, ...more }];
 }
 
 /** The ids of the hunks that a vote is about: those it names or, for another start, those that were approved. */
