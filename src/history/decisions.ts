@@ -33,7 +33,7 @@ export function foldResolution(call: CallView, event: Resolved): void {
   call.resolutions.push(event);
   const effect = effectOfResolution(event);
   if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
-  if (event.resolution === 'run-again') voted(call, { ...event, ...defined({ hunks: call.settledBy?.hunks }) }, 'approved');
+  if (event.resolution === 'run-again') voted(call, { ...event, hunks: call.settledBy?.hunks }, 'approved');
   if (effect === 'counts') return;
   call.resolvedBy = event;
   call.phase = effect === 'runs_again' ? 'approved' : 'done';

@@ -88,7 +88,7 @@ describe('somebody whom the rule does not name', () => {
     });
   });
 
-  it('is not called for when the file of the day has no escalation any more', async () => {
+  it('does not pass by an escalation that only the file of yesterday has', async () => {
     const before = ownBy(
       fileWith("approvers: { any: [anna] }, escalate: { after: 1h, to: ['group:leads'] }"),
     );
@@ -112,7 +112,7 @@ describe('somebody whom the rule does not name', () => {
       ).toMatchObject(expected);
   });
 
-  it('is no delegate before or after the time that the file says, whenever they say that they voted', async () => {
+  it('does not vote as a delegate outside the dates in the file, whatever time their vote names', async () => {
     const dates = 'from: 2025-12-31T12:00:00Z, until: 2025-12-31T18:00:00Z';
     const file = fileWith('approvers: { any: [carl] }', `  carl: { delegates: [{ name: bob, ${dates} }] }`);
     const at = '2025-12-31T15:00:00.000Z';
