@@ -162,7 +162,9 @@ test('a call runs by the signature of a key that the file has for its approver',
   await isDone(turn);
   expect(await effects.lines('signed')).toEqual(['pay signed']);
   const call = await callOf(turn);
-  expect(call.votes).toEqual([{ voter: 'anna', decision: 'approved', signedBy: 'ssh' }]);
+  expect(call.votes).toEqual([
+    { voter: 'anna', decision: 'approved', signedBy: 'ssh', at: expect.any(String) },
+  ]);
 });
 
 test('the record of a call that starts a child turn has the keys by which its signatures counted', async () => {

@@ -91,7 +91,7 @@ test('what somebody who is signed in approves counts as signed in', async () => 
   await fixture.client.workflow.getHandle(turn).result();
   expect(await effects.lines('here')).toEqual(['note here']);
   expect((await client.view(turn)).calls[0]?.votes).toEqual([
-    { voter: 'owner', decision: 'approved', signedBy: 'inbox' },
+    { voter: 'owner', decision: 'approved', signedBy: 'inbox', at: expect.any(String) },
   ]);
 });
 

@@ -166,7 +166,7 @@ test('a passkey is made, its line goes into the file, and what it signs lets a c
   await fixture.client.workflow.getHandle(turn).result();
   expect(await effects.lines('signed')).toEqual(['pay signed']);
   expect((await client.view(turn)).calls[0]?.votes).toEqual([
-    { voter: 'owner', decision: 'approved', signedBy: 'passkey' },
+    { voter: 'owner', decision: 'approved', signedBy: 'passkey', at: expect.any(String) },
   ]);
 
   const left = await asked('pay', 'left');
