@@ -416,6 +416,7 @@ describe('sequences of resets, decisions and restarts', () => {
       );
       const world = new World(fixture, fixture.client.workflow.getHandle(workflowId), worker);
       await waitFor(world.handle, '1.3');
+      await fixture.effectsOf('c', 1);
       world.runs.push((await world.handle.describe()).runId);
       return world;
     }
