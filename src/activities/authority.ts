@@ -6,7 +6,13 @@ import type { CountedVote } from '../authority/roster';
 import type { ApproversSource } from '../authority/source';
 import type { SignedCallFacts } from '../authority/statement';
 import { errorMessage } from '../contract/errors';
-import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
+import {
+  type Authority,
+  authorityNow,
+  readAuthority,
+  stricterAuthority,
+  type Vote,
+} from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import { stricterAction, whyNotEvaluated } from '../contract/authority/rule';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
@@ -143,6 +149,12 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
 /** Where a call belongs, as the server reports it. What the call's input says does not count. */
 export type SignedPlace = Pick<SignedCallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
+/** When people were asked about a call, and when the call was scheduled. Milliseconds since 1970, by the server's clock. */
+export interface RequestTimes {
+  asked: number;
+  scheduled: number;
+}
+
 /** The data for checking votes. */
 export interface VoteCheck {
   /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
@@ -151,6 +163,8 @@ export interface VoteCheck {
   file?: Approvers | undefined;
   /** The place of the call. Called only if a vote is signed. */
   place(): Promise<SignedPlace>;
+  /** Called only if somebody may have a vote for a limited time, or only after some time. */
+  times(): Promise<RequestTimes>;
   /** Milliseconds since 1970. */
   now: number;
 }
@@ -182,19 +196,22 @@ export function votesUnchecked(error: unknown): string {
 
 /**
  * The last check of the votes, right before the handler. This worker's own approvers file says what a call needs. The
- * input of the call can only add to that. The result names the votes that do not count, so that the other votes need
- * not be cast again.
+ * input of the call can only add to that. Times come from the server's history: the input may name any. The result
+ * names the votes that do not count, so that the other votes need not be cast again.
  *
- * @throws If `place` throws.
+ * @throws If `place` or `times` throws.
  */
 export async function checkVotes(check: VoteCheck, input: CallInput): Promise<CheckedVotes> {
   const { own } = check;
-  const known = authorityOfCall(own, input);
+  const { escalate } = own?.rule ?? {};
+  const times = needsTimes(own, input) ? await check.times() : undefined;
+  const isOverdue = times && escalate && times.scheduled - times.asked >= escalate.afterMs;
+  const known = authorityOfCall(authorityNow(own, isOverdue), input);
   if ('askAgain' in known) return known;
   const { authority } = known;
   if (authority === undefined) return { ok: true, isSigned: false };
   const { secret, decision } = input;
-  const votes = decision?.votes ?? [];
+  const votes = (decision?.votes ?? []).map((vote) => datedVote(vote, times));
   const judge = votes.some(({ signature }) => signature !== undefined)
     ? await judgeOf(check, input, authority)
     : undefined;
@@ -208,6 +225,19 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
   }
   return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
+}
+
+/** Whether the rights of somebody depend on the time: by an escalation of the request, or by the dates of a delegate. */
+function needsTimes(own: Authority | undefined, { authority }: CallInput): boolean {
+  const isDated = own?.people?.some(({ delegates }) => delegates.some(({ from, until }) => from ?? until));
+  return isDated === true || (authority?.escalated === true && own?.rule.escalate !== undefined);
+}
+
+/** A vote with a time at which its request waited: nobody can have cast it before or after. */
+function datedVote(vote: Vote, times: RequestTimes | undefined): Vote {
+  if (times === undefined) return vote;
+  const at = Math.max(times.asked, Math.min(times.scheduled, Date.parse(vote.at) || 0));
+  return { ...vote, at: new Date(at).toISOString() };
 }
 
 /** The lines by which the votes that counted were checked. Undefined: no vote is signed. */

@@ -13,7 +13,7 @@ import type { ActivityDeps } from './deps';
 import { cachedOutput, notRunResult } from './execution';
 import { notHere } from './leave-to-another';
 import { invalidCall } from './prepare-call';
-import { placeHere, voidDecision } from './reset-history';
+import { placeHere, requestTimes, voidDecision } from './reset-history';
 import { spentBefore, whatIsOther } from './run-tool';
 import { renewalRefusal } from './ask-again';
 
@@ -68,7 +68,13 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
   const ruling = await rulingOn(deps.approvers, { agent, tool, args });
   if (ruling?.refused !== undefined) return refuse(`Refused: ${ruling.refused}. Nothing was added.`);
   const own = ruling?.file.authorityBy(ruling, requestersOf(input.origin, input.authority));
-  const check = { own, file: ruling?.file, place: placeHere, now: Date.now() };
+  const check = {
+    own,
+    file: ruling?.file,
+    place: placeHere,
+    times: () => requestTimes(input),
+    now: Date.now(),
+  };
   let roster: Roster | undefined;
   try {
     const votes = await checkVotes(check, input);

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
+import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { z } from 'zod';
 import { mayBeBy, readAuthority } from '../contract/authority/authority';
 import type { CallInput } from '../contract/call';
@@ -12,7 +13,7 @@ import type { HistoryEvent } from '../history/decode/decode';
 import { firstRunIn, readHistory } from '../history/read-run';
 import { unlessGone } from '../history/server-errors';
 import { contentDigest } from '../tools/content-digest';
-import type { SignedPlace } from './authority';
+import type { RequestTimes, SignedPlace } from './authority';
 
 type Payload = temporal.api.common.v1.IPayload;
 
@@ -132,18 +133,63 @@ export async function readContinued(own: readonly HistoryEvent[]): Promise<Histo
   return runs;
 }
 
+/**
+ * When people were asked about a call as it is now, by the last event that made its request. A run that continues
+ * another one asks about the same once more, and the time goes on. A request that no history shows was made only when
+ * the call was scheduled.
+ */
+export async function requestTimes({ callId }: Pick<CallInput, 'callId'>): Promise<RequestTimes> {
+  const scheduled = Context.current().info.scheduledTimestampMs;
+  const own = await ownEvents();
+  let asked = scheduled;
+  for (const events of [own, ...(await readContinued(own))]) {
+    const times = await requestsIn(events, callId);
+    asked = times.at(-1) ?? asked;
+    if (times.length !== 1) break;
+  }
+  return { asked, scheduled };
+}
+
+/**
+ * When the requests for a call were made. If it was to run without one, the output of the call says that people have to
+ * be asked.
+ */
+async function requestsIn(events: readonly HistoryEvent[], callId: string): Promise<number[]> {
+  const { activityId, scheduledTimestampMs } = Context.current().info;
+  const activities = new Map(
+    events.map(({ eventId, activityTaskScheduledEventAttributes: of }) => [String(eventId), of]),
+  );
+  const times: number[] = [];
+  for (const event of events) {
+    const by = activities.get(String(event.activityTaskCompletedEventAttributes?.scheduledEventId));
+    const isCall = by?.activityId === activityId;
+    if (isCall ? times.length > 0 : !MAKERS.has(by?.activityType?.name ?? '')) continue;
+    const output = await outputOf(event);
+    const asks = isCall
+      ? ASKED_AGAIN.safeParse(output).success
+      : Replies.parse(output)
+          .flatMap(({ calls }) => calls)
+          .some((call) => call.callId === callId && call.kind === 'ask' && call.grant === undefined);
+    if (asks) times.push(optionalTsToMs(event.eventTime) ?? scheduledTimestampMs);
+  }
+  return times;
+}
+
+const MAKERS = new Set<string>([ACTIVITIES.think, ACTIVITIES.burst, ACTIVITIES.prepare]);
+
+/** The output of an activity by which people are asked. */
+const ASKED_AGAIN = z.object({ askAgain: z.string() });
+
 /** The outputs of an activity that did not start its call. */
 const GIVEN_BACK = z.union([
-  z.object({ askAgain: z.string() }),
+  ASKED_AGAIN,
   z.object({ notHere: z.string() }),
   z.object({ paused: z.string() }),
 ]);
 
 /** Whether the output of an activity says that it did not start its call. */
-export async function isGivenBack({
-  activityTaskCompletedEventAttributes: completed,
-}: HistoryEvent): Promise<boolean> {
-  return GIVEN_BACK.safeParse(await decodeOrNothing(completed?.result?.payloads?.[0])).success;
+export async function isGivenBack(event: HistoryEvent): Promise<boolean> {
+  return GIVEN_BACK.safeParse(await outputOf(event)).success;
 }
 
 /** The part of a call's input that names the call. */
@@ -212,18 +258,26 @@ function firstFresh(own: readonly HistoryEvent[]): number {
 export async function isOfReplyHere({ own }: ResetHistory, call: CallInput): Promise<boolean> {
   const fresh = own.slice(firstFresh(own));
   const thinks = new Set(own.filter(isThink).map(({ eventId }) => String(eventId)));
-  for (const { activityTaskCompletedEventAttributes: completed } of fresh) {
-    if (!thinks.has(String(completed?.scheduledEventId))) continue;
-    const { data } = Replies.safeParse(await decodeOrNothing(completed?.result?.payloads?.[0]));
-    const replies = data === undefined ? [] : 'steps' in data ? data.steps.map(({ reply }) => reply) : [data];
+  for (const event of fresh) {
+    if (!thinks.has(String(event.activityTaskCompletedEventAttributes?.scheduledEventId))) continue;
+    const replies = Replies.parse(await outputOf(event));
     if (replies.some(({ replyId }) => callKey(replyId, call.callId) === call.callKey)) return true;
   }
   return false;
 }
 
-const Reply = z.object({ replyId: z.string() });
-/** The output of a step, or of a burst with several steps. */
-const Replies = z.union([Reply, z.object({ steps: z.array(z.object({ reply: Reply })) })]);
+const Call = z.object({ callId: z.string(), kind: z.string(), grant: z.unknown().optional() });
+const Reply = z.object({ replyId: z.string(), calls: z.array(Call).catch([]) });
+/** The replies in the output of a step, or of a burst with several steps. A call that was prepared alone is of none. */
+const Replies = z
+  .union([
+    Reply.transform((reply) => [reply]),
+    z
+      .object({ steps: z.array(z.object({ reply: Reply })) })
+      .transform(({ steps }) => steps.map(({ reply }) => reply)),
+    z.object({ call: Call }).transform(({ call }) => [{ replyId: '', calls: [call] }]),
+  ])
+  .catch([]);
 
 function isThink({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean {
   const type = scheduled?.activityType?.name;
@@ -317,6 +371,11 @@ function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): 
 
 function digestOf(args: unknown): string | undefined {
   return isSoundJson(args) ? digestJson(args, contentDigest) : undefined;
+}
+
+/** The output of an activity that completed. Undefined if there is none that can be read. */
+function outputOf({ activityTaskCompletedEventAttributes: completed }: HistoryEvent): Promise<unknown> {
+  return decodeOrNothing(completed?.result?.payloads?.[0]);
 }
 
 /** Decodes a payload from any sender. Undefined if it cannot be read. */

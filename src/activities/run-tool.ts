@@ -32,7 +32,7 @@ import { NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { askRules, authorityOfCall, checkVotes, votesUnchecked } from './authority';
 import { requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
-import { mayHaveRunBeforeReset, placeHere, voidDecision } from './reset-history';
+import { mayHaveRunBeforeReset, placeHere, requestTimes, voidDecision } from './reset-history';
 import type { ApproversSource } from '../authority/source';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';
@@ -231,10 +231,7 @@ interface RecheckedBy {
  * fork must change nothing. This attempt has run nothing yet, so a refusal is always safe. The caller has to consider
  * earlier attempts.
  */
-export async function recheck(
-  { agent, tool, ...by }: RecheckedBy,
-  input: CallInput,
-): Promise<Rechecked> {
+export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallInput): Promise<Rechecked> {
   const changed = whatChanged(tool, input);
   if (changed !== undefined) return refused(changed);
   const parsed = tool.parse(input.arguments);
@@ -259,7 +256,8 @@ export async function recheck(
     return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file } };
   }
   try {
-    const votes = await checkVotes({ own, file, place: placeHere, now: Date.now() }, input);
+    const times = () => requestTimes(input);
+    const votes = await checkVotes({ own, file, place: placeHere, times, now: Date.now() }, input);
     return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
   } catch (error) {
     return { lack: votesUnchecked(error) };

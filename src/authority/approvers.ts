@@ -199,7 +199,8 @@ function authorityBy(
 
 /**
  * The people whom a rule concerns. Without rosters, this is everybody. Otherwise, these are the people of the rosters
- * and of the escalation, their delegates, and the people who asked.
+ * and of the escalation, their delegates, and the people who asked. The latter are among them so that their delegates
+ * are known: to be in this list gives nobody a vote.
  */
 function concernedBy(
   { rosters, escalate }: RuleSnapshot,

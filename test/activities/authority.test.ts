@@ -236,8 +236,10 @@ const inputWith = (votes: Vote[] | undefined, more: Partial<CallInput> = {}): Ca
 
 const PLACE = { namespace: 'default', workflowId: 'turn-1', firstExecutionRunId: 'run-1' };
 
+const NOW = Date.UTC(2026, 0, 1);
+const times = () => Promise.resolve({ asked: NOW - DAY_MS, scheduled: NOW + DAY_MS });
 const check = (own: Authority | undefined, input: CallInput, more: Partial<VoteCheck> = {}) =>
-  checkVotes({ own, place: () => Promise.resolve(PLACE), now: Date.UTC(2026, 0, 1), ...more }, input);
+  checkVotes({ own, place: () => Promise.resolve(PLACE), times, now: NOW, ...more }, input);
 
 describe('votes, right before the handler', () => {
   let own: Authority;

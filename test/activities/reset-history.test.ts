@@ -2,10 +2,11 @@ import { temporal } from '@temporalio/proto';
 import { Client, Connection } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { isAllowedHere, voidDecision } from '../../src/activities/reset-history';
+import { isAllowedHere, requestTimes, voidDecision } from '../../src/activities/reset-history';
 import type { Vote } from '../../src/contract/authority/authority';
 import type { CallInput, SpentDecision } from '../../src/contract/call';
 import { rule } from '../contract/authority/support';
+import { fakeServer } from '../history/fake-server';
 import { PAY_INPUT } from '../support/calls';
 
 const inRun = (runId: string) =>
@@ -114,4 +115,79 @@ describe('a decision that came after the reset', () => {
     const [failed, task] = reset;
     return [failed, signal, task].flatMap((one) => one ?? []);
   }
+});
+
+describe('the time at which people were asked about a call', () => {
+  const { HistoryEvent } = temporal.api.history.v1;
+  const PAY = 'call-1.1-0';
+  const ask = { callId: '1.1', kind: 'ask' };
+  const thinks = (...calls: object[]) => ({ replyId: 'r', calls });
+  const grant = { id: 'g' };
+  type Ended = [activity: string, output: unknown];
+
+  /** The events of activities that ended, one a minute, with their outputs. */
+  const eventsOf = (ended: Ended[]) =>
+    ended.flatMap(([name, output], at) => [
+      HistoryEvent.fromObject({
+        ...{ eventId: 2 * at + 1, eventTime: { seconds: 60 * at } },
+        activityTaskScheduledEventAttributes: { activityId: name, activityType: { name } },
+      }),
+      HistoryEvent.fromObject({
+        ...{ eventId: 2 * at + 2, eventTime: { seconds: 60 * at + 30 } },
+        activityTaskCompletedEventAttributes: {
+          scheduledEventId: 2 * at + 1,
+          result: { payloads: [defaultPayloadConverter.toPayload(output)] },
+        },
+      }),
+    ]);
+
+  it.each<[string, number, Ended[]]>([
+    ['by the reply that asks for it', 30, [['countersign.think', thinks(ask)]]],
+    ['by a step of a burst', 30, [['countersign.burst', { steps: [{ reply: thinks(ask) }] }]]],
+    [
+      'by the last edit of it',
+      90,
+      [
+        ['countersign.think', thinks(ask)],
+        ['countersign.prepare', { call: ask }],
+      ],
+    ],
+    [
+      'by its own worker, if it was to run without',
+      90,
+      [
+        ['countersign.think', thinks({ ...ask, kind: 'run' })],
+        [PAY, { askAgain: 'the file asks' }],
+      ],
+    ],
+    [
+      'by its own worker, if a grant does not allow it',
+      90,
+      [
+        ['countersign.think', thinks({ ...ask, grant })],
+        [PAY, { askAgain: 'used up' }],
+      ],
+    ],
+    [
+      'not once more by a vote that is struck out',
+      30,
+      [
+        ['countersign.think', thinks(ask)],
+        [PAY, { askAgain: 'forged' }],
+      ],
+    ],
+    ['not by another call', 1000, [['countersign.think', thinks({ ...ask, callId: '1.2' })]]],
+    ['not by what another activity says', 1000, [['other', thinks(ask)]]],
+    ['not by an output that cannot be read', 1000, [['countersign.think', 'yes']]],
+  ])('is set %s', async (_, seconds, ended) => {
+    const { connection } = fakeServer([{ events: eventsOf(ended), more: false }]).server;
+    const environment = new MockActivityEnvironment(
+      { activityId: PAY, scheduledTimestampMs: 1_000_000 },
+      { client: new Client({ connection }) },
+    );
+    expect(await environment.run(() => requestTimes(PAY_INPUT))).toEqual({
+      asked: seconds * 1000,
+      scheduled: 1_000_000,
+    });
+  });
 });

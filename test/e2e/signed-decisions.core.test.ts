@@ -9,7 +9,7 @@ import { type SignedCallFacts, type Statement, statementText } from '../../src/a
 import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
 import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
-import type { Vote } from '../../src/contract/authority/authority';
+import type { Authority, Vote } from '../../src/contract/authority/authority';
 import type { CallInput } from '../../src/contract/call';
 import type { Decision, VoteSignature } from '../../src/contract/decision';
 import type { CallView } from '../../src/history/view';
@@ -41,6 +41,7 @@ installation: '${INSTALLATION}'
 people:
   anna: { groups: [finance], keys: ['${publicLine('anna')}'] }
   bob: { groups: [finance], keys: ['${publicLine('bob')}'] }
+  eve: { keys: ['${publicLine('eve')}'] }
 inboxKeys: ['${inbox.line}']
 rules:
   - name: own key
@@ -65,7 +66,7 @@ beforeAll(async () => {
   fixture = await startFixture({});
   keys = join(fixture.directory, 'keys');
   await mkdir(keys);
-  for (const name of ['anna', 'bob', 'mallory'])
+  for (const name of ['anna', 'bob', 'eve', 'mallory'])
     sshKeygen(['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', join(keys, name)]);
   inbox = await openInboxKey(join(keys, 'inbox.pem'));
   const approvers = join(fixture.directory, 'approvers.yaml');
@@ -360,7 +361,11 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
   });
 
   /** Starts it, and has it start the call of a turn, so often, by what somebody signed. */
-  async function start(turn: string, signer: (own: Partial<Statement>) => Promise<Vote>, count = 1) {
+  async function start(
+    turn: string,
+    signer: (own: Partial<Statement>) => Promise<Vote>,
+    { count = 1, ...more }: Partial<CallInput> & { count?: number } = {},
+  ) {
     const call = await callOf(turn);
     const facts = await factsOf(turn);
     const args = [fixture.taskQueue, count];
@@ -376,6 +381,7 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
       ...{ effect: 'idempotent', timeoutMs: 30_000, originalRunId: firstExecutionRunId },
       decision: { decisionId: 'd', decision: 'approved', approver: 'anna', seenDigest, votes },
       origin: { requester: 'rita' },
+      ...more,
     };
     await handle.signal('call', input);
     return handle.result();
@@ -384,7 +390,7 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
   const voteBy = async (statement: Statement, key?: string): Promise<Vote> => {
     const { seenDigest, at } = statement;
     const signature = await sign(statement, key);
-    return { voter: 'anna', decision: 'approved', decisionId: 'd', at, seenDigest, signature };
+    return { voter: statement.approver, decision: 'approved', decisionId: 'd', at, seenDigest, signature };
   };
 
   test('starts nothing by what was signed for another turn', async () => {
@@ -394,9 +400,28 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
     expect(await effects.lines('rogue')).toEqual([]);
   });
 
+  test('starts nothing by the signature of somebody whom only its own escalation names', async () => {
+    const turn = await asked('pay', 'rogue escalation');
+    const asks = (await callOf(turn)).request?.authority;
+    if (asks === undefined) throw new Error('nobody decides');
+    const rule = { ...asks.rule, escalate: { afterMs: 1, to: ['eve'] } };
+    const authority: Authority = { ...asks, rule, requesters: ['eve'], escalated: true };
+    const outputs = await start(
+      turn,
+      async (own) => voteBy(await statementOn(turn, 'eve', { ...own, requesters: ['eve', 'rita'] })),
+      { authority },
+    );
+    expect(outputs).toMatchObject([
+      { struck: ['eve'], askAgain: expect.stringMatching(/eve is not named by the rule/) },
+    ]);
+    expect(await effects.lines('rogue escalation')).toEqual([]);
+  });
+
   test('starts a call once, where its approver signed for this very workflow', async () => {
     const turn = await asked('pay', 'rogue twice');
-    const outputs = await start(turn, async (own) => voteBy(await statementOn(turn, 'anna', own)), 2);
+    const outputs = await start(turn, async (own) => voteBy(await statementOn(turn, 'anna', own)), {
+      count: 2,
+    });
     expect(outputs).toMatchObject([
       { result: { success: true } },
       { inDoubt: { message: expect.stringMatching(/scheduled before by these signatures/) } },

@@ -23,7 +23,8 @@ export interface Authority {
    */
   people?: readonly Voter[];
   /**
-   * Nobody decided in time, so the people whom the rule names for this case may decide, too. Only the workflow sets this field.
+   * Nobody decided in time, so the people whom the rule names for this case may decide, too. The workflow says so. The
+   * worker believes it only if the server's history proves the time.
    */
   escalated?: true;
   /**
@@ -159,7 +160,10 @@ export function votersOf(authority: Authority, moment: number): string[] | undef
   return people.flatMap(({ name }) => (seatingFor(name, moment).ok ? [name] : []));
 }
 
-/** An authority that is as strict as both. It has the people of the later one, and the requesters of both. */
+/**
+ * An authority that is as strict as both. It has the people of the later one, and the requesters of both. It is
+ * escalated only if both are.
+ */
 export function stricterAuthority(before: Authority, later: Authority): Authority {
   const rule: RuleSnapshot = {
     ...stricterRule(before.rule, later.rule),
@@ -173,7 +177,7 @@ export function stricterAuthority(before: Authority, later: Authority): Authorit
     rule,
     requesters: [...new Set([...before.requesters, ...later.requesters])],
     ...defined({ people }),
-    ...(before.escalated === true || later.escalated === true ? { escalated: true } : {}),
+    ...(before.escalated === true && later.escalated === true ? { escalated: true } : {}),
   };
 }
 

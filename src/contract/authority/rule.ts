@@ -65,9 +65,7 @@ export function whyNotEvaluated(ruleName: string, failed: string): string {
 
 /** A rule that is as strict as both on every point. */
 export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
-  const sooner = [one, other].flatMap(({ escalate }) => escalate ?? []);
   const expires = [one, other].flatMap(({ expiresMs }) => expiresMs ?? []);
-  const [first] = sooner.sort((a, b) => a.afterMs - b.afterMs);
   return {
     rosters: distinct([...one.rosters, ...other.rosters]),
     need: Math.max(one.need, other.need),
@@ -76,8 +74,15 @@ export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
     denyNeeds: Math.min(one.denyNeeds, other.denyNeeds),
     assurance: strongerAssurance(one.assurance, other.assurance),
     ...(expires.length === 0 ? {} : { expiresMs: Math.min(...expires) }),
-    ...defined({ escalate: first }),
+    ...defined({ escalate: stricterEscalation(one.escalate, other.escalate) }),
   };
+}
+
+/** Brings in only the people whom both rules bring in, once the time of both is over. Undefined: there are none. */
+function stricterEscalation(one: VoteRule['escalate'], other: VoteRule['escalate']): VoteRule['escalate'] {
+  if (one === undefined || other === undefined) return undefined;
+  const to = one.to.filter((name) => other.to.includes(name));
+  return to.length === 0 ? undefined : { afterMs: Math.max(one.afterMs, other.afterMs), to };
 }
 
 function distinct(rosters: readonly (readonly string[])[]): (readonly string[])[] {

@@ -9,10 +9,13 @@ import { rule } from './support';
 
 describe('the stricter of two', () => {
   it('holds on every point', () => {
-    const one = rule({ need: 2, assurance: 'signed', expiresMs: 9, escalate: { afterMs: 5, to: ['bob'] } });
+    const one = rule({
+      ...{ need: 2, assurance: 'signed', expiresMs: 9 },
+      escalate: { afterMs: 5, to: ['bob', 'anna'] },
+    });
     const other = rule({
       ...{ rosters: [['bob'], ['group:finance']], groups: ['leads'], notRequester: true, denyNeeds: 2 },
-      ...{ assurance: 'signed_in', expiresMs: 4, escalate: { afterMs: 7, to: ['anna'] } },
+      ...{ assurance: 'signed_in', expiresMs: 4, escalate: { afterMs: 7, to: ['anna', 'eve'] } },
     });
     expect(stricterRule(one, other)).toEqual({
       ...{
@@ -22,8 +25,18 @@ describe('the stricter of two', () => {
         notRequester: true,
         denyNeeds: 1,
       },
-      ...{ assurance: 'signed', expiresMs: 4, escalate: { afterMs: 5, to: ['bob'] } },
+      ...{ assurance: 'signed', expiresMs: 4, escalate: { afterMs: 7, to: ['anna'] } },
     });
+  });
+
+  it.each([
+    ['only one of them does', undefined],
+    ['they bring in different people', { afterMs: 5, to: ['bob'] }],
+  ])('brings in nobody later where %s', (_, escalate) => {
+    const late = rule({ escalate: { afterMs: 5, to: ['anna'] } });
+    const other = rule(escalate && { escalate });
+    expect(stricterRule(late, other)).not.toHaveProperty('escalate');
+    expect(stricterRule(other, late)).not.toHaveProperty('escalate');
   });
 
   it.each([
