@@ -3,7 +3,7 @@ import { votersFor, votersOn } from '../../../src/cli/notify/voters';
 import { type NoticeType, testNotice } from '../../../src/cli/notify/notices';
 import { makeView } from '../../../src/history/view-types';
 import type { CallView } from '../../../src/history/view';
-import { AT, call, NOW, request } from '../support';
+import { call, NOW, request } from '../support';
 import { notice } from './support';
 
 const FILE = parseApprovers(
