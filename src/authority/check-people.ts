@@ -48,7 +48,8 @@ function checkCircles(people: ReadFile['content']['people'], complain: Complain)
   for (const moment of new Set(starts))
     for (const circle of circlesAt(people, moment)) {
       const text = circle.join(' → ');
-      if (!told.has(text)) complain(['people', circle[0] ?? '', 'delegates'], `delegates in a circle: ${text}`);
+      if (!told.has(text))
+        complain(['people', circle[0] ?? '', 'delegates'], `delegates in a circle: ${text}`);
       told.add(text);
     }
 }

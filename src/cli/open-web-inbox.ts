@@ -100,10 +100,7 @@ async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
 }
 
 type Opened = Required<
-  Pick<
-    WebOptions,
-    'signer' | 'grantSigner' | 'passkeys' | 'grantPasskeys' | 'people' | 'voters'
-  >
+  Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'grantPasskeys' | 'people' | 'voters'>
 > &
   Pick<WebOptions, 'signIn'>;
 

@@ -116,7 +116,10 @@ function firstVerdict(
 ): Pick<Accepted, 'asksAgain' | 'unbound' | 'needs'> {
   if (final.type === 'answered') return {};
   const { asksAgain, unbound } = final.type === 'decision' ? final : {};
-  const count = final.stillWaits === true && final.needs === undefined ? votesNeededOn(call, Date.parse(final.at)) : undefined;
+  const count =
+    final.stillWaits === true && final.needs === undefined
+      ? votesNeededOn(call, Date.parse(final.at))
+      : undefined;
   return defined({ asksAgain, unbound, needs: final.needs ?? (count && stillNeeded(count)) });
 }
 

@@ -69,13 +69,7 @@ export type {
 } from '../contract/control/grants';
 export type { Condition, Narrowing } from '../contract/control/narrowing';
 export type { ConfirmAsked } from '../contract/control/confirmations';
-export type {
-  ConfirmationPlan,
-  GrantCoverage,
-  GrantOptions,
-  GrantPlan,
-  Grants,
-} from './control/types';
+export type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan, Grants } from './control/types';
 export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';

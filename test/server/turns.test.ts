@@ -307,10 +307,7 @@ describe('says what of the votes on a call is somebody’s own', () => {
       ...{ notRequester: false, denyNeeds: 1, assurance: 'claimed' as const },
       escalate: { afterMs: 1, to: ['dave'] },
     },
-    people: [
-      { name: 'anna', groups: [], delegates: DELEGATES, mail: 'Anna@example.com' },
-      ...people,
-    ],
+    people: [{ name: 'anna', groups: [], delegates: DELEGATES, mail: 'Anna@example.com' }, ...people],
   };
   const votes = [
     { voter: 'anna', decision: 'approved' as const, at: '2026-12-24T12:00:00.000Z' },

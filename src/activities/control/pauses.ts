@@ -13,8 +13,7 @@ import { createGrantsReader, type GrantsReader } from './grants';
 
 /** The server's answer about the workflow that holds the pauses and the grants. `absent`: there is no such workflow. */
 export type ControlLook =
-  | { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo }
-  | { state: 'closed' | 'absent' };
+  { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo } | { state: 'closed' | 'absent' };
 
 type OpenLook = Extract<ControlLook, { state: 'open' }>;
 

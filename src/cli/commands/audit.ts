@@ -149,8 +149,7 @@ async function verifyAudit(file: string, options: VerifyOptions, { screen }: Con
   const verified = await withProgress(
     screen,
     () => `reading ${file}`,
-    () =>
-      verifyFile(file, defined({ key, head }), checker.push),
+    () => verifyFile(file, defined({ key, head }), checker.push),
   );
   const signatures = checker.finish();
   const found = { pinned: key !== undefined, ...verified, signatures };

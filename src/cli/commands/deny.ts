@@ -21,11 +21,10 @@ export function addDeny(program: Command, context: Context): void {
     .requiredOption('--reason <text>', 'why; the model reads it')
     .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
-  addBatchOptions(addSignOptions(command)).action(
-    async (target: string | undefined, options: DenyOptions) =>
-      options.all === true
-        ? decideBatch(await readBatch(options, 'denied', target), context)
-        : deny(target, options, context),
+  addBatchOptions(addSignOptions(command)).action(async (target: string | undefined, options: DenyOptions) =>
+    options.all === true
+      ? decideBatch(await readBatch(options, 'denied', target), context)
+      : deny(target, options, context),
   );
 }
 

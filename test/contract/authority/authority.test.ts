@@ -75,7 +75,13 @@ describe('whom a name means', () => {
   it('takes any name where the people are too many to list', () => {
     const { people: _, ...listless } = authority({ rosters: [] });
     expect(votingOf(listless, 'Zoe', NOW)).toEqual({ ok: true, voter: 'zoe' });
-    expect(countVotesUnder(listless, [{ voter: 'zoe', decision: 'approved', at: '2026-12-24T12:00:00.000Z' }], NOW)).toMatchObject({
+    expect(
+      countVotesUnder(
+        listless,
+        [{ voter: 'zoe', decision: 'approved', at: '2026-12-24T12:00:00.000Z' }],
+        NOW,
+      ),
+    ).toMatchObject({
       state: 'approved',
       isStuck: false,
     });

@@ -100,7 +100,9 @@ describe('whether it waits for somebody', () => {
     const voting = votingUnder(authority(), [], NOW);
     expect(['bob', 'eve'].map((person) => waitsFor({ person }, { voting }, NOW))).toEqual([true, false]);
     const who = Array.from({ length: 10 }, (_, at) => `p-${at}`);
-    expect(waitsFor({ person: 'eve' }, { voting: { votes: [], needs: { approvals: 1, who } } }, NOW)).toBe(true);
+    expect(waitsFor({ person: 'eve' }, { voting: { votes: [], needs: { approvals: 1, who } } }, NOW)).toBe(
+      true,
+    );
   });
 
   it('is as the turn says that somebody may vote, where the file is the same', () => {

@@ -49,14 +49,22 @@ describe('whether votes are enough', () => {
   });
 
   it('counts the vote of a delegate by the time of the vote, and not by the time of the count', () => {
-    const dated = [{ ...person('anna', ['finance']), delegates: [{ name: 'dora', until: at }] }, person('dora')];
+    const dated = [
+      { ...person('anna', ['finance']), delegates: [{ name: 'dora', until: at }] },
+      person('dora'),
+    ];
     const counted = (castAt: number, now: number) =>
       countVotes(rule(), [{ voter: 'dora', decision: 'approved', at: new Date(castAt).toISOString() }], {
         ...{ people: dated, requesters: ['zoe'], now },
       });
-    expect(counted(NOW - 1, NOW + 1)).toMatchObject({ state: 'approved', counted: [{ voter: 'dora', seat: 'anna' }] });
+    expect(counted(NOW - 1, NOW + 1)).toMatchObject({
+      state: 'approved',
+      counted: [{ voter: 'dora', seat: 'anna' }],
+    });
     expect(counted(NOW, NOW - 1)).toMatchObject({ state: 'open', mayVote: ['anna'] });
-    expect(countVotes(rule(), [], { people: dated, requesters: ['zoe'], now: NOW }).mayVote).toEqual(['anna']);
+    expect(countVotes(rule(), [], { people: dated, requesters: ['zoe'], now: NOW }).mayVote).toEqual([
+      'anna',
+    ]);
   });
 
   it.each<[Partial<VoteRule>, string[] | undefined, boolean]>([
@@ -181,7 +189,10 @@ it('approves only with as many people as are needed, none of them twice, a stran
         const last = cast.filter((vote) => vote.voter === voter).at(-1);
         expect(last?.decision).toBe('approved');
         expect(
-          voter === seat || people.some(({ name, delegates }) => name === seat && delegates.some((one) => one.name === voter)),
+          voter === seat ||
+            people.some(
+              ({ name, delegates }) => name === seat && delegates.some((one) => one.name === voter),
+            ),
         ).toBe(true);
         if (one.notRequester) expect(requesters).not.toContain(voter);
         if (one.notRequester) expect(requesters).not.toContain(seat);

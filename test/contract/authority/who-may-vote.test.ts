@@ -67,11 +67,7 @@ describe('who may vote', () => {
   });
 
   it('a delegate of who asked passes on no seat either', () => {
-    const all = [
-      person('anna', ['finance'], ['bob']),
-      person('bob', ['finance'], ['carl']),
-      person('carl'),
-    ];
+    const all = [person('anna', ['finance'], ['bob']), person('bob', ['finance'], ['carl']), person('carl')];
     const seatingFor = seatingOf(rule({ notRequester: true }), { people: all, requesters: ['anna'] });
     expect(seatingFor('carl', NOW)).toEqual({ ok: false, why: 'not_named' });
   });

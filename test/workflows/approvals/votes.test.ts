@@ -274,7 +274,10 @@ describe('a delegate with a time', () => {
   const withDora = (time: object): [Approvals, CallState] => {
     const [approvals, state] = opened({ need: 1 });
     const anna = { ...person('anna', ['finance']), delegates: [{ name: 'dora', ...time }] };
-    state.call.authority = { ...authority({ need: 1 }), people: [anna, ...PEOPLE.slice(1), person('dora', [])] };
+    state.call.authority = {
+      ...authority({ need: 1 }),
+      people: [anna, ...PEOPLE.slice(1), person('dora', [])],
+    };
     return [approvals, state];
   };
 
@@ -406,7 +409,7 @@ describe('giving up a call in doubt', () => {
     return [approvals, state];
   };
   const giveUp = (approvals: Approvals, ...approvers: (string | undefined)[]): void => {
-    for (const approver of approvers) 
+    for (const approver of approvers)
       takeAbandonment(approvals, approver === undefined ? {} : { approver }, 3);
     sweepAbandoned(approvals, 3);
   };
