@@ -121,7 +121,7 @@ export function decisionText(
   return `${DECIDED[decision]} ${part}${call}`;
 }
 
-/** A vote that was taken while others are still needed, for a notice. Undefined: it is no approval, or it decided. */
+/** A vote that was taken while others are still needed, for a notice. Undefined: it is not an approval, or it decided. */
 export function voteText(
   { decision, needs }: Accepted,
   { callId, tool, effective, request }: Pick<CallView, 'callId' | 'tool' | 'effective' | 'request'>,
