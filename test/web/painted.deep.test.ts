@@ -147,7 +147,7 @@ const LOOK = `(async () => {
   for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
     const parent = node.parentElement;
     const text = node.data.trimEnd();
-    if (text === '' || !parent.checkVisibility() || parent.closest('.sr-only, option, textarea') || isTitle(parent)) continue;
+    if (text === '' || !parent.checkVisibility() || parent.closest('.sr-only, option, textarea, .bar-words') || isTitle(parent)) continue;
     const end = document.createElement('span');
     node.after(end);
     end.scrollIntoView({ block: 'center' });
