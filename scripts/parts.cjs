@@ -31,7 +31,7 @@ const BROWSERS = [
 const chromiumOfSystem = (env) =>
   env.COUNTERSIGN_CHROMIUM || BROWSERS.map((name) => onPath(name, env)).find((found) => found !== undefined);
 
-/** What an npm package brings for this platform; compressed, see browser.mjs. */
+/** What an npm package brings for this platform; compressed, see browser.cjs. */
 const packagedChromium = () => {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
   const folder = join(__dirname, '..', 'node_modules', '@sparticuz', 'chromium', 'bin');
