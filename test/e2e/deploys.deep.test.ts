@@ -5,6 +5,7 @@ import { EXIT } from '../../src/cli/exit-codes';
 import { connect, type Countersign, type Drained, type Session } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
 import { ensureBuilt } from '../support/build';
+import { runCliProcess } from '../cli/process';
 import { runCli } from '../cli/run-cli';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import type { FixtureSettings, ProcessWorker } from '../support/process-worker';
@@ -453,7 +454,9 @@ test('a build is not drained while it is the current one, or where nobody knows 
     [EXIT.usage, 'worker', config, '--deployment', name],
   ] as const)
     expect({ args, code: (await cli(...args)).code }).toEqual({ args, code });
-  expect((await cli('worker', config, '--build-id', '')).err).toContain('"" cannot be a build id');
+  const env = { TEMPORAL_ADDRESS: testAddress() };
+  const { err } = await runCliProcess(['worker', config, '--build-id', ''], { env });
+  expect(err).toContain('"" cannot be a build id');
   for (const empty of ['', ' '])
     await expect(client.makeCurrent({ deployment: name, build: empty })).rejects.toMatchObject({
       code: 'usage',

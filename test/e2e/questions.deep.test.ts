@@ -182,7 +182,7 @@ test.each<[what: string, schema: JsonObject, said: string]>([
     { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+' } } },
     'is not supported',
   ],
-  ['a secret', { type: 'object', properties: { a: { type: 'string', secret: true } } }, 'is not supported'],
+  ['a secret', { type: 'object', properties: { a: { type: 'string', secret: true } } }, 'asks for a secret'],
 ])('a form with %s is an error for the model, and nobody is asked', async (what, schema, said) => {
   const handle = await fixture().start('asker', book.add(asks({ schema }), readBack));
   expect((await handle.result()).answer).toContain(said);

@@ -59,8 +59,8 @@ it('a worker says so of a profile that is not there', async () => {
 });
 
 it.each([
-  ['--metrics', /^the metrics cannot be served at (\S+): .*in use/],
-  ['--health', /^cannot listen on (\S+) for health: the port is taken\n/],
+  ['--metrics', /^the metrics cannot be served at (\S+): .*in use/m],
+  ['--health', /^cannot listen on (\S+) for health: the port is taken$/m],
 ])('a worker whose port for %s is taken says so, and ends', async (flag, message) => {
   const taken = createServer();
   await new Promise<void>((ready) => taken.listen(0, '127.0.0.1', ready));
