@@ -185,9 +185,9 @@ interface Previewed {
  * The tool's own preview of a call. Undefined if the tool has no preview. Throws what the tool throws, and throws after
  * 30 s.
  */
-async function previewOf(
+export async function previewOf(
   { tool, value, callId }: Previewed,
-  { run, about }: PrepareDeps,
+  { run, about }: Pick<PrepareDeps, 'run' | 'about'>,
 ): Promise<Preview | undefined> {
   if (tool.preview === undefined) return undefined;
   const signal = AbortSignal.timeout(TIMES.toolTimeout);

@@ -3,11 +3,14 @@ import { defined } from '../contract/defined';
 import { FAILURES, idempotencyKey } from '../contract/names';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
+import { LIMITS } from '../contract/limits';
 import { MAY_HAVE_RUN } from '../contract/call-texts';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
 import { signedStart, unreadStart } from './earlier-start';
 import {
+  aboutTurn,
+  type AskedExecution,
   cachedOutput,
   execute,
   type Execution,
@@ -21,6 +24,7 @@ import { claimGrant, type GrantedCall, voidGrant } from './control/grants';
 import { lookForChild } from './check-child';
 import { heldState, withHolder } from './held-state';
 import { pausedCall } from './control/pauses';
+import { previewOf } from './prepare-call';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './heartbeat';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson, seenDigestOf } from '../contract/digest';
@@ -34,6 +38,8 @@ import { requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
 import { mayHaveRunBeforeReset, placeHere, requestTimes, voidDecision } from './reset-history';
 import type { ApproversSource } from '../authority/source';
+import { cutOutput } from '../tools/cut-output';
+import { describeFailure } from '../tools/format-result';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
@@ -95,8 +101,9 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
     return { output: handBack(input, lackOf(deps, input) ?? `no worker with the tool ${input.tool} here`) };
   if ('askAgain' in checked) return { output: checked };
   if ('lack' in checked) return { output: handBack(input, checked.lack) };
-  if (!checked.ok)
-    return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(input, checked.failure))) };
+  if (!checked.ok) return notRun({ deps, tool, input }, checked.failure);
+  const unlike = await unlikeShown({ deps, tool, input }, checked.value);
+  if (unlike !== undefined) return notRun({ deps, tool, input }, unlike);
   const spent = checked.isSigned ? await spentBefore(input) : undefined;
   if (spent !== undefined) return { output: spent };
   const voided = tool.effect === 'unsafe' ? undefined : await voidDecision(input);
@@ -115,6 +122,39 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const state = heldState(deps, tool, { input, idempotencyKey: key });
   const { value, roster } = checked;
   return { execution: { deps, tool, input, value, key, ...defined({ state, grant, roster }) } };
+}
+
+function notRun(
+  { deps, tool, input }: Omit<AskedExecution, 'key'>,
+  failure: ToolFailure,
+): { output: CallOutput } {
+  return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(input, failure))) };
+}
+
+/**
+ * The failure of a call whose preview is not what the approver was shown. Nothing binds the text of a preview to its
+ * plan, unless the plan has a target: then screens show the hunks. So such a preview is made again, as is the preview of
+ * a tool that has a place: it says what the call can reach there. Undefined: the preview is the same, or another tool's.
+ */
+async function unlikeShown(
+  { deps, tool, input }: { deps: ActivityDeps; tool: Tool; input: CallInput },
+  value: unknown,
+): Promise<ToolFailure | undefined> {
+  const { decision, plan, callId } = input;
+  const isMadeAgain = plan === undefined ? tool.declaredDigest !== undefined : plan.targetHash === '';
+  if (decision === undefined || !isMadeAgain) return undefined;
+  try {
+    const preview = await previewOf({ tool, value, callId }, { run: deps.run, about: aboutTurn(input) });
+    if ((preview && contentDigest(preview.text)) === decision.previewDigest) return undefined;
+    return notAsShown(`It is now:\n${cutOutput(preview?.text ?? '', LIMITS.reasonBytes)}`);
+  } catch (error) {
+    return notAsShown(describeFailure(error, deps.run.secrets?.hide).message);
+  }
+}
+
+function notAsShown(how: string): ToolFailure {
+  const message = `Conflict: a file changed since this was approved, or the approver was shown something else. This attempt ran nothing. Ask for it anew. ${how}`;
+  return { code: 'conflict', message };
 }
 
 /**
@@ -288,7 +328,7 @@ export function whatIsOther(input: CallInput): string | undefined {
 
 /**
  * Whether the call is what the approver saw. The stored digest of the preview is used, because a new preview may
- * differ. The arguments and the plan are digested again.
+ * differ: see `unlikeShown` for those that may not. The arguments and the plan are digested again.
  */
 function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision): boolean {
   const { seenDigest, previewDigest } = decision;

@@ -1,4 +1,14 @@
-import { celEnv, isCelError, parse, plan, run, type CelInput, type CelValue } from '@bufbuild/cel';
+import {
+  celEnv,
+  celMethod,
+  CelScalar,
+  isCelError,
+  parse,
+  plan,
+  run,
+  type CelInput,
+  type CelValue,
+} from '@bufbuild/cel';
 import { errorMessage } from '../contract/errors';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { findReference } from '../contract/schema/reference';
@@ -43,7 +53,31 @@ const LONGEST = 2_000;
 /** The most entries of a list or a map in the facts of a condition that loops over lists or maps. */
 const MOST_ENTRIES = 1_000;
 
-const env = celEnv({});
+const { STRING, BOOL } = CelScalar;
+
+/**
+ * The most work that the patterns of one evaluation may be: characters of text by characters of pattern, by the largest
+ * number of its repetitions. So much takes a second or two.
+ */
+const MOST_MATCHING = 200_000_000;
+
+const matchesOf = plan(celEnv({}), parse('text.matches(pattern)'));
+let matchingLeft = MOST_MATCHING;
+
+/** The function `matches` of CEL. A pattern from the arguments of a call may be of any length, and a loop may try many. */
+const matches = celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
+  const repeated = Math.max(
+    1,
+    ...(pattern.slice(0, LONGEST).match(/(?<=[{,])\d{1,4}(?=[,}])/g) ?? []).map(Number),
+  );
+  matchingLeft -= (this.length + 100) * pattern.length * repeated;
+  if (pattern.length > LONGEST || matchingLeft < 0) throw new RangeError('its patterns are too much work');
+  const found = matchesOf({ text: this, pattern });
+  if (isCelError(found)) throw found;
+  return found === true;
+});
+
+const env = celEnv({ funcs: [matches] });
 
 /** Reads a condition in CEL. `known`: the variables that it may name. */
 export function readCondition(
@@ -78,6 +112,7 @@ function wrong(message: string, at: number): { ok: false; mistake: ConditionMist
 
 function outcomeOf(evaluate: () => unknown): boolean | { failed: string } {
   try {
+    matchingLeft = MOST_MATCHING;
     const value = evaluate();
     if (typeof value === 'boolean') return value;
     return { failed: isCelError(value) ? value.message : 'it is neither true nor false' };

@@ -20,7 +20,9 @@ import { beside, type ScreenFormat } from './print/screen';
 import { confirm } from './review/confirm';
 import { withTerminal } from './review/terminal';
 import { waits, withoutId } from './print/inbox';
-import { tableLines } from './print/table';
+import { wrapAll } from './print/format';
+import { section, tableLines } from './print/table';
+import { type Room, shownOf } from './print/whole';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
 import { whyNoBatch, whyNotInBatch } from '../history/batch';
@@ -185,6 +187,8 @@ export function planLines(
   const word = decision === 'approved' ? 'approved' : 'denied';
   const left = leftOut.map((one) => style.quiet(leftOutLine(one)));
   if (planned.length === 0) return ['Nothing fits; nothing is decided.', ...left];
+  if (decision === 'approved')
+    return [`to be ${word}:`, ...planned.flatMap((one) => wholeLines(one, now, screen)), ...left];
   const rows = planned.map(({ item }) => [
     ...[`${item.turn}/${item.callId}`, item.tool, item.agent].map((text) => escapeText(text)),
     waits(item, now),
@@ -192,6 +196,17 @@ export function planLines(
   ]);
   const table = { head: ['CALL', 'TOOL', 'AGENT', 'WAITS', 'CALLS FOR'], rows, flex: 4, drop: [1, 2, 3] };
   return [`to be ${word}:`, ...tableLines(table, screen), ...left];
+}
+
+/** The room for each call that is approved with others. A call that takes more is looked at on its own. */
+const ROOM: Room = { characters: 2_000, lines: 30, indent: 0 };
+
+/** A call, and everything that it would run with. */
+function wholeLines({ item, request }: Planned, now: number, screen: ScreenFormat): string[] {
+  const { turn, callId, tool, agent } = item;
+  const again = request.note === undefined ? '' : `  asked again: ${request.note}`;
+  const head = `${turn}/${callId}  ${tool}  for ${agent}  waits ${waits(item, now)}${again}`;
+  return section(escapeText(head), wrapAll(shownOf(request, ROOM).lines, screen.width - 2), screen);
 }
 
 function leftOutLine({ item, why }: LeftOut): string {
@@ -297,7 +312,9 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
     const isApproved = wish.decision === 'approved';
-    const why = isApproved ? (whyNotInBatch(request, changed) ?? whySigned(request)) : whyNoBatch(request);
+    const why = isApproved
+      ? (whyNotInBatch(request, changed) ?? whySigned(request) ?? whyCut(request))
+      : whyNoBatch(request);
     if (why === undefined) plan.planned.push({ item, call, request });
     else plan.leftOut.push({ item, why });
   }
@@ -311,6 +328,11 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
 function whySigned({ authority }: RequestOpened): string | undefined {
   const wanted = assuranceWanted(authority, 'approved');
   return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;
+}
+
+function whyCut(request: RequestOpened): string | undefined {
+  if (shownOf(request, ROOM).isWhole) return undefined;
+  return 'it is too long to be shown whole with others; look at it on its own';
 }
 
 function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {

@@ -290,9 +290,7 @@ export interface SpentDecision {
   approver: string;
   /** The digest of what the decision allows: arguments, preview and plan. See `seenDigestOf`. */
   seenDigest: string;
-  /**
-   * The digest of the preview that was shown. The worker cannot make that preview again. Absent: no preview was shown.
-   */
+  /** The digest of the preview that was shown. Absent: no preview was shown. */
   previewDigest?: string;
   reason?: string;
   hunks?: string[];

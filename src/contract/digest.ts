@@ -36,10 +36,10 @@ export function childStem(workflowId: string): string {
 }
 
 /**
- * The number of hex digits of a digest that a person copies. They are 64 bits, so nobody can make another request with
- * the same digits.
+ * The number of hex digits of a digest that a person copies. They are 128 bits, so that not even somebody who writes
+ * two requests can give both the same digits.
  */
-export const SAW_DIGITS = 16;
+export const SAW_DIGITS = 32;
 
 /** The digests, in hex, of the request that an approver is shown. */
 export interface ShownDigests {

@@ -25,6 +25,7 @@ import type { Usage } from './spending/usage';
 import type { MovedStep, ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
 import type { FileRef } from './session/files';
+import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
 import type { TranscriptEntry } from './transcript';
 
@@ -341,7 +342,7 @@ export function startOf(input: TurnInput, prompt: string) {
       ...(lineage === undefined ? {} : { [MEMO.lineage]: lineage }),
       ...(session === undefined ? {} : { [MEMO.session]: session.sessionId }),
     },
-    staticSummary: `${who}: ${prompt.slice(0, 100).replace(/\s+/g, ' ')}`,
+    staticSummary: plainMarkdown(`${who}: ${prompt.slice(0, 100)}`),
   };
 }
 

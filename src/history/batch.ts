@@ -5,7 +5,8 @@ import { changedText } from './labels';
 
 /**
  * Why a request is not approved together with others, at a terminal or on the page. Undefined if the request may be
- * approved so. Decisions that a terminal has to sign: see `whySigned` in cli/batch.ts.
+ * approved so. Decisions that a terminal has to sign, and requests that it cannot show whole: see `whySigned` and `whyCut`
+ * in cli/batch.ts. The page demands that everything was seen.
  *
  * `changed` says what became of the tool of the request. Its call would be refused after the approval.
  */

@@ -4,11 +4,11 @@ import type { Countersign } from '../client/types';
 import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
 import type { FileRef } from '../contract/session/files';
-import { sizeText } from '../contract/text/bytes';
 import { drawSecret, sameDigest } from './auth/secrets';
 import type { AppDeps, SentFiles } from './deps';
 import { fewAtOnce } from './auth/few-at-once';
 import { requireRole } from './auth/roles';
+import { readBytes } from './request-body';
 import { type Env, requireConverse, requireSignedIn } from './session';
 
 /**
@@ -87,28 +87,5 @@ const TYPE = 'application/octet-stream';
 async function bytesIn(c: Context): Promise<Uint8Array> {
   if (c.req.header('content-type') !== TYPE)
     throw new CountersignError('usage', `a file has to be sent as ${TYPE}, and its name as file-name`);
-  if (Number(c.req.header('content-length') ?? 0) > LIMITS.fileBytes) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  const reader = c.req.raw.body?.getReader();
-  let size = 0;
-  // There is no `for await` here: leaving such a loop would close the connection before the answer is out.
-  for (let chunk = await next(reader); chunk !== undefined; chunk = await next(reader)) {
-    size += chunk.byteLength;
-    if (size > LIMITS.fileBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-/** The next bytes of the body. A cut connection does not count as a fault of this program. */
-async function next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined) {
-  try {
-    return (await reader?.read())?.value;
-  } catch (cause) {
-    throw new CountersignError('usage', 'the file did not come whole', { cause });
-  }
-}
-
-function tooLarge(): CountersignError {
-  return new CountersignError('too_large', `the file is over ${sizeText(LIMITS.fileBytes)}`);
+  return readBytes(c, { bytes: LIMITS.fileBytes, what: 'file' });
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context, MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import { isCallId, VOTE_SIGNATURE } from '../contract/decision';
 import { reasonIssue } from '../contract/control/grants';
+import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
@@ -17,33 +17,53 @@ import type { BodyOf } from './api';
 /** The most bytes of a body. The largest body is a message of a conversation. */
 const MAX_BYTES = LIMITS.sessionMessageBytes;
 
-const limited = bodyLimit({
-  maxSize: MAX_BYTES,
-  onError: () => {
-    throw new CountersignError('too_large', `the body is over ${limitText(MAX_BYTES)}`, {
-      hint: 'send less at once',
-    });
-  },
-});
-
-/**
- * Refuses a body over `MAX_BYTES` with `too_large`, before reading it. A DELETE without these headers has no body (RFC 9112,
- * 6.3), so it passes without a check.
- */
+/** Refuses a body that says that it is over `MAX_BYTES` with `too_large`, before anything reads it. */
 export const limitBody: MiddlewareHandler = (c, next) => {
-  const { method, headers } = c.req.raw;
-  const isBare = method === 'DELETE' && !headers.has('content-length') && !headers.has('transfer-encoding');
-  return isBare ? next() : whole(limited(c, next));
+  requireLength(c, MAX_BODY);
+  return next();
 };
 
-/** The part of a body that was read. A connection that is cut is not our fault. */
-async function whole<T>(reading: Promise<T>): Promise<T> {
-  try {
-    return await reading;
-  } catch (cause) {
-    if (cause instanceof CountersignError) throw cause;
-    throw new CountersignError('usage', 'the body did not come whole', { cause });
+/** The most bytes of a body, and what it is in words. */
+export interface BodyLimit {
+  bytes: number;
+  what: string;
+  hint?: string;
+}
+
+const MAX_BODY: BodyLimit = { bytes: MAX_BYTES, what: 'body', hint: 'send less at once' };
+
+function requireLength(c: Context, limit: BodyLimit): void {
+  if (Number(c.req.header('content-length') ?? 0) > limit.bytes) throw tooLarge(limit);
+}
+
+function tooLarge({ bytes, what, hint }: BodyLimit): CountersignError {
+  return new CountersignError('too_large', `the ${what} is over ${limitText(bytes)}`, defined({ hint }));
+}
+
+/**
+ * Reads a body up to its limit, whether or not it says its length.
+ *
+ * @throws CountersignError `too_large`; `usage` if the connection was cut, which is not our fault.
+ */
+export async function readBytes(c: Context, limit: BodyLimit): Promise<Buffer> {
+  requireLength(c, limit);
+  const chunks: Uint8Array[] = [];
+  const reader = c.req.raw.body?.getReader();
+  const next = async (): Promise<Uint8Array | undefined> => {
+    try {
+      return (await reader?.read())?.value;
+    } catch (cause) {
+      throw new CountersignError('usage', `the ${limit.what} did not come whole`, { cause });
+    }
+  };
+  let size = 0;
+  // There is no `for await` here: leaving such a loop would close the connection before the answer is out.
+  for (let chunk = await next(); chunk !== undefined; chunk = await next()) {
+    size += chunk.byteLength;
+    if (size > limit.bytes) throw tooLarge(limit);
+    chunks.push(chunk);
   }
+  return Buffer.concat(chunks);
 }
 
 /**
@@ -54,7 +74,7 @@ async function whole<T>(reading: Promise<T>): Promise<T> {
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   if (!/^application\/json(\s*;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new CountersignError('not_json', 'the body has to be application/json');
-  return checkInput(schema, parseBody(await whole(c.req.arrayBuffer())));
+  return checkInput(schema, parseBody(await readBytes(c, MAX_BODY)));
 }
 
 /**
@@ -68,7 +88,7 @@ export function checkInput<T>(schema: z.ZodType<T>, value: unknown): T {
   throw usage(parsed.error.issues.slice(0, 5).map(describeIssue).join('; '));
 }
 
-function parseBody(bytes: ArrayBuffer): Json {
+function parseBody(bytes: Buffer): Json {
   if (!isUtf8(bytes)) throw usage('the body is not UTF-8');
   const read = readJson(new TextDecoder().decode(bytes));
   if (read.ok) return read.value;
@@ -126,7 +146,8 @@ export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S
   const check = messageCheck({ ...schema, properties, required: [...schema.required, ...required] });
   return z.custom<BodyOf<MessageOf<S>, R>>().superRefine((value, ctx) => {
     for (const { path, message } of check(value)) {
-      ctx.addIssue({ code: 'custom', path: path.split('/').slice(1), message });
+      // What checks the value next may rely on its form.
+      ctx.addIssue({ code: 'custom', path: path.split('/').slice(1), message, continue: false });
     }
     const body: unknown = value;
     const said = reason.safeParse(isObject(body) ? body['reason'] : undefined);

@@ -26,7 +26,7 @@ export interface ProcessPlan {
 
 /** Follows the processes inside a program that holds others, such as a sandbox. */
 export interface Holder {
-  /** Called when the program has started. Descriptor 3 of the program is a pipe to us. */
+  /** Called when the program has started. Descriptors 3 and 5 of the program are pipes to us. */
   adopt(child: ChildProcess): void;
   /** Called when the program has ended. Makes sure that the processes inside have ended too. */
   leftBehind(): Promise<LeftBehind>;
@@ -81,7 +81,9 @@ function start({ argv, cwd, env, holder }: ProcessPlan, file: string, mark: stri
       cwd,
       env: { ...env, ...markedEnvironment(mark) },
       stdio:
-        holder === undefined ? ['ignore', 'pipe', 'pipe'] : onlyThese(['ignore', 'pipe', 'pipe', 'pipe']),
+        holder === undefined
+          ? ['ignore', 'pipe', 'pipe']
+          : onlyThese(['ignore', 'pipe', 'pipe', 'pipe', 'ignore', 'pipe']),
       // The program gets its own process group, so that all processes that it starts can be killed with it.
       detached: true,
     });
@@ -104,7 +106,7 @@ export function onlyThese(wanted: readonly Descriptor[]): Descriptor[] {
   if (process.platform !== 'linux') return [...wanted];
   const inherited = readdirSync('/proc/self/fd')
     .map(Number)
-    .filter((fd) => fd >= wanted.length && isHandedOn(fd));
+    .filter((fd) => fd > 2 && (wanted[fd] ?? 'ignore') === 'ignore' && isHandedOn(fd));
   const all: Descriptor[] = [...wanted];
   for (const fd of inherited) {
     nothing ??= openSync('/dev/null', 'r+');

@@ -1,7 +1,7 @@
 import { defined } from '../contract/defined';
 import { scryptSync } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
+import { delimiter, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { LIMITS } from '../contract/limits';
 import { canonicalJson } from '../contract/digest';
@@ -20,6 +20,7 @@ import { createRoot, type Root } from './workspace/root';
 import { type ProcessEnd, runProcess } from './run-process';
 import { CountersignError } from '../contract/errors';
 import type { Sandbox } from './sandbox';
+import { findProgram } from './sandbox/bubblewrap';
 import { isWithin } from './sandbox/folders';
 
 /** The options of `createShellTools`. */
@@ -68,6 +69,7 @@ export function createShellTools(options: ShellOptions): Tool[] {
   const root = createRoot(options.root);
   const { directory } = root;
   sandbox?.assertShown(directory);
+  const place: Place = { root, path: () => environmentOf(env)['PATH'] };
   const tool = defineTool({
     name: 'run_command',
     description:
@@ -78,26 +80,31 @@ export function createShellTools(options: ShellOptions): Tool[] {
     categories: ['shell'],
     outputLimit,
     ...defined({ timeout, taskQueue }),
-    preview: (command) => root.inFolder(command.cwd, () => previewOf(root, command, sandbox)),
+    preview: (command) => root.inFolder(command.cwd, () => previewOf(place, command, sandbox)),
     handler: ({ argv, cwd }, context) =>
       root.startIn(cwd, async (folder) => {
-        await assertAsShown(root, { argv, cwd }, context);
+        await assertAsShown(place, { argv, cwd }, context);
         const plan = { argv: assertArgv(argv), cwd: await pathOf(folder), env: environmentOf(env) };
         return run({ ...plan, outputLimit }, context, sandbox);
       }),
   });
-  const place = { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) };
-  return [inPlace(tool, place)];
+  return [inPlace(tool, { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) })];
+}
+
+/** Where commands run, and the folders in which their programs are looked up. */
+interface Place {
+  root: Root;
+  path(): string | undefined;
 }
 
 function describeCommand(argv: Command['argv'], cwd: string): string {
   return `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
 }
 
-async function previewOf(root: Root, command: Command, sandbox: Sandbox | undefined): Promise<Preview> {
+async function previewOf(place: Place, command: Command, sandbox: Sandbox | undefined): Promise<Preview> {
   const { argv, cwd } = command;
   const head = describeCommand(argv, cwd);
-  const files = await filesIn(root, command);
+  const files = await filesIn(place, command);
   const text = [head, ...files.map((line) => `with ${line}`), await reachOf(sandbox)].join('\n');
   const baseHash = digestOf(files);
   if (baseHash === undefined) return { text };
@@ -112,9 +119,9 @@ function digestOf(files: readonly string[]): string | undefined {
  * Refuses a command if a file that it names has changed since the approval. Without a plan, no file was there when the
  * call was prepared, or nobody was asked.
  */
-async function assertAsShown(root: Root, command: Command, { plan, approval }: CallContext): Promise<void> {
+async function assertAsShown(place: Place, command: Command, { plan, approval }: CallContext): Promise<void> {
   if (plan === undefined && approval === undefined) return;
-  const files = await filesIn(root, command);
+  const files = await filesIn(place, command);
   if (digestOf(files) === (plan?.baseHash ?? undefined)) return;
   const which = files.length === 0 ? 'a file that the command names is gone' : 'a file changed';
   const list = files.length === 0 ? '' : ` The files are now: ${files.join(', ')}.`;
@@ -124,29 +131,45 @@ async function assertAsShown(root: Root, command: Command, { plan, approval }: C
   );
 }
 
-/** Programs that run none of the files that they are given. Such a file, for example a log, may change all the time. */
-const READERS: readonly string[] = [
-  ...['cat', 'cmp', 'cut', 'diff', 'du', 'file', 'grep', 'egrep', 'fgrep', 'head', 'jq', 'ls', 'nl', 'rg'],
-  ...['sha256sum', 'stat', 'tac', 'tail', 'wc'],
-];
+/**
+ * Programs that run none of the files that they are given, whatever their options. Such a file, for example a log, may
+ * change all the time. `jq` and `rg` are not among them: `jq -f` and `rg --pre` run a file. `file -z` and `egrep` run
+ * programs that they look up themselves.
+ */
+const READERS = 'cat cmp cut diff du grep head ls nl sha256sum stat tac tail wc'.split(' ');
 
 /**
- * The files of the workspace that a command probably runs, each with its size and hash: the program, and the words up to
- * the first file that does not follow an option. Other files, and files that these files use, are not found.
+ * The files of the workspace that a command probably runs, each with its size and hash: the program, and what the words
+ * name up to the first file that does not follow an option. Other files, and files that these files use, are not found.
  */
-async function filesIn(root: Root, { argv, cwd }: Command): Promise<string[]> {
-  const found: string[] = [];
-  if (READERS.includes(argv[0] ?? '')) return found;
+async function filesIn({ root, path }: Place, { argv, cwd }: Command): Promise<string[]> {
+  const found = new Set<string>();
   const base = await realpath(root.directory);
-  for (const [index, word] of argv.entries()) {
-    // A program without a slash is looked up in PATH.
-    const isLookedUp = index === 0 && !word.includes('/');
-    const path = isLookedUp ? undefined : await fileAt(base, resolve(root.directory, normalPath(cwd), word));
-    if (path === undefined) continue;
-    found.push((await root.inParent(path, describeFileToApprove)).line);
-    if (index > 0 && argv[index - 1]?.startsWith('-') === false) break;
+  const folder = resolve(root.directory, normalPath(cwd));
+  const find = async (word: string): Promise<boolean> => {
+    const file = await fileAt(base, resolve(folder, word));
+    if (file !== undefined) found.add((await root.inParent(file, describeFileToApprove)).line);
+    return file !== undefined;
+  };
+  const [program = '', ...words] = argv;
+  // PATH may name a folder of the workspace.
+  const paths = path()
+    ?.split(delimiter)
+    .map((one) => resolve(folder, one));
+  const started = program.includes('/') ? program : findProgram(program, paths?.join(delimiter) ?? '');
+  const isOurs = started !== undefined && (await find(started));
+  if (!isOurs && READERS.includes(program)) return [];
+  for (const [index, word] of words.entries()) {
+    for (const part of partsOf(word)) await find(part);
+    if ((await find(word)) && !argv[index]?.startsWith('-')) break;
   }
-  return found;
+  return [...found];
+}
+
+/** The parts of a word that may name a file: the value of `--option=value`, `-Ovalue` or `option=name=!value`. */
+function partsOf(word: string): string[] {
+  const values = [word.indexOf('='), word.lastIndexOf('=')].map((at) => word.slice(at + 1));
+  return [...values, word.replace(/^-[^-]/, '')].map((part) => part.replace(/^[!@]/, ''));
 }
 
 /** The path of a regular file below `base`, relative to it and without links. Undefined for anything else. */

@@ -24,6 +24,7 @@ import { readThinkOutput } from '../contract/payloads';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
 import { isDry } from '../contract/fork';
+import { plainMarkdown } from '../contract/text/markdown';
 import { countReply, budgetsOf } from './spending';
 import { rawResult, decodedValueOf } from './messages';
 import { endedFact, report } from './observe';
@@ -113,7 +114,7 @@ function takeBurst(turn: Turn, output: BurstOutput): Taken {
 
 /** After a burst whose model failed, waits as long as the burst says. */
 export function untilAskedAgain({ message, waitMs = 0 }: NonNullable<Taken['failed']>): Promise<void> {
-  return sleep(waitMs, { summary: `the model is asked again: ${message}`.slice(0, 200) });
+  return sleep(waitMs, { summary: plainMarkdown(`the model is asked again: ${message}`.slice(0, 120)) });
 }
 
 function apply(turn: Turn, { steps }: BurstOutput): Taken {

@@ -1,6 +1,7 @@
 import { votingUnder } from '../contract/authority/open-votes';
 import { defined } from '../contract/defined';
 import { callSummary } from '../contract/text/call-summary';
+import { plainMarkdown } from '../contract/text/markdown';
 import { LIMITS } from '../contract/limits';
 import { MEMO } from '../contract/names';
 import type { SignalVerdict } from '../contract/decision';
@@ -10,10 +11,10 @@ import { type ClosedMemo, type OpenItem, openItemOf, type OpenMemo } from '../co
 import type { CallState } from './approvals/state';
 import { authorityOf } from './approvals/votes';
 
-/** One line about a call, for Temporal's own UI and the memo. */
+/** One line about a call, for Temporal's own UI. */
 export function summaryOf({ call, effective, note }: CallState): string {
   const { callId, tool } = call;
-  return callSummary({ callId, tool, arguments: effective, ...defined({ note }) });
+  return plainMarkdown(callSummary({ callId, tool, arguments: effective, ...defined({ note }) }));
 }
 
 /** One line about a waiting call. It uses the words of the preview, because a person decides about the preview. */
@@ -82,7 +83,7 @@ export function currentDetails(open: readonly CallState[], step: number): string
 function detailLine(state: CallState): string {
   const { callId, tool } = state.call;
   if (state.phase === 'in_doubt')
-    return `- **in doubt**: \`${callId}\` ${tool}: ${state.doubt?.message ?? ''}`;
+    return `- **in doubt**: \`${callId}\` ${tool}: ${plainMarkdown(state.doubt?.message ?? '')}`;
   const until =
     state.deadline === null ? 'never expires' : `expires ${new Date(state.deadline).toISOString()}`;
   const what = state.phase === 'question' ? 'an answer' : 'a decision';

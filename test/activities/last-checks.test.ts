@@ -9,9 +9,11 @@ import { parseApprovers } from '../../src/authority/approvers';
 import { statementOf, statementText } from '../../src/authority/statement';
 import type { CallInput, CallOutput } from '../../src/contract/call';
 import type { UseTaken } from '../../src/contract/control/grants';
-import { digestJson, seenDigestOf } from '../../src/contract/digest';
+import { digestJson, previewDigests, seenDigestOf } from '../../src/contract/digest';
+import type { Preview } from '../../src/contract/plan';
 import type { Effect } from '../../src/contract/tool';
 import type { HistoryEvent } from '../../src/history/decode/decode';
+import { defined } from '../../src/contract/defined';
 import { defineTool } from '../../src/tools/define-tool';
 import { PAY_INPUT } from '../support/calls';
 import { newSigner } from '../support/ssh';
@@ -20,13 +22,14 @@ import { clientWith, EMPTY_JOURNAL, workerWith } from './fake-worker';
 const ARGS = { n: 1 };
 const SEEN = seenDigestOf({ argsDigest: digestJson(ARGS) });
 
-const toolOf = (effect: Effect, starts: string[]) =>
+const toolOf = (effect: Effect, starts: string[], preview?: () => Preview) =>
   defineTool({
     name: 'pay',
     description: 'Pays.',
     parameters: { type: 'object', properties: { n: { type: 'number' } } },
     safety: 'dangerous',
     effect,
+    ...(preview && { preview }),
     handler: (_, { idempotencyKey }) => {
       starts.push(idempotencyKey);
       return 'paid';
@@ -37,6 +40,7 @@ type PayTool = ReturnType<typeof toolOf>;
 
 interface Run {
   effect: Effect;
+  preview?: () => Preview;
   /** What the worker has, beside the tool. */
   deps?: (tool: PayTool) => Partial<ActivityDeps>;
   input?: (tool: PayTool) => Partial<CallInput> | Promise<Partial<CallInput>>;
@@ -49,9 +53,9 @@ const decided = (): Partial<CallInput> => ({
 });
 
 /** How a call ends that a person approved, and whether its handler was started. */
-const run = async ({ effect, deps, input = decided, runId = 'run-1', histories = {} }: Run) => {
+const run = async ({ effect, preview, deps, input = decided, runId = 'run-1', histories = {} }: Run) => {
   const starts: string[] = [];
-  const tool = toolOf(effect, starts);
+  const tool = toolOf(effect, starts, preview);
   const worker = { ...workerWith(tool), ...deps?.(tool) };
   const call: CallInput = {
     ...PAY_INPUT,
@@ -73,6 +77,42 @@ const PAID = { output: { result: { success: true, content: 'paid' } }, isStarted
 
 it.each<Effect>(['unsafe', 'idempotent'])('a call that nothing forbids is started: %s', async (effect) => {
   expect(await run({ effect })).toMatchObject(PAID);
+});
+
+describe('a call whose preview only binds it to files', () => {
+  const PLAN = { path: '.', baseHash: 'b', targetHash: '', encoding: 'utf8' as const, hunks: [] };
+  const TARGET = { ...PLAN, targetHash: 't' };
+  const shown = (preview: Preview) => (): Partial<CallInput> => {
+    const { previewDigest, ...rest } = previewDigests(preview);
+    const seenDigest = seenDigestOf({ argsDigest: digestJson(ARGS), ...defined({ previewDigest }), ...rest });
+    const decision = { decisionId: 'd', decision: 'approved' as const, approver: 'ann', seenDigest };
+    return { decision: { ...decision, ...defined({ previewDigest }) }, ...defined({ plan: preview.plan }) };
+  };
+  const gone = (): Preview => {
+    throw new Error('the file is gone');
+  };
+
+  it.each<[string, Preview, () => Preview]>([
+    ['the preview is the same', { text: 'runs A', plan: PLAN }, () => ({ text: 'runs A', plan: PLAN })],
+    ['the plan has a target, whose hunks are shown', { text: 'A', plan: TARGET }, gone],
+    ['there is no plan, and the text may differ', { text: '10 EUR of 20' }, () => ({ text: '10 EUR of 30' })],
+  ])('is started if %s', async (_case, before, preview) => {
+    for (const effect of ['unsafe', 'idempotent'] as const)
+      expect(await run({ effect, preview, input: shown(before) })).toMatchObject(PAID);
+  });
+
+  it.each<[string, () => Preview, string]>([
+    ['says something else', () => ({ text: 'runs B', plan: PLAN }), 'It is now:\nruns B'],
+    ['cannot be made', gone, 'Ask for it anew. the file is gone'],
+  ])('is not started if the preview %s', async (_case, preview, why) => {
+    const { output, isStarted } = await run({
+      ...{ effect: 'unsafe', preview, input: shown({ text: 'runs A', plan: PLAN }) },
+    });
+    expect(isStarted).toBe(false);
+    expect(output).toMatchObject({
+      result: { success: false, error: { code: 'conflict', message: expect.stringContaining(why) } },
+    });
+  });
 });
 
 it('an unsafe call that another attempt on this machine begins at the same time is not started', async () => {

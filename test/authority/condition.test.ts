@@ -33,6 +33,8 @@ it.each<[string, JsonObject, boolean]>([
   ['has(args.cents)', {}, false],
   ['has(args.constructor) || has(args.toString)', {}, false],
   ['args.text.matches("^(a+)+$")', { text: `${'a'.repeat(40_000)}b` }, false],
+  ['args.text.matches("^[a-z]{1,40}-2026$")', { text: 'order-2026' }, true],
+  ['args.list.exists(n, n.matches("^x-2026-[0-9]{1,9}$"))', { list: Array(1_000).fill('y-2026-1') }, false],
   ['tool == "pay" && age >= duration("10m")', {}, true],
   ['args["odd name"] == "x"', { 'odd name': 'x' }, true],
 ])('%s of %j is %s', (text, args, expected) => {
@@ -49,6 +51,12 @@ it.each<[string, JsonObject]>([
   ['args.__proto__ == 1', {}],
   ['args.list.all(n, n > 0)', { list: Array.from({ length: 1001 }, () => 1) }],
   ['args.text.matches("a(b")', { text: 'a' }],
+  ['args.text.matches(args.pattern)', { text: 'a', pattern: 'a|'.repeat(1_001) }],
+  ['args.text.matches("a{1000}")', { text: 'b'.repeat(100_000) }],
+  [
+    'args.list.exists(n, args.text.matches(n))',
+    { text: 'a'.repeat(100_000), list: Array.from({ length: 1_000 }, (_, n) => `b${n}.*c`) },
+  ],
   ['1 / args.cents == 1', { cents: 0 }],
 ])('%s of %j cannot be worked out', (text, args) => {
   expect(outcome(text, args)).toEqual({ failed: expect.stringMatching(/\S/) });

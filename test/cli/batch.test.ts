@@ -96,6 +96,16 @@ describe('what is decided together', () => {
       candidate(request({ arguments: { to: 'p\u0430ypal' } })),
       /deceive the eye/,
     ],
+    [
+      'arguments that are too long to show',
+      candidate(request({ arguments: { to: 'x'.repeat(3_000) } })),
+      /too long/,
+    ],
+    [
+      'a preview of too many lines',
+      candidate(request({ preview: { text: 'pays\n'.repeat(40) } })),
+      /too long to be shown whole with others; look at it on its own/,
+    ],
     ['what a terminal would have to sign', candidate(ruled('signed')), /rule '.+' wants each one signed/],
   ])('is never %s; a denial is', (_name, one, why) => {
     const { planned, leftOut } = planBatch([one], wish());
@@ -125,14 +135,38 @@ describe('what is decided together', () => {
 });
 
 describe('what is shown before', () => {
-  it('is a table, and what is left out', () => {
-    const plan = planBatch([candidate(), candidate(request({ noBatch: true }))], wish());
-    expect(planLines(plan, wish(), testScreen(80))).toEqual([
-      'to be approved:',
+  it('is a table of what is denied, and what is left out', () => {
+    const plan = planBatch(
+      [candidate(), candidate(request({ noBatch: true }))],
+      wish({ decision: 'denied' }),
+    );
+    expect(planLines(plan, wish({ decision: 'denied' }), testScreen(80))).toEqual([
+      'to be denied:',
       'CALL     TOOL  AGENT  WAITS  CALLS FOR',
       't-1/1.1  pay   clerk  1 min  pay amount=10',
       'left out: t-1/1.1: its tool wants each one decided on its own',
     ]);
+  });
+
+  it('is everything that an approval would run, whatever stands first', () => {
+    const reason = 'Parcel 4711 came late, so 15.00 EUR go back to the customer, as agreed by phone.';
+    const args = { reason, cents: 999_999_999, to: 'MALLORY' };
+    const preview = { text: 'pays\nand tells nobody' };
+    const plan = planBatch(
+      [candidate(request({ arguments: args, preview, note: 'a changed tool' }))],
+      wish(),
+    );
+    expect(planLines(plan, wish(), testScreen(200))).toEqual([
+      'to be approved:',
+      't-1/1.1  pay  for clerk  waits 1 min  asked again: a changed tool:',
+      `  ${JSON.stringify(args)}`,
+      '',
+      '  preview:',
+      '  pays',
+      '  and tells nobody',
+    ]);
+    const narrow = planLines(plan, wish(), testScreen(40)).join(' ');
+    for (const word of ['999999999', 'customer', 'nobody']) expect(narrow).toContain(word);
   });
 
   it('says that nothing fits', () => {

@@ -1,4 +1,11 @@
-import { callOfChild, childResult, childTurnId, isTurnResult, readChildEnd } from '../../src/contract/turn';
+import {
+  callOfChild,
+  childResult,
+  childTurnId,
+  isTurnResult,
+  readChildEnd,
+  startOf,
+} from '../../src/contract/turn';
 import { LIMITS } from '../../src/contract/limits';
 import type { TurnResult } from '../../src/contract/turn';
 
@@ -125,3 +132,10 @@ it.each([undefined, null, 5, {}, { kind: 'failed' }, { kind: 'other' }, { kind: 
     expect(readChildEnd(value)).toBeUndefined();
   },
 );
+
+it("gives Temporal's own UI no link of a prompt", () => {
+  const prompt = 'pay\n\n[here](https://evil.example)';
+  const { staticSummary, memo } = startOf({ agent: 'clerk', prompt }, prompt);
+  expect(staticSummary).toBe('clerk: pay \\[here\\](https://evil.example)');
+  expect(Object.values(memo)).toContain(prompt);
+});

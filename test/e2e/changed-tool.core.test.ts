@@ -67,7 +67,7 @@ test.each<[string, [string, string][], string, RegExp]>([
   expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(words) });
   expect((await cli('show', handle.workflowId)).out).toMatch(words);
   const { seenDigest } = await seenOf(handle);
-  const approved = await cli('approve', `${handle.workflowId}/1.1`, '--saw', seenDigest.slice(0, 16));
+  const approved = await cli('approve', `${handle.workflowId}/1.1`, '--saw', seenDigest.slice(0, 32));
   expect(approved).toMatchObject({ code: 0, err: expect.stringMatching(words) });
   const { answer } = await handle.result();
   expect(answer).toMatch(/Nothing ran/);

@@ -184,7 +184,7 @@ describe('a turn, from the command line', () => {
     const stale = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef'.repeat(2));
     expect(stale).toMatchObject({ code: 3, err: expect.stringContaining('is not what you saw') });
     const short = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef');
-    expect(short).toMatchObject({ code: 2, err: expect.stringContaining('16 hex digits') });
+    expect(short).toMatchObject({ code: 2, err: expect.stringContaining('32 hex digits') });
     const unseen = await cli('approve', `${turn}/1.1`);
     expect(unseen).toMatchObject({
       code: 2,

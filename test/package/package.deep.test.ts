@@ -137,7 +137,7 @@ describe('the agent of the README', () => {
       return items.find((one) => one.turn === turn);
     });
     expect(existsSync(join(installed.app, 'files', 'hello.txt'))).toBe(false);
-    await ask('approve', `${turn}/${item.callId}`, '--saw', item.seenDigest.slice(0, 16));
+    await ask('approve', `${turn}/${item.callId}`, '--saw', item.seenDigest.slice(0, 32));
     await ask('show', turn, '--follow');
     expect(readFileSync(join(installed.app, 'files', 'hello.txt'), 'utf8')).toBe('hello');
   });

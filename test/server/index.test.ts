@@ -170,6 +170,19 @@ describe('what comes over the wire', () => {
     expect(statusOf(await raw(web, `${chunked.join('\r\n')}\r\n\r\n${chunk}${chunk}0\r\n\r\n`))).toBe(413);
   });
 
+  it('is read in parts as it is read whole', async () => {
+    const web = await start();
+    const head = `POST /api/session HTTP/1.1\r\nHost: ${new URL(web.url).host}\r\nContent-Type: application/json\r\nConnection: close`;
+    const bodyOf = (answer: string): string => answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);
+    const whole = await raw(web, `${head}\r\nContent-Length: 13\r\n\r\n{"code":"no"}`);
+    const parts = await raw(
+      web,
+      `${head}\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{"code"\r\n6\r\n:"no"}\r\n0\r\n\r\n`,
+    );
+    expect(parts).not.toContain('did not come whole');
+    expect([statusOf(parts), bodyOf(parts)]).toEqual([statusOf(whole), bodyOf(whole)]);
+  });
+
   it.each([
     ['a head that never ends', 'GET / HTTP/1.1\r\nX-Slow: '],
     [

@@ -20,6 +20,8 @@ it.each([
   ['no JSON', '{', 400],
   ['no object', '"approved"', 400],
   ['a list', '[]', 400],
+  ['null', 'null', 400],
+  ['a number', '1', 400],
   ['10,000 levels', nested(10_000), 400],
   ['65 levels', nested(65), 400],
   ['deep arguments', decision({ decision: 'modified', arguments: { a: JSON.parse(nested(63)) } }), 400],

@@ -343,12 +343,30 @@ describe('a command that runs a file of the workspace', () => {
     ['no program of PATH, a folder or a word', ['deploy.sh', 'sub', 'prod', ''], '.', []],
     ['nothing outside the workspace', ['/bin/sh', '/etc/passwd'], '.', []],
     ['nothing that is only read', ['tail', '-n', '5', 'app.log'], '.', []],
+    ['what a reader runs', ['rg', '--pre', './deploy.sh', 'x'], '.', ['deploy.sh']],
+    ['the program of a reader', ['jq', '-f', 'sub/hook.sh', 'app.log'], '.', ['sub/hook.sh', 'app.log']],
+    ['the value of an option', ['git', '--x=1', '-c', 'core.pager=./deploy.sh', 'log'], '.', ['deploy.sh']],
+    ['a value behind a mark', ['git', '-c', 'alias.x=!./deploy.sh', 'x'], '.', ['deploy.sh']],
+    ['a value behind its letter', ['node', '-r./deploy.sh', '-e', '1'], '.', ['deploy.sh']],
+    ['a variable', ['env', 'LD_PRELOAD=sub/hook.sh', 'cat'], '.', ['sub/hook.sh']],
   ])('binds %s', async (_case, words, cwd, files) => {
     const argv = words.map((word) => word.replace('ROOT', root()));
     const { shown } = await prepared(argv, cwd);
     const named = [...(shown?.text ?? '').matchAll(/^with (.+) \(\d+ bytes, SHA-256 [0-9a-f]{64}\)$/gm)];
     expect(named.map(([, name]) => name)).toEqual(files);
     expect(shown?.plan === undefined).toBe(files.length === 0);
+  });
+
+  it('binds a program that PATH finds in the workspace, also if it has the name of a reader', async () => {
+    const path = process.env['PATH'];
+    put('sub/tail', SCRIPT);
+    process.env['PATH'] = `${root()}/none:${root()}/sub:${path}`;
+    try {
+      const { shown } = await prepared(['tail', 'app.log']);
+      expect(shown?.text).toMatch(/^with sub\/tail .*\nwith app\.log /m);
+    } finally {
+      process.env['PATH'] = path;
+    }
   });
 
   it('runs if the file is as it was shown', async () => {

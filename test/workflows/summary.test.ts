@@ -65,3 +65,18 @@ it('keeps the newest verdicts that fit', () => {
   expect(kept.length).toBeGreaterThan(3);
   expect(utf8Bytes(JSON.stringify(kept))).toBeLessThan(LIMITS.memoBytes / 2);
 });
+
+it("gives Temporal's own UI no link of a model, and lists the words as they are", () => {
+  const args = { to: '[Approve](https://evil.example)' };
+  const approvals = approvalsWith({ args }, { kind: 'run', callId: '1.2' });
+  const [state, running] = [...approvals.calls.values()];
+  if (state === undefined || running === undefined) throw new Error('no calls');
+  expect(summaryOf(state)).toBe('1.1 pay to=\\[Approve\\](https://evil.example)');
+  expect(openMemo([state], 'k')?.items[0]?.summary).toBe('1.1 pay to=[Approve](https://evil.example)');
+  start(running);
+  const message = 'lost\n- [x](https://evil.example)';
+  settle(approvals, running, { settlement: { inDoubt: { message } }, now: 5 });
+  expect(currentDetails(openCalls(approvals.calls.values()).slice(1), 1)).toBe(
+    '- **in doubt**: `1.2` pay: lost - \\[x\\](https://evil.example)',
+  );
+});

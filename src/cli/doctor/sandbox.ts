@@ -3,6 +3,7 @@ import { CountersignError } from '../../contract/errors';
 import { isToolError } from '../../tools/errors';
 import { sandbox, type Sandbox } from '../../tools/sandbox';
 import { LIMIT_NAMES } from '../../tools/sandbox/limits';
+import { isProcessor, numberOf } from '../../tools/sandbox/seccomp';
 import type { Finding } from './machine';
 import { MIB } from '../../contract/limits';
 
@@ -12,7 +13,8 @@ const SMALL = { cpu: '7s', memory: 16 * MIB, processes: 12, openFiles: 64, fileS
 
 /**
  * Tries everything that a sandbox forbids and every limit that it sets, and names the attempts that succeeded. The
- * limits of time and open files are only read: reaching them would take longer than `doctor` may take.
+ * limits of time and open files are only read: reaching them would take longer than `doctor` may take. Keys are tried
+ * where there is Perl, because a shell has no program that asks for them.
  */
 const ATTEMPTS = `
 exec 2>/dev/null
@@ -29,8 +31,16 @@ tail -n +3 /proc/net/dev | grep -qv ' *lo:' && echo network
 rm -f /tmp/a
 (for n in 1 2 3 4 5 6; do dd if=/dev/zero of=/tmp/$n bs=1M count=1 || exit 1; done) && echo tmp
 (n=0; while [ $n -lt 16 ]; do sleep 9 & n=$((n + 1)); done) && echo processes
+if [ -e /proc/self/status ]; then
+  grep -q '^Seccomp:.*2' /proc/self/status || echo 'system calls'
+  (echo >/tmp/own && chmod u+s /tmp/own) && echo 'set-user-id files'
+  perl -e 'exit(syscall($ARGV[0] + 0, 0, -3, 0) < 0)' "$2" && echo keyring
+fi
 echo done
 `;
+
+/** The number of the system call that reads keys, if this processor has a sandbox. */
+const KEYCTL = isProcessor(process.arch) ? numberOf(process.arch, 'keyctl') : undefined;
 
 /** Whether programs can run separately from this machine. The check tries it. */
 export async function checkSandbox(
@@ -38,7 +48,7 @@ export async function checkSandbox(
 ): Promise<Finding> {
   try {
     const said = await box.describe();
-    const { output } = await box.run({ argv: ['sh', '-c', ATTEMPTS, 'sh', homedir()] });
+    const { output } = await box.run({ argv: ['sh', '-c', ATTEMPTS, 'sh', homedir(), `${KEYCTL}`] });
     return judge(output.trim().split('\n'), said);
   } catch (error) {
     if (!(error instanceof CountersignError) && !isToolError(error)) throw error;
@@ -67,7 +77,7 @@ function judge(lines: readonly string[], said: string): Finding {
   const held = LIMIT_NAMES.filter((name) => !known.includes(name));
   const how =
     process.platform === 'linux'
-      ? ' (by rlimit: processor time, memory and open files count for each process, not for all together)'
+      ? ' (by rlimit: processor time, memory and open files count for each process, not for all together); the filter of system calls holds'
       : '';
   const detail = `starts; home, network and system are closed; limits that hold: ${held.join(', ') || 'none'}${how}`;
   if (known.length === 0) return { name: NAME, state: 'ok', detail };

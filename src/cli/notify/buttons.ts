@@ -2,7 +2,7 @@ import { assuranceWanted } from '../../contract/authority/authority';
 import { assuranceText, isAssured } from '../../contract/authority/rule';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { RequestOpened } from '../../history/events';
-import { escapeLines } from '../print/escape';
+import { type Room, shownOf } from '../print/whole';
 import type { Notice, NoticeType } from './notices';
 
 /** The conditions under which a message gets buttons that decide. */
@@ -11,14 +11,6 @@ export interface ButtonRules {
   isHeard: boolean;
   /** Whether the name of the person who clicked is signed. */
   isSigned: boolean;
-}
-
-/** The part of a request that a message shows before a person expands it. */
-export interface Room {
-  characters: number;
-  lines: number;
-  /** The indentation of the arguments as JSON, in spaces. 0: they are shown in one line. */
-  indent: number;
 }
 
 /** Slack and some desktops show these entities as the characters that they stand for, so two texts would look alike. */
@@ -57,23 +49,4 @@ export function whyOnlyLink(
 
 function isDecidable(type: NoticeType): type is Decidable {
   return DECIDABLE.some((one) => one === type);
-}
-
-/** The beginning of the arguments and the preview that fits into the room. */
-export function shownOf(
-  { arguments: args, preview }: RequestOpened,
-  { characters, lines: mostLines, indent }: Room,
-): { lines: string[]; isWhole: boolean } {
-  const text = preview === undefined ? [] : ['', 'preview:', ...escapeLines(preview.text)];
-  const all = [...escapeLines(JSON.stringify(args, null, indent)), ...text];
-  let left = characters;
-  const lines: string[] = [];
-  for (const line of all.slice(0, mostLines)) {
-    if (line.length > left) break;
-    lines.push(line);
-    left -= line.length + 1;
-  }
-  if (lines.length === all.length) return { lines, isWhole: true };
-  const rest = lines.length === 0 ? [(all[0] ?? '').slice(0, characters)] : lines;
-  return { lines: [...rest, '… (cut)'], isWhole: false };
 }

@@ -13,7 +13,8 @@ import { usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
 import { type Browsers, pushToBrowser, type PushSender } from './browsers';
-import { shownOf, whyOnlyLink } from './buttons';
+import { shownOf } from '../print/whole';
+import { whyOnlyLink } from './buttons';
 import { headingOf, inboxPathOf } from './mail-text';
 import {
   type Correction,

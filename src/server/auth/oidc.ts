@@ -115,7 +115,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
         const answer = await client.authorizationCodeGrant(config, returned, checks);
         const claims = answer.claims();
         const more = claims && (await fromUserInfo(client, config, { claims, token: answer.access_token }));
-        const identity = identityOf({ ...more, ...claims }, options, now() / 1000);
+        const identity = identityOf(joinClaims(claims, more), options, now() / 1000);
         return { ...identity, ...defined({ idToken: answer.id_token }) };
       } catch (error) {
         throw inWords(error, options.issuer);
@@ -173,9 +173,20 @@ async function fromUserInfo(
   { fetchUserInfo }: typeof Client,
   config: Client.Configuration,
   { claims, token }: { claims: Client.IDToken; token: string },
-): Promise<object> {
+): Promise<Claims> {
   if (config.serverMetadata().userinfo_endpoint === undefined) return {};
   return fetchUserInfo(config, token, claims.sub);
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * The claims of the id token, and of the userinfo endpoint what the token lacks. The mail address comes from the one
+ * that says that this address is verified.
+ */
+export function joinClaims(token: Claims = {}, more: Claims = {}): Claims {
+  const one = [token, more].find((claims) => claims['email_verified'] === true && 'email' in claims);
+  return { ...more, ...token, email: one?.['email'], email_verified: one !== undefined };
 }
 
 /** Runs a job once and remembers its result. After a failure the job runs again. */
@@ -229,11 +240,7 @@ const claimsSchema = z.object({
 });
 
 /** The identity that a token names. An unverified mail address is left out. */
-function identityOf(
-  claims: Readonly<Record<string, unknown>>,
-  { groupsClaim = 'groups' }: OidcOptions,
-  nowS: number,
-): Identity {
+function identityOf(claims: Claims, { groupsClaim = 'groups' }: OidcOptions, nowS: number): Identity {
   const read = claimsSchema.safeParse(claims);
   if (!read.success) throw invalid('it does not say who signed in, or when');
   const { sub, iat, email, email_verified: isVerified } = read.data;

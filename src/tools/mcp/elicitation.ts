@@ -8,6 +8,7 @@ import { NO_SECRETS, toForm } from '../../contract/schema/question-form';
 import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { describeZodIssues } from '../options';
+import { mentionsSecret } from './secret-words';
 
 /** The longest time that a call may wait for the answers of people in total, in addition to its timeout. */
 export const ELICITATION_MS = 60 * 60 * 1000;
@@ -62,6 +63,9 @@ export function questionsOf(call: Asking, server: AskingServer): CallQuestions {
 export type ElicitAnswer =
   { action: 'accept'; content: Record<string, string | number | boolean> } | { action: 'decline' | 'cancel' };
 
+/** No list of words finds every way to ask. */
+const NEVER_A_SECRET = 'Never give a password, a key or a code here.';
+
 const request = z.object({
   mode: z.string().optional(),
   message: z.string(),
@@ -114,7 +118,7 @@ export function readElicitation(params: unknown, { server, tool }: AskedBy): Que
   }
   if (asksForSecret(message, made.form)) throw new Error(NO_SECRETS);
   const head = `The MCP server ${shown(server)} asks this in a call of its tool ${shown(tool)}. The answer goes to that server.`;
-  const text = `${head}\n\n${escapeHidden(message)}`;
+  const text = `${head} ${NEVER_A_SECRET}\n\n${escapeHidden(message)}`;
   if (text.length > LIMITS.questionChars) throw new Error('the message is too long');
   return { text, form: made.form };
 }
@@ -162,12 +166,6 @@ function described(
   return { description: [...(typeof description === 'string' ? [description] : []), ...lines].join('\n') };
 }
 
-const SECRET_WORDS =
-  /\b(pass(word|wd|phrase|code)?s?|secrets?|(api|access|private|secret|session|auth)[ _-]?(keys?|tokens?)|tokens?|credentials?|pin|cvv|cvc|otp|2fa)\b/i;
-
-/** Secrets that are digits alone. A number of tokens or of keys is not a secret. */
-const SECRET_NUMBERS = /\b(pass(word|wd|code)s?|pin|cvv|cvc|otp|2fa)\b/i;
-
 /**
  * True if a form has a field for free text, and the message or the name or words of such a field mention a secret. Also
  * true if a form has a field for a number, and the message or the name or words of such a field mention a secret that
@@ -178,23 +176,24 @@ function asksForSecret(message: string, form: JsonObject): boolean {
   const free = fields.filter(([, field]) => isFreeText(field));
   return (
     free.some(([name]) => isSecretName(name)) ||
-    mention(SECRET_WORDS, message, free) ||
+    mention('text', message, free) ||
     mention(
-      SECRET_NUMBERS,
+      'code',
       message,
       fields.filter(([, field]) => isNumber(field)),
     )
   );
 }
 
-/** Whether there are fields, and the message, a field's name or its words mention one of these secrets. */
-function mention(secrets: RegExp, message: string, fields: readonly [string, unknown][]): boolean {
+/** Whether there are fields, and the message, a field's name or its words mention a secret of this kind. */
+function mention(kind: 'code' | 'text', message: string, fields: readonly [string, unknown][]): boolean {
   const words = fields.flatMap(([name, field]) => {
     const { title, description } = isObject(field) ? field : {};
-    return [name.replaceAll(/[_-]/g, ' '), title, description];
+    return [name, title, description];
   });
   return (
-    fields.length > 0 && [message, ...words].some((text) => typeof text === 'string' && secrets.test(text))
+    fields.length > 0 &&
+    [message, ...words].some((text) => typeof text === 'string' && mentionsSecret(text, kind))
   );
 }
 
@@ -204,7 +203,7 @@ function isNumber(field: unknown): boolean {
 
 function isFreeText(field: unknown): boolean {
   if (!isObject(field) || field['type'] !== 'string' || field['enum'] !== undefined) return false;
-  return field['format'] === undefined;
+  return field['format'] === undefined || field['format'] === 'uri';
 }
 
 function shown(name: string): string {

@@ -8,8 +8,9 @@ import { escapeHidden } from '../../contract/text/unsafe-text';
 import { isSecureUrl } from '../../loopback';
 import { isTransportError } from '../errors';
 import { isPrivateHost } from '../http/address';
+import type { HttpRequest } from '../http/request';
+import { type HttpAnswer, type Lookup, send, systemLookup } from '../http/send';
 import type { Secrets } from '../secrets';
-import { boundedFetch } from './http';
 import type { LoginAccount, Login } from './logins';
 
 /** The client of a login, with the secret from the config if the config has one. */
@@ -55,7 +56,8 @@ export function requireBearer(tokens: OAuthTokens): OAuthTokens {
 
 /** Why a request to an authorization server failed. Shows only the code and the message of the server's answer. */
 export function oauthReason(error: unknown, secrets: Secrets): string {
-  if (isTransportError(error)) return 'the authorization server cannot be reached';
+  if (isTransportError(error))
+    return `the authorization server ${error.nothingSent ? 'cannot be reached' : 'hung up'}`;
   // We read the name: Jest and some applications load the library into another context, where `instanceof` fails.
   const name = isObject(error) ? String(error['name']) : '';
   const code = errnoOf(error) ?? '';
@@ -87,37 +89,57 @@ export function readScopes(text: string): string[] {
   return [...new Set(found)].slice(0, MOST_SCOPES);
 }
 
-/**
- * A `fetch` for the authorization server of an account. A public server must not make this machine send requests to
- * private addresses, and secrets go over TLS.
- */
-export function safeFetch(account: LoginAccount, answerMs?: number, stop?: AbortSignal): FetchLike {
-  const base = oauthFetch(answerMs, stop);
-  return async (url, init) => {
-    requireSafe(url, account);
-    return base(url, init);
-  };
-}
-
 const ANSWER_MS = 15_000;
 const ANSWER_BYTES = 1024 * 1024;
 
-/** A `fetch` for authorization servers, with a limit for the time and the size of an answer. */
-function oauthFetch(answerMs = ANSWER_MS, stop?: AbortSignal): FetchLike {
-  const bounded: FetchLike = (url, init = {}) => {
+/**
+ * A `fetch` for the authorization server of an account, with a limit for the time and the size of an answer. A public
+ * server must not make this machine send requests to private addresses, and secrets go over TLS. The addresses of a name
+ * are checked, and the connection goes to one of these. A redirect is an answer like any other, and is not followed.
+ */
+export function safeFetch(
+  account: LoginAccount,
+  answerMs = ANSWER_MS,
+  stop?: AbortSignal,
+  lookup: Lookup = systemLookup,
+): FetchLike {
+  return async (place, init = {}) => {
+    requireSafe(place, account);
+    const url = new URL(place);
+    const asked = new Request(url, init);
+    const method = asked.method === 'POST' ? 'POST' : 'GET';
+    const body = asked.body === null ? undefined : Buffer.from(await asked.arrayBuffer());
     const signals = [AbortSignal.timeout(answerMs), stop, init.signal].filter((one) => one != null);
-    return fetch(url, { ...init, signal: AbortSignal.any(signals) });
+    const signal = AbortSignal.any(signals);
+    const privateHosts = (): boolean => mayBePrivate(url, account);
+    try {
+      const request: HttpRequest = { method, url, headers: [...asked.headers], body };
+      return toResponse(await send(request, { privateHosts, lookup, maxBytes: ANSWER_BYTES, signal }));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
   };
-  return boundedFetch(bounded, ANSWER_BYTES);
+}
+
+function toResponse({ status, statusText, headers, body }: HttpAnswer): Response {
+  if ('missing' in body) throw new Error(body.missing);
+  const bytes = body.length === 0 ? null : new Uint8Array(body);
+  return new Response(bytes, { status, statusText, headers: Object.fromEntries(headers) });
 }
 
 /** @throws Error for a URL to which a login of this account must not lead. */
 export function requireSafe(place: string | URL, account: LoginAccount): void {
   const url = URL.canParse(String(place)) ? new URL(place) : undefined;
-  const isOwn = url?.origin === new URL(account.url).origin;
-  const isPrivate = url !== undefined && isPrivateHost(url);
   if (url === undefined || !isSecureUrl(url))
     throw new Error(`${escapeHidden(String(place))} is neither https nor on this machine`);
-  if (isPrivate && !isOwn && !isPrivateHost(new URL(account.url)))
+  if (isPrivateHost(url) && !mayBePrivate(url, account))
     throw new Error(`the server leads to the private address ${escapeHidden(url.host)}`);
+}
+
+/** Whether a URL may lead to a private address: to the server itself or the issuer of the config, or for a private server. */
+function mayBePrivate({ origin }: URL, { url, issuer }: LoginAccount): boolean {
+  const own = new URL(url);
+  const isNamed = issuer !== undefined && URL.canParse(issuer) && new URL(issuer).origin === origin;
+  return isNamed || own.origin === origin || isPrivateHost(own);
 }

@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { chown, constants, mkdtemp, stat, writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,7 +55,7 @@ export function findProgram(name: string, path = process.env['PATH'] ?? ''): str
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
-    return true;
+    return statSync(file).isFile();
   } catch {
     return false;
   }
@@ -115,7 +116,10 @@ export interface LaunchBase {
   enforced: Enforced;
 }
 
-/** The command line that runs a program in a sandbox of its own. Bubblewrap reports on descriptor 3. */
+/**
+ * The command line that runs a program in a sandbox of its own. Bubblewrap reports on descriptor 3, and reads the filter
+ * of system calls from descriptor 5.
+ */
 export function bubblewrapWords({ parts, identity, limits, enforced }: LaunchBase, launch: Launch): string[] {
   const { options, prlimit, setpriv = 'setpriv' } = parts;
   const become =
@@ -130,11 +134,13 @@ export function bubblewrapWords({ parts, identity, limits, enforced }: LaunchBas
     ...['--unshare-cgroup-try', '--die-with-parent', '--new-session', '--hostname', 'sandbox'],
     // A user namespace inside could mount a /tmp without a limit, and would expose more of the kernel.
     ...(options.has('--disable-userns') ? ['--disable-userns'] : []),
-    ...['--cap-drop', 'ALL', '--json-status-fd', '3'],
+    ...['--cap-drop', 'ALL', '--json-status-fd', '3', '--seccomp', '5'],
     ...systemWords(),
     ...hidden.flatMap((path) => ['--tmpfs', path]),
     // Read-only, because a program of root could otherwise set here what the kernel runs.
     ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
+    // The names of the worker's keys.
+    ...(existsSync('/proc/keys') ? ['--ro-bind', '/dev/null', '/proc/keys'] : []),
     ...[...size(limits.tmp), '--perms', '1777', '--tmpfs', '/dev/shm'],
     ...[...size(limits.tmp), '--perms', '1777', '--tmpfs', '/tmp'],
     // After /tmp, because the sandbox's own /tmp would hide a Node below /tmp.
@@ -255,8 +261,11 @@ const LOOK_AGAIN_MS = 5;
 /** The time that we wait for the kernel to end a process whose parent has ended. */
 const MOMENT_MS = 50;
 
-/** Follows one sandbox. Its first process ends only after all its other processes. */
-export function followBubblewrap(): BubblewrapHolder {
+/**
+ * Follows one sandbox, and hands it the filter of system calls. Its first process ends only after all its other
+ * processes.
+ */
+export function followBubblewrap(filter: Buffer): BubblewrapHolder {
   let text = '';
   let isWhole = false;
   let closed: Promise<unknown> = Promise.resolve();
@@ -264,7 +273,10 @@ export function followBubblewrap(): BubblewrapHolder {
   const said = () => text.split('\n').map((line) => statusSchema.safeParse(parseJson(line)).data ?? {});
   return {
     adopt(child: ChildProcess) {
-      const status = child.stdio[3];
+      const [status, , rules] = [...child.stdio].slice(3);
+      // Bubblewrap does not start the program without the whole filter.
+      rules?.on('error', () => undefined);
+      if (rules instanceof Socket) rules.end(filter);
       if (status == null) return;
       closed = new Promise((resolve) => status.once('close', resolve));
       status.once('end', () => (isWhole = true));

@@ -265,7 +265,7 @@ function start({ argv, cwd, env, holder }: Started): SandboxedProcess {
   const child = spawn(file, argv.slice(1), {
     cwd,
     env: { ...env, ...markedEnvironment(mark), COUNTERSIGN_CHANNEL: '4' },
-    stdio: onlyThese(['ignore', 'pipe', 'pipe', 'pipe', 'pipe']),
+    stdio: onlyThese(['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe']),
     detached: true,
   });
   holder?.adopt(child);

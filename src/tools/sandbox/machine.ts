@@ -24,6 +24,7 @@ import {
 import type { FindFolders, Mount } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underShellLimits } from './limits';
 import { startProxy } from './proxy';
+import { isProcessor, seccompFilter } from './seccomp';
 
 /** The checked settings that a sandbox has to enforce. */
 export interface Settings {
@@ -84,6 +85,12 @@ function unavailable(message: string, hint: string): CountersignError {
 const PROXY = '/countersign/proxy.sock';
 
 async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly Mount[]): Promise<Machine> {
+  const { arch } = process;
+  if (!isProcessor(arch))
+    throw unavailable(
+      `there is no filter of system calls for this processor (${arch})`,
+      'Use a machine with an x64 or arm64 processor, or set `unsandboxed: true`.',
+    );
   const identity = await chooseIdentity(mounts);
   if (identity.kind === 'other' && parts.setpriv === undefined)
     throw unavailable('there is no `setpriv` on this machine', 'Install util-linux, or do not run as root.');
@@ -91,7 +98,8 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
   if (settings.network !== undefined) requireNode(process.execPath, identity);
   const { folder, files } = await makeOwnFolder(identity);
   const build = { parts, identity, limits: settings.limits, enforced };
-  const holder = followBubblewrap;
+  const filter = seccompFilter(arch);
+  const holder = () => followBubblewrap(filter);
   if (settings.network === undefined) {
     const wrap = (launch: Omit<Launch, 'files'>): string[] => {
       requireNode(launch.argv[0], identity);

@@ -71,7 +71,7 @@ describe('a grant for exact arguments', () => {
       },
     },
   };
-  const saw = termsDigest(exact).slice(0, 16);
+  const saw = termsDigest(exact).slice(0, 32);
 
   it.each([
     ['show', ['show', '0a1b2c3d']],
@@ -119,7 +119,7 @@ describe('a grant that takes two people', () => {
       },
     },
   });
-  const saw = termsDigest(GRANT).slice(0, 16);
+  const saw = termsDigest(GRANT).slice(0, 32);
 
   it('is listed and shown as what waits, and for whom', async () => {
     expect((await run([two()], 'list')).printed).toEqual([
@@ -146,7 +146,7 @@ describe('a grant that takes two people', () => {
   it.each<[string, GrantSeen, string[], RegExp]>([
     ['who gave it', two(), ['--as', 'ann', '--saw', saw], /ann gave it/],
     ['a stranger', two(), ['--as', 'eve', '--saw', saw], /eve is not named.*these may: bob, carl/],
-    ['who saw another one', two(), ['--as', 'bob', '--saw', '0'.repeat(16)], /is not what you saw/],
+    ['who saw another one', two(), ['--as', 'bob', '--saw', '0'.repeat(32)], /is not what you saw/],
     ['who says no digest', two(), ['--as', 'bob', '--saw', 'yes'], /not a digest/],
     ['who saw nothing', two(), ['--as', 'bob'], /there is no terminal/],
     ['who does not sign', two('signed'), ['--as', 'bob', '--saw', saw], /wants decisions signed/],

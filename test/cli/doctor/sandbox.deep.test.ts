@@ -9,7 +9,7 @@ describeWithBubblewrap('a machine with bubblewrap', () => {
       name: 'sandbox',
       state: 'ok',
       detail: expect.stringMatching(
-        /^starts; home, network and system are closed; limits that hold: cpu, memory, processes, openFiles, fileSize, tmp \(by rlimit: .* for each process, not for all together\)$/,
+        /^starts; home, network and system are closed; limits that hold: cpu, memory, processes, openFiles, fileSize, tmp \(by rlimit: .* for each process, not for all together\); the filter of system calls holds$/,
       ),
     });
   });

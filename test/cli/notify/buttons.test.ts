@@ -1,4 +1,5 @@
-import { shownOf, whyOnlyLink } from '../../../src/cli/notify/buttons';
+import { shownOf } from '../../../src/cli/print/whole';
+import { whyOnlyLink } from '../../../src/cli/notify/buttons';
 import type { RequestOpened } from '../../../src/history/events';
 import { proposal, request } from '../support';
 import { notice, ruled } from './support';

@@ -10,7 +10,7 @@ const check = (saw: string | undefined, canAsk = false) =>
   checkSeenDigest(request(), { saw, id: 't/1.1', canAsk });
 
 it.each([
-  ['the first 16 characters', DIGEST.slice(0, 16)],
+  ['the first 32 characters', DIGEST.slice(0, 32)],
   ['the whole digest', DIGEST],
 ])('%s say what was seen', (_, saw) => {
   expect([check(saw), check(saw, true)]).toEqual(['said', 'said']);
@@ -22,7 +22,7 @@ it.each([['approve'], ['grants', 'confirm']])(
     const cli = createProgram({ out: process.stdout, err: process.stderr, env: {} });
     const found = names.reduce((at, name) => at.commands.find((one) => one.name() === name) ?? at, cli);
     const saw = found.options.find(({ long }) => long === '--saw');
-    expect(saw?.description).toContain('the first 16 characters of the digest');
+    expect(saw?.description).toContain('the first 32 characters of the digest');
   },
 );
 
@@ -35,8 +35,8 @@ it.each([
   ['8 digits', '01234567', 'usage', /not a digest/],
   ['15 digits', DIGEST.slice(0, 15), 'usage', /not a digest/],
   ['more than a digest', `${DIGEST}0`, 'usage', /not a digest/],
-  ['capitals', DIGEST.slice(0, 16).toUpperCase(), 'usage', /not a digest/],
-  ['another digest', 'deadbeef'.repeat(2), 'decision_refused', /is not what you saw/],
+  ['capitals', DIGEST.slice(0, 32).toUpperCase(), 'usage', /not a digest/],
+  ['another digest', 'deadbeef'.repeat(4), 'decision_refused', /is not what you saw/],
 ])('%s is refused', (_, saw, code, message) => {
   const attempt = (): unknown => check(saw);
   expect(attempt).toThrow(message);

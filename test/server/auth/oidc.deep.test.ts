@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { createOidc, groupsIn, type Oidc } from '../../../src/server/auth/oidc';
+import { createOidc, groupsIn, joinClaims, type Oidc } from '../../../src/server/auth/oidc';
 import { freePorts } from '../../../src/engine/server-args';
 import { CLIENT, type Rogue, type RunningProvider, startProvider, startRogue } from '../../support/oidc';
 import { base64url } from 'jose';
@@ -293,4 +293,27 @@ it.each([
   [{ ops: true }, []],
 ])('reads the groups of %j', (claim, groups) => {
   expect(groupsIn(claim)).toEqual(groups);
+});
+
+it.each<[string, object, object, unknown]>([
+  [
+    'the token, which says that it is verified',
+    { email: 'a@x.y', email_verified: true },
+    { email: 'b@x.y' },
+    'a@x.y',
+  ],
+  [
+    'the other, if only that one says so',
+    { email: 'a@x.y' },
+    { email: 'b@x.y', email_verified: true },
+    'b@x.y',
+  ],
+  ['neither, if each has one half', { email: 'a@x.y' }, { email_verified: true }, undefined],
+  ['neither, the other way round', { email_verified: true }, { email: 'a@x.y' }, undefined],
+])('the mail address is that of %s', (_case, token, more, email) => {
+  expect(joinClaims({ ...token, sub: 'a' }, { ...more, groups: ['g'] })).toMatchObject({
+    sub: 'a',
+    groups: ['g'],
+  });
+  expect(joinClaims({ ...token }, { ...more })['email']).toBe(email);
 });

@@ -181,7 +181,7 @@ describe('a renewal', () => {
   it.each<[string, string]>([
     ['breaks', 'it answered with an error'],
     ['answers rubbish', 'cannot be understood'],
-    ['hangs up', 'fetch failed'],
+    ['hangs up', 'the authorization server hung up'],
   ])('at a server that %s can be tried again, and shows no token', async (how, why) => {
     const { authorization, mcp } = await endedLogin();
     authorization.instead['/token'] = (request, response, body) => {

@@ -21,7 +21,7 @@ describe('what a server asks', () => {
   it('says who asks, and has the fields of the form', () => {
     const params = form({ pages: { type: 'integer', minimum: 1 } }, { required: ['pages'] });
     expect(readElicitation(params, by)).toEqual({
-      text: 'The MCP server "printer" asks this in a call of its tool "print". The answer goes to that server.\n\nHow many pages?',
+      text: 'The MCP server "printer" asks this in a call of its tool "print". The answer goes to that server. Never give a password, a key or a code here.\n\nHow many pages?',
       form: {
         type: 'object',
         properties: { pages: { type: 'integer', minimum: 1 } },
@@ -71,6 +71,13 @@ describe('what a server asks', () => {
     [
       'a message that says so',
       { ...form({ a: { type: 'string' } }), message: 'Enter your token' },
+      /secrets/,
+    ],
+    ['a title in another language', form({ a: { type: 'string', title: 'Kennwort' } }), /secrets/],
+    ['a name of two words', form({ cardNumber: { type: 'integer' } }), /secrets/],
+    [
+      'an address that could hold one',
+      form({ a: { type: 'string', format: 'uri', title: 'Token' } }),
       /secrets/,
     ],
     ['a PIN as a number', form({ a: { type: 'integer', title: 'Your PIN' } }), /secrets/],

@@ -6,6 +6,8 @@ import {
   requireSafe,
   safeFetch,
 } from '../../../src/tools/mcp/oauth';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
 import { createSecrets } from '../../../src/tools/secrets';
 import { oauthServers } from '../../support/mcp-oauth';
 import { account } from './login-support';
@@ -37,6 +39,56 @@ it('asks no private address for a public server', async () => {
   const { issuer, asked } = await servers.authorization();
   await expect(safeFetch(account(PUBLIC))(`${issuer}/token`)).rejects.toThrow('private address');
   expect(asked).toEqual([]);
+});
+
+const leadsTo = (address: string) => async () => [{ address, family: 4 }];
+
+it('asks no name that leads to a private address for a public server', async () => {
+  const fetch = safeFetch(account(PUBLIC), undefined, undefined, leadsTo('127.0.0.1'));
+  await expect(fetch('https://login.example.com/token')).rejects.toThrow('private address');
+  const own = { ...account(PUBLIC), issuer: 'https://login.example.com' };
+  const named = safeFetch(own, undefined, undefined, leadsTo('127.0.0.1'));
+  await expect(named('https://login.example.com:1/token')).rejects.toThrow('private address');
+  await expect(named('https://login.example.com/token')).rejects.not.toThrow('private address');
+});
+
+describe('an answer', () => {
+  let server: Server;
+  let url: string;
+  const asked: string[] = [];
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      if (request.url === '/moved') response.writeHead(302, { location: 'http://127.0.0.1:1/x' }).end();
+      else if (request.url === '/none') response.writeHead(204).end();
+      else if (request.url === '/huge') response.end('x'.repeat(2 ** 20 + 1));
+      else
+        request
+          .setEncoding('utf8')
+          .on('data', (body) => response.end(`${request.headers['content-type']} ${body}`));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address();
+    url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  });
+  afterAll(() => server.close());
+  const ask = (path: string, init?: RequestInit) => safeFetch(account(LOCAL))(`${url}${path}`, init);
+
+  it('comes from the server that was asked, which gets the body', async () => {
+    const answer = await ask('/token', { method: 'POST', body: new URLSearchParams({ token: 'a b' }) });
+    expect(await answer.text()).toBe('application/x-www-form-urlencoded;charset=UTF-8 token=a+b');
+    expect((await ask('/none')).status).toBe(204);
+  });
+
+  it('that leads elsewhere is not followed', async () => {
+    const answer = await ask('/moved');
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, 'http://127.0.0.1:1/x']);
+    expect(asked.filter((one) => one.endsWith('/moved'))).toHaveLength(1);
+  });
+
+  it('that is too long is refused', async () => {
+    await expect(ask('/huge')).rejects.toThrow('has more than 1048576 bytes');
+  });
 });
 
 it('reads scopes, and leaves out what breaks the rules', () => {

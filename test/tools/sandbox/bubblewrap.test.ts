@@ -51,6 +51,11 @@ it('ends its own words before those of the program', () => {
   ]);
 });
 
+it('hands bubblewrap a filter of system calls', () => {
+  const words = bubblewrapWords(build, launch);
+  expect(words[words.indexOf('--seccomp') + 1]).toBe('5');
+});
+
 it('becomes somebody else first, where it is to', () => {
   const words = bubblewrapWords({ ...build, identity: { kind: 'other', uid: 7, gid: 8 } }, launch);
   expect(words.slice(0, 6)).toEqual([

@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import type { ProcessEnd } from '../../../src/tools/run-process';
 import { provenBy } from '../../../src/tools/errors';
 import { sandbox, type SandboxOptions } from '../../../src/tools/sandbox';
+import { findProgram } from '../../../src/tools/sandbox/bubblewrap';
 import { ensureBuilt, root as packageRoot } from '../../support/build';
 import {
   describeWithBubblewrap,
@@ -83,6 +84,46 @@ describeWithBubblewrap('what a program sees', () => {
     const end = await shell(script());
     expect(end.code).not.toBe(0);
     expect(end.output).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['keys of the worker', 'syscall(250, 0, -3, 0)'],
+    ['new keys', 'syscall(248, my $t = "user", my $d = "a", my $p = "b", 1, -3)'],
+    ['io_uring', 'syscall(425, 8, my $p = "0" x 120)'],
+    ['userfaultfd', 'syscall(323, 1)'],
+    ['a socket of the hypervisor', 'syscall(41, 40, 1, 0)'],
+    ['a set-user-id file, made', 'syscall(85, my $a = "made", 04755)'],
+    ['a set-user-id file, opened', 'syscall(257, -100, my $a = "made", 0101, 04755)'],
+    ['a set-user-id node', 'syscall(133, my $a = "made", 0104755, 0)'],
+    ['a set-user-id file, changed', 'chmod(04755, "plain") - 1'],
+    ['a set-group-id file, changed', 'chmod(02755, "plain") - 1'],
+    ['a call of x32', 'syscall(0x40000000 + 39)'],
+  ])('is not %s', async (_case, call) => {
+    if (process.arch !== 'x64') return;
+    const end = await shell(
+      `touch plain && perl -e 'exit((${call}) < 0 ? 7 : 0)'; echo $?; find . -perm /6000`,
+    );
+    expect(end.output).toBe('7\n');
+  });
+
+  it('is no name of a key of the worker', async () => {
+    expect((await shell('cat /proc/keys')).output).not.toMatch(/keyring|user/);
+  });
+
+  it.each([
+    ['node', ['-p', 'require("child_process").execSync("echo " + (1 + 1)).toString().trim()']],
+    ['bash', ['-c', 'echo $((1 + 1))']],
+    ['python3', ['-c', 'import subprocess, threading; print(subprocess.getoutput("echo 2"))']],
+    ['perl', ['-e', 'chmod 0755, "x"; print 1 + 1, "\\n"']],
+    [
+      'sbcl',
+      ['--dynamic-space-size', '256', '--noinform', '--eval', '(progn (format t "~a~%" (+ 1 1)) (quit))'],
+    ],
+  ])('has a %s that works', async (program, words) => {
+    if (findProgram(program, '/usr/bin:/bin') === undefined && program !== 'node') return;
+    const argv = [program === 'node' ? process.execPath : program, ...words];
+    const end = await sandbox({ write: [work()] }).run({ argv, cwd: work() });
+    expect(end).toMatchObject({ code: 0, output: '2\n' });
   });
 
   it('hides the variables of the worker in every environment that it can read', async () => {

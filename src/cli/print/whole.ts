@@ -1,0 +1,29 @@
+import type { RequestOpened } from '../../history/events';
+import { escapeLines } from './escape';
+
+/** The room for a request where it is decided without a look at it on its own: in a message, or with others. */
+export interface Room {
+  characters: number;
+  lines: number;
+  /** The indentation of the arguments as JSON, in spaces. 0: they are shown in one line. */
+  indent: number;
+}
+
+/** The beginning of the arguments and the preview that fits into the room. */
+export function shownOf(
+  { arguments: args, preview }: Pick<RequestOpened, 'arguments' | 'preview'>,
+  { characters, lines: mostLines, indent }: Room,
+): { lines: string[]; isWhole: boolean } {
+  const text = preview === undefined ? [] : ['', 'preview:', ...escapeLines(preview.text)];
+  const all = [...escapeLines(JSON.stringify(args, null, indent)), ...text];
+  let left = characters;
+  const lines: string[] = [];
+  for (const line of all.slice(0, mostLines)) {
+    if (line.length > left) break;
+    lines.push(line);
+    left -= line.length + 1;
+  }
+  if (lines.length === all.length) return { lines, isWhole: true };
+  const rest = lines.length === 0 ? [(all[0] ?? '').slice(0, characters)] : lines;
+  return { lines: [...rest, '… (cut)'], isWhole: false };
+}
