@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DefaultLogger, Runtime, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import { createActivities, type Activities } from './activities';
+import { createGiveBacks } from './activities/given-back';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
@@ -142,7 +143,8 @@ export async function makeShared(
   // All workers of a user share one folder, so that each knows which calls another worker started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const metrics = createMetrics(Runtime.instance().metricMeter);
-  const journal = metrics.watchJournal(createJournal(directory, encryption.sealer()));
+  const sealer = encryption.sealer();
+  const journal = metrics.watchJournal(createJournal(directory, sealer));
   await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
   const authority = await openRules(config, callLog);
@@ -154,7 +156,8 @@ export async function makeShared(
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
-  const lent = defined({ files, traces, news });
+  const giveBacks = sealer && createGiveBacks(sealer);
+  const lent = defined({ files, traces, news, giveBacks });
   return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
 }
 

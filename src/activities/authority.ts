@@ -148,7 +148,7 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
 }
 
 /** Where a call belongs, as the server reports it. What the call's input says does not count. */
-export type SignedPlace = Pick<SignedCallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
+export type SignedPlace = Pick<SignedCallFacts, 'namespace' | 'workflowId' | 'runId'>;
 
 /** When people were asked about a call, and when the call was scheduled. Milliseconds since 1970, by the server's clock. */
 export interface RequestTimes {
@@ -163,7 +163,7 @@ export interface VoteCheck {
   /** Absent: this worker has no approvers file, so no signature counts here. */
   file?: Approvers | undefined;
   /** The place of the call. Called only if a vote is signed. */
-  place(): Promise<SignedPlace>;
+  place(): SignedPlace;
   /** Called only if somebody may have a vote for a limited time, or only after some time. */
   times(): Promise<RequestTimes>;
   /** Milliseconds since 1970. */
@@ -274,7 +274,7 @@ async function judgeOf(
   if (file === undefined) return undefined;
   const { callKey, generation, agent, tool, toolDigest, argsDigest: effectiveDigest, decision } = input;
   const facts = {
-    ...{ installation: file.installation, ...(await place()) },
+    ...{ installation: file.installation, ...place() },
     ...{ callKey, generation, agent, tool, toolDigest, effectiveDigest, ruleDigest, requesters },
     seenDigest: decision?.seenDigest ?? '',
   };

@@ -6,6 +6,7 @@ import type { Agent } from '../tools/define-agent';
 import type { RunDeps } from '../tools/executor';
 import type { FileStore } from '../store/stored-file';
 import type { Traces } from '../traces';
+import type { GiveBacks } from './given-back';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
@@ -44,6 +45,8 @@ export interface ActivityDeps {
   /** Reads the grants if a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
   journal: Journal;
+  /** Absent: this installation has no keys, so a call is believed to be given back if its worker's name is on that. */
+  giveBacks?: GiveBacks;
   log: Logger;
   /** Called with each fact, for metrics. Absent: nobody counts. */
   observe?: Observe;

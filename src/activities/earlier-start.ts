@@ -1,19 +1,20 @@
 import { Context } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
+import type { ActivityDeps } from './deps';
+import type { GivenBackPlace } from './given-back';
 import type { HistoryEvent } from '../history/decode/decode';
 import {
-  DECIDED_BEFORE,
   isAllowedHere,
-  isGivenBack,
-  isOfReplyHere,
-  isResetRun,
+  givenBackBy,
+  isInherited,
   isScheduleOf,
   ownEvents,
-  readContinued,
+  placeHere,
   readResetHistory,
   wasScheduledBefore,
 } from './reset-history';
+import { DECIDED_BEFORE } from '../contract/call-texts';
 import { errorMessage } from '../contract/errors';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { unstarted } from '../contract/lost-activity';
@@ -26,7 +27,10 @@ import { unstarted } from '../contract/lost-activity';
  *
  * @returns Why the call may have been started, or undefined if nothing shows that.
  */
-export async function earlierStart(input: CallInput): Promise<string | undefined> {
+export async function earlierStart(
+  deps: Pick<ActivityDeps, 'giveBacks'>,
+  input: CallInput,
+): Promise<string | undefined> {
   const { info } = Context.current();
   if (info.attempt > 1) return `this is attempt ${info.attempt}; an earlier one was started`;
   if (info.heartbeatDetails !== undefined) return 'an earlier attempt had begun to beat';
@@ -34,7 +38,10 @@ export async function earlierStart(input: CallInput): Promise<string | undefined
   if (info.currentAttemptScheduledTimestampMs > info.scheduledTimestampMs)
     return 'it was scheduled a second time';
   try {
-    return (await describedStart()) ?? (await startInEarlierRound(input)) ?? (await startInOtherRun(input));
+    const described = await describedStart();
+    if (described !== undefined) return described;
+    const round = input.round === undefined ? undefined : await startInThisRun(deps, input);
+    return round ?? (await startInOtherRun(input));
   } catch (error) {
     return unreadStart(error);
   }
@@ -57,77 +64,34 @@ async function describedStart(): Promise<string | undefined> {
   return before ? 'an earlier attempt was started; an operator reset it' : undefined;
 }
 
-/**
- * Why a call may have been started in an earlier round of this run. Undefined if there was no earlier round, or if no
- * earlier round started the call. If a worker gave the call back, that counts only if it comes from the worker that had
- * taken the call. If the worker that held the state of the call did not take the call, history has to prove that.
- */
-export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
-  if (round === undefined) return undefined;
-  const { info } = Context.current();
-  const events = await ownEvents();
-  const takers = new Map<string, string | null | undefined>();
-  const rounds = new Map<string, HistoryEvent>();
-  for (const event of events) {
-    if (event.activityTaskScheduledEventAttributes?.activityId === info.activityId)
-      rounds.set(String(event.eventId), event);
-    const started = event.activityTaskStartedEventAttributes;
-    if (started) takers.set(String(started.scheduledEventId), started.identity);
-    const completed = event.activityTaskCompletedEventAttributes;
-    const scheduled = String(completed?.scheduledEventId);
-    if (completed && rounds.has(scheduled) && takers.get(scheduled) !== completed.identity)
-      return 'somebody else than its worker said that it had not started';
-    const late = rounds.get(String(event.activityTaskTimedOutEventAttributes?.scheduledEventId));
-    if (late !== undefined && !isUnstarted(late, event))
-      return 'the worker that held its state may have started it';
-  }
-  return undefined;
-}
-
-/**
- * In a run that a reset made, only the run's own history can allow a start, because another run may have started the
- * call.
- */
+/** In a run that a reset made, another run may have started a call that the reset kept. */
 async function startInOtherRun(input: CallInput): Promise<string | undefined> {
-  if (!isResetRun(input)) return undefined;
+  if (!isInherited(input)) return undefined;
   const history = await readResetHistory();
   if (await wasScheduledBefore(history, input))
     return 'it was scheduled in the run that this one was reset from';
   if (!(await isAllowedHere(history, input)))
     return `${input.decision === undefined ? 'asked for before the turn was reset' : DECIDED_BEFORE}; another run may have started it`;
-  // A later generation needs no check, because a person who says "run it again" knows of the doubt. A call from a reply
-  // of this run needs none either, because it has a key of its own.
-  if (history.isCut && input.generation === 0 && !(await isOfReplyHere(history, input)))
+  // A later generation needs no check, because a person who says "run it again" knows of the doubt.
+  if (history.isCut && input.generation === 0)
     return 'the server has deleted the run that this one was reset from';
   return undefined;
 }
 
 /**
- * Why a call that signatures allow may have been started before. Signatures allow one start. A turn that schedules the
- * call again, through a reset or through somebody who acts in its name, gets no second start. Undefined: no history of
- * this workflow shows a start.
+ * Why the call may have been started before in this run. It has not been started if each earlier round was given back by
+ * its worker, or was never taken. Somebody else can claim the name of a worker. So where this installation has keys, the
+ * worker also has to prove that it has them.
  *
  * @throws If a history cannot be read.
  */
-export async function signedStart(input: CallInput): Promise<string | undefined> {
-  const history = await readResetHistory();
-  const continued = await readContinued(history.own);
-  if (await wasScheduledBefore({ ...history, bases: [...history.bases, ...continued] }, input))
-    return 'an earlier run of this workflow had scheduled it by these signatures';
-  if (history.isCut && input.generation === 0 && !(await isOfReplyHere(history, input)))
-    return 'the server has deleted the run that this one was reset from';
-  return startInThisRun(history.own, input);
-}
-
-/**
- * Why the call may have started in this run. It has not started if the worker of each earlier round gave the call
- * back, or never took it.
- */
-async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): Promise<string | undefined> {
+export async function startInThisRun(
+  { giveBacks }: Pick<ActivityDeps, 'giveBacks'>,
+  input: Pick<CallInput, 'callKey' | 'generation'>,
+): Promise<string | undefined> {
+  const own = await ownEvents();
   const { activityId } = Context.current().info;
-  const isMine = ({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean =>
-    scheduled?.activityId === activityId;
-  const mine = own.findLast(isMine);
+  const mine = own.findLast(({ activityTaskScheduledEventAttributes: of }) => of?.activityId === activityId);
   const takers = new Map<string, string | null | undefined>();
   const rounds = new Map<string, HistoryEvent>();
   for (const event of own) {
@@ -141,9 +105,15 @@ async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): P
     const round = rounds.get(of);
     if (round === undefined) continue;
     const isTakers = completed !== undefined && completed !== null && takers.get(of) === completed.identity;
-    if (isTakers ? await isGivenBack(event) : !completed && isUnstarted(round, event)) rounds.delete(of);
+    const given = isTakers ? await givenBackBy(event) : undefined;
+    const isProven = given !== undefined && (await giveBacks?.isOurs(given.proof, placeOf(round))) !== false;
+    if (isProven || (!completed && isUnstarted(round, event))) rounds.delete(of);
   }
-  return rounds.size === 0 ? undefined : 'it was scheduled before by these signatures';
+  return rounds.size === 0 ? undefined : 'it was scheduled before, and nothing proves that it did not start';
+}
+
+function placeOf({ eventTime, activityTaskScheduledEventAttributes: of }: HistoryEvent): GivenBackPlace {
+  return { ...placeHere(), activityId: of?.activityId ?? '', scheduledMs: msOf(eventTime) };
 }
 
 const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;

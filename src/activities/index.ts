@@ -32,7 +32,10 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /** Makes the activities of one worker. */
 export function createActivities(deps: ActivityDeps): Activities {
-  const run = (input: CallInput): Promise<CallOutput> => runTool(deps, input);
+  const proven = async (output: CallOutput): Promise<CallOutput> =>
+    deps.giveBacks === undefined ? output : deps.giveBacks.prove(output);
+  const run = async (input: CallInput): Promise<CallOutput> => proven(await runTool(deps, input));
+  const raise = async (input: CallInput): Promise<CallOutput> => proven(await runRaise(deps, input));
   const tools = [...deps.toolNames].map((name) => [name, readable(run)] as const);
   return {
     [ACTIVITIES.think]: readable((input: FirstInput) => thinkOrBurst(deps, input)),
@@ -43,10 +46,10 @@ export function createActivities(deps: ActivityDeps): Activities {
     [ACTIVITIES.recall]: readable(recall),
     [ACTIVITIES.compact]: readable((input: CompactInput): Promise<CompactOutput> => compact(deps, input)),
     [ACTIVITIES.held]: readable((input: HeldInput): Promise<void> => untilNotHeld(deps, input)),
-    [RAISE_BUDGET]: readable((input: CallInput): Promise<CallOutput> => runRaise(deps, input)),
-    [RAISE_SESSION_BUDGET]: readable((input: CallInput): Promise<CallOutput> => runRaise(deps, input)),
+    [RAISE_BUDGET]: readable(raise),
+    [RAISE_SESSION_BUDGET]: readable(raise),
     ...Object.fromEntries(tools),
-    default: readable((input: unknown) => notRegistered(deps, input)),
+    default: readable(async (input: unknown) => proven(await notRegistered(deps, input))),
   };
 }
 

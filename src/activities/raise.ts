@@ -80,7 +80,7 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
     const votes = await checkVotes(check, input);
     if ('askAgain' in votes) return votes;
     ({ roster } = votes);
-    const spent = votes.isSigned ? await spentBefore(input) : undefined;
+    const spent = votes.isSigned ? await spentBefore(deps, input) : undefined;
     if (spent !== undefined) return spent;
   } catch (error) {
     return notHere(input, votesUnchecked(error));

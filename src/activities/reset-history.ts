@@ -1,23 +1,18 @@
 import { Context } from '@temporalio/activity';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
+import type { temporal } from '@temporalio/proto';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { z } from 'zod';
-import { mayBeBy, readAuthority } from '../contract/authority/authority';
 import type { CallInput } from '../contract/call';
-import { digestJson } from '../contract/digest';
+import { DECIDED_BEFORE } from '../contract/call-texts';
 import { errorMessage } from '../contract/errors';
-import { isSoundJson } from '../contract/json';
-import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
-import type { HistoryEvent } from '../history/decode/decode';
-import { firstRunIn, readHistory } from '../history/read-run';
+import { ACTIVITIES } from '../contract/names';
+import { type HistoryEvent, isReset } from '../history/decode/decode';
+import { readHistory } from '../history/read-run';
 import { unlessGone } from '../history/server-errors';
-import { contentDigest } from '../tools/content-digest';
 import type { RequestTimes, SignedPlace } from './authority';
 
 type Payload = temporal.api.common.v1.IPayload;
-
-const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
 
 /** The histories that may hold a start or a decision of a call, in a run that a reset made. */
 export interface ResetHistory {
@@ -33,7 +28,16 @@ export interface ResetHistory {
  * it begins a new history.
  */
 export function isResetRun({ originalRunId }: CallInput): boolean {
-  return Context.current().info.workflowExecution?.runId !== originalRunId;
+  return runHere() !== originalRunId;
+}
+
+/** Whether a run before a reset may know the call. The turn sees its reset, and says which calls it got after that. */
+export function isInherited(input: CallInput): boolean {
+  return isResetRun(input) && runHere() !== input.askedIn;
+}
+
+function runHere(): string {
+  return Context.current().info.workflowExecution?.runId ?? '';
 }
 
 /**
@@ -73,15 +77,11 @@ function baseRunIn(events: readonly HistoryEvent[]): string | undefined {
   return events.findLast(isReset)?.workflowTaskFailedEventAttributes?.baseRunId || undefined;
 }
 
-function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): boolean {
-  return failed?.cause === RESET;
-}
-
-/** Where this activity belongs, by the first event of its workflow as the server reports it. */
-export async function placeHere(): Promise<SignedPlace> {
-  const { workflowExecution, namespace } = Context.current().info;
-  const firstExecutionRunId = firstRunIn((await ownEvents())[0]);
-  return { namespace, workflowId: workflowExecution?.workflowId ?? '', firstExecutionRunId };
+/** Where this activity belongs, as the server says when it hands the activity out. */
+export function placeHere(): SignedPlace {
+  const { workflowExecution: { workflowId, runId } = { workflowId: '', runId: '' }, namespace } =
+    Context.current().info;
+  return { namespace, workflowId, runId };
 }
 
 const read = new WeakMap<Context, Promise<HistoryEvent[]>>();
@@ -92,7 +92,7 @@ const read = new WeakMap<Context, Promise<HistoryEvent[]>>();
  */
 export async function ownEvents(): Promise<HistoryEvent[]> {
   const context = Context.current();
-  const events = read.get(context) ?? eventsOfRun(context.info.workflowExecution?.runId ?? '');
+  const events = read.get(context) ?? eventsOfRun(runHere());
   read.set(context, events);
   return events;
 }
@@ -180,30 +180,28 @@ const MAKERS = new Set<string>([ACTIVITIES.think, ACTIVITIES.burst, ACTIVITIES.p
 /** The output of an activity by which people are asked. */
 const ASKED_AGAIN = z.object({ askAgain: z.string() });
 
+const PROOF = { proof: z.string().optional() };
 /** The outputs of an activity that did not start its call. */
 const GIVEN_BACK = z.union([
-  ASKED_AGAIN,
-  z.object({ notHere: z.string() }),
-  z.object({ paused: z.string() }),
+  z.object({ askAgain: z.string(), ...PROOF }),
+  z.object({ notHere: z.string(), ...PROOF }),
+  z.object({ paused: z.string(), ...PROOF }),
 ]);
 
-/** Whether the output of an activity says that it did not start its call. */
-export async function isGivenBack(event: HistoryEvent): Promise<boolean> {
-  return GIVEN_BACK.safeParse(await outputOf(event)).success;
+/** The output of an activity that did not start its call. Undefined: it says something else. */
+export async function givenBackBy(event: HistoryEvent): Promise<{ proof?: string | undefined } | undefined> {
+  return GIVEN_BACK.safeParse(await outputOf(event)).data;
 }
 
 /** The part of a call's input that names the call. */
 const CallName = z.object({ callKey: z.string(), generation: z.number() });
 
-/** Why a decision of an earlier run does not count, as a person reads it. */
-export const DECIDED_BEFORE = 'decided before the turn was reset';
-
 /**
  * Why the decision on a repeatable call is void, so that the call needs another one. In a run that a reset made, a
- * decision counts only if the history of this run proves that it was made after the reset. Undefined: it counts.
+ * decision counts only if it was made after the reset. Undefined: it counts.
  */
 export async function voidDecision(input: CallInput): Promise<string | undefined> {
-  if (input.decision === undefined || !isResetRun(input)) return undefined;
+  if (input.decision === undefined || !isInherited(input)) return undefined;
   try {
     return (await isAllowedHere(await readResetHistory(), input)) ? undefined : DECIDED_BEFORE;
   } catch (error) {
@@ -216,162 +214,51 @@ export async function voidDecision(input: CallInput): Promise<string | undefined
  * counts as a start.
  */
 export async function mayHaveRunBeforeReset(input: CallInput): Promise<boolean> {
-  if (input.effect !== 'idempotent' || !isResetRun(input)) return false;
+  if (input.effect !== 'idempotent' || !isInherited(input)) return false;
   try {
     const history = await readResetHistory();
-    if (await wasScheduledBefore(history, input)) return true;
-    return history.isCut && !(await isOfReplyHere(history, input));
+    return history.isCut || (await wasScheduledBefore(history, input));
   } catch {
     return true;
   }
 }
 
 /**
- * Whether this run's own history proves that the call was allowed after the last reset: by its decision or, if it
- * needs none, by the reply that asked for it. Without that proof, the decision is void. Events that a reset brings
- * along prove nothing. Events from before the reset are before its mark, and messages that are applied again are
- * between that mark and the next workflow task.
+ * Whether the call was decided on after the last reset. The turn sees its reset, and says so. A message from before the
+ * reset may have been sent once more. It was written for the request as it was shown then, so it counts no more.
  */
-export async function isAllowedHere(history: ResetHistory, input: CallInput): Promise<boolean> {
-  const { own, bases } = history;
-  const from = firstFresh(own);
-  const fresh = own.slice(from);
-  if (input.decision === undefined) return isOfReplyHere(history, input);
-  const here = await messagesIn(fresh);
-  if (!here.some((message) => allows(message, input))) return false;
-  // A message from before the reset may have been sent again. It was written for the request as it was shown then.
-  const before = await messagesIn([...own.slice(0, from), ...bases.flat()]);
-  const { decisionId } = input.decision;
-  return !before.some(({ content }) => content.decisionId === decisionId);
+export async function isAllowedHere({ own, bases }: ResetHistory, input: CallInput): Promise<boolean> {
+  const { decision, decidedIn } = input;
+  if (decision === undefined || decidedIn !== runHere()) return false;
+  for (const event of [...own.slice(0, own.findLastIndex(isReset)), ...bases.flat()])
+    if ((await decisionIdIn(event)) === decision.decisionId) return false;
+  return true;
 }
 
-/** Index of the first event that the last reset did not bring along. */
-function firstFresh(own: readonly HistoryEvent[]): number {
-  const reset = own.findLastIndex(isReset);
-  const task = own.findIndex((event, at) => at > reset && event.workflowTaskScheduledEventAttributes);
-  return reset === -1 || task === -1 ? own.length : task + 1;
-}
+const Message = z.object({ decisionId: z.string() });
 
-/**
- * Whether the reply that asked for a call was made after the last reset. A call's key begins with the id of its reply.
- */
-export async function isOfReplyHere({ own }: ResetHistory, call: CallInput): Promise<boolean> {
-  const fresh = own.slice(firstFresh(own));
-  const thinks = new Set(own.filter(isThink).map(({ eventId }) => String(eventId)));
-  for (const event of fresh) {
-    if (!thinks.has(String(event.activityTaskCompletedEventAttributes?.scheduledEventId))) continue;
-    const replies = Replies.parse(await outputOf(event));
-    if (replies.some(({ replyId }) => callKey(replyId, call.callId) === call.callKey)) return true;
-  }
-  return false;
+/** The id of the decision or resolution that came with an event. An update that is applied again is admitted first. */
+async function decisionIdIn(event: HistoryEvent): Promise<string | undefined> {
+  const { workflowExecutionSignaledEventAttributes: signal } = event;
+  const request =
+    event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest ??
+    event.workflowExecutionUpdateAdmittedEventAttributes?.request;
+  const sent = signal?.input ?? request?.input?.args;
+  return Message.safeParse(await decodeOrNothing(sent?.payloads?.[0])).data?.decisionId;
 }
 
 const Call = z.object({ callId: z.string(), kind: z.string(), grant: z.unknown().optional() });
-const Reply = z.object({ replyId: z.string(), calls: z.array(Call).catch([]) });
+const Reply = z.object({ calls: z.array(Call).catch([]) });
 /** The replies in the output of a step, or of a burst with several steps. A call that was prepared alone is of none. */
 const Replies = z
   .union([
-    Reply.transform((reply) => [reply]),
     z
       .object({ steps: z.array(z.object({ reply: Reply })) })
       .transform(({ steps }) => steps.map(({ reply }) => reply)),
-    z.object({ call: Call }).transform(({ call }) => [{ replyId: '', calls: [call] }]),
+    z.object({ call: Call }).transform(({ call }) => [{ calls: [call] }]),
+    Reply.transform((reply) => [reply]),
   ])
   .catch([]);
-
-function isThink({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean {
-  const type = scheduled?.activityType?.name;
-  return type === ACTIVITIES.think || type === ACTIVITIES.burst;
-}
-
-/** A decision or resolution on record. */
-interface ReceivedMessage {
-  kind: 'decision' | 'resolution';
-  content: z.infer<typeof MessageContent>;
-  /** Whether a reset applied the message again. The update is then in history a second time. */
-  isAgain: boolean;
-}
-
-const MessageContent = z.object({
-  callId: z.string(),
-  callKey: z.string().optional(),
-  decision: z.string().optional(),
-  resolution: z.string().optional(),
-  arguments: z.unknown().optional(),
-  seenDigest: z.string().optional(),
-  runId: z.string().optional(),
-  hunks: z.array(z.string()).optional(),
-  reason: z.string().optional(),
-  approver: z.string().optional(),
-  decisionId: z.string().optional(),
-});
-
-async function messagesIn(events: readonly HistoryEvent[]): Promise<ReceivedMessage[]> {
-  const messages: ReceivedMessage[] = [];
-  for (const event of events) {
-    const sent = sentIn(event);
-    const kind = sent === undefined ? undefined : KINDS.get(sent.name);
-    if (sent === undefined || kind === undefined) continue;
-    const { data: content } = MessageContent.safeParse(await decodeOrNothing(sent.payload));
-    if (content !== undefined) messages.push({ kind, content, isAgain: sent.isAgain });
-  }
-  return messages;
-}
-
-const KINDS = new Map<string, ReceivedMessage['kind']>([
-  [SIGNALS.approval, 'decision'],
-  [UPDATES.decide, 'decision'],
-  [SIGNALS.resolution, 'resolution'],
-  [UPDATES.resolve, 'resolution'],
-]);
-
-interface SentMessage {
-  name: string;
-  payload: Payload | undefined;
-  isAgain: boolean;
-}
-
-/**
- * The message in an event. An update that a reset applies again has an event of its admission with the content. The
- * event of its acceptance does not repeat the content.
- */
-function sentIn(event: HistoryEvent): SentMessage | undefined {
-  const signal = event.workflowExecutionSignaledEventAttributes;
-  if (signal) return { name: signal.signalName ?? '', payload: signal.input?.payloads?.[0], isAgain: false };
-  const accepted = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
-  const request = accepted ?? event.workflowExecutionUpdateAdmittedEventAttributes?.request;
-  if (!request) return undefined;
-  const { name, args } = request.input ?? {};
-  return { name: name ?? '', payload: args?.payloads?.[0], isAgain: !accepted };
-}
-
-/**
- * Whether a message is the decision by which a call runs. A message without an id is recognized by its whole content:
- * another message, which was refused, must not count in its place. A message that was written for another run allows
- * nothing in this run.
- */
-function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): boolean {
-  const { decision } = input;
-  if (decision === undefined || isAgain || content.callId !== input.callId) return false;
-  if (content.runId !== undefined && content.runId !== Context.current().info.workflowExecution?.runId)
-    return false;
-  if (content.decisionId !== undefined) return content.decisionId === decision.decisionId;
-  if (content.callKey !== undefined && content.callKey !== input.callKey) return false;
-  const isTheirs = mayBeBy(decision, readAuthority(input.authority), content.approver);
-  if (!isTheirs || content.reason !== decision.reason) return false;
-  if (kind === 'resolution') return content.resolution === 'run-again' && input.generation > 0;
-  if (content.decision === 'modified') return digestOf(content.arguments) === input.argsDigest;
-  if (content.decision !== 'approved' || JSON.stringify(content.hunks) !== JSON.stringify(decision.hunks))
-    return false;
-  // An edit without a preview allows its arguments, but nobody was shown these for an approval.
-  return content.seenDigest === undefined
-    ? decision.decision === 'approved'
-    : content.seenDigest === decision.seenDigest;
-}
-
-function digestOf(args: unknown): string | undefined {
-  return isSoundJson(args) ? digestJson(args, contentDigest) : undefined;
-}
 
 /** The output of an activity that completed. Undefined if there is none that can be read. */
 function outputOf({ activityTaskCompletedEventAttributes: completed }: HistoryEvent): Promise<unknown> {

@@ -7,7 +7,7 @@ import { LIMITS } from '../contract/limits';
 import { MAY_HAVE_RUN } from '../contract/call-texts';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
-import { signedStart, unreadStart } from './earlier-start';
+import { startInThisRun, unreadStart } from './earlier-start';
 import {
   aboutTurn,
   type AskedExecution,
@@ -104,7 +104,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (!checked.ok) return notRun({ deps, tool, input }, checked.failure);
   const unlike = await unlikeShown({ deps, tool, input }, checked.value);
   if (unlike !== undefined) return notRun({ deps, tool, input }, unlike);
-  const spent = checked.isSigned ? await spentBefore(input) : undefined;
+  const spent = checked.isSigned ? await spentBefore(deps, input) : undefined;
   if (spent !== undefined) return { output: spent };
   const voided = tool.effect === 'unsafe' ? undefined : await voidDecision(input);
   if (voided !== undefined) return { output: { askAgain: voided } };
@@ -161,9 +161,12 @@ function notAsShown(how: string): ToolFailure {
  * The output of a call that may have been started before by the same signatures. Undefined: these signatures did not
  * start the call before.
  */
-export async function spentBefore(input: CallInput): Promise<CallOutput | undefined> {
+export async function spentBefore(
+  deps: Pick<ActivityDeps, 'giveBacks'>,
+  input: CallInput,
+): Promise<CallOutput | undefined> {
   try {
-    const message = await signedStart(input);
+    const message = await startInThisRun(deps, input);
     return message === undefined ? undefined : { inDoubt: { message } };
   } catch (error) {
     return handBack(input, unreadStart(error));

@@ -45,7 +45,7 @@ export async function startedBefore(asked: AskedExecution): Promise<CallOutput |
   const { deps, input, key } = asked;
   const entry = await withJournal(asked, () => deps.journal.read(key));
   // If the journal cannot be read, only the server can say whether the call was started before.
-  if ('output' in entry) return (await startOnRecord(input)) ?? entry.output;
+  if ('output' in entry) return (await startOnRecord(deps, input)) ?? entry.output;
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
     // State that the call kept in memory is then on an unknown worker.
@@ -54,11 +54,14 @@ export async function startedBefore(asked: AskedExecution): Promise<CallOutput |
     return inDoubt({ message: 'this machine had run it with other arguments before' });
   }
   if (entry.value.state === 'started') return inDoubt({ message: 'this machine had started it before' });
-  return startOnRecord(input);
+  return startOnRecord(deps, input);
 }
 
-async function startOnRecord(input: CallInput): Promise<CallOutput | undefined> {
-  const earlier = await earlierStart(input);
+async function startOnRecord(
+  deps: AskedExecution['deps'],
+  input: CallInput,
+): Promise<CallOutput | undefined> {
+  const earlier = await earlierStart(deps, input);
   return earlier === undefined ? undefined : inDoubt({ message: earlier });
 }
 

@@ -101,6 +101,7 @@ export interface SignedInVote {
   agent: string;
   call: ShownCall;
   place: Omit<SignedAt, 'installation'>;
+  decisionId: Statement['decisionId'];
   decision: Statement['decision'];
   /** The name under which the person is signed in. */
   approver: string;
@@ -120,13 +121,15 @@ export function inboxSigner({
   key: InboxKey;
   approvers: ApproversSource;
 }): (vote: SignedInVote) => Promise<VoteSignature | undefined> {
-  return async ({ agent, call, place, decision, approver: user, reason, hunks }) => {
+  return async ({ agent, call, place, approver: user, reason, hunks, ...vote }) => {
     const { installation, personOf } = await approvers.current();
     const approver = personOf(user);
     const facts = factsToSign({ agent }, call, { installation, ...place });
     if (facts === undefined || approver === undefined) return undefined;
     const times = timesToSign(call, Date.now());
-    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason, hunks }) });
+    const { decisionId, decision } = vote;
+    const said = { decisionId, decision, approver, ...times, ...defined({ reason, hunks }) };
+    const statement = statementOf(facts, said);
     if (statement === undefined) return undefined;
     return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });
   };

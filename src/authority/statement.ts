@@ -29,10 +29,10 @@ const statementSchema = z.strictObject({
   v: z.literal(3),
   /** The `installation` of the approvers file. */
   installation: z.string().regex(/^[0-9a-f]{32}$/),
-  /** Namespace, workflow and first run as the server names them. */
+  /** Namespace, workflow and run as the server names them. A reset or a move makes another run. */
   namespace: id,
   workflowId: id,
-  firstExecutionRunId: id,
+  runId: id,
   callKey: id,
   /** 0 at first. Each *run again* adds one. */
   generation: z.int().min(0),
@@ -46,6 +46,8 @@ const statementSchema = z.strictObject({
   ruleDigest: digest,
   /** The people who asked, sorted and without repetition. Empty if it is not known who asked. */
   requesters: z.array(text(1000)).max(1000).refine(inOrder, NOT_IN_ORDER),
+  /** The id of the message that brings the vote. A copy under another id is not this vote. */
+  decisionId: id,
   decision: z.enum(SIGNED_DECISIONS),
   /** The ids of the hunks that would run, sorted and without repetition. Absent: the whole call. */
   hunks: z
@@ -73,16 +75,16 @@ function sorted(names: readonly string[]): string[] {
 /** The facts of a call that do not depend on the voter. */
 export interface SignedCallFacts
   extends
-    Pick<
-      Statement,
-      'installation' | 'namespace' | 'workflowId' | 'firstExecutionRunId' | 'callKey' | 'generation'
-    >,
+    Pick<Statement, 'installation' | 'namespace' | 'workflowId' | 'runId' | 'callKey' | 'generation'>,
     Pick<Statement, 'agent' | 'tool' | 'toolDigest' | 'seenDigest' | 'effectiveDigest' | 'ruleDigest'> {
   requesters: Requesters;
 }
 
 /** The parts of a statement that the voter adds to the facts of the call. */
-export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 'at' | 'notAfter'> {
+export interface SignableVote extends Pick<
+  Statement,
+  'decisionId' | 'decision' | 'approver' | 'at' | 'notAfter'
+> {
   reason?: string;
   /** The ids of the hunks that the voter approves, in any order. Absent: the whole call. */
   hunks?: readonly string[];
@@ -90,14 +92,14 @@ export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 
 
 /** The statement of a vote on a call. Undefined if a part does not have its form. */
 export function statementOf(facts: SignedCallFacts, vote: SignableVote): Statement | undefined {
-  const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
+  const { installation, namespace, workflowId, runId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
-  const { decision, reason = '', hunks, approver, at, notAfter } = vote;
+  const { decisionId, decision, reason = '', hunks, approver, at, notAfter } = vote;
   return statementSchema.safeParse({
     v: 3,
-    ...{ installation, namespace, workflowId, firstExecutionRunId, callKey, generation },
+    ...{ installation, namespace, workflowId, runId, callKey, generation },
     ...{ agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest },
-    ...{ requesters: sorted(requesters ?? []), decision, reason, approver, at, notAfter },
+    ...{ requesters: sorted(requesters ?? []), decisionId, decision, reason, approver, at, notAfter },
     ...defined({ hunks: hunks && sorted(hunks) }),
   }).data;
 }

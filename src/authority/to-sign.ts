@@ -5,14 +5,13 @@ import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { SignedCallFacts, Statement } from './statement';
 
-/** Where a call belongs, as the server names it, and the installation of the approvers file. */
-export type SignedAt = Pick<
-  SignedCallFacts,
-  'installation' | 'namespace' | 'workflowId' | 'firstExecutionRunId'
->;
+/** Where a turn belongs, as the server names it, and the installation of the approvers file. */
+export type SignedAt = Pick<SignedCallFacts, 'installation' | 'namespace' | 'workflowId'>;
 
 /** The parts of a call that a signature covers, as a person is shown them. */
 export interface ShownCall {
+  /** The run in which the call was shown. */
+  runId?: string;
   phase: string;
   tool: string;
   /** The generation of the call's last start. 0 before the first start. */
@@ -34,7 +33,7 @@ export interface ShownCall {
  */
 export function factsToSign(
   { agent }: Pick<SignedCallFacts, 'agent'>,
-  { phase, tool, request, doubt, generation: last }: ShownCall,
+  { runId = '', phase, tool, request, doubt, generation: last }: ShownCall,
   at: SignedAt,
 ): SignedCallFacts | undefined {
   const authority = request?.authority;
@@ -44,6 +43,7 @@ export function factsToSign(
   const { ruleDigest, requesters } = authority;
   return {
     ...at,
+    runId,
     callKey: isAgain ? doubt.callKey : request.callKey,
     generation: isAgain ? last + 1 : last,
     ...{ agent, tool, toolDigest, seenDigest, ruleDigest, requesters },

@@ -33,6 +33,8 @@ const signature = z.strictObject({
 });
 
 const voteSchema = z.object({
+  /** Required with a signature. */
+  decisionId: z.string().optional(),
   decision: z.enum(SIGNED_DECISIONS),
   reason: z.string().optional(),
   /** The ids of the hunks that the vote approves. Absent: the whole call. */
@@ -54,10 +56,11 @@ export type SentVote = z.input<typeof voteSchema>;
 export function judgedVote(vote: Vote): SentVote {
   const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
   const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
-  const { reason, hunks, seenDigest } = said;
+  const { decisionId, reason, hunks, seenDigest } = said;
   const { at = takenAt, notAfter, kind, armored, statement } = signed ?? {};
   const signature = kind === undefined || armored === undefined ? undefined : { kind, armored, statement };
   return {
+    decisionId,
     decision,
     reason,
     ...defined({ hunks: hunks && [...hunks] }),
@@ -80,6 +83,7 @@ export const VOTE_FAULTS = {
   other_persons_key: "it was made with somebody else's key",
   wrong_installation: 'it was made for another installation',
   wrong_turn: 'it was made for another turn, or for another namespace or cluster',
+  wrong_run: 'it was made for another run of this turn, before a reset or a move of it',
   wrong_call: 'it was made for another call',
   wrong_generation: 'it was made for an earlier or later run of this call',
   tool_changed: 'it was made for another version of the tool',
@@ -121,14 +125,15 @@ export interface Judge {
 export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   const read = voteSchema.safeParse(vote);
   if (!read.success) return bad('malformed');
-  const { signature: signed, approver, at, notAfter } = read.data;
+  const { signature: signed, decisionId, approver, at, notAfter } = read.data;
   if (signed === undefined) return { ok: true, assurance: 'claimed' };
   const voter = judge.approvers.personOf(approver);
   if (voter === undefined) return bad('unknown_person');
-  if (notAfter === undefined) return bad('malformed');
+  if (decisionId === undefined || notAfter === undefined) return bad('malformed');
   const { facts } = judge;
   const { decision, reason = '', hunks, seenDigest } = read.data;
-  const expected = statementOf(facts, { decision, reason, approver, at, notAfter, ...defined({ hunks }) });
+  const said = { decisionId, decision, reason, approver, at, notAfter, ...defined({ hunks }) };
+  const expected = statementOf(facts, said);
   if (expected === undefined) return bad('malformed');
   if (seenDigest !== facts.seenDigest)
     return bad(differenceFrom(expected, signed.statement) ?? 'wrong_arguments');
@@ -235,7 +240,7 @@ const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['installation', 'wrong_installation'],
   ['namespace', 'wrong_turn'],
   ['workflowId', 'wrong_turn'],
-  ['firstExecutionRunId', 'wrong_turn'],
+  ['runId', 'wrong_run'],
   ['callKey', 'wrong_call'],
   ['agent', 'wrong_call'],
   ['tool', 'wrong_call'],
@@ -245,6 +250,7 @@ const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['effectiveDigest', 'wrong_arguments'],
   ['ruleDigest', 'rule_changed'],
   ['requesters', 'wrong_requesters'],
+  ['decisionId', 'vote_changed'],
   ['decision', 'vote_changed'],
   ['hunks', 'vote_changed'],
   ['reason', 'vote_changed'],

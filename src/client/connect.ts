@@ -184,7 +184,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     followWithText: (turn, options = {}) => followWithText(context, turn, options),
     timeline: (turn) => readTimeline(context.source, turn),
     view: async (turn) => viewOf(await readTimeline(context.source, turn)),
-    placeOf: ({ turn, firstRunId }) => ({ namespace, workflowId: turn, firstExecutionRunId: firstRunId }),
+    placeOf: ({ turn }) => ({ namespace, workflowId: turn }),
     changedTools: (turn) => changedTools(context, turn),
     pendingActivities: (turn) => pendingActivities(context, turn),
     inbox: (query = {}) => readInbox(context, query),

@@ -26,7 +26,7 @@ import { isTurn } from './find-turn';
 import type { Answer } from './types';
 import { isServed, updateIfServed } from './update-or-signal';
 import { is } from '../history/fold/guards';
-import { answerAnswer, answerDecision, answerResolution, type Sent } from './ended-turn';
+import { answerAnswer, answerDecision, answerResolution, refused, type Sent } from './ended-turn';
 
 const UNKNOWN_RETRY_MS = 200;
 
@@ -74,7 +74,7 @@ async function send(
   const until = performance.now() + TIMES.unknownCallRetry;
   for (;;) {
     const answer = await context.sendLimit.run(message.turn, () => sendOnce(context, message));
-    if (answer === 'closed') return askRecord(context, message.turn, afterwards);
+    if (answer === 'closed') return askRecord(context, message, afterwards);
     const unknown = answer.status === 'refused' && answer.verdict.code === 'unknown_call';
     if (!unknown || performance.now() >= until) return answer;
     await delay(UNKNOWN_RETRY_MS);
@@ -141,11 +141,21 @@ function unanswered(turn: string): CountersignError {
 
 async function askRecord(
   context: ClientContext,
-  turn: string,
+  { turn, content }: Message,
   afterwards: (view: TurnView) => Answer,
 ): Promise<Answer> {
   if (!(await isTurn(context, turn))) throw turnNotFound(turn);
-  return afterwards(viewOf(await readTimeline(context.source, turn)));
+  const view = viewOf(await readTimeline(context.source, turn));
+  if (view.endedAt !== null || signedRun(content) === undefined) return afterwards(view);
+  return refused(content, 'stale_args', 'the turn goes on in another run; look again, and sign that');
+}
+
+/**
+ * The run to which a message goes. A signature is for one run, so a signed message never goes to a later one. Undefined:
+ * the run that is open.
+ */
+function signedRun(content: Sent): string | undefined {
+  return 'signature' in content && content.signature !== undefined ? content.runId : undefined;
 }
 
 /** A decision, a resolution or an answer on its way to a turn, by update or by signal. */
@@ -172,7 +182,7 @@ type UpdateEnd = Answer | 'closed' | 'silence' | 'full' | 'spent';
  */
 async function sendUpdate(context: ClientContext, message: Message, waitMs: number): Promise<UpdateEnd> {
   const { turn, update, content } = message;
-  const handle = context.client.workflow.getHandle(turn);
+  const handle = context.client.workflow.getHandle(turn, signedRun(content));
   const execute = () =>
     handle.executeUpdate<unknown, [Message['content']]>(update, {
       args: [content],
@@ -222,7 +232,7 @@ type SignalEnd = 'sent' | 'closed' | 'full';
 
 /** Sends by signal. The message is durable as soon as the server has it. */
 async function sendSignal(context: ClientContext, { turn, signal, content }: Message): Promise<SignalEnd> {
-  const handle = context.client.workflow.getHandle(turn);
+  const handle = context.client.workflow.getHandle(turn, signedRun(content));
   const send = () => handle.signal(signal, content);
   try {
     await whileBusy(() => context.connection.withDeadline(Date.now() + SIGNAL_MS, send));

@@ -138,7 +138,8 @@ const NOTHING: Partial<
   Omit<Decision, 'callId'> & Omit<Resolution, 'callId' | 'content'> & Pick<QuestionAnswer, 'answer'>
 > & { content?: string | JsonObject } = {};
 
-function refused(
+/** The answer of a message that changes nothing. */
+export function refused(
   { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,
   code: RefusalCode,
   message: string,

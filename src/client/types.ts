@@ -88,6 +88,8 @@ export interface Build {
   inDoubt: number;
   /** The number of open sessions. */
   sessions: number;
+  /** Only of a build that drains: open turns that stay on it, because a reset made their run. Ten at most. */
+  resets?: string[];
 }
 
 /** The builds of a deployment. */
@@ -515,8 +517,8 @@ export interface Countersign {
   timeline(turn: string): Promise<TurnEvent[]>;
   /** The turn as it is now. @throws CountersignError `turn_not_found`. */
   view(turn: string): Promise<TurnView>;
-  /** Where a turn belongs, as the server named it when the turn was read. A signed decision contains this. */
-  placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): TurnPlace;
+  /** Where a turn belongs. A signed decision contains this. */
+  placeOf(view: Pick<TurnView, 'turn'>): TurnPlace;
   /**
    * The requests of a turn whose tool has changed since they were made. If such a request is approved, its call is
    * refused before it runs. The worker of the turn is asked. Undefined if no worker answers within 2 s.

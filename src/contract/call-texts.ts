@@ -108,6 +108,15 @@ export function saysMayHaveRun(words: string): string {
   return words.replace(/Nothing ran\.?$/, MAY_HAVE_RUN).replace(/nothing ran\.?$/, inSentence);
 }
 
+/** Why a decision of an earlier run does not count, as a person reads it. */
+export const DECIDED_BEFORE = 'decided before the turn was reset';
+
+/** Why an unsafe call of a gate is in doubt in a run that a reset made. */
+export const STARTED_BEFORE = `${DECIDED_BEFORE}; the run before the reset may have started it`;
+
+/** Why the votes of an earlier run do not count, as a person reads it beside the request. */
+export const VOTED_BEFORE = 'the votes from before the reset do not count';
+
 /** The person who decided, answered or resolved a call, and the reason. */
 interface Said {
   approver: string;

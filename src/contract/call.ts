@@ -281,6 +281,13 @@ export interface CallInput extends CallBase {
   origin?: TurnOrigin;
   /** The first run of this workflow. A different run means that an operator reset the workflow. */
   originalRunId: string;
+  /**
+   * Set only in a run that a reset made: the id of that run, if it got the call after the reset. Absent: the run before
+   * the reset may know the call.
+   */
+  askedIn?: string;
+  /** As `askedIn`, if the decision by which the call runs came after the reset. */
+  decidedIn?: string;
 }
 
 /** The part of a decision that its call keeps. `hunks`: the accepted hunks. Absent: all hunks. */
@@ -331,8 +338,19 @@ export interface ChildReady extends StartedBy {
   trace?: string;
 }
 
+/** What the worker adds if it gives a call back without starting it. */
+interface GivenBack {
+  /**
+   * The secret of the call's input. Set only for an unsafe call. An operator who completes a running call does not know
+   * this secret.
+   */
+  secret?: string;
+  /** Proves to other workers, by the keys that they share, that the call did not start. Absent: there are no keys. */
+  proof?: string;
+}
+
 /** The handler was not called: the decision does not count in this run, or the rules do not accept it. */
-export interface AskAgain {
+export interface AskAgain extends GivenBack {
   /** Why a person has to look again. */
   askAgain: string;
   /** The voters whose votes do not count. Other votes still count. Absent: the decision as a whole does not count. */
@@ -341,11 +359,6 @@ export interface AskAgain {
   authority?: Authority;
   /** An attempt before this one may have run. Never set for an unsafe call. */
   mayHaveRun?: true;
-  /**
-   * The secret of the call's input. Set only for an unsafe call: the secret proves that the worker itself says that the
-   * call did not start.
-   */
-  secret?: string;
 }
 
 /**
@@ -362,25 +375,18 @@ export function isAskable(
 }
 
 /** The worker that took the call lacks its agent or tool. The call did not start, and its decision remains valid. */
-export interface NotHere {
+export interface NotHere extends GivenBack {
   /** The missing part, in words. */
   notHere: string;
-  /**
-   * The secret of the call's input. Set only for an unsafe call. An operator who completes a running call does not know
-   * this secret.
-   */
-  secret?: string;
 }
 
 /**
  * Somebody paused the call, or the worker could not find out whether it is paused. The call did not start, and its
  * decision remains valid.
  */
-export interface Paused {
+export interface Paused extends GivenBack {
   /** The pause that holds the call, or why it is not known, in words. */
   paused: string;
-  /** The secret of the call's input. See `NotHere`. */
-  secret?: string;
   /** An attempt before this one may have run. Never set for an unsafe call. */
   mayHaveRun?: true;
 }

@@ -54,8 +54,6 @@ export interface TurnStarted extends EventHeader {
   /** The session that the turn belongs to. */
   session?: string;
   continuedFrom?: string;
-  /** The first run of the turn, as the server names it. Absent if this run is the first. */
-  firstRunId?: string;
   /** The messages so far. Set only if the runs in which they arose are not among these events. */
   carried?: TranscriptEntry[];
 }

@@ -91,11 +91,6 @@ export async function readFirst(server: HistoryServer, run: RunIds): Promise<His
   return undefined;
 }
 
-/** The first run of the chain, by the event that starts a run. */
-export function firstRunIn(first: HistoryEvent | undefined): string {
-  return first?.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? '';
-}
-
 /** How far a run has been read. An empty token reads from the start, and events that were given already are skipped. */
 interface Progress {
   /** The last event that was given. */

@@ -1,5 +1,5 @@
 import type { DecodedEvent } from './decode/events';
-import type { Decode, History, HistoryEvent } from './decode/decode';
+import { type Decode, type History, type HistoryEvent, isReset } from './decode/decode';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { refuseNewer } from './exported';
@@ -120,10 +120,12 @@ export async function readHistories(server: HistoryServer, turn: string): Promis
   return histories;
 }
 
-/** The ids in the first event of a history: the id of its turn, and of the run that first recorded the event. */
+/** The ids of a history: of its turn, and of its run. The first event of a run that a reset made names the run before. */
 export function turnIdOf({ events }: History): { turn: string; runId: string } {
   const started = events?.[0]?.workflowExecutionStartedEventAttributes;
-  return { turn: started?.workflowId || 'turn', runId: started?.originalExecutionRunId ?? '' };
+  const reset = events?.findLast(isReset)?.workflowTaskFailedEventAttributes;
+  const runId = reset?.newRunId || (started?.originalExecutionRunId ?? '');
+  return { turn: started?.workflowId || 'turn', runId };
 }
 
 /**

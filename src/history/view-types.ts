@@ -50,7 +50,7 @@ export type CallPhase =
 /** One call, with everything on record about it. */
 export interface CallView {
   callId: string;
-  /** The run in which it waits for a person. Absent if it does not wait. A decision names the run. */
+  /** The run in which it waits or last waited for a person. A decision names the run. Absent if it never waited. */
   runId?: string;
   step: number;
   tool: string;
@@ -145,7 +145,6 @@ export interface ThinkingView {
 export interface TurnPlace {
   namespace: string;
   workflowId: string;
-  firstExecutionRunId: string;
 }
 
 /** A turn as it is after the events so far. */
@@ -153,8 +152,6 @@ export interface TurnView {
   turn: string;
   /** The run that the last event belongs to. */
   runId: string;
-  /** The first run of the turn, as the server names it. A signed decision contains it. */
-  firstRunId: string;
   agent: string;
   prompt: string;
   /** The files that came with the prompt. Absent if there were none. */
@@ -202,7 +199,6 @@ export function makeView(): TurnView {
   return {
     turn: '',
     runId: '',
-    firstRunId: '',
     agent: '',
     prompt: '',
     spent: noSpending(),
@@ -243,7 +239,6 @@ export interface LiveView {
 export function findOpen(view: TurnView): void {
   for (const call of view.calls) {
     if (isWaiting(call)) call.runId = view.runId;
-    else delete call.runId;
   }
   const open = view.calls.flatMap((call) => waitingEvent(call) ?? []);
   view.requests = open.filter((one) => one.type === 'request_opened');

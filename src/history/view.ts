@@ -29,6 +29,7 @@ import {
 } from './view-types';
 import { foldDecision, foldResolution, forgetVotes } from './decisions';
 import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
+import { VOTED_BEFORE } from '../contract/call-texts';
 import { RAISE_BUDGET, stepOfCall } from '../contract/names';
 import { defined } from '../contract/defined';
 
@@ -104,8 +105,7 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 function started(view: TurnView, event: TurnStarted): void {
   const { turn, runId, agent, prompt, files, origin, schedule, session, taskQueue, lineage, budget } = event;
   const facts = defined({ files, origin, schedule, session, lineage });
-  const firstRunId = event.firstRunId ?? runId;
-  Object.assign(view, { turn, runId, firstRunId, agent, prompt, taskQueue, ...facts });
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...facts });
   if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
 }
@@ -117,10 +117,17 @@ function forked(view: TurnView, event: Forked): void {
 
 function reopened(view: TurnView, runId: string): void {
   view.runId = runId;
+  for (const call of view.calls) if (call.votes.length > 0 && isWaiting(call)) votesVoided(call);
   view.endedAt = null;
   delete view.answer;
   delete view.value;
   delete view.error;
+}
+
+/** Votes are for the run in which they were cast. The turn says so beside the request. */
+function votesVoided(call: CallView): void {
+  call.votes = [];
+  if (call.request !== undefined) call.request = { ...call.request, note: VOTED_BEFORE };
 }
 
 function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: ThinkRetried): void {

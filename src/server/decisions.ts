@@ -45,7 +45,7 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
       const turn = await findExactly(c, c.req.param('turn'));
       const decision = voteOf(body);
       const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision, passkey });
-      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...signed });
+      const answer = await c.get('reader').decide(turn, { ...signed, ...body, ...senderOf(c) });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/ask-again', async (c) => {
@@ -57,11 +57,11 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
     .post('/:turn/resolutions', async (c) => {
       const { passkey, ...body } = await readBody(c, resolutionSchema);
       const turn = await findExactly(c, c.req.param('turn'));
-      const { callId, resolution, reason } = body;
+      const { callId, resolution, reason, decisionId } = body;
       const decision = 'run-again' as const;
-      const vote = { turn, callId, reason, decision, passkey };
+      const vote = { turn, callId, reason, decision, decisionId, passkey };
       const signed = resolution === decision ? await sign(c, vote) : {};
-      const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...signed });
+      const answer = await c.get('reader').resolve(turn, { ...signed, ...body, ...senderOf(c) });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'resolution' });
     })
     .route('/', answerRoutes(deps));

@@ -28,9 +28,9 @@ export function createShownCalls(): ShownCalls {
     sizeCalculation: ({ calls }) => JSON.stringify(calls).length,
   });
   return {
-    keep: ({ turn, firstRunId, agent, calls }) => {
+    keep: ({ turn, agent, calls }) => {
       const waiting = calls.filter(({ phase }) => phase === 'requested');
-      if (waiting.length > 0) kept.set(turn, { turn, firstRunId, agent, calls: waiting });
+      if (waiting.length > 0) kept.set(turn, { turn, agent, calls: waiting });
       else kept.delete(turn);
     },
     of: ({ turn, callId, decision, seenDigest, callKey }) => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Countersign } from '../client/types';
 import { assuranceWanted, type VoteDecision } from '../contract/authority/authority';
 import type {
@@ -20,6 +21,7 @@ interface ToSign {
   agent: string;
   call: CallView;
   place: Awaited<ReturnType<Countersign['placeOf']>>;
+  decisionId: string;
   decision: VoteToSign['decision'];
   approver: string;
   reason?: string;
@@ -72,6 +74,8 @@ export interface GrantPasskeys {
 export interface VoteToSign {
   turn: string;
   callId: string;
+  /** @default drawn */
+  decisionId?: string | undefined;
   decision: VoteDecision;
   approver: string;
   reason?: string | undefined;
@@ -84,7 +88,7 @@ export interface VoteToSign {
 }
 
 /** The parts of a turn that are needed to sign a vote on a call. */
-export type SignableTurn = Pick<TurnView, 'turn' | 'firstRunId' | 'agent' | 'calls'>;
+export type SignableTurn = Pick<TurnView, 'turn' | 'agent' | 'calls'>;
 
 /** Reads the turn for which a vote is signed. */
 export interface SignableTurns extends Pick<Countersign, 'placeOf'> {
@@ -101,6 +105,13 @@ export interface Signers {
   grantPasskeys?: GrantPasskeys | undefined;
 }
 
+/** What a signature on a message covers beside the call: its id, and the run in which the call was shown. */
+export interface SignedMessage {
+  decisionId?: string;
+  runId?: string;
+  signature?: VoteSignature;
+}
+
 /**
  * The signature on a vote. It is the approver's own signature if their passkey signed, otherwise the web inbox's.
  * Absent if the web inbox has no key, or if nobody checks a signature.
@@ -111,8 +122,8 @@ export interface Signers {
 export async function signVote(
   { client, signer, passkeys }: Signers & { client: SignableTurns },
   vote: VoteToSign,
-): Promise<{ signature?: VoteSignature }> {
-  const { turn, callId, decision, seenDigest } = vote;
+): Promise<SignedMessage> {
+  const { turn, callId, decision, seenDigest, decisionId = randomUUID() } = vote;
   // A denial lets nothing run, so it needs no signature.
   if (signer === undefined && decision === 'denied') return {};
   const view = await client.view(turn);
@@ -127,15 +138,16 @@ export async function signVote(
   }
   const { approver, reason, passkey } = vote;
   const hunks = hunksToSign(call, decision, vote.hunks);
-  const said = { decision, approver, ...defined({ reason, hunks }) };
+  const said = { decisionId, decision, approver, ...defined({ reason, hunks }) };
+  const sent = { decisionId, ...defined({ runId: call.runId }) };
   const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
   if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
-    return { signature: await passkeys.take(about, passkey) };
+    return { ...sent, signature: await passkeys.take(about, passkey) };
   if (needsOwn) {
     const ask = wanted === 'signed' ? await passkeys?.ask(about) : undefined;
     throw needsPerson(`${turn}/${callId}`, wanted, ask);
   }
-  return defined({ signature: await signer?.(about) });
+  return { ...sent, ...defined({ signature: await signer?.(about) }) };
 }
 
 function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | undefined): CountersignError {

@@ -12,6 +12,7 @@ import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart } from './check-start';
 import type { CarriedTurn, TurnCounts, TurnInput, TurnResult } from '../contract/turn';
 import type { ResultStatus, TurnState } from '../contract/turn-states';
+import { takeReset } from './approvals/after-reset';
 import { cancelAll } from './approvals/transitions';
 import { isTurnInput } from '../contract/payloads';
 import { ChangeNotifier } from './changes';
@@ -19,7 +20,7 @@ import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
 import { movedStep, whyHeld } from './approvals/move-to-new-code';
 import { type CallState, carriedDecisions, markChanged } from './approvals/state';
-import { continueOnCurrentBuild, continueWithMemo } from './current-build';
+import { continueOnCurrentBuild, continueWithMemo, resetRun } from './current-build';
 import { report } from './observe';
 import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
@@ -45,7 +46,10 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   const details = (open: readonly CallState[]): string => currentDetails(open, turn.step);
   const publisher = new Publisher(turn, details, isMoved);
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
-  const queue = new MessageQueue();
+  const queue = new MessageQueue(() => {
+    takeReset(turn.approvals, Date.now());
+    markChanged(turn);
+  });
   // The step comes from another build. Messages are held and lists keep what they show, until the step waits here, too.
   if (isMoved) queue.hold();
   setHandlers(turn, queue);
@@ -110,8 +114,10 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     const seed = applySeedStep(turn);
     let taken: Taken | undefined = seed && { last: seed, isOver: false };
     // An operator may have completed the activity with any value. If it cannot be read, the model is asked again.
-    for (let times = 1; taken === undefined; times++)
+    for (let times = 1; taken === undefined; times++) {
       taken = takeSteps(turn, await askForSteps(turn, times), times, asked);
+      turn.stepTask = workflowInfo().historyLength;
+    }
     const { last: output, isOver: isTaken, failed } = taken;
     if (failed?.waitMs) await untilAskedAgain(failed);
     last = output;
@@ -192,9 +198,10 @@ async function continueTurn(turn: Turn, { queue, changes }: TurnRuntime): Promis
  */
 async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput): Promise<void> {
   turn.isMoving = false;
-  if (whyHeld(turn.approvals) !== undefined) return;
+  const isHeld = (): boolean => whyHeld(turn.approvals, resetRun() !== undefined) !== undefined;
+  if (isHeld()) return;
   await queue.emptied();
-  if (whyHeld(turn.approvals) !== undefined) return;
+  if (isHeld()) return;
   const moved = movedStep(turn.approvals, reply, workflowInfo().taskQueue);
   const input = nextInput(turn, { ...carry(turn), step: turn.step - 1, counts: countsOf(turn), moved });
   // A turn whose input is too large stays on its build.

@@ -32,6 +32,7 @@ import { readPrepareOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import type { CallState, Settlement } from './approvals/state';
 import { authorityOf } from './approvals/votes';
+import { resetRun } from './current-build';
 import { rawResult, decodedValueOf } from './messages';
 import { roundOf } from './paused-call';
 import { summaryOf } from './summary';
@@ -42,16 +43,25 @@ import { makeFailure } from '../contract/result';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
 import { MOST_ASKED } from './think';
 
-/** Runs one started call as an activity whose type is the tool's name. */
+/**
+ * Runs one started call as an activity whose type is the tool's name. `isInherited`: a run before a reset may know the
+ * call.
+ */
 export function runCall(
   turn: Turn,
   state: CallState,
   decision: SpentDecision | undefined,
+  isInherited = false,
 ): Promise<RawValue> {
   const known = turn.states.place(state.call);
   if (known !== undefined) state.placed = known;
   reserveChild(turn, state);
-  const input = inputOf(turn, state, decision);
+  const run = resetRun();
+  const fresh = {
+    askedIn: isInherited ? undefined : run,
+    decidedIn: state.held?.isOld === true ? undefined : run,
+  };
+  const input = { ...inputOf(turn, state, decision), ...defined(fresh) };
   state.scheduledAt = Date.now();
   const { tool, settings } = state.call;
   // A local call leaves only one marker in history, when it ends. After a reset that marker cannot show whether a

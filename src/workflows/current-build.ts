@@ -6,6 +6,12 @@ import {
 } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 
+/** The id of this run if a reset made it. A reset gives the run a new id and keeps the original one. */
+export function resetRun(): string | undefined {
+  const { runId, originalExecutionRunId } = workflowInfo();
+  return runId === originalExecutionRunId ? undefined : runId;
+}
+
 /**
  * Continues as new on the current build of the deployment or, without builds, on any worker. A plain continue-as-new
  * stays on its build.

@@ -1,4 +1,10 @@
-import { ApplicationFailure, setHandler, type SignalDefinition, uuid4 } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  setHandler,
+  type SignalDefinition,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
 import type { Accepted, Decision, QuestionAnswer, Resolution, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
@@ -6,12 +12,22 @@ import { MOST_WORK } from '../contract/schema/check-value';
 import { takeOutcome, takeAbandonment } from './approvals/doubts';
 import { judgeAnswer, takeAnswer } from './approvals/judge-answer';
 import { judgeDecision, takeDecision } from './approvals/judge-decision';
-import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';
+import {
+  type Judged,
+  parseAbandonment,
+  parseOutcome,
+  refusal,
+  refuse,
+  type TakenAt,
+} from './approvals/messages';
+import { isVoidAfterReset } from './approvals/after-reset';
 import { judgeResolution, takeResolution } from './approvals/judge-resolution';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
+import { DECIDED_BEFORE } from '../contract/call-texts';
 import { FAILURES } from '../contract/names';
 import { setAskHandlers } from './ask';
 import { whyHeld } from './approvals/move-to-new-code';
+import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import { addWords } from './session/words';
@@ -61,7 +77,7 @@ const TOO_LARGE = 'its conversation and the results of this step are too large t
  */
 function setMoveHandler(turn: Turn): void {
   const validator = (): void => {
-    const why = turn.tooLargeIn === turn.step ? TOO_LARGE : whyHeld(turn.approvals);
+    const why = turn.tooLargeIn === turn.step ? TOO_LARGE : whyHeld(turn.approvals, resetRun() !== undefined);
     if (why !== undefined) throw ApplicationFailure.nonRetryable(why, FAILURES.held);
   };
   const move = (): void => {
@@ -139,25 +155,33 @@ const WORK_OF_WEIGHT = MOST_WORK / 500;
  * verdict on its signal goes into the memo. A message is judged as a whole: immediately, or later if many messages
  * arrived.
  */
-export function setVerdictHandlers<M extends { decisionId?: string }>(
+export function setVerdictHandlers<M extends { decisionId?: string; runId?: string }>(
   context: ApprovalContext,
   queue: MessageQueue,
   kind: VerdictMessage<M>,
 ): void {
   const { description, signalDescription } = kind;
-  const judge = (message: RawValue): Judged<M> => {
+  const judge = (message: RawValue, isAgain = queue.mayBeAgain): Judged<M> => {
     const read = messages.readMessage(message, kind.bounds);
-    if (read.ok) return kind.judge(context.approvals, read.value, Date.now());
-    return { kind: 'refuse', refused: refuse('malformed', read.message, undefined) };
+    if (!read.ok) return { kind: 'refuse', refused: refuse('malformed', read.message, undefined) };
+    const judged = kind.judge(context.approvals, read.value, Date.now());
+    const isVoid = isAgain && judged.kind === 'take' && isVoidAfterReset(judged.state);
+    return isVoid
+      ? refusal(refuse('stale_args', `${DECIDED_BEFORE}; look again and decide anew`, read.value))
+      : judged;
   };
-  const answer = (message: RawValue): Verdict => {
-    const judged = judge(message);
+  const answer = (message: RawValue, isAgain: boolean): Verdict => {
+    const judged = judge(message, isAgain);
     markChanged(context);
     if (judged.kind === 'repeat') return judged.spent.verdict;
     queue.spend((judged.work ?? 0) / WORK_OF_WEIGHT);
     if (judged.kind === 'refuse') return judged.refused;
     const decisionId = judged.message.decisionId ?? uuid4();
-    return kind.take(context.approvals, judged, { now: Date.now(), decisionId });
+    const verdict = kind.take(context.approvals, judged, { now: Date.now(), decisionId });
+    const { runId } = workflowInfo();
+    const isOld = isAgain || (judged.message.runId ?? runId) !== runId;
+    if (isOld && judged.state.held !== undefined) judged.state.held.isOld = true;
+    return verdict;
   };
   const validator = (message: RawValue): void => {
     // The call that the message names is about to be registered, and the handler will judge the message.
@@ -167,15 +191,20 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
   };
   setHandler(
     kind.update,
-    (message) => queue.answer(messages.weightOf(message), () => messages.takenOf(answer(message))),
+    (message) => {
+      const isAgain = queue.mayBeAgain;
+      const taken = (): Accepted => messages.takenOf(answer(message, isAgain));
+      return queue.answer(messages.weightOf(message), taken);
+    },
     { validator, description },
   );
-  const note = (message: RawValue): void => noteVerdict(context, answer(message), Date.now());
   setHandler(
     kind.signal,
     (message) => {
       context.signalsWaiting += 1;
-      queue.add({ weight: messages.weightOf(message), judge: () => note(message) });
+      const isAgain = queue.mayBeAgain;
+      const judgeIt = (): void => noteVerdict(context, answer(message, isAgain), Date.now());
+      queue.add({ weight: messages.weightOf(message), judge: judgeIt });
     },
     { description: signalDescription },
   );

@@ -33,11 +33,13 @@ export class MessageQueue {
   /** The messages that this workflow task applies again after a reset. */
   private readonly reapplied = { updates: new Array<QueuedMessage>(), signals: new Array<QueuedMessage>() };
   private isReapplying = false;
-  private isReset = false;
+  /** The length of history in the task after the last reset. */
+  private resetAt = -Infinity;
   private held = false;
   private random = randomOfRun();
 
-  constructor() {
+  /** `onReset` is called once in the first task after a reset, before any message of that task is judged. */
+  constructor(private readonly onReset: () => void = () => undefined) {
     // The SDK evaluates this condition in each workflow task, so a task without a message is noted, too.
     const ask = (): boolean => (this.enterTask(), false);
     void CancellationScope.nonCancellable(() => condition(ask));
@@ -50,8 +52,19 @@ export class MessageQueue {
 
   /** Whether this run continues from a reset and is past the point of the reset. */
   get wasReset(): boolean {
+    return this.isBeforeReset(0);
+  }
+
+  /** Whether a workflow task, by the length of history in it, came before the last reset, or is the first after it. */
+  isBeforeReset(task: number): boolean {
     this.enterTask();
-    return this.isReset;
+    return task <= this.resetAt;
+  }
+
+  /** Whether a message that arrives now may be one that a reset applies again. */
+  get mayBeAgain(): boolean {
+    this.enterTask();
+    return this.isReapplying;
   }
 
   /** Whether messages are held until `release`, so that none of them can be judged yet. */
@@ -129,8 +142,10 @@ export class MessageQueue {
     this.weight = 0;
     const random = randomOfRun();
     this.isReapplying = random !== this.random;
-    this.isReset ||= this.isReapplying;
     this.random = random;
+    if (!this.isReapplying) return;
+    this.resetAt = historyLength;
+    this.onReset();
   }
 
   /** Waits until every message is judged. */

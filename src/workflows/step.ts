@@ -188,7 +188,7 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
     runtime.changes.callEnded();
   };
   const run = (): void =>
-    void runCall(turn, state, decision).then(
+    void runCall(turn, state, decision, runtime.queue.isBeforeReset(turn.stepTask)).then(
       (result) => apply(settlementIn(state, result)),
       (error: unknown) => apply(settlementOf(state, error, Date.now())),
     );

@@ -4,7 +4,6 @@ import {
   ApplicationFailure,
   scheduleActivity,
   type ActivityOptions,
-  workflowInfo,
 } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
@@ -22,6 +21,7 @@ import { addUsage } from '../contract/spending/usage';
 import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
 import type { TurnRecord } from '../contract/session';
+import { resetRun } from './current-build';
 import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
 import type { CallState } from './approvals/state';
@@ -110,9 +110,8 @@ function promptEntry({ prompt, files }: Turn): TranscriptEntry {
 }
 
 /** What the next run needs to know about shared state. */
-export function statesOf({ states, originalRunId }: Turn): [string, KnownState][] {
-  const { runId } = workflowInfo();
-  return states.carried(runId === originalRunId ? undefined : runId);
+export function statesOf({ states }: Turn): [string, KnownState][] {
+  return states.carried(resetRun());
 }
 
 /** The record that a session keeps of a turn. In the middle of a step it has the results so far. */

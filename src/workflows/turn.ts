@@ -164,6 +164,8 @@ export interface Turn extends ApprovalContext {
   /** The step in which the turn had too much to carry to another build. */
   tooLargeIn?: number;
   step: number;
+  /** The length of history in the workflow task that brought the reply of the step. 0: it came with the input. */
+  stepTask: number;
   maxSteps: number;
   order: Order;
   transcript: Transcript;
@@ -213,6 +215,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',
     stepKey: '',
+    stepTask: 0,
     approvals: makeApprovals(carried?.spent),
     transcript: new Transcript(carried?.transcript, carried?.droppedBefore),
     results: carried?.results ?? [],

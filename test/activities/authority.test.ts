@@ -234,12 +234,12 @@ const inputWith = (votes: Vote[] | undefined, more: Partial<CallInput> = {}): Ca
   };
 };
 
-const PLACE = { namespace: 'default', workflowId: 'turn-1', firstExecutionRunId: 'run-1' };
+const PLACE = { namespace: 'default', workflowId: 'turn-1', runId: 'run-1' };
 
 const NOW = Date.UTC(2026, 0, 1);
 const times = () => Promise.resolve({ asked: NOW - DAY_MS, scheduled: NOW + DAY_MS });
 const check = (own: Authority | undefined, input: CallInput, more: Partial<VoteCheck> = {}) =>
-  checkVotes({ own, place: () => Promise.resolve(PLACE), times, now: NOW, ...more }, input);
+  checkVotes({ own, place: () => PLACE, times, now: NOW, ...more }, input);
 
 describe('votes, right before the handler', () => {
   let own: Authority;
@@ -345,7 +345,10 @@ describe('votes, right before the handler', () => {
         ...{ ruleDigest: own.ruleDigest, requesters: own.requesters, ...more },
       };
       const named = hunks && { hunks };
-      const statement = statementOf(facts, { decision: 'approved', approver: voter, ...times, ...named });
+      const statement = statementOf(facts, {
+        ...{ decisionId: `d-${voter}`, decision: 'approved', approver: voter },
+        ...{ ...times, ...named },
+      });
       if (statement === undefined) throw new Error('nothing to sign');
       const armored = key.sign(statementText(statement));
       return vote(voter, { signature: { kind: 'ssh', armored, ...times }, signedBy: 'ssh', ...named });
@@ -415,7 +418,9 @@ describe('votes, right before the handler', () => {
     });
 
     it('are neither good nor bad where the server cannot be asked', async () => {
-      const place = () => Promise.reject(new Error('away'));
+      const place = () => {
+        throw new Error('away');
+      };
       await expect(check(wanted(), inputWith(both(), call), { file, place })).rejects.toThrow('away');
     });
   });

@@ -1,7 +1,10 @@
 import { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { earlierStart, startInEarlierRound } from '../../src/activities/earlier-start';
+import { earlierStart, startInThisRun } from '../../src/activities/earlier-start';
+import type { GiveBacks } from '../../src/activities/given-back';
+import { defined } from '../../src/contract/defined';
 import type { HistoryEvent } from '../../src/history/decode/decode';
 import { fakeServer } from '../history/fake-server';
 import { PAY_INPUT } from '../support/calls';
@@ -22,7 +25,7 @@ it.each<[string, Info, RegExp]>([
   ],
   ['a server that cannot be asked', {}, /whether it was started before could not be read/],
 ])('%s counts as a start', async (_, info, why) => {
-  expect(await inRun('run-1', info).run(() => earlierStart(PAY_INPUT))).toMatch(why);
+  expect(await inRun('run-1', info).run(() => earlierStart({}, PAY_INPUT))).toMatch(why);
 });
 
 const RESET = 'an earlier attempt was started; an operator reset it';
@@ -40,8 +43,10 @@ it.each<[string, Parameters<typeof clientWith>[0], string | undefined]>([
 ])('the server that knows %s', async (_, onRecord, expected) => {
   const info = { workflowExecution: { workflowId: 'turn', runId: 'run-1' } };
   const environment = new MockActivityEnvironment(info, { client: clientWith(onRecord) });
-  expect(await environment.run(() => earlierStart(PAY_INPUT))).toBe(expected);
+  expect(await environment.run(() => earlierStart({}, PAY_INPUT))).toBe(expected);
 });
+
+const OTHER = defaultPayloadConverter.toPayload({ ...PAY_INPUT, callKey: 'key:1.2' });
 
 describe('an earlier round of a call', () => {
   const { SCHEDULE_TO_START, HEARTBEAT } = {
@@ -54,6 +59,7 @@ describe('an earlier round of a call', () => {
     event(1, 100, {
       activityTaskScheduledEventAttributes: {
         activityId: 'call-1.1-0',
+        input: { payloads: [defaultPayloadConverter.toPayload(PAY_INPUT)] },
         scheduleToStartTimeout: { seconds: 15 },
         heartbeatTimeout: { seconds: 10 },
         retryPolicy: { maximumAttempts: 1 },
@@ -68,26 +74,51 @@ describe('an earlier round of a call', () => {
       },
     });
 
+  const now = (eventId: number): HistoryEvent =>
+    event(eventId, 200, { activityTaskScheduledEventAttributes: { activityId: 'call-1.1-0' } });
+  const given = (output: object, identity = 'w1'): HistoryEvent[] => [
+    scheduled(),
+    event(2, 101, { activityTaskStartedEventAttributes: { scheduledEventId: 1, identity: 'w1' } }),
+    event(3, 102, {
+      activityTaskCompletedEventAttributes: {
+        ...{ scheduledEventId: 1, identity },
+        result: { payloads: [defaultPayloadConverter.toPayload(output)] },
+      },
+    }),
+  ];
+
   /** What the worker that has the call now reads of the round before, in the history of the run. */
-  const read = async (events: HistoryEvent[], round: { round?: number }): Promise<string | undefined> => {
-    const { connection } = fakeServer([{ events, more: false }]).server;
+  const read = async (events: HistoryEvent[], giveBacks?: GiveBacks): Promise<string | undefined> => {
+    const { connection } = fakeServer([{ events: [...events, now(events.length + 1)], more: false }]).server;
     const environment = new MockActivityEnvironment(
       { activityId: 'call-1.1-0' },
       { client: new Client({ connection }) },
     );
     let found: string | undefined;
     await environment.run(async () => {
-      found = await startInEarlierRound(round);
+      found = await startInThisRun(defined({ giveBacks }), PAY_INPUT);
     });
     return found;
   };
 
+  it.each([
+    [true, undefined],
+    [false, 'it was scheduled before, and nothing proves that it did not start'],
+  ])('that was given back counts by its proof, where there are keys: %s', async (isOurs, why) => {
+    const giveBacks = { isOurs: async () => isOurs, prove: async <T>(output: T) => output };
+    expect(await read(given({ paused: 'by ann', proof: 'p' }), giveBacks)).toBe(why);
+  });
+
   it.each<[string, HistoryEvent[]]>([
     ['was not taken in time', [scheduled(), timedOut(115)]],
-    ['was of another call', [scheduled({ activityId: 'call-1.2-0' }), timedOut(115, HEARTBEAT)]],
+    [
+      'was of another call',
+      [scheduled({ input: { payloads: [OTHER] }, activityId: 'call-1.2-0' }), timedOut(115, HEARTBEAT)],
+    ],
+    ['was given back by its worker', given({ notHere: 'no tool' })],
     ['never was', []],
   ])('that %s started nothing', async (_, events) => {
-    expect(await read(events, { round: 1 })).toBeUndefined();
+    expect(await read(events)).toBeUndefined();
   });
 
   it.each<[string, HistoryEvent[]]>([
@@ -97,9 +128,10 @@ describe('an earlier round of a call', () => {
       'had begun to beat',
       [scheduled(), timedOut(115, SCHEDULE_TO_START, { payloads: [{ data: Buffer.from('1') }] })],
     ],
+    ['was given back by somebody else', given({ notHere: 'no tool' }, 'w2')],
+    ['was completed', given({ result: {} })],
     ['had more attempts', [scheduled({ retryPolicy: { maximumAttempts: 5 } }), timedOut(115)]],
   ])('that %s may have started it', async (_, events) => {
-    expect(await read(events, { round: 1 })).toBe('the worker that held its state may have started it');
-    expect(await read(events, {})).toBeUndefined();
+    expect(await read(events)).toMatch(/it was scheduled before/);
   });
 });

@@ -15,7 +15,7 @@ import { newSigner } from '../support/ssh';
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 0, 1);
 const SEEN = 'a'.repeat(64);
-const PLACE = { namespace: 'default', workflowId: 'turn-1', firstExecutionRunId: 'run-1' };
+const PLACE = { namespace: 'default', workflowId: 'turn-1', runId: 'run-1' };
 const mallory = newSigner('ssh-ed25519');
 
 const fileWith = (rule: string, people = ''): Approvers =>
@@ -56,7 +56,7 @@ const timesOf = (waited: number): RequestTimes => ({ asked: NOW - waited, schedu
 const check = (own: Authority, input: CallInput, more: Partial<VoteCheck> = {}) =>
   checkVotes(
     {
-      ...{ own, now: NOW, place: () => Promise.resolve(PLACE) },
+      ...{ own, now: NOW, place: () => PLACE },
       times: () => Promise.resolve(timesOf(1000 * HOUR)),
       ...more,
     },
@@ -74,7 +74,10 @@ describe('somebody whom the rule does not name', () => {
     const about = { callKey, generation, agent, tool, toolDigest, effectiveDigest, ruleDigest, requesters };
     const facts = { installation: file.installation, ...PLACE, ...about, seenDigest: SEEN };
     const times = { at: new Date(NOW).toISOString(), notAfter: new Date(NOW + HOUR).toISOString() };
-    const statement = statementOf(facts, { decision: 'approved', approver: 'mallory', ...times });
+    const statement = statementOf(facts, {
+      ...{ decisionId: 'd-mallory', decision: 'approved', approver: 'mallory' },
+      ...times,
+    });
     const armored = mallory.sign(statement === undefined ? '' : statementText(statement));
     const signed = vote('mallory', { signature: { kind: 'ssh', armored, ...times }, signedBy: 'ssh' });
     const forged: Authority = {

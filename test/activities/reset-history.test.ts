@@ -3,9 +3,8 @@ import { Client, Connection } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { isAllowedHere, requestTimes, voidDecision } from '../../src/activities/reset-history';
-import type { Vote } from '../../src/contract/authority/authority';
-import type { CallInput, SpentDecision } from '../../src/contract/call';
-import { rule } from '../contract/authority/support';
+import type { CallInput } from '../../src/contract/call';
+import { defined } from '../../src/contract/defined';
 import { fakeServer } from '../history/fake-server';
 import { PAY_INPUT } from '../support/calls';
 
@@ -19,6 +18,14 @@ it.each<[string, Partial<CallInput>, string]>([
     { decision: { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '' } },
     'run-1',
   ],
+  [
+    'was asked for after the reset',
+    {
+      decision: { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '' },
+      askedIn: 'run-2',
+    },
+    'run-2',
+  ],
 ])('a call that %s needs no other decision', async (_, change, runId) => {
   expect(await inRun(runId).run(() => voidDecision({ ...PAY_INPUT, ...change }))).toBeUndefined();
 });
@@ -30,91 +37,34 @@ it('a decision that may be of another run does not count where the history canno
   );
 });
 
-describe('a signal without an id, sent after the reset', () => {
-  const vote = (voter: string): Vote => ({ voter, decision: 'approved', decisionId: voter, at: '' });
-  const decided = (approver: string, votes?: Vote[]): SpentDecision => ({
-    ...{ decisionId: 'drawn', decision: 'approved', approver, seenDigest: 's' },
-    ...(votes && { votes }),
-  });
-  const people = [
-    { name: 'ann', groups: [], delegates: [], mail: 'ann@example.com' },
-    { name: 'ben', groups: [], delegates: [] },
-  ];
-  const authority = {
-    ...{ fileDigest: 'f', ruleDigest: 'r', people, requesters: [] },
-    rule: { name: 'pay', then: 'ask' as const, ...rule({ rosters: [['ann', 'ben']] }) },
-  };
-  const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
-  const EventType = temporal.api.history.v1.HistoryEvent;
-  const signalOf = (approver: string) => ({
-    signalName: 'approval',
-    input: {
-      payloads: [
-        defaultPayloadConverter.toPayload({ callId: '1.1', decision: 'approved', approver, seenDigest: 's' }),
-      ],
-    },
-  });
-  const historyWith = (approver: string) => ({
-    own: [
-      EventType.create({ workflowTaskFailedEventAttributes: { cause: RESET } }),
-      EventType.create({ workflowTaskScheduledEventAttributes: {} }),
-      EventType.create({ workflowExecutionSignaledEventAttributes: signalOf(approver) }),
-    ],
-    bases: [],
-    isCut: false,
-  });
-
-  it.each<[string, string, SpentDecision, boolean]>([
-    ['of the voter, in capitals', 'Ann', decided('ann', [vote('ann')]), true],
-    ['of the voter, by mail address', 'ann@example.com', decided('ann', [vote('ann')]), true],
-    ['of the last of two voters', 'ben', decided('ann, ben', [vote('ann'), vote('ben')]), true],
-    ['of the first of two voters', 'ann', decided('ann, ben', [vote('ann'), vote('ben')]), false],
-    ['of another person', 'eve', decided('ann', [vote('ann')]), false],
-  ])('%s', async (_, approver, decision, expected) => {
-    const client = new Client({ connection: Connection.lazy() });
-    const environment = new MockActivityEnvironment({}, { client });
-    const input = { ...PAY_INPUT, decision, authority };
-    const isAllowed = await environment.run(() => isAllowedHere(historyWith(approver), input));
-    expect(isAllowed).toBe(expected);
-  });
-});
-
-describe('a decision that came after the reset', () => {
+describe('a decision in a run that a reset made', () => {
   const { WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW: cause } = temporal.api.enums.v1.WorkflowTaskFailedCause;
   const { HistoryEvent } = temporal.api.history.v1;
   const content = { callId: '1.1', decision: 'approved', approver: 'ann', decisionId: 'd' };
+  const input = { payloads: [defaultPayloadConverter.toPayload(content)] };
   const signal = HistoryEvent.create({
-    workflowExecutionSignaledEventAttributes: {
-      signalName: 'approval',
-      input: { payloads: [defaultPayloadConverter.toPayload(content)] },
-    },
+    workflowExecutionSignaledEventAttributes: { signalName: 'approval', input },
   });
-  const reset = [
-    HistoryEvent.create({ workflowTaskFailedEventAttributes: { cause } }),
-    HistoryEvent.create({ workflowTaskScheduledEventAttributes: {} }),
-  ];
+  const update = HistoryEvent.create({
+    workflowExecutionUpdateAcceptedEventAttributes: { acceptedRequest: { input: { args: input } } },
+  });
+  const reset = HistoryEvent.create({ workflowTaskFailedEventAttributes: { cause } });
 
-  it.each([
-    ['counts', { own: [...reset, signal], bases: [] }, true],
-    ['does not count before the next task: it was applied again', { own: withIn(), bases: [] }, false],
-    ['does not count if it was there before', { own: [signal, ...reset, signal], bases: [] }, false],
-    ['does not count if the run before had it', { own: [...reset, signal], bases: [[signal]] }, false],
-  ])('%s', async (_, history, expected) => {
+  it.each<[string, string | undefined, temporal.api.history.v1.HistoryEvent[], (typeof reset)[][], boolean]>([
+    ['counts if it came after the reset', 'run-2', [reset, signal], [], true],
+    ['does not count if it came before the reset', undefined, [reset, signal], [], false],
+    ['does not count if it is of another run', 'run-1', [reset, signal], [], false],
+    ['does not count if its message was there before', 'run-2', [signal, reset, signal], [], false],
+    ['does not count if the run before had its message', 'run-2', [reset, signal], [[update]], false],
+  ])('%s', async (_, decidedIn, own, bases, expected) => {
     const environment = new MockActivityEnvironment(
-      {},
+      { workflowExecution: { workflowId: 'turn', runId: 'run-2' } },
       { client: new Client({ connection: Connection.lazy() }) },
     );
     const decision = { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: 's' } as const;
-    const found = environment.run(() =>
-      isAllowedHere({ ...history, isCut: false }, { ...PAY_INPUT, decision }),
-    );
-    expect(await found).toBe(expected);
+    const call = { ...PAY_INPUT, decision, ...defined({ decidedIn }) };
+    expect(await environment.run(() => isAllowedHere({ own, bases, isCut: false }, call))).toBe(expected);
   });
-
-  function withIn() {
-    const [failed, task] = reset;
-    return [failed, signal, task].flatMap((one) => one ?? []);
-  }
 });
 
 describe('the time at which people were asked about a call', () => {

@@ -13,7 +13,7 @@ export const FACTS: SignedCallFacts = {
   installation: 'ab'.repeat(16),
   namespace: 'default',
   workflowId: 'turn-1',
-  firstExecutionRunId: '01937c3e-0000-7000-8000-000000000001',
+  runId: '01937c3e-0000-7000-8000-000000000001',
   callKey: 'reply-1:1.1',
   generation: 0,
   agent: 'clerk',
@@ -27,6 +27,7 @@ export const FACTS: SignedCallFacts = {
 
 /** Approved, without a reason. */
 export const VOTE: SignableVote = {
+  decisionId: 'd-1',
   decision: 'approved',
   approver: 'anna',
   at: new Date(AT).toISOString(),

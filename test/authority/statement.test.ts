@@ -17,18 +17,9 @@ const made = (facts: Partial<SignedCallFacts> = {}, vote: Partial<SignableVote> 
 it('has exactly the fields that are signed, in canonical JSON', () => {
   const text = statementText(made());
   expect(Object.keys(JSON.parse(text))).toEqual([
-    ...[
-      'agent',
-      'approver',
-      'at',
-      'callKey',
-      'decision',
-      'effectiveDigest',
-      'firstExecutionRunId',
-      'generation',
-    ],
-    ...['installation', 'namespace', 'notAfter', 'reason', 'requesters', 'ruleDigest', 'seenDigest', 'tool'],
-    ...['toolDigest', 'v', 'workflowId'],
+    ...['agent', 'approver', 'at', 'callKey', 'decision', 'decisionId', 'effectiveDigest', 'generation'],
+    ...['installation', 'namespace', 'notAfter', 'reason', 'requesters', 'ruleDigest', 'runId'],
+    ...['seenDigest', 'tool', 'toolDigest', 'v', 'workflowId'],
   ]);
   expect(text).not.toMatch(/[\n\t]|": /);
   expect(readStatement(text)).toEqual(made());

@@ -11,13 +11,22 @@ const AUTHORITY: Authority = {
   },
   requesters: ['rita'],
 };
-const PLACE = { installation: 'i', namespace: 'n', workflowId: 'w', firstExecutionRunId: 'run' };
-const waiting = () => call({ request: request({ authority: AUTHORITY }) });
+const PLACE = { installation: 'i', namespace: 'n', workflowId: 'w' };
+const waiting = () => call({ runId: 'run', request: request({ authority: AUTHORITY }) });
 
 it('takes what is signed from what is shown', () => {
   const { seenDigest, toolDigest } = request();
   expect(factsToSign({ agent: 'clerk' }, waiting(), PLACE)).toEqual({
-    ...{ ...PLACE, callKey: 'key:1.1', generation: 0, agent: 'clerk', tool: 'pay', toolDigest, seenDigest },
+    ...{
+      ...PLACE,
+      runId: 'run',
+      callKey: 'key:1.1',
+      generation: 0,
+      agent: 'clerk',
+      tool: 'pay',
+      toolDigest,
+      seenDigest,
+    },
     ...{ effectiveDigest: expect.stringMatching(/^[0-9a-f]{64}$/), ruleDigest: 'r', requesters: ['rita'] },
   });
 });

@@ -47,10 +47,10 @@ const voteOf = (one: Case): Record<string, unknown> => {
   const { signer = anna, changes = {}, isSilent = false } = one;
   const made = statementWith(one);
   const text = statementText(made);
-  const { decision, reason, approver, at, notAfter, seenDigest } = made;
+  const { decisionId, decision, reason, approver, at, notAfter, seenDigest } = made;
   const armored = signer.sign(Buffer.from(text), changes);
   return {
-    ...{ decision, reason, approver, at, notAfter, seenDigest },
+    ...{ decisionId, decision, reason, approver, at, notAfter, seenDigest },
     signature: { kind: 'ssh', armored, ...(isSilent ? {} : { statement: text }) },
     ...one.vote,
   };
@@ -95,7 +95,7 @@ it.each<[string, Case]>([
   ['without the text that was signed', { isSilent: true }],
   ['without a reason', { words: { reason: '' }, vote: { reason: undefined } }],
   ['in the name of a mail address', { words: { approver: 'Anna@example.com' } }],
-  ['with other fields', { vote: { channel: 'cli', decisionId: 'x' } }],
+  ['with other fields', { vote: { channel: 'cli', other: 'x' } }],
   ['a denial', { words: { decision: 'denied' } }],
   ['run again', { words: { decision: 'run-again' } }],
   ['at the last moment', { now: AT + 3_600_000 + TIMES.clockSkew }],
@@ -111,7 +111,8 @@ describe('a signature', () => {
     ['of another installation', 'wrong_installation', { facts: { installation: 'cd'.repeat(16) } }],
     ['of another namespace', 'wrong_turn', { facts: { namespace: 'other' } }],
     ['of another turn', 'wrong_turn', { facts: { workflowId: 'turn-2' } }],
-    ['of another run of its workflow id', 'wrong_turn', { facts: { firstExecutionRunId: 'other' } }],
+    ['of another run of its turn', 'wrong_run', { facts: { runId: 'other' } }],
+    ['under another id', 'vote_changed', { vote: { decisionId: 'd-2' } }],
     ['of another call', 'wrong_call', { facts: { callKey: 'reply-1:1.2', seenDigest: digest } }],
     ['of another agent', 'wrong_call', { facts: { agent: 'other' } }],
     ['of another tool', 'wrong_call', { facts: { tool: 'look' } }],

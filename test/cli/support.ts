@@ -87,7 +87,6 @@ export function turn(calls: CallView[] = [], extra: Partial<TurnView> = {}): Tur
   return {
     turn: 't-1',
     runId: 'run',
-    firstRunId: 'run',
     agent: 'clerk',
     prompt: 'pay ann',
     taskQueue: 'countersign',

@@ -125,7 +125,7 @@ const told = (value: unknown): unknown =>
     ),
   );
 const UNTOLD = new Set(
-  `at repliedAt waitedMs ms max mean p50 p95 runs run event part eventId turn runId firstRunId taskQueue replyId durationMs timestamp execution_time_ms askedAt startedAt endedAt since deadline
+  `at repliedAt waitedMs ms max mean p50 p95 runs run event part eventId turn runId taskQueue replyId durationMs timestamp execution_time_ms askedAt startedAt endedAt since deadline
    decisionId time seenDigest callKey spent lastFailure askMs`.split(/\s+/),
 );
 

@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { openInboxKey, type InboxKey } from '../../src/authority/inbox-key';
 import { signStatement } from '../../src/authority/sign-statement';
-import { type SignedCallFacts, type Statement, statementText } from '../../src/authority/statement';
+import {
+  readStatement,
+  type SignedCallFacts,
+  type Statement,
+  statementText,
+} from '../../src/authority/statement';
 import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
 import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
@@ -16,12 +21,15 @@ import type { Decision, VoteSignature } from '../../src/contract/decision';
 import type { CallView } from '../../src/history/view';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
+import { TransportError } from '../../src/tools/errors';
 import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
 import { planTool } from '../support/plan-tool';
 import { scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { sshKeygen } from '../support/ssh';
+import { resetTurn } from '../support/operator';
+import { taskBefore } from '../support/resets';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { needs } from '../support/parts';
@@ -47,7 +55,7 @@ people:
 inboxKeys: ['${inbox.line}']
 rules:
   - name: own key
-    tools: [pay, helper]
+    tools: [pay, helper, lose]
     then: ask
     approvers: { any: [anna] }
     assurance: signed_ssh
@@ -78,6 +86,9 @@ beforeAll(async () => {
     recordTool(effects, { name: 'pay', ...dangerous, effect: 'idempotent' }),
     recordTool(effects, { name: 'wire', ...dangerous, effect: 'unsafe' }),
     recordTool(effects, { name: 'note', ...dangerous, effect: 'unsafe' }),
+    recordTool(effects, { name: 'lose', ...dangerous, effect: 'unsafe' }, () => {
+      throw new TransportError('the answer was lost');
+    }),
   ];
   const helper = defineAgent({ name: 'helper', instructions: 'do', model: book.model, tools: [] });
   const clerk = defineAgent({
@@ -123,7 +134,9 @@ async function statementOn(
   const { requesters, ...facts } = await factsOf(turn);
   const said = { decision: 'approved', reason: '', approver } as const;
   const times = timesToSign(await callOf(turn), Date.now());
-  return { v: 3, ...facts, requesters: [...(requesters ?? [])], ...said, ...times, ...more };
+  const decisionId = `signed-${randomUUID()}`;
+  const asked = { requesters: [...(requesters ?? [])], decisionId };
+  return { v: 3, ...facts, ...asked, ...said, ...times, ...more };
 }
 
 /** Signs with OpenSSH's own program. */
@@ -141,7 +154,14 @@ async function approve(
   if (request === undefined) throw new Error('no request');
   const { seenDigest, callKey } = request;
   const said = { callId: '1.1', approver: 'anna', decision: 'approved', seenDigest, callKey } as const;
-  return client.decide(turn, { ...said, ...(signature === undefined ? {} : { signature }), ...more });
+  return client.decide(turn, { ...said, ...sentWith(signature), ...more });
+}
+
+/** A signature, with the id of the message that it is over. */
+function sentWith(signature: VoteSignature | undefined): Pick<Decision, 'signature' | 'decisionId'> {
+  if (signature === undefined) return {};
+  const { decisionId } = readStatement(signature.statement ?? '') ?? {};
+  return { signature, ...(decisionId === undefined ? {} : { decisionId }) };
 }
 
 /** Waits until a vote is struck; why it is. */
@@ -217,7 +237,7 @@ const FORGERIES: [what: string, changed: Partial<Statement>, why: RegExp, key?: 
   ['of another installation', { installation: 'ab'.repeat(16) }, /another installation/],
   ['of another namespace', { namespace: 'other' }, /another namespace or cluster/],
   ['of another turn', { workflowId: 'other' }, /another turn/],
-  ['of another run', { firstExecutionRunId: randomUUID() }, /another turn/],
+  ['of another run', { runId: randomUUID() }, /another run of this turn/],
   ['of another call', { callKey: 'other:1.1' }, /another call/],
   ['of another generation', { generation: 1 }, /earlier or later run of this call/],
   ['of another agent', { agent: 'other' }, /another call/],
@@ -314,38 +334,66 @@ test('a decision that was signed for one turn starts nothing in another', async 
   expect(await effects.lines('copied')).toEqual([]);
 });
 
-test('a signature is for one start: sent again after a reset, it starts nothing; signing anew does', async () => {
+test('a signature is for one run: sent again after a reset it starts nothing, in each run; signing anew does', async () => {
   const turn = await asked('pay', 'reset');
   const signature = await sign(await statementOn(turn));
+  const first = (await handleOf(turn).describe()).runId;
   await approve(turn, signature);
   await isDone(turn);
+  const eventId = await taskBefore(handleOf(turn), 'pay');
+  for (const under of [sentWith(signature).decisionId, randomUUID()]) {
+    await resetTurn(handleOf(turn), '--run-id', first, '--event-id', eventId, '--reapply-exclude', 'All');
+    await waitFor(handleOf(turn), '1.1');
+    await approve(turn, signature, under === undefined ? {} : { decisionId: under });
+    expect(await struck(turn)).toMatch(/another run of this turn/);
+  }
   expect(await effects.lines('reset')).toEqual(['pay reset']);
-  await client.reset(await client.planReset(turn, '1.1'));
-  await waitFor(handleOf(turn), '1.1');
-  await approve(turn, signature, { decisionId: randomUUID() });
-  await until('it to be in doubt', async () => (await callOf(turn)).phase === 'in_doubt');
-  expect((await callOf(turn)).doubt?.message).toMatch(/an earlier run of this workflow/);
-  expect(await effects.lines('reset')).toEqual(['pay reset']);
-  const again = { callId: '1.1', resolution: 'run-again', approver: 'anna', reason: 'it is lost' } as const;
-  const said = { decision: 'run-again', reason: again.reason } as const;
-  await client.resolve(turn, { ...again, signature: await sign(await statementOn(turn, 'anna', said)) });
+  await approve(turn, await sign(await statementOn(turn)));
   await isDone(turn);
   expect(await effects.lines('reset')).toEqual(['pay reset', 'pay reset']);
 });
 
-test('running a call in doubt again takes a signature that says so', async () => {
-  const turn = await asked('pay', 'once more');
+test('a vote that its voter took back stays gone, whoever sends the message once more', async () => {
+  const turn = await asked('wire', 'withdrawn');
   const signature = await sign(await statementOn(turn));
   await approve(turn, signature);
-  await isDone(turn);
-  await client.reset(await client.planReset(turn, '1.1'));
-  await waitFor(handleOf(turn), '1.1');
+  await approve(turn, undefined, { decision: 'withdrawn' });
+  expect(await approve(turn, signature)).toMatchObject({ status: 'accepted' });
+  expect((await callOf(turn)).votes).toEqual([]);
   await approve(turn, signature, { decisionId: randomUUID() });
+  await approve(turn, await sign(await statementOn(turn, 'bob')), { approver: 'bob' });
+  expect(await struck(turn, 'anna', ['bob'])).toMatch(/something else than what was signed/);
+  expect(await effects.lines('withdrawn')).toEqual([]);
+});
+
+test('a signed message goes only to the run that it names', async () => {
+  const turn = await asked('pay', 'left');
+  const { runId } = await handleOf(turn).describe();
+  const signature = await sign(await statementOn(turn));
+  await resetTurn(handleOf(turn), '--type', 'LastWorkflowTask');
+  await waitFor(handleOf(turn), '1.1');
+  expect(await approve(turn, signature, { runId })).toMatchObject({
+    status: 'refused',
+    verdict: { code: 'stale_args', message: expect.stringMatching(/goes on in another run/) },
+  });
+  expect((await callOf(turn)).votes).toEqual([]);
+  await approve(turn, await sign(await statementOn(turn)), {
+    runId: (await handleOf(turn).describe()).runId,
+  });
+  await isDone(turn);
+  expect(await effects.lines('left')).toEqual(['pay left']);
+});
+
+test('running a call in doubt again takes a signature that says so', async () => {
+  const turn = await asked('lose', 'once more');
+  await approve(turn, await sign(await statementOn(turn)));
   await until('it to be in doubt', async () => (await callOf(turn)).phase === 'in_doubt');
   const again = { callId: '1.1', resolution: 'run-again', approver: 'anna' } as const;
-  await client.resolve(turn, { ...again, signature: await sign(await statementOn(turn)) });
+  const resolve = async (more: Partial<Statement>): Promise<unknown> =>
+    client.resolve(turn, { ...again, ...sentWith(await sign(await statementOn(turn, 'anna', more))) });
+  await resolve({});
   expect(await struck(turn)).toMatch(/something else than what was signed/);
-  expect(await effects.lines('once more')).toEqual(['pay once more']);
+  expect(await effects.lines('once more')).toEqual(['lose once more']);
 });
 
 test("the web inbox's own signature says who was signed in", async () => {
@@ -393,13 +441,13 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
     const handle = await fixture.client.workflow.start('rogue', {
       ...{ workflowId: `rogue-${randomUUID()}`, taskQueue, args },
     });
-    const { workflowId, firstExecutionRunId } = handle;
+    const { workflowId, firstExecutionRunId: runId } = handle;
     const { seenDigest } = facts;
-    const votes = [await signer({ workflowId, firstExecutionRunId })];
+    const votes = [await signer({ workflowId, runId })];
     const input: CallInput = {
       ...{ callId: '1.1', id: 'i', tool: 'pay', agent: 'clerk', callKey: facts.callKey, generation: 0 },
       ...{ arguments: call.effective, argsDigest: facts.effectiveDigest, toolDigest: facts.toolDigest },
-      ...{ effect: 'idempotent', timeoutMs: 30_000, originalRunId: firstExecutionRunId },
+      ...{ effect: 'idempotent', timeoutMs: 30_000, originalRunId: runId },
       decision: { decisionId: 'd', decision: 'approved', approver: 'anna', seenDigest, votes },
       origin: { requester: 'rita' },
       ...more,
@@ -411,7 +459,8 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
   const voteBy = async (statement: Statement, key?: string): Promise<Vote> => {
     const { seenDigest, at } = statement;
     const signature = await sign(statement, key);
-    return { voter: statement.approver, decision: 'approved', decisionId: 'd', at, seenDigest, signature };
+    const { approver: voter, decisionId } = statement;
+    return { voter, decision: 'approved', decisionId, at, seenDigest, signature };
   };
 
   test('starts nothing by what was signed for another turn', async () => {
@@ -445,7 +494,7 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
     });
     expect(outputs).toMatchObject([
       { result: { success: true } },
-      { inDoubt: { message: expect.stringMatching(/scheduled before by these signatures/) } },
+      { inDoubt: { message: expect.stringMatching(/it was scheduled before/) } },
     ]);
     expect(await effects.lines('rogue twice')).toEqual(['pay rogue twice']);
   });

@@ -1,6 +1,7 @@
 import { allowedBy } from '../../src/history/decisions';
 import { createView, keyOfStart, viewOf } from '../../src/history/view';
 import type { TurnEvent } from '../../src/history/events';
+import { rule } from '../contract/authority/support';
 import { accepted, ask, item, run, Script } from './script';
 
 const asked = () =>
@@ -115,6 +116,28 @@ describe('a reset', () => {
       requests: [],
       prompt: 'do it',
       status: 'running',
+    });
+  });
+
+  test('voids the votes on what waits, and the request says so', () => {
+    const script = asked();
+    const authority = {
+      ...{ fileDigest: 'f', ruleDigest: 'r', requesters: [] },
+      rule: { name: 'pay', then: 'ask' as const, ...rule({ rosters: [['ann', 'ben']], need: 2 }) },
+    };
+    const events = script
+      .fold()
+      .map((event) => (event.type === 'request_opened' ? { ...event, authority } : event));
+    const [callId = ''] = events.flatMap((event) => (event.type === 'request_opened' ? [event.callId] : []));
+    const vote: TurnEvent = {
+      ...{ type: 'decision', eventId: 90, at: '', callId, decision: 'approved', approver: 'ann' },
+      ...{ channel: 'cli', door: 'update', identity: '', stillWaits: true, judgement: { accepted: true } },
+    };
+    expect(viewOf([...events, vote]).calls[0]?.votes).toHaveLength(1);
+    const [call] = viewOf([...events, vote, reset(95)]).calls;
+    expect(call).toMatchObject({
+      votes: [],
+      request: { note: 'the votes from before the reset do not count' },
     });
   });
 

@@ -3,7 +3,7 @@ import type { SignableTurn } from '../../src/server/signer';
 import { call, request } from '../cli/support';
 
 const shownOf = (phase: 'requested' | 'running' = 'requested'): SignableTurn => ({
-  ...{ turn: 't1', firstRunId: 'r1', agent: 'clerk' },
+  ...{ turn: 't1', agent: 'clerk' },
   calls: [call({ callId: '1.1', phase, request: request({ seenDigest: 'seen', callKey: 'key' }) })],
 });
 const vote = { turn: 't1', callId: '1.1', decision: 'approved', seenDigest: 'seen', callKey: 'key' } as const;

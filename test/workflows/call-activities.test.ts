@@ -1,4 +1,5 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { isObject } from '../../src/contract/json';
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
 import type { CallState } from '../../src/workflows/approvals/state';
 import { pauseAfter, prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
@@ -49,6 +50,26 @@ it.each<[string, CallShape, (state: CallState) => void, string]>([
   expect(lines(await commandsOf(() => runCall(turn, state, undefined)))).toEqual([
     expect.stringContaining(line),
   ]);
+});
+
+it.each<[string, string, boolean, boolean, object]>([
+  ['in a run that no reset made', 'run-1', false, false, {}],
+  ['that a reset run got later', 'run-2', false, false, { askedIn: 'run-2', decidedIn: 'run-2' }],
+  ['that a reset run kept, and that was decided on later', 'run-2', true, false, { decidedIn: 'run-2' }],
+  ['that a reset run kept with its decision', 'run-2', true, true, {}],
+])('the worker learns of a call %s', async (_, runId, isInherited, isOld, expected) => {
+  const { turn, state } = turnWith({});
+  state.held = {
+    ...{ decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '', generation: 0 },
+    ...{ spent: true, ...(isOld ? { isOld } : {}) },
+  };
+  const run = async (): Promise<unknown> => runCall(turn, state, undefined, isInherited);
+  const { commands } = await WorkflowUnderTest.start(run, { info: { runId } });
+  const input = valueIn(commands[0]?.scheduleActivity?.arguments?.[0]);
+  const said = isObject(input)
+    ? Object.entries(input).filter(([name]) => /^(asked|decided)In$/.test(name))
+    : [];
+  expect(Object.fromEntries(said)).toEqual(expected);
 });
 
 it.each<['unsafe' | 'idempotent', number]>([

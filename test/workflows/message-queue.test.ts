@@ -1,7 +1,7 @@
 import { MessageQueue, type QueuedMessage } from '../../src/workflows/message-queue';
 
 /** A workflow whose tasks come when the test says so. */
-const workflow = { historyLength: 3, sleepers: new Array<() => void>() };
+const workflow = { historyLength: 3, sleepers: new Array<() => void>(), random: (): number => 0 };
 
 jest.mock('@temporalio/workflow', () => ({
   workflowInfo: () => ({ runId: 'run', historyLength: workflow.historyLength }),
@@ -10,6 +10,8 @@ jest.mock('@temporalio/workflow', () => ({
   sleep: () => new Promise<void>((resolve) => workflow.sleepers.push(resolve)),
   condition: () => Promise.resolve(),
 }));
+
+jest.mock('../../src/workflows/sdk-internals', () => ({ randomOfRun: () => workflow.random }));
 
 /** The next workflow task begins: every timer has fired. */
 async function nextTask(): Promise<void> {
@@ -108,4 +110,21 @@ it('judges what was kept in later tasks where one has no room for all', async ()
   expect(order).toEqual([1]);
   await nextTask();
   expect(order).toEqual([1, 2]);
+});
+
+it('says once that the run was reset, before it judges a message, and which tasks came before', () => {
+  const order: string[] = [];
+  const queue = new MessageQueue(() => order.push('reset'));
+  workflow.historyLength += 5;
+  expect([queue.mayBeAgain, queue.wasReset]).toEqual([false, false]);
+  const before = workflow.historyLength;
+  workflow.historyLength += 5;
+  workflow.random = () => 0.5;
+  queue.add({ weight: 1, judge: () => order.push('signal') });
+  expect([queue.mayBeAgain, queue.wasReset]).toEqual([true, true]);
+  expect(queue.isBeforeReset(before)).toBe(true);
+  workflow.historyLength += 5;
+  expect([queue.mayBeAgain, queue.wasReset]).toEqual([false, true]);
+  expect(queue.isBeforeReset(workflow.historyLength)).toBe(false);
+  expect(order).toEqual(['reset']);
 });

@@ -59,9 +59,9 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       const { file, approver, facts } = await read(vote);
       const site = file.passkeySite;
       if (approver === undefined || facts === undefined || site === undefined) return undefined;
-      const { decision, reason, hunks, call } = vote;
+      const { decisionId, decision, reason, hunks, call } = vote;
       const times = timesToSign(call, Date.now());
-      const said = { decision, approver, ...times, ...defined({ reason, hunks }) };
+      const said = { decisionId, decision, approver, ...times, ...defined({ reason, hunks }) };
       const statement = statementOf(facts, said);
       const ids = file.passkeysOf(approver).map(({ id }) => id);
       if (statement === undefined || ids.length === 0) return undefined;
@@ -72,8 +72,9 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       if (approver === undefined || facts === undefined) throw refused(VOTE_FAULTS.unknown_person);
       const now = Date.now();
       if (isOld(at, now)) throw refused(TOO_OLD);
-      const { decision, reason, hunks } = vote;
-      const said = { decision, approver, at, notAfter, ...defined({ reason, hunks: hunks && [...hunks] }) };
+      const { decisionId, decision, reason, hunks } = vote;
+      const chosen = defined({ reason, hunks: hunks && [...hunks] });
+      const said = { decisionId, decision, approver, at, notAfter, ...chosen };
       const statement = statementOf(facts, said);
       if (statement === undefined) throw refused(VOTE_FAULTS.malformed);
       const signature = signatureOf('passkey', assertion, { text: statementText(statement), at, notAfter });

@@ -126,7 +126,7 @@ const text = z.string().default('');
 /** The recorded facts that a vote is judged by. A missing fact makes the signature bad. */
 const record = z.object({
   ...{ turn: text, run: text, call: text, decision: text, resolution: text, hunks: z.string().optional() },
-  ...{ firstRun: text, agent: text, tool: text, callKey: text, generation: z.number().default(0) },
+  ...{ decisionId: text, agent: text, tool: text, callKey: text, generation: z.number().default(0) },
   ...{ toolDigest: text, ruleDigest: text, argsDigest: text, seenDigest: text },
   ...{ signedBy: text, signedAt: text, notAfter: text },
 });
@@ -168,11 +168,11 @@ function judgeBy(judgeKey: KeyJudge, hasFile: boolean): Judge {
 
 type Said = z.output<typeof record>;
 
-function factsOf(line: ReadLine, { turn, firstRun, argsDigest, ...said }: Said) {
+function factsOf(line: ReadLine, { turn, run, argsDigest, ...said }: Said) {
   const { callKey, generation, agent, tool, toolDigest, seenDigest, ruleDigest } = said;
   const requesters = names.safeParse(parseJson(valueOf(line, 'requesters') ?? '')).data;
   return {
-    ...{ workflowId: turn, firstExecutionRunId: firstRun, callKey, generation, agent, tool },
+    ...{ workflowId: turn, runId: run, callKey, generation, agent, tool },
     ...{ toolDigest, seenDigest, effectiveDigest: argsDigest, ruleDigest, requesters },
   };
 }
@@ -180,7 +180,16 @@ function factsOf(line: ReadLine, { turn, firstRun, argsDigest, ...said }: Said) 
 const names = z.array(z.string());
 
 function voteOf(line: ReadLine, said: Said, approver: string) {
-  const { decision, resolution, hunks, signedBy: kind, signedAt: at, notAfter, seenDigest } = said;
+  const {
+    decisionId,
+    decision,
+    resolution,
+    hunks,
+    signedBy: kind,
+    signedAt: at,
+    notAfter,
+    seenDigest,
+  } = said;
   const [armored, statement, reason] = (['signature', 'statement', 'reason'] as const).map((name) =>
     valueOf(line, name),
   );
@@ -189,6 +198,7 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
   const signature = { kind, armored, statement };
   const chosen = word === 'denied' ? undefined : hunks?.split(',');
   return {
+    decisionId,
     decision: word,
     reason,
     approver,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Argument, type Command } from 'commander';
 import { defined } from '../../contract/defined';
 import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
@@ -50,7 +51,8 @@ async function resolve(
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
     const subject = { turn, agent, call, ...defined({ sign }) };
-    const signed = outcome === 'run-again' ? await signing(subject, outcome, { reason }) : {};
+    const signed =
+      outcome === 'run-again' ? await signing(subject, outcome, { reason }) : { decisionId: randomUUID() };
     const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
     const resolution = {
       ...said,

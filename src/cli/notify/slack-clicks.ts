@@ -206,7 +206,7 @@ async function decide(
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
   const now = call && waitingEvent(call)?.at;
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
-  const said = { turn, callId, decision, approver, ...defined({ reason }), seenDigest } as const;
+  const said = { turn, callId, decisionId, decision, approver, ...defined({ reason }), seenDigest } as const;
   const { signature } = await signVote({ client, signer }, said);
   const signed = signature === undefined ? {} : { signature, authenticated: true as const };
   const answer = await client.decide(turn, {

@@ -113,14 +113,16 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
   const returned =
     resolution === 'happened' ? await terminal.ask('What did it return? (Enter: nobody knows) ') : '';
   if (!(await confirm(terminal, QUESTIONS[resolution]))) throw givenUp('you did not confirm');
-  const signed = resolution === 'run-again' ? await signing(subject, resolution, { reason }) : {};
+  const signed =
+    resolution === 'run-again'
+      ? await signing(subject, resolution, { reason })
+      : { decisionId: randomUUID() };
   return client.resolve(turn, {
     callId: call.callId,
     resolution,
     reason,
     approver: said.approver,
     channel: 'cli',
-    decisionId: randomUUID(),
     ...doubtKeys(call),
     ...signed,
     ...defined({ content: returned.trim() === '' ? undefined : returned }),

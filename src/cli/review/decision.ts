@@ -59,14 +59,14 @@ export async function decide(
   const reason = decision.reason ?? said.reason;
   const signed =
     word === undefined || call.phase !== 'requested'
-      ? {}
+      ? { decisionId: randomUUID() }
       : await signing(subject, word, { reason, hunks: decision.hunks });
-  const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli', decisionId: randomUUID() };
+  const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli' };
   return client.decide(turn, { ...head, ...decision, ...signed });
 }
 
 /**
- * The signature to send with a decision on a call. Empty if the person does not sign.
+ * The id to send with a decision on a call, and the signature over it. There is none if the person does not sign.
  *
  * @throws CountersignError `signature_needed` if the person does not sign and the rule counts only signed votes; the
  * errors of signing.
@@ -75,12 +75,16 @@ export async function signing(
   subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'>,
   decision: VoteDecision,
   { reason, hunks: chosen }: { reason?: string | undefined; hunks?: readonly string[] | undefined },
-): Promise<{ signature?: VoteSignature }> {
+): Promise<{ decisionId: string; signature?: VoteSignature }> {
   const { turn, agent, call, sign } = subject;
+  const decisionId = randomUUID();
   const hunks = hunksToSign(call, decision, chosen);
-  if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason, hunks }) };
+  if (sign !== undefined) {
+    const about = { turn, agent, call, decisionId, decision, reason, hunks };
+    return { decisionId, signature: await sign(about) };
+  }
   const wanted = assuranceWanted(call.request?.authority, decision);
-  if (wanted === undefined) return {};
+  if (wanted === undefined) return { decisionId };
   const message = `the rule of ${call.callId} wants decisions ${assuranceText(wanted)}, and this one is not signed`;
   throw new CountersignError('signature_needed', message, {
     hint:

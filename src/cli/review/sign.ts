@@ -52,6 +52,7 @@ export type Sign = (about: {
   agent: string;
   turn: string;
   call: CallView;
+  decisionId: string;
   decision: Statement['decision'];
   reason: string | undefined;
   hunks: readonly string[] | undefined;
@@ -74,7 +75,7 @@ export interface Signer {
 export async function signerOf(
   { sign, approvers: file = APPROVERS_FILE }: SignOptions,
   approver: string,
-  at: { client: Pick<Countersign, 'view' | 'placeOf'>; context: Pick<Context, 'screen' | 'env'> },
+  at: { client: Pick<Countersign, 'placeOf'>; context: Pick<Context, 'screen' | 'env'> },
 ): Promise<Signer | undefined> {
   if (sign === undefined) return undefined;
   // Loaded here, so that no other command waits for YAML and CEL.
@@ -97,18 +98,17 @@ interface SignWith {
   approvers: Approvers;
   name: string;
   named: string | true;
-  client: Pick<Countersign, 'view' | 'placeOf'>;
+  client: Pick<Countersign, 'placeOf'>;
   context: Pick<Context, 'screen' | 'env'>;
 }
 
 function signWith({ approvers, name, named, client, context }: SignWith): Sign {
-  return async ({ agent, turn, call, decision, reason, hunks }) => {
+  return async ({ agent, turn, call, decisionId, decision, reason, hunks }) => {
     const { factsToSign, signatureOf, timesToSign } = await import('../../authority/to-sign.js');
     const { statementOf, statementText } = await import('../../authority/statement.js');
     const { signStatement } = await import('../../authority/sign-statement.js');
     const { installation } = approvers;
-    const place = client.placeOf(await client.view(turn));
-    const facts = factsToSign({ agent }, call, { installation, ...place });
+    const facts = factsToSign({ agent }, call, { installation, ...client.placeOf({ turn }) });
     if (facts === undefined)
       throw usageError(
         `no rule says who decides ${turn}/${call.callId}, so nobody would check a signature on it`,
@@ -116,7 +116,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
       );
     const times = timesToSign(call, Date.now());
     const statement = statementOf(facts, {
-      ...{ decision, approver: name, ...times },
+      ...{ decisionId, decision, approver: name, ...times },
       ...defined({ reason, hunks }),
     });
     if (statement === undefined) throw usageError('a part of this call or its reason cannot be signed');
@@ -245,13 +245,13 @@ export async function provenVotesOn(
     const wanted = assuranceWanted(call.request?.authority, decision);
     const isEnough = (has: Assurance): boolean => wanted === undefined || isAssured(has, wanted);
     const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
-    const { signature, reason } = event ?? {};
+    const { signature, reason, decisionId } = event ?? {};
     if (facts === undefined || signature === undefined)
       return { ...cast, proof: 'claimed', counts: isEnough('claimed') };
     const { kind, armored, at, notAfter, statement } = signature;
     const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
     const vote = {
-      ...{ decision: word, reason, approver: voter, at, notAfter },
+      ...{ decisionId, decision: word, reason, approver: voter, at, notAfter },
       seenDigest: facts.seenDigest,
       ...defined({ hunks: hunks && [...hunks] }),
     };

@@ -35,13 +35,12 @@ interface Asked {
 
 /** Makes the context of a run that has no events yet. */
 export function createSignedContext(): SignedContext {
-  const run: { agent?: string; firstRun?: string } = {};
+  let agent: string | undefined;
   const asked = new Map<string, Asked>();
   const generations = new Map<string, number>();
   return {
     note: (event) => {
-      if (event.type === 'turn_started')
-        Object.assign(run, { agent: event.agent, firstRun: event.firstRunId ?? event.runId });
+      if (event.type === 'turn_started') ({ agent } = event);
       if (event.type === 'call_started') generations.set(event.callId, event.generation);
       if (event.type === 'request_opened') {
         const { callId, callKey, tool, toolDigest, authority } = event;
@@ -60,7 +59,7 @@ export function createSignedContext(): SignedContext {
       const last = generations.get(callId) ?? 0;
       const generation = type === 'resolved' ? last + 1 : last;
       const hunks = type === 'resolved' ? approved : undefined;
-      return { facts: { ...run, ...call, generation, hunks }, requesters: JSON.stringify(requesters) };
+      return { facts: { agent, ...call, generation, hunks }, requesters: JSON.stringify(requesters) };
     },
   };
 }

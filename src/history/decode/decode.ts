@@ -50,6 +50,11 @@ export function makeDecode(converter: LoadedDataConverter = defaultDataConverter
 
 const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
 
+/** Whether a reset made this event. It names the run before the reset and the run that it made. */
+export function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): boolean {
+  return failed?.cause === RESET;
+}
+
 /**
  * Decodes the events that start and end a run, and the events of its workflow tasks. Undefined: the event is of another
  * family.
@@ -63,7 +68,6 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
       ...head,
       turn: started.workflowId ?? '',
       runId: started.originalExecutionRunId ?? '',
-      firstRunId: started.firstExecutionRunId || undefined,
       continuedFrom: started.continuedExecutionRunId || undefined,
       taskQueue: started.taskQueue?.name ?? '',
       workflowType: started.workflowType?.name || undefined,

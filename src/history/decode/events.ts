@@ -38,8 +38,6 @@ export type DecodedEvent =
       kind: 'started';
       turn: string;
       runId: string;
-      /** The id of the first run of the chain. */
-      firstRunId?: string;
       continuedFrom?: string;
       taskQueue: string;
       workflowType?: string;

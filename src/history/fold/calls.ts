@@ -7,7 +7,7 @@ import {
   type Paused,
   type StartedBy,
 } from '../../contract/call';
-import { decisionNote, unreadable, UNREADABLE } from '../../contract/call-texts';
+import { decisionNote, STARTED_BEFORE, unreadable, UNREADABLE } from '../../contract/call-texts';
 import {
   endedUntaken,
   goesElsewhere,
@@ -113,6 +113,15 @@ function spentBy(input: CallInput | undefined): CallStarted['decision'] {
   return { decision: input.generation > 0 ? 'run-again' : decision, approver, ...defined({ reason }) };
 }
 
+/** The unsafe calls of a gate that were decided on before a reset: the run before may have started them. */
+export function lostByReset({ calls }: FoldState, head: EventHeader): TurnEvent[] {
+  return [...calls.values()].flatMap((held) => {
+    const isAllowed = held.phase === 'decided' || held.phase === 'running';
+    const isDoubted = isAllowed && gateActivity(held) !== undefined && effectOf(held) === 'unsafe';
+    return isDoubted ? lose(head, held, { message: STARTED_BEFORE }) : [];
+  });
+}
+
 /** The effect of a call. A call that cannot be read may have any effect, so the worst is assumed. */
 function effectOf({ call }: CallFold): CallStarted['effect'] {
   return isValidCall(call) ? call.settings.effect : 'unsafe';
@@ -124,6 +133,8 @@ export function callCompleted(
   activity: ActivityFold,
 ): TurnEvent[] {
   if (gateActivity(held) !== undefined) {
+    // After a reset, the end of one start says nothing about the start before the reset.
+    if (held.phase !== 'running') return [];
     const result = returnedResult(held, event.result, event.at);
     return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
   }
@@ -191,6 +202,7 @@ export function callFailed(
   event: EventOf<'activity_failed'>,
   of: { held: CallFold; activity: ActivityFold },
 ): TurnEvent[] {
+  if (gateActivity(of.held) !== undefined && of.held.phase !== 'running') return [];
   const failed = { ...of, event };
   if (!endedUntaken(lostInHistory(event.failure))) return judge(failed, event);
   state.unjudged.push(failed);

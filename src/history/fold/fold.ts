@@ -8,7 +8,7 @@ import {
   activityScheduled,
   activityStarted,
 } from './activities';
-import { judgeFailures, localActivity } from './calls';
+import { judgeFailures, localActivity, lostByReset } from './calls';
 import { childChanged } from './child-turns';
 import { memoChanged } from './requests';
 import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './messages';
@@ -99,6 +99,7 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
       state.reapplying = { ...head, reason: event.message };
       return [
         { type: 'reset', ...head, baseRunId: event.baseRunId, newRunId: state.runId, reason: event.message },
+        ...lostByReset(state, event),
       ];
     case 'cancel_requested':
       return [
@@ -151,7 +152,6 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
       schedule: event.schedule,
       session: is.turnInput(event.input) ? event.input.session?.sessionId : undefined,
       continuedFrom,
-      firstRunId: event.firstRunId === runId ? undefined : event.firstRunId,
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),
   };

@@ -77,7 +77,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const { decision: body, terms, grantPasskey } = await readBody(c, grantSchema);
       const { passkey, ...decision } = body;
       const turn = await findExactly(c, c.req.param('turn'));
-      const { callId, seenDigest } = decision;
+      const { callId, seenDigest, decisionId } = decision;
       // The grant has the same reason. A reason that only the decision may have would leave an approval without a grant.
       const reason = checkInput(controlReason, decision.reason);
       if (decision.decision !== 'approved' || decision.hunks !== undefined)
@@ -87,14 +87,14 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const view = await reader.view(turn);
       shownCall(view, callId, seenDigest);
       const plan = planned(view, callId, { terms, by: sender.approver });
-      const said = { turn, callId, seenDigest, reason, decision: 'approved' } as const;
+      const said = { turn, callId, decisionId, seenDigest, reason, decision: 'approved' } as const;
       const signed = await signApprovalAndGrant(deps, {
         client: { view: async () => view, placeOf: (turn) => reader.placeOf(turn) },
         vote: { ...said, approver: sender.approver, passkey },
         grant: toSign(deps, plan, sender.approver),
         ...{ assurance: plan.assurance, grantPasskey },
       });
-      const answer = await reader.decide(turn, { ...decision, ...sender, ...signed.vote });
+      const answer = await reader.decide(turn, { ...signed.vote, ...decision, ...sender });
       if (answer.status === 'refused') return respond(deps, c, { answer, turn, callId, what: 'decision' });
       const { authority } = plan;
       const asked = { ...terms, ...defined({ reason, authority }), ...signed.grant };

@@ -4,7 +4,14 @@ import { type Assurance, assuranceText, isAssured } from '../../contract/authori
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
-import { type GrantToSign, type SignableTurns, type VoteToSign, type Signers, signVote } from '../signer';
+import {
+  type GrantToSign,
+  type SignableTurns,
+  type SignedMessage,
+  type Signers,
+  signVote,
+  type VoteToSign,
+} from '../signer';
 
 type GrantSigners = Pick<Signers, 'grantSigner' | 'grantPasskeys'>;
 
@@ -89,7 +96,7 @@ interface ApprovalAndGrant extends Wanted {
 export async function signApprovalAndGrant(
   signers: Signers,
   { client, vote, grant, ...wanted }: ApprovalAndGrant,
-): Promise<{ vote: Signed; grant: Signed }> {
+): Promise<{ vote: SignedMessage; grant: Signed }> {
   const [voted, granted] = await Promise.allSettled([
     signVote({ ...signers, client }, vote),
     signGrant(signers, grant, wanted),

@@ -8,9 +8,13 @@ import type { Approvals, CallState, Phase } from './state';
 /**
  * Why a turn cannot move to another build now, in words. Undefined: each open call waits for its first decision or
  * answer. A turn with a decided call does not move: the call would be prepared anew on the other build, and a decision
- * holds only for exactly what was shown.
+ * holds only for exactly what was shown. `isReset`: a reset made this run.
  */
-export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancelled'>): string | undefined {
+export function whyHeld(
+  { calls, cancelled }: Pick<Approvals, 'calls' | 'cancelled'>,
+  isReset = false,
+): string | undefined {
+  if (isReset) return RESET_STAYS;
   if (cancelled) return 'it is being cancelled';
   const states = [...calls.values()];
   for (const state of states) {
@@ -19,6 +23,13 @@ export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancell
   }
   return states.some(isWaiting) ? undefined : 'it waits for no person: its model is at work';
 }
+
+/**
+ * A continuation would hide which calls the run before the reset started. The run after the next steps may be on any
+ * build.
+ */
+const RESET_STAYS =
+  'a reset made this run, so it stays on its build: decide what waits, or fork the turn and cancel this one';
 
 /** The phases in which a call keeps its turn on its build, in words. */
 const BUSY: Readonly<Partial<Record<Phase, string>>> = {

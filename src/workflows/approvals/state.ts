@@ -34,6 +34,8 @@ export interface HeldDecision extends SpentDecision {
   /** The generation of the execution that the decision allows. `run-again` raises it. */
   generation: number;
   spent: boolean;
+  /** It came before a reset, a reset may have applied it again, or it names another run. */
+  isOld?: true;
 }
 
 /** The final decision on a call. A later sender reads it in the refusal. */

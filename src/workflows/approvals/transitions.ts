@@ -106,7 +106,7 @@ function spend(state: CallState): void {
   held.spent = true;
 }
 
-function spentPart({ generation: _, spent: __, ...decision }: HeldDecision): SpentDecision {
+function spentPart({ generation: _, spent: __, isOld: ___, ...decision }: HeldDecision): SpentDecision {
   return decision;
 }
 
@@ -162,13 +162,7 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
     const result = failureOf(state, ENDINGS.neverStarted, at.now);
     return closeCall(approvals, state, { cause: 'neverStarted', result });
   }
-  for (const decisionId of voidIds(state, at.struck)) {
-    const spent = approvals.verdicts.get(decisionId);
-    if (spent === undefined) continue;
-    const message = `${at.askAgain}; look again and decide anew`;
-    const verdict: Refused = { accepted: false, code: 'stale_args', message, callId, decisionId };
-    approvals.verdicts.set(decisionId, { ...spent, verdict });
-  }
+  voidVerdicts(approvals, { callId, ids: voidIds(state, at.struck), why: at.askAgain });
   state.voided = (state.voided ?? 0) + 1;
   if (at.mayHaveRun === true) state.mayHaveRun = true;
   strike(state, at);
@@ -181,6 +175,20 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
   state.phase = 'request';
   state.since = at.now;
   state.deadline = deadlineOf(state.call, at.now);
+}
+
+/** Turns the verdicts on accepted messages into refusals: the same message, sent once more, changes nothing. */
+export function voidVerdicts(
+  approvals: Approvals,
+  { callId, ids, why }: { callId: string; ids: readonly string[]; why: string },
+): void {
+  for (const decisionId of ids) {
+    const spent = approvals.verdicts.get(decisionId);
+    if (spent === undefined) continue;
+    const message = `${why}; look again and decide anew`;
+    const verdict: Refused = { accepted: false, code: 'stale_args', message, callId, decisionId };
+    approvals.verdicts.set(decisionId, { ...spent, verdict });
+  }
 }
 
 /**

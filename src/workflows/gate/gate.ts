@@ -9,7 +9,8 @@ import {
 import { attributeKey, MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
 import { handOver, withdraw } from '../approvals/transitions';
-import { type ApprovalContext, carriedDecisions, makeApprovals } from '../approvals/state';
+import { takeReset } from '../approvals/after-reset';
+import { type ApprovalContext, carriedDecisions, makeApprovals, markChanged } from '../approvals/state';
 import { DECISION_MESSAGES, RESOLUTION_MESSAGES, setAbandonHandler, setVerdictHandlers } from '../handlers';
 import { MessageQueue } from '../message-queue';
 import {
@@ -94,7 +95,10 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
   if (isOpen) throw gateFailure('a workflow has one gate; ask it as often as you like');
   isOpen = true;
   const gate = makeGate(options.carried);
-  const queue = new MessageQueue();
+  const queue = new MessageQueue(() => {
+    takeReset(gate.approvals, Date.now());
+    markChanged(gate);
+  });
   setVerdictHandlers(gate, queue, DECISION_MESSAGES);
   setVerdictHandlers(gate, queue, RESOLUTION_MESSAGES);
   setAbandonHandler(gate, queue);

@@ -7,7 +7,7 @@ import {
   isCancellation,
   scheduleActivity,
 } from '@temporalio/workflow';
-import { ENDINGS } from '../../contract/call-texts';
+import { ENDINGS, STARTED_BEFORE } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { activityIds, idempotencyKey } from '../../contract/names';
 import { closeCall, failureOf, settle, start, successOf, withdraw } from '../approvals/transitions';
@@ -86,10 +86,12 @@ async function untilKnown<R>(gate: GateState, state: CallState, options: Activit
     // History has to hold the decision before the call that it allows.
     gate.changes.publish();
     const ended = await attempt<R>(state, options);
+    const isDoubted = state.phase !== 'running';
     settle(gate.approvals, state, { settlement: settlementOf(state, ended), now: Date.now() });
     markChanged(gate);
     await resolved(gate, state);
-    if (state.phase === 'done') return ended;
+    // After a reset, the end of one start says nothing about the start before the reset.
+    if (state.phase === 'done') return isDoubted ? { doubt: STARTED_BEFORE } : ended;
   }
 }
 

@@ -21,7 +21,7 @@ import {
 } from '../../contract/session';
 import { pageOf } from '../../contract/transcript';
 import { checkStart } from '../check-start';
-import { continueOnCurrentBuild } from '../current-build';
+import { continueOnCurrentBuild, resetRun } from '../current-build';
 import { MessageQueue } from '../message-queue';
 import * as messages from '../messages';
 import { summarize } from './summarize';
@@ -249,12 +249,6 @@ class SessionRun {
     const carried = state.carriedSession(this.session);
     await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
   }
-}
-
-/** The id of this run if a reset made it. Undefined otherwise. */
-function resetRun(): string | undefined {
-  const { runId, originalExecutionRunId } = workflowInfo();
-  return runId === originalExecutionRunId ? undefined : runId;
 }
 
 /**

@@ -41,11 +41,11 @@ interface Case extends Signed {
 const voteOf = (one: Case): Record<string, unknown> => {
   const made = statementWith(one);
   const text = statementText(made);
-  const { decision, reason, approver, at, notAfter, seenDigest } = made;
+  const { decisionId, decision, reason, approver, at, notAfter, seenDigest } = made;
   const armored = one.assertion ?? (one.signer ?? anna).sign(text, one.changes);
   const statement = one.isSilent === true ? {} : { statement: text };
   return {
-    ...{ decision, reason, approver, at, notAfter, seenDigest },
+    ...{ decisionId, decision, reason, approver, at, notAfter, seenDigest },
     signature: { kind: 'passkey', armored, ...statement },
     ...one.vote,
   };
@@ -95,7 +95,8 @@ it.each<[string, keyof typeof VOTE_FAULTS, Case]>([
   ['of another installation', 'wrong_installation', { facts: { installation: 'cd'.repeat(16) } }],
   ['of another namespace or cluster', 'wrong_turn', { facts: { namespace: 'other' } }],
   ['of another turn', 'wrong_turn', { facts: { workflowId: 'turn-2' } }],
-  ['of another run of its workflow id', 'wrong_turn', { facts: { firstExecutionRunId: 'other' } }],
+  ['of another run of its turn', 'wrong_run', { facts: { runId: 'other' } }],
+  ['under another id', 'vote_changed', { vote: { decisionId: 'd-2' } }],
   ['of another call', 'wrong_call', { facts: { callKey: 'reply-1:1.2' } }],
   ['of the call before a reset', 'wrong_call', { facts: { callKey: 'reply-0:1.1' } }],
   ['of another tool', 'wrong_call', { facts: { tool: 'look' } }],

@@ -44,15 +44,13 @@ const authority = approvers.authorityBy(
 interface Turn {
   args?: object;
   callId?: string;
-  firstRunId?: string;
   effect?: Effect;
 }
 
-const waiting = ({ args = { n: 1 }, callId = '1.1', firstRunId, effect = 'unsafe' }: Turn = {}): Script => {
+const waiting = ({ args = { n: 1 }, callId = '1.1', effect = 'unsafe' }: Turn = {}): Script => {
   const script = new Script();
   script.add({
     ...{ kind: 'started', turn: 't', runId: 'r', taskQueue: 'q', input: { agent: 'a', prompt: 'go' } },
-    ...(firstRunId === undefined ? {} : { firstRunId }),
   });
   const call = ask(callId, { authority, arguments: { ...args }, toolDigest: '1'.repeat(64) }, { effect });
   return script
@@ -65,7 +63,7 @@ const waiting = ({ args = { n: 1 }, callId = '1.1', firstRunId, effect = 'unsafe
 interface Signing {
   turn?: Turn;
   workflowId?: string;
-  firstRun?: string;
+  run?: string;
   says?: Partial<Pick<Statement, 'decision' | 'approver' | 'reason'>>;
   by?: { sign(message: Buffer): string };
   /** Signs in place of an SSH key. */
@@ -75,22 +73,16 @@ interface Signing {
 }
 
 const signed = (signing: Signing, script: Script): Pick<Decision, 'signature'> => {
-  const {
-    turn,
-    workflowId = 't',
-    firstRun = turn?.firstRunId ?? 'r',
-    says,
-    by = anna,
-    passkey,
-    early = 0,
-  } = signing;
+  const { turn, workflowId = 't', run = 'r', says, by = anna, passkey, early = 0 } = signing;
   const view = viewOf(waiting(turn).fold());
   const [call] = view.calls;
-  const at = { installation: INSTALLATION, namespace: 'default', workflowId, firstExecutionRunId: firstRun };
-  const facts = call && factsToSign(view, call, at);
+  const at = { installation: INSTALLATION, namespace: 'default', workflowId };
+  const facts = call && factsToSign(view, { ...call, runId: run }, at);
   if (facts === undefined) throw new Error('nothing to sign');
   const times = timesToSign(call ?? {}, Date.parse(script.fold().at(-1)?.at ?? '') + early);
-  const statement = statementOf(facts, { decision: 'approved', approver: 'anna', ...times, ...says });
+  const decisionId = `d-${turn?.callId ?? '1.1'}-${says?.decision ?? 'approved'}`;
+  const said = { decisionId, decision: 'approved', approver: 'anna', ...times, ...says } as const;
+  const statement = statementOf(facts, said);
   if (statement === undefined) throw new Error('not a statement');
   const text = statementText(statement);
   if (passkey !== undefined)
@@ -187,11 +179,6 @@ it.each<[what: string, one: Case, is: [state: SignatureState, why?: RegExp]]>([
   ['one with a reason', { says: { reason: 'fine' }, decision: { reason: 'fine' } }, ['verified']],
   ['one by a mail address', { decision: { approver: 'ANNA@example.com' } }, ['verified']],
   ['a denial', { says: { decision: 'denied' }, decision: { decision: 'denied' } }, ['verified']],
-  [
-    'one in a run that continues another',
-    { turn: { firstRunId: 'first' }, into: { firstRunId: 'first' } },
-    ['verified'],
-  ],
   ['one without what was signed in words', { without: ['statement'] }, ['verified']],
   ['no signature', { isUnsigned: true }, ['none']],
   ['other arguments', { turn: { args: { n: 2 } } }, ['bad', /other arguments/]],
@@ -199,12 +186,8 @@ it.each<[what: string, one: Case, is: [state: SignatureState, why?: RegExp]]>([
   ['another reason', { decision: { reason: 'other' } }, ['bad', /says something else/]],
   ['another call', { turn: { callId: '1.2' } }, ['bad', /another call/]],
   ['the signature of another turn', { workflowId: 'other' }, ['bad', /another turn/]],
-  ['that of another run of this id', { firstRun: 'other' }, ['bad', /another turn/]],
-  [
-    'what was changed, without words',
-    { firstRun: 'other', without: ['statement'] },
-    ['bad', /not a signature/],
-  ],
+  ['that of another run of this id', { run: 'other' }, ['bad', /another run/]],
+  ['what was changed, without words', { run: 'other', without: ['statement'] }, ['bad', /not a signature/]],
   ["somebody else's key", { by: bob }, ['bad', /somebody else's key/]],
   ['one from the future', { early: 3_600_000 }, ['bad', /in the future/]],
   [
@@ -385,7 +368,7 @@ it('carries no secret and no cut signature', async () => {
     .flatMap((event) => recorder.push(event))
     .at(-1);
   expect(record).toMatchObject({
-    facts: { firstRun: 'r', agent: 'a', tool: 'pay', generation: 0, ruleDigest: authority.ruleDigest },
+    facts: { agent: 'a', tool: 'pay', generation: 0, ruleDigest: authority.ruleDigest },
     sealed: { signature: signature?.armored, statement: signature?.statement, requesters: '["rita"]' },
   });
 });

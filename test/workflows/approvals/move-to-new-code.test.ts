@@ -60,6 +60,10 @@ it.each<[string, CallShape[]]>([
   expect(whyHeld(approvalsWith(...shapes))).toBeUndefined();
 });
 
+it('a turn that was reset is held, whatever it waits for, and says the way out', () => {
+  expect(whyHeld(approvalsWith({}), true)).toMatch(/a reset made this run.*decide what waits, or fork/);
+});
+
 /** Call 1.1 has its result, call 1.2 waits until the time 60,000. */
 const half = (): { approvals: Approvals; reply: ThinkOutput } => {
   const approvals = approvalsWith({}, { callId: '1.2' });

@@ -6,6 +6,8 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } 
 import { connect, type Countersign, type InboxItem } from '../../../src/client';
 import type { Decision, Resolution } from '../../../src/contract/decision';
 import { testAddress, testConnection } from '../../support/server';
+import { resetTurn } from '../../support/operator';
+import { laterTask, taskBefore } from '../../support/resets';
 import { until } from '../../support/until';
 
 /** What an activity did outside: each payment with its idempotency key. */
@@ -148,6 +150,42 @@ it.each<[string, Partial<Decision>, object]>([
   expect(await handle.result()).toMatchObject(expected);
   expect(paidFor(order)).toEqual([]);
   await replays(handle);
+});
+
+describe("after Temporal's own reset, which applies decisions again", () => {
+  it.each(['update', 'signal'] as const)('a decision by %s allows nothing once more', async (how) => {
+    const order = `again-${how}-${randomUUID()}`;
+    const handle = await startPaying(order);
+    await waiting(handle);
+    if (how === 'update') await decide(handle);
+    else await handle.signal('approval', { callId: '1.1', decision: 'approved', approver: 'ann' });
+    await handle.result();
+    await resetTurn(handle, '--event-id', await taskBefore(handle, 'pay'));
+    const next = client.workflow.getHandle(handle.workflowId);
+    await waiting(next);
+    await laterTask(next);
+    expect(paidFor(order)).toHaveLength(1);
+    await decide(next, { approver: 'ben' });
+    expect(await next.result()).toMatchObject({ outcome: 'done', approver: 'ben' });
+    expect(new Set(paidFor(order).map(({ key }) => key)).size).toBe(1);
+    await replays(next);
+  });
+
+  it('an unsafe call that ran is in doubt, and a person says how it ended', async () => {
+    const order = `lost-reset-${randomUUID()}`;
+    const handle = await startPaying(order, { timeout: '1 minute' });
+    await waiting(handle);
+    await decide(handle);
+    await until('the call', async () => paidFor(order).length > 0);
+    await laterTask(handle);
+    await resetTurn(handle, '--type', 'LastWorkflowTask');
+    const next = client.workflow.getHandle(handle.workflowId);
+    await waiting(next, 'in_doubt');
+    expect((await countersign.view(handle.workflowId)).calls).toMatchObject([{ phase: 'in_doubt' }]);
+    await resolve(next, { resolution: 'happened' });
+    expect(await next.result()).toMatchObject({ outcome: 'happened' });
+    await replays(next);
+  });
 });
 
 describe('an unsafe call whose only attempt is lost', () => {
