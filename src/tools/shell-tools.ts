@@ -15,6 +15,7 @@ import type { CallContext, Duration, Tool } from './types';
 import { type Folder, FOLDER_ACCESS } from './workspace/folder';
 import { isWellFormed } from '../contract/text/bytes';
 import { normalPath, onOneLine } from './workspace/path';
+import { pathSpelling } from './workspace/spelling';
 import { describeFileToApprove } from './workspace/move-tools';
 import { createRoot, type Root } from './workspace/root';
 import { type ProcessEnd, runProcess } from './run-process';
@@ -87,7 +88,7 @@ export function createShellTools(options: ShellOptions): Tool[] {
       }),
   });
   const place = { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) };
-  return [inPlace(tool, place)];
+  return [inPlace(tool, place, pathSpelling(directory))];
 }
 
 function describeCommand(argv: Command['argv'], cwd: string): string {
