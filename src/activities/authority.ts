@@ -27,6 +27,7 @@ import type { CallLog } from '../tools/call-log';
 import { contentDigest } from '../tools/content-digest';
 import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
+import { furtherForms } from '../tools/prepare';
 import type { Tool } from '../tools/types';
 import type { ActivityDeps } from './deps';
 
@@ -40,8 +41,10 @@ export interface RuleOwner extends PolicyOwner {
 
 /** A call that is checked against the rules. */
 export interface CheckedCall {
-  tool: PolicyTool & { schema?: Tool['schema'] };
+  tool: PolicyTool & Partial<Pick<Tool, 'schema' | 'spelling'>>;
   args: JsonObject;
+  /** What the tool's parser makes of the arguments. Absent: it is not known. */
+  value?: unknown;
   /** The names of the people whose messages the turn had taken up. People who gave no name are left out. */
   requesters: readonly string[];
 }
@@ -72,9 +75,12 @@ export interface RuledVerdict extends PolicyVerdict {
 /** Asks the function policy, the policy rules and the approvers file. The strictest answer holds. Never rejects. */
 export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<RuledVerdict> {
   const { rules, approvers } = owner;
-  const { tool, args } = call;
-  const said = await askFunction(owner, tool, args);
-  const asked = factsOf(owner, call);
+  const { tool, args, value } = call;
+  const { policy } = owner;
+  const isRuled = policy !== undefined || rules !== undefined || approvers !== undefined;
+  const forms = isRuled ? await furtherForms(tool, args, value) : [];
+  const said = await askFunction(owner, tool, [{ args }, ...forms]);
+  const asked = { ...factsOf(owner, call), forms };
   const by = rules?.rulingOn(asked, Date.now());
   const file = await approvers?.current();
   const ruling = file?.rulingOn(asked);

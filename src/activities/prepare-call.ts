@@ -51,12 +51,12 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   if (taskQueue !== undefined && taskQueue !== deps.taskQueue) return remote(asked, taskQueue);
   const prepared = prepare(registry, asked.tool, asked.raw);
   if (!prepared.ok) return invalidCall(asked, prepared.failure, wroteOf(asked, prepared));
-  const { tool, proposed, args } = prepared;
+  const { tool, proposed, args, value } = prepared;
   const call = validCall(tool, asked, args);
   const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
   const { approvers, rules } = deps;
   const owner = { agent: name, policy, log: deps.run.log, approvers, rules };
-  const verdict = await askRules(owner, { tool, args, requesters: requestersOf(deps.origin) });
+  const verdict = await askRules(owner, { tool, args, value, requesters: requestersOf(deps.origin) });
   const ready = { ...prepared, agent: name, deps };
   return applyPolicy(verdict, ready, isAsAsked ? call : { ...call, proposed });
 }
@@ -145,9 +145,9 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
 
 /** Adds the grant that replaces a person's decision, if there is such a grant. */
 async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): Promise<ValidCall> {
-  const { agent, tool, args, deps } = ready;
+  const { agent, tool, args, value, deps } = ready;
   const { authority, file, ruling } = verdict;
-  const about = { agent, tool, args, policyDigest: ruling?.digest, authority, file };
+  const about = { agent, tool, args, value, policyDigest: ruling?.digest, authority, file };
   return { ...call, ...defined({ grant: await findGrant(deps.grants, about) }) };
 }
 

@@ -284,7 +284,8 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
     return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
   const owner = { agent: agent.name, policy: agent.policy, ...by };
   const requesters = requestersOf(input.origin, input.authority);
-  const verdict = await askRules(owner, { tool, args: input.arguments, requesters });
+  const call = { tool, args: input.arguments, value: parsed.value };
+  const verdict = await askRules(owner, { ...call, requesters });
   if (verdict.decision === 'refuse') return { ok: false, failure: policyRefusal(verdict) };
   const isGranted = input.decision === undefined && input.grant !== undefined;
   if (verdict.decision === 'ask' && input.decision === undefined && !isGranted)
@@ -294,7 +295,7 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
     const known = authorityOfCall(own, input);
     if ('askAgain' in known) return { ...known, ...defined({ secret: input.secret }) };
     const { authority } = known;
-    const about = { agent: agent.name, tool, args: input.arguments, policyDigest: ruling?.digest };
+    const about = { ...call, agent: agent.name, policyDigest: ruling?.digest };
     const isSigned = authority !== undefined && authority.rule.assurance !== 'claimed';
     return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file } };
   }

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Authority } from '../contract/authority/authority';
 import { GROUP, nameKey, type Voter } from '../contract/authority/votes';
-import { actionFor, type RuleAction, type RuleSnapshot } from '../contract/authority/rule';
+import {
+  actionFor,
+  isStricter,
+  type RuleAction,
+  type RuleSnapshot,
+  stricterRule,
+} from '../contract/authority/rule';
 import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
@@ -11,7 +17,7 @@ import { checkFile, type KnownNames } from './check-file';
 import { actionBy, type RuleCondition } from './condition';
 import type { Passkey, PasskeySite } from './passkeys/passkey';
 import { agentsIn, permitsOf } from './roles-and-visibility';
-import { type RuledCall, rulesThatFit } from './matching';
+import { formsOf, type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { CheckedPasskeys, RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
@@ -37,7 +43,7 @@ export interface Approvers {
   readonly digest: string;
   readonly people: readonly Voter[];
   readonly rules: readonly RuleSnapshot[];
-  /** The first rule that fits a call. Never throws. */
+  /** The first rule that fits a call. Where its forms fit several rules, these are joined. Never throws. */
   rulingOn(call: RuledCall): Ruling;
   /**
    * The authority under a rule, in the form that a request keeps. `asked`: the names that the people who asked for the
@@ -76,6 +82,8 @@ export interface Approvers {
   readonly inboxKeys: readonly SignerKey[];
   /** Keys that are revoked. `keysOf`, `passkeysOf` and `inboxKeys` leave them out. */
   readonly revoked: RevokedKeys;
+  /** How a call may leave a rule by its spelling. Empty if the tools are not known. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -90,7 +98,8 @@ export async function loadApprovers(file: string, known?: KnownNames): Promise<A
     text = await readFile(file, 'utf8');
   } catch (error) {
     const why = systemReason(error) ?? errorMessage(error);
-    throw new CountersignError('file_failed', `reading ${file} failed: ${why}`, { cause: error });
+    const hint = '`countersign approvers init` writes a first file; --file or the config names another one.';
+    throw new CountersignError('file_failed', `reading ${file} failed: ${why}`, { cause: error, hint });
   }
   return parseApprovers(text, file, known);
 }
@@ -99,7 +108,7 @@ export async function loadApprovers(file: string, known?: KnownNames): Promise<A
 export function parseApprovers(text: string, file: string, known?: KnownNames): Approvers {
   const read = readApproversFile(text);
   if (!read.ok) throw invalid(file, read.mistakes);
-  const { conditions, keys, passkeys, revoked, mistakes } = checkFile(read.file, known);
+  const { conditions, keys, passkeys, revoked, mistakes, warnings } = checkFile(read.file, known);
   if (mistakes.length > 0) throw invalid(file, mistakes);
   const { people, rules, installation } = read.file.content;
   const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
@@ -138,6 +147,7 @@ export function parseApprovers(text: string, file: string, known?: KnownNames): 
     ownerOf: (fingerprint) => owners.get(fingerprint),
     inboxKeys: keys.inbox.filter(isTaken),
     revoked,
+    warnings,
     ...passkeysIn(passkeys, isTaken),
   });
 }
@@ -260,7 +270,7 @@ function ruledBy(rule: RuleContent, condition: RuleCondition | undefined): Ruled
 
 function rulings(ruled: readonly Ruled[]): Approvers['rulingOn'] {
   const looks = rulesThatFit(ruled);
-  return (call) => {
+  const first = (call: RuledCall): Ruling => {
     const passed: string[] = [];
     for (const { rule: one, outcome } of looks(call)) {
       const { snapshot: rule, digest: ruleDigest } = one;
@@ -270,4 +280,14 @@ function rulings(ruled: readonly Ruled[]): Approvers['rulingOn'] {
     }
     throw new Error('the last rule fits every call');
   };
+  return (call) => formsOf(call).map(first).reduce(stricterRuling);
+}
+
+/** The stricter of two rulings. If both ask people, it is as strict as both rules. */
+function stricterRuling(one: Ruling, other: Ruling): Ruling {
+  if (one.action !== other.action) return isStricter(other.action, one.action) ? other : one;
+  if (one.action !== 'ask' || one.ruleDigest === other.ruleDigest) return one;
+  const [name, then] = [`${one.rule.name}, ${other.rule.name}`, one.rule.then];
+  const rule = { ...stricterRule(one.rule, other.rule), name, then };
+  return { ...one, rule, ruleDigest: digestJson([one.ruleDigest, other.ruleDigest]) };
 }

@@ -21,6 +21,10 @@ import type { Complain, Mistake } from './yaml';
 export interface RuledTool {
   safety: Safety;
   schema: JsonSchema;
+  /** Absent: the tool takes paths and URLs in every spelling. */
+  spelling?: object;
+  /** @default it does */
+  parsesToJson?(): boolean;
 }
 
 /** The tools and agents that a file may name. Without them, every name of a tool or an agent is accepted. */
@@ -44,6 +48,8 @@ export interface Checked {
   passkeys: CheckedPasskeys;
   revoked: RevokedKeys;
   mistakes: Mistake[];
+  /** How a call may leave a rule without a mistake in the file. */
+  warnings: readonly string[];
 }
 
 /** Checks the meaning of a file. Finds all mistakes in one pass, in the order of the file. */
@@ -67,7 +73,8 @@ export function checkFile(file: ReadFile, known: KnownNames | undefined): Checke
   checkCovered(rules, { conditions, complain });
   checkDefault(rules, complain);
   mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
-  return { conditions, keys, passkeys, revoked, mistakes };
+  const warnings = spellingWarnings(rules, conditions, known);
+  return { conditions, keys, passkeys, revoked, mistakes, warnings };
 }
 
 /**
@@ -77,9 +84,10 @@ export function checkFile(file: ReadFile, known: KnownNames | undefined): Checke
 function withRaises({ tools, ...known }: KnownNames): KnownNames {
   const kinds = BUDGET_KINDS.map((kind) => raiseSchema(kind)['properties']);
   const schema: JsonSchema = { properties: Object.assign({}, ...kinds), additionalProperties: false };
-  const raises = [RAISE_BUDGET, RAISE_SESSION_BUDGET].map(
-    (name) => [name, { safety: RAISE.safety, schema }] as const,
-  );
+  const raises = [RAISE_BUDGET, RAISE_SESSION_BUDGET].map((name): [string, RuledTool] => [
+    name,
+    { safety: RAISE.safety, schema },
+  ]);
   return { ...known, tools: new Map([...tools, ...raises]) };
 }
 
@@ -153,6 +161,35 @@ export function checkWhen(
         rule.when.indexOf(field),
       );
   return condition;
+}
+
+/**
+ * Warns of comparisons that another spelling of the same path or URL does not fit, and of tools whose arguments rules
+ * cannot judge as the handler gets them.
+ */
+export function spellingWarnings(
+  rules: readonly Matching[],
+  conditions: ReadonlyMap<number, RuleCondition>,
+  known: KnownNames | undefined,
+): string[] {
+  return rules.flatMap(({ name: rule, tools = [...(known?.tools.keys() ?? [])] }, at) => {
+    const { isSpelled = false, fields = [] } = conditions.get(at) ?? {};
+    return tools.flatMap((name) => {
+      const tool = known?.tools.get(name);
+      const reads = tool === undefined || fields.some((field) => mayHave(tool.schema, field));
+      if (known === undefined || !reads) return [];
+      return [
+        isSpelled && !tool?.spelling
+          ? [
+              `'${rule}' compares a path or a URL, and ${name} may take other spellings of it (./x, X, a port)`,
+            ]
+          : [],
+        tool?.parsesToJson?.() === false
+          ? [`'${rule}' judges arguments of ${name} as the model wrote them where its parser returns no JSON`]
+          : [],
+      ].flat();
+    });
+  });
 }
 
 function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, field: string): boolean {

@@ -12,6 +12,7 @@ import {
 import { errorMessage } from '../contract/errors';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { findReference } from '../contract/schema/reference';
+import { foldCase } from '../contract/text/spelling';
 import type { JsonSchema } from '../contract/tool';
 
 /** The variables that a condition can name. */
@@ -30,8 +31,13 @@ export interface RuleCondition {
   fields: readonly string[];
   /** The condition names no variable, so it has the same result for every call. */
   isConstant: boolean;
-  /** The result of the condition: true or false, or the reason why it could not be evaluated. */
-  evaluate(facts: ConditionFacts): boolean | { failed: string };
+  /** It seems to compare a path or a URL with a text. The same path may be spelled in other ways. */
+  isSpelled: boolean;
+  /**
+   * The result of the condition: true or false, or the reason why it could not be evaluated. `isFolded`: the texts in
+   * the facts are folded, and so are those that the condition compares them with.
+   */
+  evaluate(facts: ConditionFacts, isFolded?: boolean): boolean | { failed: string };
 }
 
 /**
@@ -94,12 +100,17 @@ export function readCondition(
     if (stranger !== undefined)
       return wrong(`'${stranger}' is not known; there are ${known.join(', ')}`, text.indexOf(stranger));
     const planned = plan(env, parsed);
-    const evaluate: RuleCondition['evaluate'] = (facts) => {
+    let folded: typeof planned | undefined;
+    const evaluate: RuleCondition['evaluate'] = (facts, isFolded = false) => {
       if (seen.goesThrough && Object.values(facts).some(isTooLong))
         return { failed: `a list has over ${MOST_ENTRIES} entries` };
-      return outcomeOf(() => planned(facts));
+      return outcomeOf(() => (isFolded ? (folded ??= planFolded(text)) : planned)(facts));
     };
-    const condition = { text, fields: [...seen.fields], isConstant: seen.names.size === 0, evaluate };
+    const isSpelled = COMPARES.test(text) && PATH_LIKE.test(text);
+    const condition = {
+      ...{ text, fields: [...seen.fields], isConstant: seen.names.size === 0 },
+      ...{ isSpelled, evaluate },
+    };
     return { ok: true, condition };
   } catch (error) {
     return wrong(shortMessage(error), offsetOf(error));
@@ -138,13 +149,23 @@ function offsetOf(error: unknown): number {
   return typeof offset === 'number' ? offset : 0;
 }
 
-type Expression = ReturnType<typeof parse>['expr'];
+type Expression = NonNullable<ReturnType<typeof parse>['expr']>;
 
 interface Seen {
   names: Set<string>;
   fields: Set<string>;
   goesThrough: boolean;
 }
+
+/** The condition for facts in which all texts are folded. Only its own texts are folded, not the names in it. */
+function planFolded(text: string) {
+  return plan(env, parse(text.replace(/"[^"]*"|'[^']*'/g, foldCase)));
+}
+
+const COMPARES = /==|!=|\bin\b|\.(?:startsWith|endsWith|contains|matches)\(/;
+/** A field whose name sounds like a path or a URL, or a text with a slash. */
+const PATH_LIKE =
+  /\.\w*(?:path|file|dir|folder|cwd|ur[il]|link|href|host|domain|address|endpoint|origin)|["'][^"']*[/\\]/i;
 
 /**
  * Checks each part of a condition once. Returns a message if a part is not allowed. `bound`: names that a loop in the
@@ -175,7 +196,11 @@ function look(expression: Expression | undefined, seen: Seen, bound: readonly st
       const { function: name, target, args } = kind.value;
       if (!name.startsWith('@') && env.funcs.find(name) === undefined && !OPERATORS.test(name))
         return `there is no function '${name}'`;
-      return all([target, ...args]);
+      const parts = target === undefined ? args : [target, ...args];
+      const pattern = name === 'matches' ? parts.at(-1)?.exprKind : undefined;
+      if (pattern !== undefined && pattern.case !== 'constExpr')
+        return 'a pattern has to stand in the condition as a text: a call may come with thousands of others';
+      return all(parts);
     }
     case 'listExpr':
       return all(kind.value.elements);

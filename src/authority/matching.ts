@@ -1,9 +1,10 @@
 import type { JsonObject } from '../contract/json';
+import { foldCase, type JudgedForm } from '../contract/text/spelling';
 import type { Effect, JsonSchema, Safety } from '../contract/tool';
 import { type RuleCondition, conditionArguments, type ConditionFacts } from './condition';
 
 /** A call to which rules are applied. */
-export interface RuledCall {
+export interface RuledCall extends Omit<JudgedForm, 'args'> {
   agent: string;
   tool: string;
   safety: Safety;
@@ -11,6 +12,13 @@ export interface RuledCall {
   args: JsonObject;
   /** The schema of the arguments. Absent: conditions read every number without a fraction as a whole number. */
   schema?: JsonSchema;
+  /** What else is judged. The strictest ruling on any of the forms counts. @default none */
+  forms?: readonly JudgedForm[];
+}
+
+/** A call in each form in which it is judged. */
+export function formsOf({ forms = [], ...call }: RuledCall): [RuledCall, ...RuledCall[]] {
+  return [call, ...forms.map((form) => ({ ...call, ...form }))];
 }
 
 /** The parts of a rule that say which calls it fits. An absent part fits every call. */
@@ -46,11 +54,13 @@ function* looks<R extends Matching>(rules: readonly R[], call: RuledCall): Gener
   for (const rule of rules) {
     const { agents, condition } = rule;
     if (agents?.includes(call.agent) === false) continue;
-    yield { rule, outcome: condition?.evaluate(facts()) ?? true };
+    yield { rule, outcome: condition?.evaluate(facts(), call.isFolded) ?? true };
   }
 }
 
-function factsOf({ args, schema, tool, agent, safety, effect }: RuledCall): () => ConditionFacts {
+function factsOf({ args, schema, isFolded, tool, safety, effect, ...of }: RuledCall): () => ConditionFacts {
   let facts: ConditionFacts | undefined;
+  // The tools of ours that have folded forms are in lower case.
+  const agent = isFolded ? foldCase(of.agent) : of.agent;
   return () => (facts ??= { args: conditionArguments(args, schema), tool, agent, safety, effect });
 }

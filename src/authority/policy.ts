@@ -7,12 +7,13 @@ import {
   type PolicyAction,
   type PolicyRule,
 } from '../contract/authority/policy';
+import { isStricter } from '../contract/authority/rule';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
-import { checkCovered, checkNames, checkWhen, type KnownNames } from './check-file';
+import { checkCovered, checkNames, checkWhen, type KnownNames, spellingWarnings } from './check-file';
 import { actionBy, type RuleCondition } from './condition';
-import { type RuledCall, rulesThatFit } from './matching';
+import { formsOf, type RuledCall, rulesThatFit } from './matching';
 import { MOST_RULES, ruleBase } from './read-file';
 import { type Complain, mistakeLine, mistakeLines, type YamlPath, readYaml, schemaMistakes } from './yaml';
 import { DAY } from '../contract/limits';
@@ -31,6 +32,8 @@ export interface PolicyRules {
   /** The path of the file with the rules, or `config`. */
   readonly from: string;
   readonly rules: readonly PolicyRule[];
+  /** How a call may leave a rule by its spelling. Empty if the tools are not known. */
+  readonly warnings: readonly string[];
   /** The first rule that fits a call at a time, in milliseconds. Undefined if no rule fits. Never throws. */
   rulingOn(call: RuledCall, now: number): FittingRule | undefined;
 }
@@ -137,7 +140,12 @@ function checked(
     const endsAt = until === undefined ? Infinity : endOfDay(until);
     return { rule: Object.freeze(defined(one)), tools, agents, condition: conditions.get(at), endsAt };
   });
-  return Object.freeze<PolicyRules>({ from, rules: ruled.map((one) => one.rule), rulingOn: rulings(ruled) });
+  return Object.freeze<PolicyRules>({
+    from,
+    rules: ruled.map((one) => one.rule),
+    warnings: spellingWarnings(rules, conditions, known),
+    rulingOn: rulings(ruled),
+  });
 }
 
 /**
@@ -159,7 +167,7 @@ function checkUntil(
 
 function rulings(ruled: readonly Ruled[]): PolicyRules['rulingOn'] {
   const looks = rulesThatFit(ruled);
-  return (call, now) => {
+  const first = (call: RuledCall, now: number): FittingRule | undefined => {
     for (const { rule: one, outcome } of looks(call)) {
       const { rule, endsAt } = one;
       const does = actionBy(outcome, rule.then);
@@ -167,4 +175,15 @@ function rulings(ruled: readonly Ruled[]): PolicyRules['rulingOn'] {
     }
     return undefined;
   };
+  return (call, now) =>
+    formsOf(call)
+      .map((form) => first(form, now))
+      .reduce(stricterFit);
+}
+
+/** The stricter of two answers. No rule is stricter than a rule that lets a call run. */
+function stricterFit(one: FittingRule | undefined, other: FittingRule | undefined): FittingRule | undefined {
+  if (one === undefined || other === undefined)
+    return [one, other].find((fit) => fit && fit.action !== 'run');
+  return isStricter(other.action, one.action) ? other : one;
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../contract/json';
 import type { Preview } from '../contract/plan';
 import { contentDigest } from './content-digest';
 import { resolveParameters } from './parameters';
-import type { CallContext, Classified, Parameters, Tool, ToolOptions, Verification } from './types';
+import type { CallContext, Classified, Parameters, Spelling, Tool, ToolOptions, Verification } from './types';
 import { DAY, LIMITS, RETRY, TIMES } from '../contract/limits';
 import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
@@ -44,7 +44,7 @@ export function defineTool<P extends Parameters>(options: ToolOptions<P>): Tool 
 
 function makeTool(options: ToolOptions, functions: Functions): Tool {
   const settings = resolveSettings(options);
-  const { schema, parse } = resolveParameters(options.parameters, options.required);
+  const { schema, parse, parsesToJson } = resolveParameters(options.parameters, options.required);
   const { name, description, safety, effect } = settings;
   const { preview, verify, classify } = functions;
   const tool: Tool = {
@@ -53,6 +53,7 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
     server: 'local',
     digest: digestJson({ name, description, schema, safety, effect }, contentDigest),
     parse,
+    parsesToJson,
     preview: preview && (async (value, context) => toPreview(await preview.call(functions, value, context))),
     verify:
       verify && (async (value, context) => toVerification(await verify.call(functions, value, context))),
@@ -71,15 +72,17 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
 
 /**
  * Adds to the digest of a tool what decides where its calls run and with what rights. A call that was approved for one
- * folder or sandbox then does not run on a worker that has another one.
+ * folder or sandbox then does not run on a worker that has another one. `spelling`: the handler, the rules and people
+ * get the arguments in this spelling.
  */
-export function inPlace(tool: Tool, place: JsonObject): Tool {
-  const { forCall } = tool;
+export function inPlace(tool: Tool, place: JsonObject, spelling?: Spelling): Tool {
+  const { forCall, parse } = tool;
   return Object.freeze<Tool>({
     ...tool,
     digest: digestJson({ tool: tool.digest, place }, contentDigest),
     declaredDigest: tool.declaredDigest ?? tool.digest,
-    forCall: forCall && ((value) => inPlace(forCall(value), place)),
+    forCall: forCall && ((value) => inPlace(forCall(value), place, spelling)),
+    ...(spelling && { spelling, parse: (args) => parse(spelling.spell(args)) }),
   });
 }
 
@@ -166,7 +169,16 @@ function toVerification(answer: unknown): Verification {
 /** A tool without its parameters and its functions. */
 type ToolSettings = Omit<
   Tool,
-  'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle' | 'forCall' | 'asks'
+  | 'schema'
+  | 'digest'
+  | 'server'
+  | 'parse'
+  | 'parsesToJson'
+  | 'preview'
+  | 'verify'
+  | 'handle'
+  | 'forCall'
+  | 'asks'
 >;
 
 /** The most characters of a group's name, which is part of the settings of every call. */

@@ -13,6 +13,8 @@ export interface ResolvedParameters {
   schema: JsonSchema;
   /** Applies defaults, then checks by JSON Schema, then by zod. Never throws. */
   parse(args: JsonObject): ParsedArguments;
+  /** Whether the parser returns JSON, for certain. */
+  parsesToJson(): boolean;
 }
 
 /**
@@ -50,6 +52,7 @@ function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParamet
   let first: SchemaInUse | undefined;
   return {
     schema,
+    parsesToJson: () => refinements === undefined || returnsJson(refinements),
     parse(args) {
       try {
         const { own, check } = (first ??= inUse(text));
@@ -100,6 +103,16 @@ function toJsonSchema(schema: z.ZodObject) {
     return z.toJSONSchema(schema, { io: 'input', override: refuseOthers });
   } catch (error) {
     throw new Error(`the zod schema has no JSON Schema form: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** Whether a schema returns JSON. The value of a transform may be anything. */
+function returnsJson(schema: z.ZodObject): boolean {
+  try {
+    z.toJSONSchema(schema);
+    return true;
+  } catch {
+    return false;
   }
 }
 

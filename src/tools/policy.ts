@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import { isStricter } from '../contract/authority/rule';
 import type { JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import type { ToolFailure } from '../contract/result';
+import type { JudgedForm } from '../contract/text/spelling';
 import type { Safety } from '../contract/tool';
 import type { CallLog } from './call-log';
 import { cutOutput } from './cut-output';
-import { fitArguments, type ReadyCall } from './prepare';
+import { fitArguments, furtherForms, type ReadyCall } from './prepare';
 import { messageOf } from './format-result';
 import type { Policy, Tool } from './types';
 import { unlessAborted, within } from './within';
@@ -44,16 +46,29 @@ const policyAnswerSchema = z.union([
  * Activities ask `askRules` instead, which also knows the policy rules and the approvers file. If an agent has no policy, safety decides: dangerous calls ask, others run. A policy can only tighten
  * that. A policy that throws, returns an invalid answer, or takes longer than 5 s counts as `refuse`. Never rejects.
  */
-export async function askPolicy(owner: PolicyOwner, tool: Tool, args: JsonObject): Promise<PolicyVerdict> {
-  return tighten(await askFunction(owner, tool, args), tool.safety);
+export async function askPolicy(
+  owner: PolicyOwner,
+  { tool, args, value }: Pick<ReadyCall, 'tool' | 'args' | 'value'>,
+): Promise<PolicyVerdict> {
+  const forms = owner.policy === undefined ? [] : await furtherForms(tool, args, value);
+  return tighten(await askFunction(owner, tool, [{ args }, ...forms]), tool.safety);
 }
 
-/** The verdict of the policy function alone; `run` without a policy. Never rejects. */
+/** The strictest verdict of the policy function alone on the forms of a call; `run` without a policy. Never rejects. */
 export async function askFunction(
   owner: PolicyOwner,
   tool: PolicyTool,
-  args: JsonObject,
+  forms: readonly JudgedForm[],
 ): Promise<PolicyVerdict> {
+  let strictest: PolicyVerdict | undefined;
+  for (const { args } of owner.policy === undefined ? [] : forms) {
+    const verdict = await askOnce(owner, tool, args);
+    if (strictest === undefined || isStricter(verdict.decision, strictest.decision)) strictest = verdict;
+  }
+  return strictest ?? { decision: 'run' };
+}
+
+async function askOnce(owner: PolicyOwner, tool: PolicyTool, args: JsonObject): Promise<PolicyVerdict> {
   const { agent, policy, log } = owner;
   const { name, safety, effect, categories } = tool;
   if (policy === undefined) return { decision: 'run' };
@@ -175,7 +190,7 @@ interface Forbidden {
  */
 export async function authorise(call: ReadyCall, by: Authorities): Promise<Permitted | Forbidden> {
   const { tool, args } = call;
-  const verdict = await askPolicy(by, tool, args);
+  const verdict = await askPolicy(by, call);
   if (verdict.decision === 'run') return { ok: true, call, approved: false };
   if (verdict.decision === 'refuse') return forbidden(args, policyRefusal(verdict, NOTHING_RAN));
   const answer = await askApproval(by.approve, { tool, args, signal: by.signal });
@@ -192,7 +207,7 @@ async function authoriseEdited(
 ): Promise<Permitted | Forbidden> {
   const call = fitArguments(tool, edited);
   if (!call.ok) return forbidden(edited, call.failure);
-  const verdict = await askPolicy(by, tool, call.args);
+  const verdict = await askPolicy(by, call);
   if (verdict.decision === 'refuse') return forbidden(call.args, policyRefusal(verdict, NOTHING_RAN));
   return { ok: true, call, approved: true, note: noteOf(call.args, reason) };
 }

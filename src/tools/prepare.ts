@@ -1,8 +1,18 @@
-import { isObject, isPlainObject, isSoundJson, type Json, type JsonObject } from '../contract/json';
+import { canonicalJson } from '../contract/digest';
+import {
+  isJsonObject,
+  isObject,
+  isPlainObject,
+  isSoundJson,
+  type Json,
+  type JsonObject,
+  parseJson,
+} from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { type ToolFailure, validationFailure } from '../contract/result';
 import { readJson } from '../contract/read-json';
 import { applyDefaults } from '../contract/schema/schema';
+import { foldCase, type JudgedForm } from '../contract/text/spelling';
 import type { Issue } from '../contract/tool';
 import { cutOutput } from './cut-output';
 import { FIND_TOOLS } from './builtin/find-tools';
@@ -51,7 +61,7 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
   if (!parsed.ok) return { ok: false, tool: named, proposed, failure: validationFailure(parsed.issues) };
   const { value } = parsed;
   const tool = named.forCall?.(value) ?? named;
-  const args = copyArguments(applyDefaults(tool.schema, proposed));
+  const args = copyArguments(applyDefaults(tool.schema, tool.spelling?.spell(proposed) ?? proposed));
   if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
   const filled = fillInDefaults(args, value);
   const again = tool.parse(filled);
@@ -186,6 +196,35 @@ function isJson(value: unknown): value is Json {
   if (Array.isArray(value)) return value.every(isJson);
   if (isPlainObject(value)) return isSoundJson(value) && Object.values(value).every(isJson);
   return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+}
+
+/**
+ * The forms of a call that rules judge besides its arguments: what the tool makes of them, and, where the file system
+ * takes names in upper and lower case for the same, the arguments in lower case.
+ */
+export async function furtherForms(
+  { spelling }: Pick<Tool, 'spelling'>,
+  args: JsonObject,
+  value: unknown,
+): Promise<JudgedForm[]> {
+  const parsed = judgedForm(args, value);
+  const forms: JudgedForm[] = isEqual(parsed, args) ? [] : [{ args: parsed }];
+  const folded = (await spelling?.foldsCase?.()) && parseJson(foldCase(JSON.stringify(parsed)));
+  return isJsonObject(folded) ? [...forms, { args: folded, isFolded: true }] : forms;
+}
+
+function isEqual(one: JsonObject, other: JsonObject): boolean {
+  return canonicalJson(one) === canonicalJson(other);
+}
+
+/** The arguments as a tool's parser returned them. What is not JSON in them stays as the model wrote it. */
+export function judgedForm(args: JsonObject, value: unknown): JsonObject {
+  if (!isPlainObject(value)) return args;
+  const kept = Object.entries(value).flatMap(([key, parsed]) => {
+    const judged = [parsed, args[key]].find(isJson);
+    return judged === undefined ? [] : [[key, judged] as const];
+  });
+  return Object.fromEntries(kept);
 }
 
 /** Ids that are unique in their step. A call without an id, or with an earlier call's id, gets one by its position. */

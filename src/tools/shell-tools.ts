@@ -15,6 +15,7 @@ import type { CallContext, Duration, Tool } from './types';
 import { type Folder, FOLDER_ACCESS } from './workspace/folder';
 import { isWellFormed } from '../contract/text/bytes';
 import { normalPath, onOneLine } from './workspace/path';
+import { pathSpelling } from './workspace/spelling';
 import { describeFileToApprove } from './workspace/move-tools';
 import { createRoot, type Root } from './workspace/root';
 import { type ProcessEnd, runProcess } from './run-process';
@@ -88,7 +89,8 @@ export function createShellTools(options: ShellOptions): Tool[] {
         return run({ ...plan, outputLimit }, context, sandbox);
       }),
   });
-  return [inPlace(tool, { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) })];
+  const place = { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) };
+  return [inPlace(tool, place, pathSpelling(directory))];
 }
 
 /** Where commands run, and the folders in which their programs are looked up. */

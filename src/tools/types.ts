@@ -228,6 +228,10 @@ export interface Tool {
   readonly declaredDigest?: string;
   /** Checks arguments by the JSON Schema, then by zod's refinements. Never throws. */
   parse(args: JsonObject): ParsedArguments;
+  /** Whether `parse` returns JSON, for certain. Rules cannot judge anything else. */
+  readonly parsesToJson: () => boolean;
+  /** Absent: the tool takes its arguments as they are written. */
+  readonly spelling?: Spelling;
   /** The tool for one call, from the value that `parse` returned; see asCalled. Absent if all calls are alike. */
   readonly forCall: ((value: unknown) => Tool) | undefined;
   /** `value` is the value that `parse` returned. Absent if the tool has no preview. */
@@ -241,6 +245,14 @@ export interface Tool {
    * no handler runs. Only `askUser` sets this.
    */
   readonly asks?: (value: unknown) => Question;
+}
+
+/** How a tool of ours spells paths and URLs, so that the rules see what its handler gets. */
+export interface Spelling {
+  /** The arguments in the tool's own spelling. What the handler refuses stays as it is. Never throws. */
+  spell(args: JsonObject): JsonObject;
+  /** Whether the file system takes names in upper and lower case for the same. Never rejects. */
+  foldsCase?(): Promise<boolean>;
 }
 
 /** The agent that works on the calls of a tool. */

@@ -272,6 +272,25 @@ describe('a file with a mistake', () => {
   });
 });
 
+it('warns of rules that a spelling leaves, and of what it cannot judge', () => {
+  const schema = { type: 'object', properties: { path: {}, at: {} } };
+  const tools = new Map([
+    ...KNOWN.tools,
+    ['ours', { safety: 'dangerous' as const, schema, spelling: {} }],
+    ['theirs', { safety: 'dangerous' as const, schema, parsesToJson: () => false }],
+  ]);
+  const rule = (named: string) =>
+    `  - { name: ${named}, tools: [${named}], when: 'args.path.startsWith("prod")', then: ask }\n`;
+  const text = `${HEAD}${PEOPLE}rules:\n${['ours', 'theirs', 'shop__save'].map(rule).join('')}${DEFAULT}`;
+  const { warnings } = parseApprovers(text, 'approvers.yaml', { ...KNOWN, tools });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^'theirs' compares a path or a URL, and theirs may take other spellings/),
+    expect.stringMatching(/^'theirs' judges arguments of theirs as the model wrote them/),
+    expect.stringMatching(/^'shop__save' compares a path or a URL, and shop__save/),
+  ]);
+  expect(parseApprovers(text, 'approvers.yaml').warnings).toEqual([]);
+});
+
 it('reads a file, and says so where there is none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'approvers-'));
   const file = join(folder, 'approvers.yaml');

@@ -68,11 +68,24 @@ it.each<[string, RegExp, number]>([
   ['cents > 3', /'cents' is not known; there are args, tool, age/, 0],
   ['tool == foo', /'foo' is not known/, 8],
   ['process.exit()', /there is no function 'exit'/, 0],
+  ['args.l.exists(x, args.s.matches(x))', /a pattern has to stand in the condition/, 0],
+  ['matches(args.a, "a" + args.b)', /a pattern has to stand in the condition/, 0],
   ['args.a.all(x, x.all(y, y > 1))', /must not stand within another/, 0],
   ['args.a.exists(x, [1, 2].map(y, y) == x)', /must not stand within another/, 0],
   [`tool == "${'x'.repeat(2000)}"`, /at most 2000 characters/, 2000],
 ])('%s cannot be read', (text, message, at) => {
   expect(outcome(text)).toEqual({ message: expect.stringMatching(message), at });
+});
+
+it.each([
+  ['args.path.startsWith("prod/")', true],
+  ['args.to in ["a/b"]', true],
+  ['args.target.url == "x"', true],
+  ['args.file != "x"', true],
+  ['args.env == "prod"', false],
+  ['has(args.path) && args.cents > 5', false],
+])('%s compares a path or a URL: %s', (text, is) => {
+  expect(readCondition(text, ['args'])).toMatchObject({ condition: { isSpelled: is } });
 });
 
 it('names the fields that it needs, not those that it looks for', () => {

@@ -5,7 +5,10 @@ import type { Policy } from '../../src/tools/types';
 import { keepLines, makeTool } from './support';
 
 const ask = (policy: Policy | undefined, safety: Safety, log?: CallLog) =>
-  askPolicy({ agent: 'clerk', policy, log }, makeTool({ name: 'refund', safety }), { cents: 7 });
+  askPolicy(
+    { agent: 'clerk', policy, log },
+    { tool: makeTool({ name: 'refund', safety }), args: { cents: 7 }, value: { cents: 7 } },
+  );
 
 const answering = (answer: unknown): Policy => jest.fn().mockReturnValue(answer);
 
@@ -67,7 +70,8 @@ it('sees the agent, the tool and the arguments, as a copy', async () => {
     call.arguments['cents'] = 700;
     return 'run';
   };
-  await askPolicy({ agent: 'clerk', policy }, makeTool({ name: 'refund', categories: ['money'] }), args);
+  const tool = makeTool({ name: 'refund', categories: ['money'] });
+  await askPolicy({ agent: 'clerk', policy }, { tool, args, value: args });
   expect(seen).toEqual([
     {
       agent: 'clerk',

@@ -28,6 +28,7 @@ import type { JsonObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
 import { contentDigest } from '../../tools/content-digest';
+import { judgedForm } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
 import { within } from '../../tools/within';
 
@@ -139,6 +140,8 @@ export interface GrantedCall {
   agent: string;
   tool: Tool;
   args: JsonObject;
+  /** What the tool's parser makes of the arguments. Absent: it is not known. */
+  value?: unknown;
   /** The digest of the policy rule that fits the call now. */
   policyDigest: string | undefined;
   /** The people who would decide the call. Absent: anybody. */
@@ -217,13 +220,13 @@ async function proofsOf(
 }
 
 function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): string | undefined {
-  const { tool, args } = call;
+  const { tool, args, value } = call;
   const allowed = grantsOf(tool);
   if (allowed === 'none') return 'calls of this tool are decided one by one';
   if (allowed === 'equal' && !isExact(grant.narrowing)) return BY_EQUALITY;
   const other = whyEnded(grant, now) ?? whyOther(grant, aboutCall(call));
   if (other !== undefined) return other;
-  return covers(grant.narrowing, args) ? undefined : 'it is for other arguments';
+  return covers(grant.narrowing, args, judgedForm(args, value)) ? undefined : 'it is for other arguments';
 }
 
 /** The grant that may let a call start, before its use is claimed. Undefined: a person decides. Never rejects. */

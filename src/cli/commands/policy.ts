@@ -92,7 +92,7 @@ async function check(
       'Name a file with --file, or in the config: `policy`.',
     );
   const now = Date.now();
-  const notes = rules.rules.flatMap((rule) => noteOn(rule, now));
+  const notes = [...rules.rules.flatMap((rule) => noteOn(rule, now)), ...rules.warnings];
   if (json) return screen.json({ from: rules.from, rules: rules.rules, notes });
   screen.lines([
     screen.style.good(`${escapeText(rules.from)} is in order: ${counted(rules.rules.length, 'rule')}`),

@@ -108,7 +108,7 @@ function asChecked(
   const own = agent?.registry.get(name);
   if (own !== undefined) {
     const fitted = fitArguments(own, args);
-    return fitted.ok ? { tool: fitted.tool, args: fitted.args, requesters: [] } : 'invalid';
+    return fitted.ok ? { ...fitted, requesters: [] } : 'invalid';
   }
   // Tools of MCP servers are not in the config.
   if (agent === undefined || request === undefined) return undefined;

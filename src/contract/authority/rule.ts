@@ -42,10 +42,17 @@ export function stricterAction(
   other: RuleAction,
   safety: Safety,
 ): Exclude<RuleAction, 'by_safety'> {
-  const order = ['run', 'ask', 'refuse'] as const;
-  const [left, right] = [one, other].map((action) => order.indexOf(actionFor(action, safety)));
-  return order[Math.max(left ?? 0, right ?? 0)] ?? 'refuse';
+  const [left, right] = [actionFor(one, safety), actionFor(other, safety)];
+  return isStricter(right, left) ? right : left;
 }
+
+/** Whether the first action is stricter than the second. */
+export function isStricter(one: SettledAction, other: SettledAction): boolean {
+  const order: readonly SettledAction[] = ['run', 'ask', 'refuse'];
+  return order.indexOf(one) > order.indexOf(other);
+}
+
+type SettledAction = Exclude<RuleAction, 'by_safety'>;
 
 /** The action for a call of this safety. A rule can only be stricter than safety. */
 export function actionFor(action: RuleAction, safety: Safety): Exclude<RuleAction, 'by_safety'> {

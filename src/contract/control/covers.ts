@@ -1,15 +1,22 @@
 import { canonicalJson, digestJson } from '../digest';
 import type { Json, JsonObject } from '../json';
-import { ANY, type Condition, isClear, type Narrowing, plainUrl, UNCLEAR, URL_HEAD } from './narrowing';
+import { plainText, plainUrl, URL_HEAD } from '../text/spelling';
+import { ANY, type Condition, type Narrowing } from './narrowing';
 
-/** Whether a grant with this narrowing allows a call with these arguments. */
-export function covers(narrowing: Narrowing, args: JsonObject): boolean {
+/**
+ * Whether a grant with this narrowing allows a call with these arguments. `parsed`: what the tool makes of them, if
+ * that differs. It has to fit as well, except where one value is allowed: what follows from that value was allowed too.
+ */
+export function covers(narrowing: Narrowing, args: JsonObject, parsed = args): boolean {
   const names = Object.keys(narrowing);
   if (Object.keys(args).some((name) => !Object.hasOwn(narrowing, name))) return false;
   return names.every((name) => {
     const condition = narrowing[name];
-    const value = Object.hasOwn(args, name) ? args[name] : undefined;
-    return condition !== undefined && value !== undefined && fits(condition, value);
+    const fitsIn = (all: JsonObject): boolean => {
+      const value = Object.hasOwn(all, name) ? all[name] : undefined;
+      return condition !== undefined && value !== undefined && fits(condition, value);
+    };
+    return fitsIn(args) && (condition?.is === 'equal' || fitsIn(parsed));
   });
 }
 
@@ -33,28 +40,6 @@ function fits(condition: Condition, value: Json): boolean {
 
 function isIn(value: Json, { min = -Infinity, max = Infinity }: { min?: number; max?: number }): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max;
-}
-
-const MOST_TEXT = 4_096;
-
-/**
- * A text in the one form in which texts are compared. In a path, `.` and doubled slashes are taken out. In a URL,
- * scheme and host are in lower case. Undefined if the text climbs with `..`, names a file with dots or blanks at the
- * end, has a user in its URL, or is unclear in another way. No prefix and no glob fits such a text.
- */
-export function plainText(value: Json): string | undefined {
-  if (typeof value !== 'string' || value.length > MOST_TEXT || UNCLEAR.test(value)) return undefined;
-  return URL_HEAD.test(value) ? plainUrl(value) : plainPath(value);
-}
-
-function plainPath(value: string): string | undefined {
-  if (!value.includes('/')) return isClear(value) ? value : undefined;
-  const parts = value.split('/');
-  if (!parts.every(isClear)) return undefined;
-  const kept = parts.filter(
-    (part, at) => part !== '.' && (part !== '' || at === 0 || at === parts.length - 1),
-  );
-  return kept.join('/');
 }
 
 /**

@@ -1,6 +1,7 @@
 import { canonicalJson, digestJson } from '../digest';
 import type { Json, JsonObject } from '../json';
 import { utf8Bytes } from '../text/bytes';
+import { HOST, plainUrl, UNCLEAR, URL_HEAD } from '../text/spelling';
 import { BY_EQUALITY, isRunArgument } from './by-equality';
 
 /**
@@ -38,35 +39,6 @@ export function isExact(narrowing: Narrowing): boolean {
 
 /** Only this glob fits every text, even a text with line breaks or `..`. */
 export const ANY = '**';
-export const URL_HEAD = /^[a-z][a-z0-9+.-]*:\/\//i;
-/** Characters that a handler, a server or a file system may read in more than one way. */
-export const UNCLEAR = /[\u0000-\u001f\u007f-\u009f\\\u202a-\u202e\u2066-\u2069]/;
-/** `.` and `..` with an escape, and signs that an escape hides. */
-const ESCAPED = /%(?:2e|2f|5c|25|00)/i;
-/** Whether a name keeps its end: Windows removes dots and blanks from the end of a name. */
-export function isClear(part: string): boolean {
-  return part === '.' || part === '' || !/[. ]$/.test(part);
-}
-
-/** The canonical form of a URL. Undefined if the text is not a URL, or hides what it means. */
-export function plainUrl(value: string): string | undefined {
-  const [address = '', ...rest] = value.split(/(?=[?#])/);
-  const path = address.replace(URL_HEAD, '').split('/').slice(1);
-  if (ESCAPED.test(address) || path.some((part) => !isClear(part) || part === '.')) return undefined;
-  if (address.includes(' ') || rest.some((part) => /\s/.test(part))) return undefined;
-  // We do not use `URL`: the workflow sandbox, the page and each worker would have to parse alike.
-  const head = URL_HEAD.exec(address)?.[0].toLowerCase() ?? '';
-  const after = address.slice(head.length);
-  const [authority = '', ...segments] = after.split('/');
-  const host = authority.toLowerCase();
-  if (!HOST.test(host)) return undefined;
-  const doubled = segments.slice(0, -1).includes('');
-  return doubled ? undefined : `${head}${host}/${segments.join('/')}${rest.join('')}`;
-}
-
-/** A name or an address, and a port. No user, and no dot at the end. */
-const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
-
 /** The most arguments, and the most characters of a prefix or glob. */
 const MOST_NAMES = 50;
 const MOST_PATTERN = 200;

@@ -19,6 +19,7 @@ import {
   parameters,
   type RequestArguments,
   type Rules,
+  spellRequest,
 } from './request';
 import { type Lookup, type Network, systemLookup, unsent } from './send';
 
@@ -109,7 +110,7 @@ export function createHttpTools({ timeout, outputLimit, taskQueue, ...rest }: Ht
     preview: (args) => describeRequest(checkRequest(args, rules), args),
     handler: (args, context) => run(checkRequest(args, rules), { args, rules, network, context }),
   });
-  return [inPlace(tool, placeOf({ ...lists, ca }))];
+  return [inPlace(tool, placeOf({ ...lists, ca }), { spell: spellRequest })];
 }
 
 /**
@@ -166,19 +167,13 @@ function describeRequest({ method, url, headers, body }: HttpRequest, args: Requ
   const names = [...new Set(headers.flatMap(([, value]) => referencesIn(value)))];
   const lines = [
     `${method} ${url.href}`,
-    `to ${url.host}${writtenAs(url, args.url)}`,
+    `to ${url.host}`,
     ...headers.map(([name, value]) => `${name}: ${value}`),
     ...names.map((name) => `with the secret ${name}`),
   ];
   if (body === undefined) return lines.join('\n');
   const how = args.body_encoding === 'base64' ? ', here in base64' : '';
   return [...lines, '', `body, ${body.length} bytes${how}:`, args.body ?? ''].join('\n');
-}
-
-/** The host as the model wrote it, if the URL spells it differently: `münchen.de`, `0x7f.1`. */
-function writtenAs(url: URL, text: string): string {
-  const [, authority = ''] = /^https?:\/\/([^/?]*)/i.exec(text) ?? [];
-  return authority.toLowerCase() === url.host ? '' : `, written as ${authority}`;
 }
 
 interface Run {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { isObject, type JsonObject } from '../../contract/json';
 import { redactText } from '../../contract/text/redact';
+import { plainEscapes } from '../../contract/text/spelling';
 import { ToolError } from '../errors';
 import type { Classified } from '../types';
 import { isPrivateHost } from './address';
@@ -93,6 +95,32 @@ const HIDDEN = /[\p{C}\p{Z}]/u;
  * @throws ToolError for the model.
  */
 export function checkUrl(text: string, rules: Pick<Rules, 'hosts' | 'privateHosts' | 'others'>): URL {
+  const url = readUrl(text);
+  assertReachable(url, rules);
+  return url;
+}
+
+/** The arguments with the URL and the names of headers in one spelling. A URL that is refused stays as it is. */
+export function spellRequest(args: JsonObject): JsonObject {
+  const { url, headers } = args;
+  const spelled = { ...args };
+  if (typeof url === 'string') spelled['url'] = spellUrl(url);
+  if (isObject(headers))
+    spelled['headers'] = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+  return spelled;
+}
+
+function spellUrl(text: string): string {
+  try {
+    return plainEscapes(readUrl(text).href).replace(/\?$/, '');
+  } catch {
+    return text;
+  }
+}
+
+function readUrl(text: string): URL {
   const scheme = /^https?:\/\//i.exec(text)?.[0];
   if (scheme === undefined) throw refused(text, 'a URL starts with http:// or https://');
   if (HIDDEN.test(text)) throw refused(text, 'it holds a control character, a blank or something invisible');
@@ -104,7 +132,6 @@ export function checkUrl(text: string, rules: Pick<Rules, 'hosts' | 'privateHost
   // `URL` skips further slashes, and takes a host and a user behind them.
   if (authority === '') throw refused(text, 'it names no host after //');
   if (url.hostname.endsWith('.')) throw refused(text, 'its host ends with a dot');
-  assertReachable(url, rules);
   return url;
 }
 

@@ -20,6 +20,7 @@ import {
   previewOf,
 } from './plan';
 import { normalPath } from './path';
+import { pathSpelling } from './spelling';
 import { editText, insertLine } from './edit-text';
 import { fromModel } from './text';
 
@@ -52,7 +53,7 @@ export function createWorkspaceTools({ root: directory, limits = {}, taskQueue }
     ...createContentTools(root, pack),
     ...createMoveTools(root, pack),
   ];
-  return tools.map((tool) => inPlace(tool, { root: root.directory }));
+  return tools.map((tool) => inPlace(tool, { root: root.directory }, pathSpelling(root.directory)));
 }
 
 const path = z.string().min(1).describe('File, relative to the workspace root.');

@@ -1,6 +1,8 @@
+import { sep } from 'node:path';
 import { ToolError } from '../errors';
 import { errnoOf } from '../../contract/errors';
 import { isWellFormed } from '../../contract/text/bytes';
+import { foldCase, namesIn } from '../../contract/text/spelling';
 
 /** The most bytes of a path, as on Linux. */
 const MOST_BYTES = 4096;
@@ -14,13 +16,14 @@ const MOST_NAMES = 100;
  *
  * @throws ToolError for a path that is absolute, goes up, is too long, or has a character that no file name can have.
  */
-export function splitPath(path: string): string[] {
-  if (path.includes('\0')) throw new ToolError('A path cannot hold a NUL byte.');
+export function splitPath(given: string): string[] {
+  if (given.includes('\0')) throw new ToolError('A path cannot hold a NUL byte.');
   // The system would get another character than people saw.
-  if (!isWellFormed(path)) throw new ToolError('A path cannot hold half a character (a lone surrogate).');
-  if (Buffer.byteLength(path) > MOST_BYTES) throw new ToolError('The path is too long.');
+  if (!isWellFormed(given)) throw new ToolError('A path cannot hold half a character (a lone surrogate).');
+  if (Buffer.byteLength(given) > MOST_BYTES) throw new ToolError('The path is too long.');
+  const path = given.replaceAll(sep, '/');
   if (path.startsWith('/')) throw outside(path, 'it is absolute; give it relative to the workspace root');
-  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  const names = namesIn(path);
   if (names.includes('..')) throw outside(path, 'it goes up with ".."');
   if (names.length > MOST_NAMES) throw new ToolError('The path leads through too many folders.');
   return names;
@@ -145,7 +148,7 @@ export function assertWritable(names: readonly string[]): void {
  * blanks.
  */
 function fold(name: string): string {
-  const plain = name.replace(IGNORED, '').normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
+  const plain = foldCase(name.replace(IGNORED, '').normalize('NFKC'));
   return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { covers, plainText } from '../../../src/contract/control/covers';
+import { covers } from '../../../src/contract/control/covers';
 import { type Condition, exactly, isExact } from '../../../src/contract/control/narrowing';
+import { plainText } from '../../../src/contract/text/spelling';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import '../../support/properties';
 

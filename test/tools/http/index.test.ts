@@ -135,7 +135,7 @@ it('sends a secret by its name, and redacts every echo of it', async () => {
     headers: { 'X-Key': '{{secret:KEY}}' },
   });
   expect(server.heard[0]?.headers['x-key']).toBe(VALUE);
-  expect(args).toMatchObject({ headers: { 'X-Key': '{{secret:KEY}}' } });
+  expect(args).toMatchObject({ headers: { 'x-key': '{{secret:KEY}}' } });
   expect(content).toContain('x-echo: [redacted]');
   expect(content.match(/\[redacted\]/g)).toHaveLength(7);
   for (const form of [VALUE, encodeURIComponent(VALUE), Buffer.from(VALUE).toString('base64').slice(0, -4)])
@@ -238,17 +238,11 @@ describe('the preview', () => {
   });
 
   it.each([
-    [
-      'https://münchen.example/ä',
-      'GET https://xn--mnchen-3ya.example/%C3%A4\nto xn--mnchen-3ya.example, written as münchen.example',
-    ],
-    [
-      'https://аpple.example/',
-      'GET https://xn--pple-43d.example/\nto xn--pple-43d.example, written as аpple.example',
-    ],
-    ['http://0x08080808/', 'GET http://8.8.8.8/\nto 8.8.8.8, written as 0x08080808'],
+    ['https://münchen.example/ä', 'GET https://xn--mnchen-3ya.example/%C3%A4\nto xn--mnchen-3ya.example'],
+    ['https://аpple.example/', 'GET https://xn--pple-43d.example/\nto xn--pple-43d.example'],
+    ['http://0x08080808/', 'GET http://8.8.8.8/\nto 8.8.8.8'],
     ['https://A.EXAMPLE/', 'GET https://a.example/\nto a.example'],
-    ['https://a.example:443/', 'GET https://a.example/\nto a.example, written as a.example:443'],
+    ['https://a.example:443/', 'GET https://a.example/\nto a.example'],
   ])('of %s says where it really goes', async (given, text) => {
     expect(await previewOf({ url: given })).toBe(text);
   });
