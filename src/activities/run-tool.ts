@@ -4,6 +4,7 @@ import { FAILURES, idempotencyKey } from '../contract/names';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-texts';
+import { describeIssues } from '../contract/read-json';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
 import { signedStart, unreadStart } from './earlier-start';
@@ -35,6 +36,7 @@ import type { PolicyRules } from '../authority/policy';
 import { mayHaveRunBeforeReset, placeHere, requestTimes, voidDecision } from './reset-history';
 import type { ApproversSource } from '../authority/source';
 import { asCalled, unshownIn } from '../tools/prepare';
+import type { Issue } from '../contract/tool';
 import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
 
@@ -235,7 +237,7 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   const changed = whatChanged(tool, input);
   if (changed !== undefined) return refused(changed);
   const parsed = tool.parse(input.arguments);
-  if (!parsed.ok) return { ok: false, failure: validationFailure(parsed.issues) };
+  if (!parsed.ok) return unfit(input, parsed.issues);
   const unshown = input.decision === undefined ? undefined : unshownIn(input.arguments, parsed.value);
   if (unshown !== undefined)
     return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
@@ -262,6 +264,16 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   } catch (error) {
     return { lack: votesUnchecked(error) };
   }
+}
+
+/**
+ * Arguments that do not fit. The person who changed them is asked again: the turn could only check them by the JSON
+ * Schema, which says less than the tool's own check.
+ */
+function unfit({ decision, secret }: CallInput, issues: readonly Issue[]): Rechecked {
+  if (decision?.decision !== 'modified') return { ok: false, failure: validationFailure(issues) };
+  const askAgain = `the new arguments do not fit: ${describeIssues(issues)}`;
+  return { askAgain, ...defined({ secret }) };
 }
 
 /** What has changed since the call was prepared and approved, in words. Undefined if nothing has changed. */

@@ -2,6 +2,7 @@ import { isObject, isPlainObject, isSoundJson, type Json, type JsonObject } from
 import { LIMITS } from '../contract/limits';
 import { type ToolFailure, validationFailure } from '../contract/result';
 import { readJson } from '../contract/read-json';
+import { asMeant, type Reading } from '../contract/schema/as-meant';
 import { applyDefaults } from '../contract/schema/schema';
 import type { Issue } from '../contract/tool';
 import { cutOutput } from './cut-output';
@@ -19,6 +20,8 @@ export interface ReadyCall {
   proposed: JsonObject;
   /** The arguments with defaults applied. */
   args: JsonObject;
+  /** What a person has to know about the arguments, in words. */
+  notes: string[];
   /** The arguments in the form that the handler gets. */
   value: unknown;
 }
@@ -51,14 +54,33 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
   if (!parsed.ok) return { ok: false, tool: named, proposed, failure: validationFailure(parsed.issues) };
   const { value } = parsed;
   const tool = named.forCall?.(value) ?? named;
-  const args = copyArguments(applyDefaults(tool.schema, proposed));
-  if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
+  const texts = tool.jsonTexts;
+  const args = copyArguments(applyDefaults(tool.schema, proposed, { texts }));
+  const notes = notesOn(tool, asMeant(tool.schema, proposed, { texts }).readings);
+  if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value, notes };
   const filled = fillInDefaults(args, value);
   const again = tool.parse(filled);
   // A transform may add values that the schema does not allow. Then the arguments stay without them.
   return again.ok
-    ? { ok: true, tool, proposed, args: filled, value: again.value }
-    : { ok: true, tool, proposed, args, value };
+    ? { ok: true, tool, proposed, args: filled, value: again.value, notes }
+    : { ok: true, tool, proposed, args, value, notes };
+}
+
+/** The most notes on a call. Nobody reads more. */
+const MOST_NOTES = 20;
+const NOTE_CHARACTERS = 300;
+
+const READ_AS: Readonly<Record<Reading['as'], string>> = {
+  absent: 'null counts as absent',
+  json: 'a text is read as JSON',
+};
+
+function notesOn({ unchecked = [] }: Tool, readings: readonly Reading[]): string[] {
+  const all = [
+    ...readings.map(({ path, as }) => `${path}: ${READ_AS[as]}`),
+    ...unchecked.map((what) => `checked by the server only: ${what}`),
+  ];
+  return all.slice(0, MOST_NOTES).map((note) => note.slice(0, NOTE_CHARACTERS));
 }
 
 /** The tool for one call, milder if the arguments make it so. Used when a call is prepared and when it runs. */
