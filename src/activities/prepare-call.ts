@@ -139,7 +139,8 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
   if (ready.tool.asks !== undefined)
     return { ...judged, kind: 'ask', question: ready.tool.asks(ready.value) };
   if (decision === 'run') return judged;
-  const shown = await withPreview(ready, { ...judged, ...defined({ authority }) });
+  const notes = ready.notes.length === 0 ? undefined : ready.notes;
+  const shown = await withPreview(ready, { ...judged, ...defined({ authority, notes }) });
   return shown.kind === 'ask' ? withGrant(shown, ready, verdict) : shown;
 }
 

@@ -5,6 +5,7 @@ import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
 import { LIMITS } from '../contract/limits';
 import { MAY_HAVE_RUN } from '../contract/call-texts';
+import { describeIssues } from '../contract/read-json';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
 import { startInThisRun, unreadStart } from './earlier-start';
@@ -41,6 +42,7 @@ import type { ApproversSource } from '../authority/source';
 import { cutOutput } from '../tools/cut-output';
 import { describeFailure } from '../tools/format-result';
 import { asCalled, unshownIn } from '../tools/prepare';
+import type { Issue } from '../contract/tool';
 import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
 
@@ -278,7 +280,7 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   const changed = whatChanged(tool, input);
   if (changed !== undefined) return refused(changed);
   const parsed = tool.parse(input.arguments);
-  if (!parsed.ok) return { ok: false, failure: validationFailure(parsed.issues) };
+  if (!parsed.ok) return unfit(input, parsed.issues);
   const unshown = input.decision === undefined ? undefined : unshownIn(input.arguments, parsed.value);
   if (unshown !== undefined)
     return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
@@ -306,6 +308,16 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   } catch (error) {
     return { lack: votesUnchecked(error) };
   }
+}
+
+/**
+ * Arguments that do not fit. The person who changed them is asked again: the turn could only check them by the JSON
+ * Schema, which says less than the tool's own check.
+ */
+function unfit({ decision, secret }: CallInput, issues: readonly Issue[]): Rechecked {
+  if (decision?.decision !== 'modified') return { ok: false, failure: validationFailure(issues) };
+  const askAgain = `the new arguments do not fit: ${describeIssues(issues)}`;
+  return { askAgain, ...defined({ secret }) };
 }
 
 /** What has changed since the call was prepared and approved, in words. Undefined if nothing has changed. */

@@ -1,5 +1,6 @@
 import {
   celEnv,
+  celFunc,
   celMethod,
   CelScalar,
   isCelError,
@@ -7,6 +8,7 @@ import {
   plan,
   run,
   type CelInput,
+  type CelUint,
   type CelValue,
 } from '@bufbuild/cel';
 import { errorMessage } from '../contract/errors';
@@ -83,7 +85,31 @@ const matches = celMethod('matches', STRING, [STRING], BOOL, function (pattern) 
   return found === true;
 });
 
-const env = celEnv({ funcs: [matches] });
+const { INT, UINT, DOUBLE } = CelScalar;
+
+function numberOf(value: bigint | number | CelUint): number {
+  return Number(typeof value === 'object' ? value.value : value);
+}
+
+/** Arithmetic on two numbers of different kinds, which CEL lacks: JSON has only one kind of number. */
+const MIXED = [
+  ['_+_', (a: number, b: number) => a + b] as const,
+  ['_-_', (a: number, b: number) => a - b] as const,
+  ['_*_', (a: number, b: number) => a * b] as const,
+  ['_/_', (a: number, b: number) => a / b] as const,
+  ['_%_', (a: number, b: number) => a % b] as const,
+].flatMap(([name, work]) => {
+  const by = (a: bigint | number | CelUint, b: bigint | number | CelUint): number =>
+    work(numberOf(a), numberOf(b));
+  return [
+    ...[celFunc(name, [INT, DOUBLE], DOUBLE, by), celFunc(name, [DOUBLE, INT], DOUBLE, by)],
+    ...[celFunc(name, [UINT, DOUBLE], DOUBLE, by), celFunc(name, [DOUBLE, UINT], DOUBLE, by)],
+    ...[celFunc(name, [INT, UINT], DOUBLE, by), celFunc(name, [UINT, INT], DOUBLE, by)],
+    ...(name === '_%_' ? [celFunc(name, [DOUBLE, DOUBLE], DOUBLE, by)] : []),
+  ];
+});
+
+const env = celEnv({ funcs: [matches, ...MIXED] });
 
 /** Reads a condition in CEL. `known`: the variables that it may name. */
 export function readCondition(
@@ -233,8 +259,7 @@ function isTooLong(value: CelInput): boolean {
 }
 
 /**
- * The arguments in the form that a condition reads. JSON has one kind of number, but CEL cannot add a whole number to a
- * fraction. So a number becomes a whole number of CEL if the tool's schema says `integer`. Without a schema, each
+ * The arguments in the form that a condition reads. JSON has one kind of number, and CEL has several. A number becomes a whole number of CEL if the tool's schema says `integer`. Without a schema, each
  * number without a fraction becomes a whole number.
  */
 export function conditionArguments(args: JsonObject, schema: JsonSchema | undefined): CelInput {

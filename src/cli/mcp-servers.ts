@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { counted } from '../history/labels';
 import type { Config } from '../tools/define-config';
@@ -33,6 +34,8 @@ export interface ToolReport {
   /** `unfit`: the tool breaks a limit, or has the same name as another tool. */
   standing: Standing | 'unfit';
   why?: string;
+  /** What models do not get as the server says it, in words: defaults that do not fit, and what is not checked here. */
+  notes?: string[];
   digest?: string;
   /**
    * The current definition of the tool. If the server was not asked or the tool is gone, this is the allowed
@@ -184,12 +187,15 @@ export function toolReports({ server, locked }: NamedServer, listed: readonly Li
   const usable = definitionsIn(listed);
   const found = standings(locked ?? { tools: {} }, usable);
   const definitions = new Map(usable.map((one) => [one.name, one]));
+  const notes = new Map(
+    listed.flatMap((one) => ('definition' in one && one.notes ? [[one.definition.name, one.notes]] : [])),
+  );
   const names = toolNames(server.prefix, [...found.keys()]);
   const fit = [...found].map(([tool, standing]): ToolReport => {
     const definition = definitions.get(tool) ?? locked?.tools[tool]?.definition;
     const name = names.get(tool);
     const known = definition === undefined ? {} : { digest: digestDefinition(definition), definition };
-    if (name !== undefined) return { tool, name, standing, ...known };
+    if (name !== undefined) return { tool, name, standing, ...defined({ notes: notes.get(tool) }), ...known };
     return {
       tool,
       name: null,

@@ -148,6 +148,8 @@ export interface ValidCall extends CallBase {
   planDigest?: string;
   /** The reason of the policy, if the policy is stricter than safety. */
   policyReason?: string;
+  /** Only if `kind` is `ask`: what a person has to know about the arguments. */
+  notes?: string[];
   /** The verdicts of the policy rules, if one fitted. */
   ruling?: CallRuling;
   /**

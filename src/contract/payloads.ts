@@ -102,6 +102,7 @@ const VALID = object(
     proposed: OBJECT,
     preview: object({ text: TEXT }, { plan: PLAN }),
     policyReason: TEXT,
+    notes: { type: 'array', items: TEXT },
     ruling: RULING,
     authority: AUTHORITY,
     grant: GRANT_MARK,

@@ -90,6 +90,8 @@ export interface RequestOpened extends EventHeader {
   preview?: Preview;
   /** Why the policy wants a decision, if it gave a reason. */
   policyReason?: string;
+  /** What to know about the arguments: what was read otherwise than it was written, and what nobody here checks. */
+  notes?: string[];
   /** Set if the tool wants its requests decided one by one. */
   noBatch?: boolean;
   /**

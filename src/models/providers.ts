@@ -45,6 +45,8 @@ interface Provider extends HttpModelKind {
   package: string;
   defaults: JsonObject;
   cacheMark?: SdkModelOptions['cacheMark'];
+  schemas: SdkModelOptions['schemas'];
+  makesStrict?: boolean;
   load(connection: Connection, model: string): Promise<LanguageModelV3>;
 }
 
@@ -67,6 +69,8 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     takes: IMAGES_AND_PDF,
     // A conversation may wait for weeks, and the provider deletes stored data after 30 days.
     defaults: { store: false },
+    schemas: 'flat',
+    makesStrict: true,
     load: async (connection, model) =>
       (await import('@ai-sdk/openai')).createOpenAI(connection).responses(model),
   },
@@ -77,6 +81,7 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     package: '@ai-sdk/anthropic',
     takes: IMAGES_AND_PDF,
     defaults: {},
+    schemas: 'flat',
     cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     load: async (connection, model) =>
       (await import('@ai-sdk/anthropic')).createAnthropic(connection).languageModel(model),
@@ -88,6 +93,7 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     package: '@ai-sdk/google',
     takes: ['image/*', 'application/pdf', 'audio/*', 'video/*'],
     defaults: {},
+    schemas: 'gemini',
     load: async (connection, model) =>
       (await import('@ai-sdk/google')).createGoogleGenerativeAI(connection).languageModel(model),
   },
@@ -185,6 +191,7 @@ function providerModel(name: ModelProvider, given: ProviderOptions): Model {
     call,
     by: `${name}:${settings.model}@${new URL(settings.baseUrl).host}`,
     load: (fetch) => provider.load(connectionOf(settings, fetch), settings.model),
+    ...defined({ schemas: provider.schemas, makesStrict: provider.makesStrict }),
     ...(cache ? defined({ cacheMark: provider.cacheMark }) : {}),
   });
 }

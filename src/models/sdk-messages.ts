@@ -7,6 +7,7 @@ import type {
 import { type PartMeta, readOpaque, type SdkCall, restoredParts } from './kept-reasoning';
 import type { ModelCall, ModelMessage, ModelRequest } from './model';
 import { isObject, parseJson } from '../contract/json';
+import { schemaForProvider, type SchemaSubset } from './tool-schemas';
 
 type SdkTools = NonNullable<LanguageModelV3CallOptions['tools']>;
 type SdkTool = Extract<SdkTools[number], { type: 'function' }>;
@@ -23,6 +24,10 @@ export interface PromptOptions {
    * the parts that the next request repeats.
    */
   cacheMark?: PartMeta;
+  /** The subset of JSON Schema that the provider takes. Absent: all of it. */
+  schemas?: SchemaSubset;
+  /** Whether the provider makes schemas strict unless it is told not to: models would write every optional key. */
+  makesStrict?: boolean;
 }
 
 /**
@@ -85,9 +90,13 @@ function toInput(raw: string): Record<string, unknown> {
 }
 
 /** The tools as the provider package takes them. */
-export function toSdkTools(tools: ModelRequest['tools']): SdkTool[] {
+export function toSdkTools(
+  tools: ModelRequest['tools'],
+  { schemas, makesStrict = false }: Pick<PromptOptions, 'schemas' | 'makesStrict'>,
+): SdkTool[] {
   return tools.map(({ function: { name, description, parameters } }) => {
-    return { type: 'function', name, description, inputSchema: toSdkSchema(parameters) };
+    const inputSchema = toSdkSchema(schemaForProvider(parameters, schemas));
+    return { type: 'function', name, description, inputSchema, ...(makesStrict ? { strict: false } : {}) };
   });
 }
 
@@ -95,7 +104,7 @@ function toSdkSchema(schema: unknown): SdkTool['inputSchema'] {
   return isSdkSchema(schema) ? schema : {};
 }
 
-// The schema is sent unchanged. Only the package's type has fewer keywords than JSON Schema.
+// The package's type has fewer keywords than JSON Schema.
 function isSdkSchema(schema: unknown): schema is SdkTool['inputSchema'] {
   return isObject(schema);
 }

@@ -46,7 +46,7 @@ async function ask(
   const call: LanguageModelV3CallOptions = {
     ...options.call,
     prompt: toPrompt(request, options),
-    tools: toSdkTools(request.tools),
+    tools: toSdkTools(request.tools, options),
     abortSignal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]),
   };
   if (!isStream) return toReply(await model.doGenerate(call), options);

@@ -44,7 +44,11 @@ export function defineTool<P extends Parameters>(options: ToolOptions<P>): Tool 
 
 function makeTool(options: ToolOptions, functions: Functions): Tool {
   const settings = resolveSettings(options);
-  const { schema, parse, parsesToJson } = resolveParameters(options.parameters, options.required);
+  const { schema, parse, parsesToJson } = resolveParameters(
+    options.parameters,
+    options.required,
+    settings.jsonTexts,
+  );
   const { name, description, safety, effect } = settings;
   const { preview, verify, classify } = functions;
   const tool: Tool = {
@@ -219,6 +223,7 @@ function resolveSettings(options: ToolOptions): ToolSettings {
     noBatch: given.noBatch ?? false,
     noGrant: given.noGrant ?? false,
     outputLimit: given.outputLimit ?? LIMITS.outputBytes,
+    jsonTexts: given.jsonTexts ?? false,
   };
   assertRules({ ...settings, isShared: given.shared ?? false, hasGroup: given.stateGroup !== undefined });
   if (given.retry !== undefined && settings.effect === 'unsafe')
@@ -314,6 +319,7 @@ const optionsSchema = z.strictObject({
   startWithin: duration().optional(),
   noBatch: z.boolean().optional(),
   noGrant: z.boolean().optional(),
+  jsonTexts: z.boolean().optional(),
   outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).optional(),
   preview: callable.optional(),
   classify: callable.optional(),

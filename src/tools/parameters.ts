@@ -4,14 +4,16 @@ import { isObject, isPlainObject, type JsonObject, parseJson } from '../contract
 import { applyDefaults, schemaCheck } from '../contract/schema/schema';
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { Parameters, ParameterSpec, ParsedArguments } from './types';
-import { plainSchema, refuseOthers } from '../contract/schema/standard';
-import { assertUsableSchema, toPlainJson } from '../contract/schema/usable-schema';
+import { leaveToZod, plainSchema } from '../contract/schema/standard';
+import { toPlainJson, usableSchema } from '../contract/schema/usable-schema';
 import { errorMessage } from '../contract/errors';
 
 /** Parameters in their common form: a JSON Schema and its parser. */
 export interface ResolvedParameters {
   schema: JsonSchema;
-  /** Applies defaults, then checks by JSON Schema, then by zod. Never throws. */
+  /** The defaults that do not fit and are not in the schema, in words. */
+  misfits: string[];
+  /** Reads values as they are meant, applies defaults, then checks by JSON Schema, then by zod. Never throws. */
   parse(args: JsonObject): ParsedArguments;
   /** Whether the parser returns JSON, for certain. */
   parsesToJson(): boolean;
@@ -23,12 +25,18 @@ export interface ResolvedParameters {
  *
  * @throws Error with the broken rule as its message.
  */
-export function resolveParameters(parameters: Parameters, required?: readonly string[]): ResolvedParameters {
-  if (isList(parameters)) return resolved(schemaOfList(parameters, required ?? []));
+export function resolveParameters(
+  parameters: Parameters,
+  required?: readonly string[],
+  texts = false,
+): ResolvedParameters {
+  if (isList(parameters)) return resolved(schemaOfList(parameters, required ?? []), { texts });
   if (required !== undefined) {
     throw new Error('`required` goes with the plain list of parameters only; say it in the schema');
   }
-  return isZod(parameters) ? resolved(schemaOfZod(parameters), parameters) : resolved(parameters);
+  return isZod(parameters)
+    ? resolved(schemaOfZod(parameters), { texts, refinements: parameters })
+    : resolved(parameters, { texts });
 }
 
 /**
@@ -44,20 +52,31 @@ export function copyArguments(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyArguments(item)]));
 }
 
-function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParameters {
-  const schema = assertUsableSchema(given);
+interface Reading {
+  /** Whether a text may stand for the list or object that it is in JSON. */
+  texts: boolean;
+  /** Checks what the JSON Schema cannot say. */
+  refinements?: z.ZodObject;
+}
+
+function resolved(given: JsonSchema, { texts, refinements }: Reading): ResolvedParameters {
+  if (Object.keys(given).length === 0) throw new Error('the root of the schema must have `type: "object"`');
+  const { schema, unchecked, misfits } = usableSchema(given);
+  // zod checks what the schema does not. Nothing else would, and the author of a tool can change the schema.
+  if (refinements === undefined && unchecked[0] !== undefined) throw new Error(unchecked[0]);
   // A change that a caller makes to `schema` must not change how arguments are checked. So we keep a copy, as text:
   // most of a thousand tools are never called.
   const text = JSON.stringify(schema);
   let first: SchemaInUse | undefined;
   return {
     schema,
+    misfits,
     parsesToJson: () => refinements === undefined || returnsJson(refinements),
     parse(args) {
       try {
         const { own, check } = (first ??= inUse(text));
         // We copy the arguments, so that a handler's changes do not reach the record or the schema's defaults.
-        const filled = copyArguments(applyDefaults(own, args));
+        const filled = copyArguments(applyDefaults(own, args, { texts }));
         const issues = check(filled);
         if (issues.length > 0) return { ok: false, issues };
         return refinements === undefined ? { ok: true, value: filled } : refine(refinements, filled);
@@ -100,7 +119,7 @@ function schemaOfZod(schema: z.ZodObject): JsonSchema {
 
 function toJsonSchema(schema: z.ZodObject) {
   try {
-    return z.toJSONSchema(schema, { io: 'input', override: refuseOthers });
+    return z.toJSONSchema(schema, { io: 'input', override: leaveToZod, unrepresentable: 'any' });
   } catch (error) {
     throw new Error(`the zod schema has no JSON Schema form: ${errorMessage(error)}`, { cause: error });
   }

@@ -11,6 +11,7 @@ import {
 import { LIMITS } from '../contract/limits';
 import { type ToolFailure, validationFailure } from '../contract/result';
 import { readJson } from '../contract/read-json';
+import { asMeant, type Reading } from '../contract/schema/as-meant';
 import { applyDefaults } from '../contract/schema/schema';
 import { foldCase, type JudgedForm } from '../contract/text/spelling';
 import type { Issue } from '../contract/tool';
@@ -29,6 +30,8 @@ export interface ReadyCall {
   proposed: JsonObject;
   /** The arguments with defaults applied. */
   args: JsonObject;
+  /** What a person has to know about the arguments, in words. */
+  notes: string[];
   /** The arguments in the form that the handler gets. */
   value: unknown;
 }
@@ -61,14 +64,34 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
   if (!parsed.ok) return { ok: false, tool: named, proposed, failure: validationFailure(parsed.issues) };
   const { value } = parsed;
   const tool = named.forCall?.(value) ?? named;
-  const args = copyArguments(applyDefaults(tool.schema, tool.spelling?.spell(proposed) ?? proposed));
-  if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
+  const texts = tool.jsonTexts;
+  const spelled = tool.spelling?.spell(proposed) ?? proposed;
+  const args = copyArguments(applyDefaults(tool.schema, spelled, { texts }));
+  const notes = notesOn(tool, asMeant(tool.schema, proposed, { texts }).readings);
+  if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value, notes };
   const filled = fillInDefaults(args, value);
   const again = tool.parse(filled);
   // A transform may add values that the schema does not allow. Then the arguments stay without them.
   return again.ok
-    ? { ok: true, tool, proposed, args: filled, value: again.value }
-    : { ok: true, tool, proposed, args, value };
+    ? { ok: true, tool, proposed, args: filled, value: again.value, notes }
+    : { ok: true, tool, proposed, args, value, notes };
+}
+
+/** The most notes on a call. Nobody reads more. */
+const MOST_NOTES = 20;
+const NOTE_CHARACTERS = 300;
+
+const READ_AS: Readonly<Record<Reading['as'], string>> = {
+  absent: 'null counts as absent',
+  json: 'a text is read as JSON',
+};
+
+function notesOn({ unchecked = [] }: Tool, readings: readonly Reading[]): string[] {
+  const all = [
+    ...readings.map(({ path, as }) => `${path}: ${READ_AS[as]}`),
+    ...unchecked.map((what) => `checked by the server only: ${what}`),
+  ];
+  return all.slice(0, MOST_NOTES).map((note) => note.slice(0, NOTE_CHARACTERS));
 }
 
 /** The tool for one call, milder if the arguments make it so. Used when a call is prepared and when it runs. */

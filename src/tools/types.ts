@@ -176,6 +176,11 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   noGrant?: boolean;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
+  /**
+   * True: where the schema wants a list or an object and no text, a text counts as the value that it is in JSON. The
+   * request shows that value, and says so. @default false
+   */
+  jsonTexts?: boolean;
   /** Makes the text that the approver sees beside the arguments. If it throws, the model gets an error result. */
   preview?(args: ArgumentsOf<P>, context: CallContext): Preview | string | Promise<Preview | string>;
   /**
@@ -218,6 +223,9 @@ export interface Tool {
   readonly noBatch: boolean;
   readonly noGrant: boolean;
   readonly outputLimit: number;
+  readonly jsonTexts: boolean;
+  /** What nobody here checks of the arguments, in words. Only a tool of an MCP server has such parts. */
+  readonly unchecked?: readonly string[];
   /** `local`, or the name of an MCP server. */
   readonly server: string;
   /** Set by `agentTool`: a call is a turn of this agent. Absent: the handler does the work. */
@@ -226,7 +234,7 @@ export interface Tool {
   readonly digest: string;
   /** The digest without the place, for a tool that was given one by `inPlace`. */
   readonly declaredDigest?: string;
-  /** Checks arguments by the JSON Schema, then by zod's refinements. Never throws. */
+  /** Reads arguments as they are meant, and checks them by the JSON Schema, then by zod. Never throws. */
   parse(args: JsonObject): ParsedArguments;
   /** Whether `parse` returns JSON, for certain. Rules cannot judge anything else. */
   readonly parsesToJson: () => boolean;

@@ -305,3 +305,25 @@ describe('the limits of a step', () => {
     });
   });
 });
+
+it('says what was read otherwise than it was written, and what only the server checks', async () => {
+  const send = defineTool({
+    ...{ name: 'send', description: 'Sends.', safety: 'dangerous', jsonTexts: true },
+    parameters: z.object({ to: z.array(z.string()), cc: z.string().optional() }),
+    handler: () => '',
+  });
+  const tools = [Object.freeze({ ...send, unchecked: ['pattern of /to'] })];
+  const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([]), tools });
+  const raw = '{"to":"[\\"a\\"]","cc":null}';
+  const asked = { callId: '1.1', id: 'm', tool: 'send', raw };
+  expect(await prepareCall(agent, asked, deps('q'))).toMatchObject({
+    kind: 'ask',
+    arguments: { to: ['a'] },
+    proposed: { to: '["a"]', cc: null },
+    notes: [
+      '/to: a text is read as JSON',
+      '/cc: null counts as absent',
+      'checked by the server only: pattern of /to',
+    ],
+  });
+});

@@ -381,6 +381,20 @@ it('tells the model what a person changed, before the result', async () => {
   });
 });
 
+it('asks the person again whose arguments only the tool itself can refuse', async () => {
+  const strict = defineTool({
+    ...{ name: 'pay', description: 'Pays.', safety: 'dangerous' as const },
+    effect: 'idempotent',
+    parameters: z.object({ n: z.number().refine((n) => n !== 1, 'not one') }),
+    handler: () => void runs.push('ran'),
+  });
+  const decision = { decisionId: 'd', decision: 'modified' as const, approver: 'ann', seenDigest: SEEN };
+  const askAgain = 'the new arguments do not fit: /n: not one';
+  expect(await run(strict, { decision, secret: 's' })).toEqual({ askAgain, secret: 's' });
+  expect(await run(strict)).toMatchObject({ result: { error: { code: 'validation' } } });
+  expect(runs).toEqual([]);
+});
+
 describe('the last look before the handler', () => {
   const tool = defineTool({
     name: 'pay',

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CountersignError } from '../../src/contract/errors';
 import { type Model, ModelError, type ModelMessage, type ModelReply } from '../../src/models/model';
 import { anthropic, google, modelOf, openai, type ProviderOptions } from '../../src/models/providers';
+import { resolveParameters } from '../../src/tools/parameters';
 import {
   type Answer,
   type FakeServer,
@@ -284,6 +285,46 @@ const ROUND: Record<Name, unknown> = {
   },
 };
 
+const WHOLE = {
+  type: 'object',
+  properties: {
+    to: { type: 'array', items: { type: 'string', format: 'email' } },
+    when: { type: 'string', format: 'date-time' },
+    level: { type: 'number', enum: [1, 2] },
+    labels: { additionalProperties: { type: 'number' } },
+  },
+};
+
+/** The tool of a schema with much that providers cannot say, as each gets it. */
+const TOOLS: Record<Name, unknown> = {
+  openai: [{ type: 'function', name: 'send_mail', strict: false, parameters: WHOLE }],
+  anthropic: [{ name: 'send_mail', input_schema: WHOLE }],
+  google: [
+    {
+      functionDeclarations: [
+        {
+          name: 'send_mail',
+          parameters: {
+            type: 'object',
+            properties: {
+              to: { type: 'array', items: { type: 'string', description: 'format: email' } },
+              when: { type: 'string', format: 'date-time' },
+              level: { type: 'number', description: 'one of: 1, 2' },
+              mixed: { description: 'one of: "a", 1' },
+              pair: { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'number' }] } },
+              labels: {
+                type: 'object',
+                description: expect.stringContaining('each value is: {"type":"number"}'),
+              },
+            },
+            required: ['to', 'when', 'level', 'mixed', 'pair', 'labels'],
+          },
+        },
+      ],
+    },
+  ],
+};
+
 describe.each(NAMES)('%s', (name) => {
   describe.each([false, true])('with stream: %s', (stream) => {
     it('reads a reply with reasoning, text and a call', async () => {
@@ -317,6 +358,27 @@ describe.each(NAMES)('%s', (name) => {
     const { input, messages, contents } = bodySchema.parse(server.requests[0]?.body);
     const sent = (input ?? messages ?? contents)?.at(-1);
     expect(sent?.content ?? sent?.parts).toEqual(FILES[name]);
+  });
+
+  it('says the parameters of a tool as the provider can read them', async () => {
+    const parameters = resolveParameters(
+      z.object({
+        ...{
+          to: z.array(z.email()),
+          when: z.coerce.date(),
+          level: z.literal([1, 2]),
+          mixed: z.literal(['a', 1]),
+        },
+        ...{ pair: z.tuple([z.string(), z.number()]), labels: z.record(z.string(), z.number()) },
+      }),
+    ).schema;
+    const tools = [
+      { type: 'function' as const, function: { name: 'send_mail', description: 'Sends.', parameters } },
+    ];
+    server.answer = json(REPLY[name].whole);
+    await make(name, { stream: false, cache: false }).generate({ ...requestOf(), tools });
+    expect(server.requests[0]?.body).toMatchObject({ tools: TOOLS[name] });
+    expect(JSON.stringify(server.requests[0]?.body)).not.toContain('$comment');
   });
 
   it('gives nothing of another model back', async () => {

@@ -174,7 +174,7 @@ describe('wrong definitions', () => {
     [
       'zod without a JSON Schema form',
       { parameters: z.object({ at: z.date() }) },
-      /no JSON Schema form.*Date/,
+      /no JSON Schema form.*z\.date/,
     ],
     ['a schema without an object at its root', { parameters: { type: 'string' } }, /`type: "object"`/],
     ['an empty schema', { parameters: {} }, /`type: "object"`/],
@@ -189,7 +189,7 @@ describe('wrong definitions', () => {
     [
       'a broken pattern',
       { parameters: { type: 'object', properties: { a: { type: 'string', pattern: '(' } } } },
-      /pattern \( is not one/,
+      /pattern \( is not a regular expression/,
     ],
     [
       'a pattern that looks around',
@@ -200,21 +200,6 @@ describe('wrong definitions', () => {
       'a pattern of names that looks back',
       { parameters: { type: 'object', patternProperties: { '(a)\\1': {} } } },
       /linear time/,
-    ],
-    [
-      'unique items without a bound',
-      { parameters: { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } } },
-      /`maxItems` of at most 1000/,
-    ],
-    [
-      'too many unique items',
-      {
-        parameters: {
-          type: 'object',
-          properties: { a: { type: 'array', uniqueItems: true, maxItems: 1001 } },
-        },
-      },
-      /`maxItems` of at most 1000/,
     ],
     ['a reference elsewhere', { parameters: { type: 'object', $ref: 'http://x/y' } }, /outside the schema/],
     [

@@ -106,12 +106,13 @@ export function reasonView(key: string, { data: { tool } }: Notice): ModalView {
 function moreFacts(view: TurnView | undefined, call: CallView | undefined): [string, string][] {
   if (view === undefined || call === undefined) return [];
   const asks = requestersOf(view.origin, call.request?.authority);
-  const { note, policyReason, edit } = { ...call.request };
+  const { note, notes, policyReason, edit } = { ...call.request };
   const facts: [string, string | undefined][] = [
     ['for', asks.length === 0 ? 'nobody is named' : someNames(asks)],
     ['decides', describeVoting(call, Date.now())],
     ['changed by', edit?.approver],
     ['policy', policyReason],
+    ['notes', notes?.join('; ')],
     ['again', note],
   ];
   return facts.flatMap(([name, value]): [string, string][] =>

@@ -75,9 +75,15 @@ export function inspectLines(report: ServerReport, screen: ScreenFormat): string
   return [...facts, ...tools.flatMap((tool) => toolLines(tool, screen))];
 }
 
-function toolLines({ tool, name, standing, why, definition }: ToolReport, { style }: ScreenFormat): string[] {
+function toolLines(report: ToolReport, { style }: ScreenFormat): string[] {
+  const { tool, name, standing, why, definition } = report;
   const head = `${style.strong(escapeText(name ?? tool))}  ${standing}${why === undefined ? '' : `: ${escapeText(why)}`}`;
-  return ['', head, ...(definition === undefined ? [] : indented(definitionLines(definition)))];
+  return [
+    '',
+    head,
+    ...noteLines(report, style),
+    ...(definition === undefined ? [] : indented(definitionLines(definition))),
+  ];
 }
 
 /** The exact command or address of a server, because a person who agrees agrees to exactly this. */
@@ -104,13 +110,17 @@ export function differenceLines(
   { style }: ScreenFormat,
 ): string[] {
   const { tool, standing, definition } = report;
-  const head = ['', otherLine(report, style)];
+  const head = ['', otherLine(report, style), ...noteLines(report, style)];
   if (definition === undefined || standing === 'gone') return head;
   const before = locked?.tools[tool]?.definition;
   if (before === undefined) return [...head, ...indented(definitionLines(definition))];
   const [was, is] = [before, definition].map((one) => `${definitionLines(one).join('\n')}\n`);
   const patch = createTwoFilesPatch('allowed', 'now', was ?? '', is ?? '');
   return [...head, ...indented(diffLines(patch.split('\n').slice(1).join('\n'), style))];
+}
+
+function noteLines({ notes = [] }: ToolReport, style: Style): string[] {
+  return notes.map((note) => `  ${style.warn('note')} ${escapeText(note)}`);
 }
 
 /** A tool with its state compared to what was allowed. */

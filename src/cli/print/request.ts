@@ -187,7 +187,7 @@ export function sawOf({ seenDigest }: RequestOpened): string {
 function requestFacts(request: RequestOpened, place: WaitingPlace): TableFact[] {
   const { turn, screen, now } = place;
   const id = `${turn}/${request.callId}`;
-  const { policyReason: reason, note, edit } = request;
+  const { policyReason: reason, note, notes, edit } = request;
   const call = place.calls?.find(({ callId }) => callId === request.callId);
   const voting = call && describeVoting(call, now);
   return [
@@ -196,6 +196,7 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): TableFact[] 
     ['server', request.server === undefined ? undefined : escapeText(request.server)],
     ['safety', `${request.safety}; ${describeEffect(request)}`],
     ['policy', reason === undefined ? undefined : escapeProse(reason)],
+    ['notes', notes === undefined ? undefined : escapeText(notes.join('; '))],
     ['decides', voting === undefined ? undefined : escapeText(voting)],
     ['again', note === undefined ? undefined : escapeText(note)],
     ['changed', edit === undefined ? undefined : escapeText(changedBy(edit))],

@@ -3,7 +3,7 @@ import type { Issue } from '../tool';
 import { type Evaluated, CheckResult, type ValuePlace, silently } from './keyword-result';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
-import { findReference } from './reference';
+import { type FoundSchema, isOwnResource, References, type SchemaResource } from './reference';
 
 /**
  * The most work of one check: the number of schemas applied to values, and texts by their length. This takes some 50
@@ -33,15 +33,15 @@ interface Facts {
 
 /** The keywords that combine schemas for the same value. */
 interface Branches {
-  references: string[];
+  references: { keyword: string; name: string }[];
   allOf: readonly unknown[];
   anyOf: readonly unknown[];
   oneOf: readonly unknown[];
 }
 
-const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef'];
+const REFERENCES = ['$ref', '$dynamicRef'];
 const DEPENDENCIES = ['dependentRequired', 'dependentSchemas', 'dependencies'];
-const BRANCHES = [...REFERENCES, 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
+const BRANCHES = [...REFERENCES, '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
 
 const NO_BRANCH = 'Instance does not match any subschemas.';
 
@@ -52,11 +52,18 @@ export class SchemaChecker {
   private readonly facts = new Map<JsonObject, Facts>();
   /** Whether any keyword asks which parts of a value other keywords have checked. */
   private readonly keeps: boolean;
+  /** Whether references mean something else in some parts of the schema than in others. */
+  private readonly isNested: boolean;
+  /** The resources that the check has entered, the outermost first. Kept only if `isNested`. */
+  private scope: SchemaResource[] = [];
+  private references: References | undefined;
   /** Whether nobody asks why a value does not fit, nor which parts were checked: the first branch that fits is enough. */
   private isQuick = false;
 
   constructor(private readonly root: JsonObject) {
-    this.keeps = JSON.stringify(root).includes('"unevaluated');
+    const text = JSON.stringify(root);
+    this.keeps = text.includes('"unevaluated');
+    this.isNested = /"\$(?:id|dynamicRef)"/.test(text);
   }
 
   /**
@@ -69,8 +76,7 @@ export class SchemaChecker {
 
   /** The issues of a value, at most 20. Empty: the value fits. Throws if the schema cannot be followed. */
   issuesOf(value: unknown): Issue[] {
-    this.work = 0;
-    this.isQuick = false;
+    this.begin(false);
     const issues: Issue[] = [];
     const fits = this.check(this.root, value, { depth: 0, issues, parent: undefined, part: '' });
     if (fits !== undefined) return [];
@@ -81,11 +87,27 @@ export class SchemaChecker {
    * Whether a value fits. Quicker than `issuesOf`, because the first fault ends it. Throws the errors of `issuesOf`.
    */
   fits(value: unknown): boolean {
-    this.work = 0;
-    this.isQuick = !this.keeps;
+    return this.fitsPart(this.root, value);
+  }
+
+  /** Whether a value fits a schema that stands inside the root. Throws the errors of `issuesOf`. */
+  fitsPart(schema: unknown, value: unknown): boolean {
+    this.begin(!this.keeps);
+    const owner = this.isNested && isSchema(schema) ? this.known().ownerOf(schema) : undefined;
+    if (owner !== undefined) this.scope.push(owner);
     return (
-      this.check(this.root, value, { depth: 0, issues: undefined, parent: undefined, part: '' }) !== undefined
+      this.check(schema, value, { depth: 0, issues: undefined, parent: undefined, part: '' }) !== undefined
     );
+  }
+
+  private begin(isQuick: boolean): void {
+    this.work = 0;
+    this.isQuick = isQuick;
+    this.scope = this.isNested ? [this.known().outer] : [];
+  }
+
+  private known(): References {
+    return (this.references ??= new References(this.root));
   }
 
   private check(schema: unknown, value: unknown, at: ValuePlace): Evaluated | undefined {
@@ -95,7 +117,14 @@ export class SchemaChecker {
     if (at.depth > MOST_DEPTH) throw new TooMuchWork('the schema is nested without end');
     if (schema === false) result.fail('is not a known property');
     if (!isSchema(schema)) return result.outcome;
-    assertValue({ schema, value, result, pattern: this.pattern });
+    const isEntered = this.isNested && this.enter(schema);
+    const outcome = this.checkKeywords(schema, value, result);
+    if (isEntered) this.scope.pop();
+    return outcome;
+  }
+
+  private checkKeywords(schema: JsonObject, value: unknown, result: CheckResult): Evaluated | undefined {
+    assertValue({ schema, value, result, pattern: this.pattern, spend: this.spend });
     if (isArray(schema['enum'])) this.spend(schema['enum'].length / 64);
     const { branches } = this.factsOf(schema);
     if (branches !== undefined && !result.isOver) this.checkBranches({ schema, branches }, value, result);
@@ -126,7 +155,7 @@ export class SchemaChecker {
     result: CheckResult,
   ): void {
     const { at } = result;
-    for (const name of branches.references) result.take(this.check(this.resolve(name), value, at));
+    for (const one of branches.references) this.checkReference(one, value, result);
     for (const one of branches.allOf) result.take(this.check(one, value, at));
     this.checkAnyOf(branches.anyOf, value, result);
     this.checkOneOf(branches.oneOf, value, result);
@@ -267,19 +296,42 @@ export class SchemaChecker {
     return compiled;
   };
 
-  /**
-   * Finds the part of the schema that a reference names. A reference is `#`, a JSON pointer, or the name of an anchor.
-   */
-  private resolve(reference: string): unknown {
-    const found = findReference(this.root, reference);
-    if (found === undefined) throw new Error(`Unresolved $ref "${reference}".`);
+  /** Enters the resource of a schema, if the schema begins one. */
+  private enter(schema: JsonObject): boolean {
+    const owner = isOwnResource(schema) ? this.known().ownerOf(schema) : undefined;
+    if (owner === undefined || owner === this.scope.at(-1)) return false;
+    this.scope.push(owner);
+    return true;
+  }
+
+  private checkReference(
+    { keyword, name }: Branches['references'][number],
+    value: unknown,
+    result: CheckResult,
+  ): void {
+    const found = this.known().find(name, this.scope.at(-1));
+    if (found === undefined) throw new Error(`Unresolved ${keyword} "${name}".`);
+    const { schema, resource } = keyword === '$dynamicRef' ? this.outermost(name, found) : found;
+    if (this.isNested) this.scope.push(resource);
+    result.take(this.check(schema, value, result.at));
+    if (this.isNested) this.scope.pop();
+  }
+
+  /** Where a dynamic reference leads: to the anchor of that name in the outermost resource that has one. */
+  private outermost(reference: string, found: FoundSchema): FoundSchema {
+    const name = reference.slice(reference.indexOf('#') + 1);
+    if (!isSchema(found.schema) || found.schema['$dynamicAnchor'] !== name) return found;
+    for (const resource of this.scope) {
+      const schema = resource.dynamic.get(name);
+      if (schema !== undefined) return { schema, resource };
+    }
     return found;
   }
 
-  private spend(work: number): void {
+  private readonly spend = (work: number): void => {
     this.work += work;
     if (this.work > MOST_WORK) throw new TooMuchWork('it takes too long to check');
-  }
+  };
 }
 
 function isSchema(schema: unknown): schema is JsonObject {
@@ -288,9 +340,10 @@ function isSchema(schema: unknown): schema is JsonObject {
 
 function branchesOf(schema: JsonObject): Branches {
   const [allOf, anyOf, oneOf] = [schema['allOf'], schema['anyOf'], schema['oneOf']].map(listOf);
-  const references = REFERENCES.flatMap((key) => {
-    const name = schema[key];
-    return typeof name === 'string' ? [name] : [];
+  if (schema['$recursiveRef'] !== undefined) throw new Error('$recursiveRef cannot be followed.');
+  const references = REFERENCES.flatMap((keyword) => {
+    const name = schema[keyword];
+    return typeof name === 'string' ? [{ keyword, name }] : [];
   });
   return { references, allOf: allOf ?? [], anyOf: anyOf ?? [], oneOf: oneOf ?? [] };
 }

@@ -1,5 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../json';
+import { asMeant } from './as-meant';
 import { SchemaChecker } from './check-value';
+import { isSchema } from './reference';
 import type { Issue, JsonSchema } from '../tool';
 
 /**
@@ -51,21 +53,41 @@ function uncheckable(error: unknown): Issue[] {
   return [{ path: '', message: error instanceof Error ? error.message : 'it cannot be checked' }];
 }
 
+/** Keywords that judge the keys of an object together. */
+const TOGETHER = [
+  ...['not', 'if', 'allOf', 'anyOf', 'oneOf', 'minProperties', 'maxProperties', 'propertyNames'],
+  ...['dependentRequired', 'dependentSchemas', 'dependencies'],
+];
+
 /**
- * Fills in the `default`s of a schema, at every depth of its objects, lists and records. It never changes a value that
- * is there. It does not look into `anyOf` and similar keywords, because only the validator knows which branch applies.
+ * Arguments as `asMeant` reads them, with the `default`s of the schema filled in, at every depth of its objects, lists
+ * and records. It never changes a value that is there and is meant. It does not look into `anyOf` and similar keywords,
+ * because only the validator knows which branch applies. If only the defaults make the arguments unfit, they are left
+ * out.
  */
-export function applyDefaults(schema: JsonSchema, value: JsonObject): JsonObject {
+export function applyDefaults(
+  schema: JsonSchema,
+  value: JsonObject,
+  options?: { texts: boolean },
+): JsonObject {
+  const { value: meant } = asMeant(schema, value, options);
+  const filled = fillDefaults(schema, meant);
+  if (!TOGETHER.some((keyword) => schema[keyword] !== undefined)) return filled;
+  const fits = schemaFit(schema);
+  return fits(filled) || !fits(meant) ? filled : meant;
+}
+
+function fillDefaults(schema: JsonSchema, value: JsonObject): JsonObject {
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
   const filled: JsonObject = { ...value };
   for (const [name, property] of Object.entries(properties)) {
-    if (!isJsonSchema(property)) continue;
+    if (!isSchema(property)) continue;
     const current = Object.hasOwn(filled, name) ? filled[name] : property['default'];
     if (current === undefined) continue;
     filled[name] = defaultsBelow(property, current);
   }
   const others = schema['additionalProperties'];
-  if (!isJsonSchema(others)) return filled;
+  if (!isSchema(others)) return filled;
   const unnamed = Object.entries(value).filter(([name]) => !Object.hasOwn(properties, name));
   const below = unnamed.map(([name, current]) => [name, defaultsBelow(others, current)] as const);
   return { ...filled, ...Object.fromEntries(below) };
@@ -76,15 +98,12 @@ export function withDefaults(schema: JsonSchema | undefined, value: JsonObject):
   return schema === undefined ? value : applyDefaults(schema, value);
 }
 
-function defaultsBelow(schema: JsonObject, value: Json): Json {
+/** A value with the defaults of the objects in it. */
+export function defaultsBelow(schema: JsonObject, value: Json): Json {
   const { items, prefixItems } = schema;
   if (Array.isArray(value))
-    return isJsonSchema(items) && prefixItems === undefined
+    return isSchema(items) && prefixItems === undefined
       ? value.map((item) => defaultsBelow(items, item))
       : value;
-  return isJsonSchema(value) ? applyDefaults(schema, value) : value;
-}
-
-function isJsonSchema(value: unknown): value is JsonObject {
-  return isObject(value);
+  return isSchema(value) ? fillDefaults(schema, value) : value;
 }

@@ -73,16 +73,99 @@ function hasConverter(schema: object): schema is StandardJsonSchema {
   return isObject(converter) && typeof converter['input'] === 'function';
 }
 
+/** The branch of an `anyOf` that takes every value, because only the library can judge it. */
+const LEFT = 'the tool itself checks this when the call runs';
+
+/**
+ * What a schema says to write. A schema takes every value where only the library of its tool can judge it, and says
+ * beside that which values are meant.
+ */
+export function guidanceIn(schema: Record<string, unknown>): Record<string, unknown> {
+  const { anyOf, ...rest } = schema;
+  const [meant, other]: unknown[] = Array.isArray(anyOf) ? anyOf : [];
+  return isObject(meant) && isObject(other) && other['$comment'] === LEFT ? { ...meant, ...rest } : schema;
+}
+
 /**
  * A callback that zod calls for each inner schema. Other libraries do not have this option. zod drops keys that an
  * object does not name, so a person would see and approve what the handler never gets. Such keys are therefore refused,
  * unless `z.looseObject` keeps them.
  */
-export function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void {
-  const inner = isObject(zodSchema) ? zodSchema['_zod'] : undefined;
+function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void {
+  const { type, catchall } = defOf(zodSchema);
+  if (type === 'object' && catchall === undefined && isObject(jsonSchema))
+    jsonSchema['additionalProperties'] = false;
+}
+
+/**
+ * A callback for zod, as `refuseOthers`, where zod checks the arguments afterwards: what only zod can judge is left to
+ * it.
+ *
+ * @throws Error for a type that no JSON can have.
+ */
+export function leaveToZod({ zodSchema, jsonSchema }: Record<string, unknown>): void {
+  if (!isObject(jsonSchema)) return;
+  refuseOthers({ zodSchema, jsonSchema });
+  const def = defOf(zodSchema);
+  const { type } = def;
+  if (type === 'undefined') jsonSchema['not'] = {};
+  if (isLeft(def)) return leaveToTool(jsonSchema, String(type));
+  if (typeof type === 'string' && NO_JSON.includes(type))
+    throw new Error(`no JSON is a value of z.${type}()`);
+  withoutUnusable(def, jsonSchema);
+}
+
+const NO_JSON = ['bigint', 'symbol', 'void', 'date', 'map', 'set', 'nan', 'function', 'file'];
+
+/** What to write for types that JSON lacks and that zod makes of other values. */
+const WRITTEN_AS: Readonly<Record<string, object>> = {
+  date: { type: 'string', format: 'date-time' },
+  bigint: { type: 'integer' },
+};
+
+/** Whether zod takes values that a JSON Schema of the same type refuses. */
+function isLeft(def: Record<string, unknown>): boolean {
+  const { coerce, type, in: first, format, checks } = def;
+  if (coerce === true) return true;
+  if (type === 'pipe') return defOf(first)['type'] === 'transform';
+  if (format === 'url') return true;
+  if (format === 'datetime') return def['local'] === true || typeof def['precision'] === 'number';
+  if (format === 'email' && UNUSUAL_MAIL.some((text) => accepts(def['pattern'], text))) return true;
+  // zod changes the text before it checks the rest.
+  return Array.isArray(checks) && checks.some((check) => defOf(check)['check'] === 'overwrite');
+}
+
+const UNUSUAL_MAIL = ['\u00fc@\u00fc.de', '.a@b.de', '"a b"@b.de'];
+
+function accepts(pattern: unknown, text: string): boolean {
+  return pattern instanceof RegExp && new RegExp(pattern).test(text);
+}
+
+function defOf(schema: unknown): Record<string, unknown> {
+  const inner = isObject(schema) ? schema['_zod'] : undefined;
   const def = isObject(inner) ? inner['def'] : undefined;
-  if (!isObject(def) || !isObject(jsonSchema)) return;
-  if (def['type'] === 'object' && def['catchall'] === undefined) jsonSchema['additionalProperties'] = false;
+  return isObject(def) ? def : {};
+}
+
+function leaveToTool(jsonSchema: Record<string, unknown>, type: string): void {
+  const { title, description, default: given, ...own } = jsonSchema;
+  for (const keyword of Object.keys(own)) delete jsonSchema[keyword];
+  jsonSchema['anyOf'] = [{ ...own, ...WRITTEN_AS[type] }, { $comment: LEFT }];
+}
+
+/** Leaves out the patterns that a JSON Schema cannot say: it has no flags, and some cannot be matched in linear time. */
+function withoutUnusable(def: Record<string, unknown>, jsonSchema: Record<string, unknown>): void {
+  const checks = Array.isArray(def['checks']) ? def['checks'].map(defOf) : [];
+  const flagged = [def, ...checks].flatMap(({ pattern }) =>
+    pattern instanceof RegExp && /[imsv]/.test(pattern.flags) ? [pattern.source] : [],
+  );
+  const isUnusable = (one: unknown): boolean => {
+    const pattern = isObject(one) ? one['pattern'] : undefined;
+    return typeof pattern === 'string' && (flagged.includes(pattern) || !isUsablePattern(pattern));
+  };
+  const { allOf } = jsonSchema;
+  if (isUnusable(jsonSchema)) delete jsonSchema['pattern'];
+  if (Array.isArray(allOf)) jsonSchema['allOf'] = allOf.filter((one) => !isUnusable(one));
 }
 
 /** Leaves out patterns of zod's formats that use look-around, because these cannot be matched in linear time. */

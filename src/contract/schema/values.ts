@@ -10,6 +10,8 @@ export interface Asserted {
   result: Pick<CheckResult, 'fail'>;
   /** Compiles a pattern of a schema, once for each pattern. */
   pattern: (pattern: string) => (text: string) => boolean;
+  /** Counts work, and may throw to end the check. */
+  spend: (work: number) => void;
 }
 
 // In the sandbox of workflows every use of a global is slow, and this one is used for every part of a value.
@@ -98,19 +100,21 @@ function assertNumber({ schema, result }: Asserted, value: number): void {
 /** The tolerance for `multipleOf`: 0.3 counts as a multiple of 0.1, although it is not one in binary numbers. */
 const TOLERANCE = 1.1920929e-7;
 
-function assertList({ schema, result }: Asserted, list: readonly unknown[]): void {
+function assertList(asserted: Asserted, list: readonly unknown[]): void {
+  const { schema, result } = asserted;
   const { minItems, maxItems, uniqueItems } = schema;
   if (isUnder(list.length, minItems))
     result.fail(`Array has too few items (${list.length} < ${String(minItems)}).`);
   if (isUnder(maxItems, list.length))
     result.fail(`Array has too many items (${list.length} > ${String(maxItems)}).`);
-  if (uniqueItems === true) assertUnique(list, result);
+  if (uniqueItems === true) assertUnique(list, asserted);
 }
 
-function assertUnique(list: readonly unknown[], result: Asserted['result']): void {
+function assertUnique(list: readonly unknown[], { result, spend }: Asserted): void {
   const seen = new Map<string | undefined, number>();
   for (const [index, item] of list.entries()) {
     const text = canonicalize(item);
+    spend((text?.length ?? 0) / 64);
     const before = seen.get(text);
     if (before !== undefined) return result.fail(`Duplicate items at indexes ${before} and ${index}.`);
     seen.set(text, index);

@@ -118,7 +118,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   held.since = since ?? head.at;
   delete held.isKept;
   const proposed = held.original ?? call.proposed;
-  const { callId, tool, toolDigest, preview, policyReason } = call;
+  const { callId, tool, toolDigest, preview, policyReason, notes } = call;
   return [
     {
       type: 'request_opened',
@@ -132,6 +132,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         proposed,
         preview,
         policyReason,
+        notes,
         authority: readAuthority(call.authority),
         noBatch,
         grants,

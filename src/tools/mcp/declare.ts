@@ -86,6 +86,7 @@ export type McpToolSettings = Pick<
   | 'noBatch'
   | 'noGrant'
   | 'outputLimit'
+  | 'jsonTexts'
 >;
 
 /** How a server is started or reached, with every default filled in. */
@@ -193,6 +194,7 @@ export const settingsSchema = z.record(
     noBatch: z.boolean().optional(),
     noGrant: z.boolean().optional(),
     outputLimit: z.number().optional(),
+    jsonTexts: z.boolean().optional(),
   }),
 );
 

@@ -5,7 +5,7 @@ import { errorMessage } from '../../contract/errors';
 import { isJsonObject, isObject, isSoundJson, type JsonObject } from '../../contract/json';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { contentDigest } from '../content-digest';
-import { resolveParameters } from '../parameters';
+import { type UsableSchema, usableSchema } from '../../contract/schema/usable-schema';
 
 const jsonObject = z.custom<JsonObject>(isJsonObject, 'is not an object of JSON');
 
@@ -25,7 +25,7 @@ export const definitionSchema = z.strictObject({
 export type Definition = z.output<typeof definitionSchema>;
 
 /** A tool that a server listed, or the reason why it cannot be used. */
-export type Listed = { definition: Definition } | { name: string; unfit: string };
+export type Listed = { definition: Definition; notes?: string[] } | { name: string; unfit: string };
 
 /** The most tools of a server that we read. */
 export const MOST_TOOLS = 1024;
@@ -34,7 +34,7 @@ const DEFINITION_BYTES = 64 * 1024;
 /** The most levels of a definition. */
 const MOST_LEVELS = 24;
 const NAME_CHARACTERS = 128;
-/** The most characters of a description. Models read it at every step; a longer one is an attack or a mistake. */
+/** The most characters of a description that models get. They read it at every step. */
 const DESCRIPTION_CHARACTERS = 8 * 1024;
 
 /** The usable tools in a server's list. */
@@ -66,7 +66,10 @@ function readOne(tool: unknown): Listed {
   const name = given.slice(0, NAME_CHARACTERS);
   try {
     if (given !== name) throw new Error(`its name has more than ${NAME_CHARACTERS} characters`);
-    return { definition: fitting(tool) };
+    const definition = fitting(tool);
+    const { unchecked, misfits, notes } = argumentsOf(definition);
+    const all = [...notes, ...misfits, ...unchecked.map((what) => `checked by the server only: ${what}`)];
+    return { definition, ...(all.length === 0 ? {} : { notes: all }) };
   } catch (error) {
     return { name, unfit: errorMessage(error) };
   }
@@ -83,17 +86,30 @@ function fitting(tool: unknown): Definition {
     defined({ name, title, description, inputSchema, outputSchema, annotations }),
   );
   if (!parsed.success) throw new Error('it has no name, no schema of its arguments, or a wrong one');
-  if ((parsed.data.description ?? '').length > DESCRIPTION_CHARACTERS)
-    throw new Error(`its description has more than ${DESCRIPTION_CHARACTERS} characters`);
-  // Checks size, references and patterns, as for the schema of every tool.
-  resolveParameters(schemaForModel(parsed.data));
   return parsed.data;
 }
 
-/** The schema for the model and for the check of arguments: the server's schema without the name of its dialect. */
-export function schemaForModel({ inputSchema }: Definition): Definition['inputSchema'] {
+/** The description of a tool and the schema of its arguments, as models get them. */
+export interface ReadDefinition extends UsableSchema {
+  description: string;
+  /** What is shorter than on the server, in words. */
+  notes: string[];
+}
+
+/**
+ * The parts of a definition that models get. The schema has no name of its dialect, and nothing that cannot be checked.
+ *
+ * @throws Error if the schema is not one of an object.
+ */
+export function argumentsOf({ name, title, description, inputSchema }: Definition): ReadDefinition {
   const { $schema: _dialect, ...schema } = inputSchema;
-  return schema;
+  const given = description ?? title ?? '';
+  const whole = given.trim() === '' ? name : given;
+  const notes =
+    whole.length > DESCRIPTION_CHARACTERS
+      ? [`its description has more than ${DESCRIPTION_CHARACTERS} characters; models get the first of them`]
+      : [];
+  return { ...usableSchema(schema), description: whole.slice(0, DESCRIPTION_CHARACTERS), notes };
 }
 
 /** SHA-256 over the whole definition: all that people and models are shown, and the annotations. */

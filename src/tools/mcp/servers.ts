@@ -10,7 +10,7 @@ import { createPool } from '../pool';
 import type { CallContext, FunctionSchema, Tool } from '../types';
 import type { McpCall, McpConnection } from './connection';
 import type { McpServer, McpStart, McpToolSettings } from './declare';
-import { type Definition, definitionsIn, type Listed, schemaForModel, toolNames } from './definition';
+import { argumentsOf, type Definition, definitionsIn, type Listed, toolNames } from './definition';
 import { ELICITATION_MS } from './elicitation';
 import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock-file';
 import { whyNotStarted } from './exact-version';
@@ -158,7 +158,7 @@ interface Origin {
 function toTool(definition: Definition, origin: Origin): Tool {
   const { server, identity, ours, digest, settings, link, start, state } = origin;
   const { name } = definition;
-  const { description, parameters } = shownToModels(definition);
+  const { description, parameters, unchecked } = shownToModels(definition);
   const tool = defineTool({
     safety: 'dangerous',
     effect: 'unsafe',
@@ -185,6 +185,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
   return Object.freeze({
     ...tool,
     server,
+    ...(unchecked.length > 0 ? { unchecked } : {}),
     ...(start.elicitation === true ? { askMs: ELICITATION_MS } : {}),
     digest: digestJson([tool.digest, digest, identity], contentDigest),
   });
@@ -193,13 +194,10 @@ function toTool(definition: Definition, origin: Origin): Tool {
 /** The parts of a tool that a model reads, apart from its name. */
 export function shownToModels(
   definition: Definition,
-): Pick<FunctionSchema['function'], 'description' | 'parameters'> {
-  const { name, title = name, description = title } = definition;
-  return {
-    // Invisible characters would reach the model, but the person who allowed the tool could not see them.
-    description: escapeHidden(description.trim() === '' ? name : description),
-    parameters: schemaForModel(definition),
-  };
+): Pick<FunctionSchema['function'], 'description' | 'parameters'> & { unchecked: string[] } {
+  const { description, schema, unchecked } = argumentsOf(definition);
+  // Invisible characters would reach the model, but the person who allowed the tool could not see them.
+  return { description: escapeHidden(description), parameters: schema, unchecked };
 }
 
 type Progress = Parameters<Parameters<McpConnection['call']>[0]['onProgress']>[0];

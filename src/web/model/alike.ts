@@ -90,11 +90,12 @@ function nameOf(key: string): Pick<AlikeField, 'name' | 'isArgument'> {
 }
 
 function fieldsOf(request: RequestOpened): Map<string, Json> {
-  const { arguments: args, preview, note, policyReason, edit, effect } = request;
+  const { arguments: args, preview, note, notes, policyReason, edit, effect } = request;
   const beside: [string, string | undefined][] = [
     ['What it does', preview && previewText(preview)],
     ['Asked again', note],
     ['Policy', policyReason],
+    ['Notes', notes?.join('; ')],
     ['Changed by', edit?.approver],
     ['Effect', effect],
   ];

@@ -1,6 +1,7 @@
 import { defined } from '../../contract/defined';
 import { isObject, type Json, type JsonObject } from '../../contract/json';
 import { findReference } from '../../contract/schema/reference';
+import { guidanceIn } from '../../contract/schema/standard';
 import { limitsOf } from './limits';
 
 /**
@@ -306,7 +307,7 @@ export function follow(given: unknown, { root }: Pick<SchemaPosition, 'root'>): 
   for (let hops = 0; hops < MOST_LEVELS; hops++) {
     if (!isObject(schema)) return {};
     const ref = schema['$ref'];
-    if (typeof ref !== 'string') return schema;
+    if (typeof ref !== 'string') return guidanceIn(schema);
     schema = findReference(root, ref);
   }
   return {};

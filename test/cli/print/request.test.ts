@@ -113,12 +113,14 @@ describe('a request', () => {
   it('tells why policy asks, what the model wanted, and when it expires', () => {
     const asked = request({
       policyReason: 'over 5',
+      notes: ['/to: a text is read as JSON', 'checked by the server only: x'],
       proposed: { amount: 99 },
       edit: { approver: 'ann', reason: 'too much' },
       deadline: '2026-11-21T13:00:00.000Z',
     });
     const text = proposalLines(asked, place()).join('\n');
     expect(text).toContain('policy   over 5');
+    expect(text).toContain('notes    /to: a text is read as JSON; checked by the server only: x');
     expect(text).toContain('expires  in 60 min');
     expect(text).toContain('what the model asked for:\n  amount  99');
     expect(text).toContain('changed  by ann: too much');

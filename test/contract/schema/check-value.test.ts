@@ -92,6 +92,32 @@ describe('issues', () => {
   });
 });
 
+describe('references', () => {
+  const tree: JsonObject = {
+    $id: 'https://example.com/strict',
+    $dynamicAnchor: 'node',
+    $ref: 'tree',
+    unevaluatedProperties: false,
+    $defs: {
+      tree: {
+        $id: 'tree',
+        $dynamicAnchor: 'node',
+        properties: { data: true, children: { items: { $dynamicRef: '#node' } } },
+      },
+    },
+  };
+
+  it('of a part go to the base of that part, and dynamic ones outwards', () => {
+    expect(fits(tree, { children: [{ data: 1 }] })).toBe(true);
+    expect(fits(tree, { children: [{ daat: 1 }] })).toBe(false);
+  });
+
+  it('are refused where they lead elsewhere, or cannot be followed', () => {
+    expect(() => issuesOf({ $ref: 'https://example.com/other' }, 1)).toThrow(/Unresolved \$ref/);
+    expect(() => issuesOf({ $recursiveRef: '#' }, 1)).toThrow(/\$recursiveRef cannot be followed/);
+  });
+});
+
 describe('work', () => {
   const workOf = (schema: JsonObject, value: unknown): number => {
     const checker = new SchemaChecker(schema);

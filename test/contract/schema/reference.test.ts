@@ -1,4 +1,4 @@
-import { findReference } from '../../../src/contract/schema/reference';
+import { findReference, partsOf } from '../../../src/contract/schema/reference';
 
 const root = {
   $defs: { id: { type: 'string' }, 'a/b~c': { type: 'number' }, list: [{ const: 1 }] },
@@ -24,4 +24,20 @@ test.each<[string, unknown]>([
 
 test('an anchor in data is not one', () => {
   expect(findReference(root, '#data')).toBeUndefined();
+});
+
+test('a property that has the name of a keyword is no anchor', () => {
+  expect(findReference({ properties: { $anchor: { type: 'string' } } }, '#x')).toBeUndefined();
+});
+
+test('parts of a schema are schemas, and no data', () => {
+  const schema = {
+    ...{ properties: { enum: { type: 'string' }, b: true }, enum: [{ type: 'x' }], default: { a: {} } },
+    ...{ anyOf: [{ minimum: 1 }, false], items: { const: {} }, unknown: { type: 'null' } },
+  };
+  expect(partsOf(schema)).toEqual([
+    { keyword: 'properties', name: 'enum', schema: { type: 'string' } },
+    { keyword: 'anyOf', name: 0, schema: { minimum: 1 } },
+    { keyword: 'items', schema: { const: {} } },
+  ]);
 });

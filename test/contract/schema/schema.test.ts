@@ -77,6 +77,16 @@ it.each<[JsonObject, JsonObject]>([
   expect(JSON.stringify(given)).toBe(before);
 });
 
+it('leaves out defaults that alone make the arguments unfit', () => {
+  const given = { properties: { a: { default: 1 }, b: {} }, dependentRequired: { a: ['b'] } };
+  expect(applyDefaults(given, {})).toEqual({});
+  expect(applyDefaults(given, { b: 2 })).toEqual({ a: 1, b: 2 });
+});
+
+it('takes null for an optional key as absent, so that its default counts', () => {
+  expect(applyDefaults(schema, { path: 'a', depth: null })).toMatchObject({ depth: 2 });
+});
+
 it('takes a key called __proto__ for a key', () => {
   const given: JsonObject = JSON.parse('{"__proto__":{"depth":9}}');
   const filled = applyDefaults(schema, given);

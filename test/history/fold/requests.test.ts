@@ -9,7 +9,12 @@ const DAY = 24 * 60 * 60_000;
 const asked = (calls = [ask('1.1')]) => new Script().started().task().think(1, calls);
 
 test('a request is shown only once the memo of its task is there, with all that an approver needs', () => {
-  const call = ask('1.1', { preview: { text: '+x' }, proposed: { n: 0 }, policyReason: 'big sum' });
+  const call = ask('1.1', {
+    preview: { text: '+x' },
+    proposed: { n: 0 },
+    policyReason: 'big sum',
+    notes: ['n'],
+  });
   const before = asked([call]);
   expect(before.told('request_opened')).toEqual([]);
   const [request] = before.open([item('1.1')]).told('request_opened');
@@ -24,6 +29,7 @@ test('a request is shown only once the memo of its task is there, with all that 
     proposed: { n: 0 },
     preview: { text: '+x' },
     policyReason: 'big sum',
+    notes: ['n'],
     deadline: '2026-01-01T00:01:00.000Z',
     summary: '1.1 pay',
   });

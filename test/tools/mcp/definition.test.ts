@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { TOOL_NAME } from '../../../src/contract/names';
 import {
+  argumentsOf,
   digestDefinition,
   type Definition,
   MOST_TOOLS,
-  schemaForModel,
   readListed,
   toolName,
   toolNames,
@@ -12,6 +12,7 @@ import {
 
 const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
 const tool = (more: object = {}): object => ({ name: 'read', inputSchema, ...more });
+const ofA = (a: object): object => ({ inputSchema: { type: 'object', properties: { a } } });
 const deep = (levels: number): object => (levels === 0 ? {} : { properties: deep(levels - 1) });
 
 describe('what a server lists', () => {
@@ -27,20 +28,37 @@ describe('what a server lists', () => {
     ['a schema of a list', tool({ inputSchema: { type: 'array' } })],
     ['a schema that is too deep', tool({ inputSchema: { type: 'object', ...deep(30) } })],
     ['a schema that is too long', tool({ inputSchema: { ...inputSchema, title: 'x'.repeat(70_000) } })],
-    ['a description that is too long', tool({ description: 'x'.repeat(9000) })],
     ['a name that is too long', tool({ name: 'x'.repeat(129) })],
     ['a description that is no text', tool({ description: { text: 'x' } })],
-    [
-      'a pattern that takes for ages',
-      tool({ inputSchema: { type: 'object', properties: { a: { pattern: '(?=a)b' } } } }),
-    ],
-    [
-      'a reference to another place',
-      tool({ inputSchema: { type: 'object', properties: { a: { $ref: 'http://x' } } } }),
-    ],
     ['a key that is the prototype', tool({ inputSchema: JSON.parse('{"type":"object","__proto__":{}}') })],
   ])('cannot be used: %s', (_case, given) => {
     expect(readListed([given])).toEqual([{ name: expect.any(String), unfit: expect.any(String) }]);
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['a description that is too long', { description: 'x'.repeat(9000) }, /models get the first/],
+    [
+      'a default that does not fit',
+      ofA({ type: 'string', default: null }),
+      /^default null of \/a does not fit/,
+    ],
+    [
+      'a pattern that takes for ages',
+      ofA({ pattern: '(?=a)b' }),
+      /^checked by the server only: pattern of \/a/,
+    ],
+    ['a reference to another place', ofA({ $ref: 'http://x' }), /^checked by the server only: \$ref of \/a/],
+    [
+      'a required name without a schema',
+      { inputSchema: { type: 'object', required: ['b'] } },
+      /only: required parameter b/,
+    ],
+  ])('is used, and said: %s', (_case, more, said) => {
+    const [one] = readListed([tool(more)]);
+    expect(one).toEqual({
+      definition: { name: 'read', inputSchema, ...more },
+      notes: [expect.stringMatching(said)],
+    });
   });
 
   it('cannot be used where two tools have one name', () => {
@@ -59,7 +77,18 @@ describe('what a server lists', () => {
 
 it('leaves out the dialect of a schema', () => {
   const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...inputSchema };
-  expect(schemaForModel({ name: 'read', inputSchema: schema })).toEqual(inputSchema);
+  expect(argumentsOf({ name: 'read', inputSchema: schema }).schema).toEqual(inputSchema);
+});
+
+it('cuts a long description for models, and digests all of it', () => {
+  const [long, longer] = [9000, 9001].map((length) => ({
+    name: 'read',
+    description: 'x'.repeat(length),
+    inputSchema,
+  }));
+  if (long === undefined || longer === undefined) throw new Error('no definition');
+  expect(argumentsOf(long).description).toHaveLength(8192);
+  expect(digestDefinition(long)).not.toBe(digestDefinition(longer));
 });
 
 it.each([

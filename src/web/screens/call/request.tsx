@@ -86,7 +86,7 @@ function Voted({ left = [] }: { left: readonly string[] | undefined }): JSX.Elem
  */
 function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
   const now = useNow();
-  const { server, safety, effect, policyReason, note, deadline } = request;
+  const { server, safety, effect, policyReason, note, notes, deadline } = request;
   const { timeoutMs, voting } = details;
   return (
     <dl class="facts in-line">
@@ -120,6 +120,11 @@ function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>)
       {policyReason !== undefined && (
         <Fact name="Policy" isWide>
           <Text of={policyReason} kind="prose" />
+        </Fact>
+      )}
+      {notes !== undefined && (
+        <Fact name="Notes" isWide>
+          <Text of={notes.join('; ')} />
         </Fact>
       )}
     </dl>
