@@ -64,6 +64,8 @@ module.exports = class SharedPackages extends Runtime {
 
   /** The file of a package that all test files of this process share. */
   packageFile(from, name) {
+    // Packages load their own files by Node, so whoever asks here by a path asks for ours.
+    if (name.startsWith('.')) return undefined;
     if (name === '@jest/globals' || this.mockState.shouldMockCjs(from, name).shouldMock) return undefined;
     if (this._resolution.isCoreModule(name)) return undefined;
     const path = resolved(from, name);

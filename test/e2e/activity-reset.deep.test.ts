@@ -6,17 +6,15 @@ import type { Tool } from '../../src/tools/types';
 import { createWorkspaceTools } from '../../src/tools/workspace';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { onCall } from '../support/operator';
-import type { ProcessWorker } from '../support/process-worker';
 import { readBack, scriptBook } from '../support/script-book';
 import { resolve, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
 /** A turn inside an unsafe call. */
-const inside = async (fixture: Fixture): Promise<[TurnHandle, ProcessWorker]> => {
-  const worker = await fixture.addProcess();
+const inside = async (fixture: Fixture): Promise<TurnHandle> => {
   const handle = await fixture.startSteps(calls('work:t'));
   await fixture.effectsOf('t', 1);
-  return [handle, worker];
+  return handle;
 };
 
 /** The call is in doubt, ran once, and ends as a person says. */
@@ -54,7 +52,8 @@ test.concurrent.each(ON_RUNNING)(
   'an unsafe call that runs is %s: it stops and proves nothing, so a person is asked',
   async (_, commands) => {
     const fixture = await startFixture();
-    const [handle] = await inside(fixture);
+    await fixture.addHere();
+    const handle = await inside(fixture);
     await operate(handle, commands);
     await until('the end of the call', async () => (await pendingOf(handle)) === undefined);
     await expectDoubt(fixture, handle);
@@ -65,7 +64,7 @@ test.concurrent(
   'a command that runs is reset: it proves that it was stopped, nothing is run again',
   async () => {
     const fixture = await startFixture();
-    await fixture.addProcess();
+    await fixture.addHere();
     const handle = await fixture.startSteps(calls('group:t'));
     await fixture.groupOf('t');
     await operate(handle, [['reset']]);
@@ -89,12 +88,13 @@ describe.each(['this machine', 'another machine'])('seen by %s', (where) => {
     'a call whose worker died is %s: in doubt, not started again',
     async (_, commands) => {
       const fixture = await startFixture();
-      const [handle, worker] = await inside(fixture);
+      const worker = await fixture.addProcess();
+      const handle = await inside(fixture);
       worker.signal('SIGSTOP');
       await worker.stopped();
       await operate(handle, commands);
       await worker.kill();
-      await fixture.addProcess(where === 'this machine' ? {} : fixture.otherMachine());
+      await fixture.addHere(where === 'this machine' ? {} : fixture.otherMachine());
       await expectDoubt(fixture, handle);
     },
   );
@@ -109,12 +109,13 @@ test.concurrent(
   'attempts raised, the second one waits, then reset: another machine still sees a start',
   async () => {
     const fixture = await startFixture();
-    const [handle, worker] = await inside(fixture);
+    const worker = await fixture.addProcess();
+    const handle = await inside(fixture);
     await onCall(handle, 'update-options', '--retry-maximum-attempts', '5');
     await worker.kill();
     await until('the second attempt', async () => ((await pendingOf(handle))?.attempt ?? 0) > 1);
     await onCall(handle, 'reset', ...REFRESH);
-    await fixture.addProcess(fixture.otherMachine());
+    await fixture.addHere(fixture.otherMachine());
     await expectDoubt(fixture, handle);
   },
 );
@@ -122,16 +123,16 @@ test.concurrent(
 /** An approved call that waits for a worker of its queue while an operator does something to it; then the worker comes. */
 const beforeStart = async (fixture: Fixture, commands: Commands): Promise<TurnHandle> => {
   const callsQueue = `${fixture.taskQueue}-calls`;
-  await fixture.addProcess({ callsQueue, queues: [fixture.taskQueue] });
-  const preparing = await fixture.addProcess({ callsQueue, queues: [callsQueue] });
+  await fixture.addHere({ callsQueue, queues: [fixture.taskQueue] });
+  const preparing = await fixture.addHere({ callsQueue, queues: [callsQueue] });
   await fixture.open('t');
   const handle = await fixture.startSteps(calls('pay:t'));
   await waitFor(handle, '1.1');
-  await preparing.kill();
+  await preparing.stop();
   await handle.executeUpdate('decide', { args: [{ callId: '1.1', decision: 'approved' }] });
   await until('the call to wait for a worker', () => pendingOf(handle));
   await operate(handle, commands);
-  await fixture.addProcess({ callsQueue, queues: [callsQueue] });
+  await fixture.addHere({ callsQueue, queues: [callsQueue] });
   return handle;
 };
 

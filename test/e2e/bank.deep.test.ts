@@ -36,7 +36,7 @@ test.concurrent.each(['charge', 'transfer'])(
   'a payment that is booked and never answered is in doubt after the timeout of the tool: %s',
   async (tool) => {
     const fixture = await startFixture();
-    await fixture.addProcess(withBank('1s'));
+    await fixture.addHere(withBank('1s'));
     await settledByPerson(await paying(fixture, tool, `timeout-${tool}`), `timeout-${tool}`);
   },
 );
@@ -48,7 +48,7 @@ test.concurrent.each(['charge', 'transfer'])(
     const first = await fixture.addProcess(withBank('1 minute'));
     const handle = await paying(fixture, tool, `drain-${tool}`);
     first.signal('SIGTERM');
-    await fixture.addProcess(withBank('1 minute'));
+    await fixture.addHere(withBank('1 minute'));
     expect(await first.gone).toBe(0);
     await settledByPerson(handle, `drain-${tool}`);
   },
@@ -58,7 +58,7 @@ test.concurrent(
   'a turn that is cancelled while it pays stays open until a person says how it ended',
   async () => {
     const fixture = await startFixture();
-    await fixture.addProcess(withBank('1 minute'));
+    await fixture.addHere(withBank('1 minute'));
     const handle = await paying(fixture, 'transfer', 'cancel');
     await handle.cancel();
     await waitFor(handle, '1.1', 'in_doubt');
@@ -78,7 +78,7 @@ test.concurrent('a worker that was frozen aborts its own request; that settles n
   frozen.signal('SIGSTOP');
   await frozen.stopped();
   proxy.cut();
-  await fixture.addProcess({ ...fixture.otherMachine(), ...withBank('1 minute') });
+  await fixture.addHere({ ...fixture.otherMachine(), ...withBank('1 minute') });
   await waitFor(handle, '1.1', 'in_doubt');
   frozen.signal('SIGCONT');
   frozen.signal('SIGTERM');

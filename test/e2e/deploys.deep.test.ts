@@ -8,10 +8,11 @@ import { ensureBuilt } from '../support/build';
 import { runCliProcess } from '../cli/process';
 import { runCli } from '../cli/run-cli';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
-import type { FixtureSettings, ProcessWorker } from '../support/process-worker';
+import type { FixtureSettings } from '../support/process-worker';
 import { testAddress, testBundle } from '../support/server';
 import { decide, eventsOf, openOf, resolve, seenOf, signalDecision, waitFor } from '../support/turns';
 import { until } from '../support/until';
+import type { WorkerHere } from '../support/worker-here';
 
 /** Turns, and sessions, that wait while a worker is replaced under them; `COUNTERSIGN_TURNS` sets another number. */
 const TURNS = Number(process.env['COUNTERSIGN_TURNS'] ?? 8);
@@ -28,8 +29,8 @@ afterAll(() => client.close());
 interface Deployment {
   fixture: Fixture;
   name: string;
-  /** Starts a worker's process of a build. */
-  worker(build: string, more?: Partial<FixtureSettings>): Promise<ProcessWorker>;
+  /** Starts a worker of a build. */
+  worker(build: string, more?: Partial<FixtureSettings>): Promise<WorkerHere>;
   makeCurrent(build: string): Promise<void>;
   /** Drains a build, all at once. */
   drain(build: string): Promise<Drained[]>;
@@ -44,7 +45,7 @@ const deploy = async (settings: Partial<FixtureSettings> = {}): Promise<Deployme
   const deployment: Deployment = {
     fixture,
     name,
-    worker: (buildId, more = {}) => fixture.addProcess({ ...settings, ...more, buildId, deployment: name }),
+    worker: (buildId, more = {}) => fixture.addHere({ ...settings, ...more, buildId, deployment: name }),
     makeCurrent: (build) => client.makeCurrent({ deployment: name, build }),
     drain: async (build) => {
       await until(`the turns of build ${build} to be listed`, async () => {
@@ -99,7 +100,7 @@ test(`${TURNS} turns wait while their worker is replaced, forwards and back: eac
     const drained = await deployment.drain(from);
     expect(drained.map(({ outcome }) => outcome)).toEqual(tags.map(() => 'moved'));
     await Promise.all(handles.map((handle) => waitFor(handle, '1.1')));
-    await old.kill();
+    await old.stop();
     // The same call, and what was shown of it.
     expect(await Promise.all(handles.map((handle) => seenOf(handle)))).toEqual(keys);
     await Promise.all(handles.map((handle) => approve(handle)));
@@ -177,7 +178,7 @@ test.each(['update', 'signal'])(
 test('a turn in which something runs, is in doubt or was edited stays where it is, and says why', async () => {
   const deployment = await deploy();
   const { fixture } = deployment;
-  const first = await deployment.worker('1');
+  const first = await fixture.addProcess({ buildId: '1', deployment: deployment.name });
   await deployment.makeCurrent('1');
   const doubtful = await fixture.startSteps(calls('work:doubtful', 'save:with-doubt'));
   await fixture.effectsOf('doubtful', 1);
@@ -279,7 +280,7 @@ test('a question moves as a request does', async () => {
   await deployment.makeCurrent('2');
   expect(await deployment.drain('1')).toMatchObject([{ outcome: 'moved' }]);
   await waitFor(handle, '1.1', 'question');
-  await first.kill();
+  await first.stop();
   const answer = { callId: '1.1', answer: 'answered', content: { answer: 'Rome' }, approver: 'ann' } as const;
   expect(await client.answer(handle.workflowId, answer)).toMatchObject({ status: 'accepted' });
   expect((await handle.result()).answer).toContain('Rome');
@@ -294,7 +295,7 @@ test('no worker of the new build is up: what moved stays listed, and takes a dec
   if (handle === undefined) throw new Error('there is one turn');
   const second = await deployment.worker('2');
   await deployment.makeCurrent('2');
-  await second.kill();
+  await second.stop();
   const before = await openOf(handle);
   expect(await deployment.drain('1')).toMatchObject([{ outcome: 'moved' }]);
   expect(await openOf(handle)).toEqual(before);
@@ -423,7 +424,7 @@ test(`under ${TURNS} sessions with open requests a worker is replaced, forwards 
       const { count } = await fixture.client.workflow.count(`${version} AND ExecutionStatus = 'Running'`);
       return count === 0;
     });
-    await old.kill();
+    await old.stop();
     old = next;
   }
   for (const [at, session] of sessions.entries()) {

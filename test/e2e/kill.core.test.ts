@@ -1,3 +1,3 @@
 import { testKills } from './kill';
 
-describe('durability step', () => testKills('step'));
+testKills('step', 'one');

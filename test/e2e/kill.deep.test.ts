@@ -1,3 +1,5 @@
 import { testKills } from './kill';
 
-describe('durability gate', () => testKills('gate'));
+describe('durability step', () => testKills('step', 'all'));
+// A lost burst changes only what it held: calls that may run again.
+describe('durability gate', () => testKills('gate', 'both'));

@@ -1,7 +1,8 @@
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
-import { DURABILITIES, type Durability, type ProcessWorker } from '../support/process-worker';
+import { DURABILITIES, type Durability } from '../support/process-worker';
 import { attemptsOf, decide, openOf, resolve, scheduledInputs, waitFor } from '../support/turns';
 import { until } from '../support/until';
+import type { WorkerHere } from '../support/worker-here';
 
 /** Up to the time a worker needs to start, so that a kill comes before, while and after it replays the turn. */
 const randomMoment = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.random() * 2500));
@@ -14,9 +15,37 @@ const expectInInbox = async ({ client }: Fixture, { workflowId }: TurnHandle): P
   });
 };
 
-/** Tests of workers that are killed from outside. */
-export const testKills = (durability: Durability): void => {
+/** Tests of workers that are killed from outside. Without `all`, of those that are killed in a call that may run again. */
+export const testKills = (durability: Durability, which: 'all' | 'both' | 'one'): void => {
   const mode = DURABILITIES[durability];
+
+  /** Starts a turn of one call, kills its worker after the effect, and starts another. */
+  const killedInside = async (fixture: Fixture, call: string): Promise<[TurnHandle, WorkerHere]> => {
+    const worker = await fixture.addProcess(mode);
+    const handle = await fixture.startSteps(calls(call));
+    await fixture.effectsOf('t', 1);
+    await worker.kill();
+    return [handle, await fixture.addHere(mode)];
+  };
+
+  /** A burst that is lost takes the reply with it that asked for a pure call. Then another reply asks for it. */
+  const isReplyLost = (tool: string): boolean => tool === 'look' && mode.durability !== undefined;
+
+  test.concurrent.each(which === 'one' ? ['put'] : ['look', 'put'])(
+    'killed inside %s: it runs again with the key of its reply, one result',
+    async (tool) => {
+      const fixture = await startFixture();
+      const [handle, second] = await killedInside(fixture, `${tool}:t`);
+      const [before, after] = await fixture.effectsOf('t', 2);
+      await fixture.open('t');
+      expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0, inDoubt: 0 } });
+      expect((await handle.result()).answer).toBe(`${tool} did t in ${second.pid}`);
+      expect(after?.key === before?.key).toBe(!isReplyLost(tool));
+      expect(await fixture.effects('t')).toHaveLength(2);
+    },
+  );
+
+  if (which !== 'all') return;
 
   test.concurrent('killed again and again while it waits: the same request, approved once', async () => {
     const fixture = await startFixture();
@@ -31,7 +60,7 @@ export const testKills = (durability: Durability): void => {
       await worker.kill();
       expect(await openOf(handle)).toEqual(before);
     }
-    await fixture.addProcess(mode);
+    await fixture.addHere(mode);
     const seen = { callKey: `${before?.key}:1.1`, seenDigest: before?.items[0]?.seenDigest ?? '' };
     const verdict = await decide(handle, { callId: '1.1', decision: 'approved', ...seen });
     expect(verdict).toMatchObject({ accepted: true });
@@ -41,32 +70,6 @@ export const testKills = (durability: Durability): void => {
     const { callKey, seenDigest } = seen;
     expect(await scheduledInputs(handle, 'pay')).toMatchObject([{ callKey, decision: { seenDigest } }]);
   });
-
-  /** Starts a turn of one call, kills its worker after the effect, and starts another. */
-  const killedInside = async (fixture: Fixture, call: string): Promise<[TurnHandle, ProcessWorker]> => {
-    const worker = await fixture.addProcess(mode);
-    const handle = await fixture.startSteps(calls(call));
-    await fixture.effectsOf('t', 1);
-    await worker.kill();
-    return [handle, await fixture.addProcess(mode)];
-  };
-
-  /** A burst that is lost takes the reply with it that asked for a pure call. Then another reply asks for it. */
-  const isReplyLost = (tool: string): boolean => tool === 'look' && mode.durability !== undefined;
-
-  test.concurrent.each(['look', 'put'])(
-    'killed inside %s: it runs again with the key of its reply, one result',
-    async (tool) => {
-      const fixture = await startFixture();
-      const [handle, second] = await killedInside(fixture, `${tool}:t`);
-      const [before, after] = await fixture.effectsOf('t', 2);
-      await fixture.open('t');
-      expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0, inDoubt: 0 } });
-      expect((await handle.result()).answer).toBe(`${tool} did t in ${second.pid}`);
-      expect(after?.key === before?.key).toBe(!isReplyLost(tool));
-      expect(await fixture.effects('t')).toHaveLength(2);
-    },
-  );
 
   /** Three turns inside an approved unsafe call; the worker that ran them is killed and others come and go. */
   const threeInDoubt = async (fixture: Fixture): Promise<TurnHandle[]> => {
@@ -79,7 +82,7 @@ export const testKills = (durability: Durability): void => {
     await Promise.all(['a', 'b', 'c'].map((tag) => fixture.effectsOf(tag, 1)));
     await worker.kill();
     await fixture.addProcess(mode).then((second) => second.kill());
-    await fixture.addProcess(mode);
+    await fixture.addHere(mode);
     await Promise.all(handles.map((handle) => waitFor(handle, '1.1', 'in_doubt')));
     return handles;
   };

@@ -60,16 +60,16 @@ const approve = async (handle: TurnHandle, callId: string): Promise<void> => {
 };
 
 test('an unsafe call that was asked for before the moment is not run again by a worker with its journal', async () => {
-  const worker = await fixture.addProcess({ heartbeat: '8s' });
+  const worker = await fixture.addHere({ heartbeat: '8s' });
   const handle = await fixture.startSteps(calls('pay:t'));
   await waitFor(handle, '1.1');
   await takeBackup();
   await fixture.open('t');
   await approve(handle, '1.1');
   const { answer } = await handle.result();
-  await worker.kill();
+  await worker.stop();
   await restore();
-  await fixture.addProcess();
+  await fixture.addHere();
   await approve(handle, '1.1');
   // The journal gives the outcome of the first time, with the process that had it.
   expect(await handle.result()).toMatchObject({ status: 'answered', answer });
@@ -77,16 +77,16 @@ test('an unsafe call that was asked for before the moment is not run again by a 
 });
 
 test('what comes after the moment is asked for anew: a person decides again, and the rest runs again', async () => {
-  const worker = await fixture.addProcess({ heartbeat: '8s' });
+  const worker = await fixture.addHere({ heartbeat: '8s' });
   const handle = await fixture.startSteps(calls('put:p', 'look:l'), calls('note:n'), calls('pay:d'));
   await fixture.effectsOf('l', 1);
   await takeBackup();
   for (const tag of ['p', 'l', 'd']) await fixture.open(tag);
   await approve(handle, '3.1');
   await handle.result();
-  await worker.kill();
+  await worker.stop();
   await restore();
-  await fixture.addProcess();
+  await fixture.addHere();
   await waitFor(handle, '3.1');
   await decide(handle, { callId: '3.1', decision: 'denied', ...(await seenOf(handle, '3.1')) });
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { denied: 1 } });
@@ -100,18 +100,18 @@ test('what comes after the moment is asked for anew: a person decides again, and
 });
 
 test('a pause that is set before the workers start keeps everything with an effect from starting', async () => {
-  const worker = await fixture.addProcess({ heartbeat: '8s' });
+  const worker = await fixture.addHere({ heartbeat: '8s' });
   const handle = await fixture.startSteps(calls('look:l'), calls('note:n'));
   await fixture.effectsOf('l', 1);
   await takeBackup();
   await fixture.open('l');
   await handle.result();
-  await worker.kill();
+  await worker.stop();
   await restore();
-  await fixture.addProcess({ ...fixture.otherMachine(), taskQueue: `${fixture.taskQueue}-pauses` });
+  await fixture.addHere({ ...fixture.otherMachine(), taskQueue: `${fixture.taskQueue}-pauses` });
   const by = 'ann';
   await client.pause({ reason: 'restored to an earlier moment', by });
-  await fixture.addProcess();
+  await fixture.addHere();
   await until('the call to be held', async () =>
     (await client.timeline(handle.workflowId)).some(({ type }) => type === 'call_held'),
   );

@@ -1,6 +1,6 @@
 import type { TurnResult } from '../../src/contract/turn';
 import { useFaultProxies } from '../support/fault-proxy';
-import { calls, startFixture, type TurnHandle } from '../support/fixture';
+import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { attemptsOf, decide, eventsOf, waitFor } from '../support/turns';
 
 const newProxy = useFaultProxies();
@@ -18,6 +18,13 @@ const twoWorkers = async () => {
     return { holder, other: workers.find((one) => one !== holder)?.pid };
   };
   return { fixture, holderOf };
+};
+
+/** Two machines, which only the test's own process has. */
+const twoHere = async (): Promise<Fixture> => {
+  const fixture = await startFixture();
+  await Promise.all([fixture.addHere(), fixture.addHere(fixture.otherMachine())]);
+  return fixture;
 };
 
 /** What the tools said, in their order. */
@@ -40,7 +47,7 @@ const turnWithState = async () => {
 
 describe('calls that share state', () => {
   test.concurrent('go to one worker of two, and no other turn sees what is there', async () => {
-    const { fixture } = await twoWorkers();
+    const fixture = await twoHere();
     const turns = await Promise.all(
       ['x', 'y', 'z'].map(async (tag) => {
         const handle = await fixture.startSteps(
@@ -64,11 +71,11 @@ describe('calls that share state', () => {
 
   test.concurrent('of a worker see what every turn left there', async () => {
     const fixture = await startFixture();
-    await fixture.addProcess();
+    const { pid } = await fixture.addHere();
     const first = await fixture.startSteps(calls('share:a'));
-    expect((await first.result()).answer).toMatch(/^a in \d+$/);
+    expect((await first.result()).answer).toBe(`a in ${pid}`);
     const second = await fixture.startSteps(calls('share:b'));
-    expect((await second.result()).answer).toMatch(/^a\+b in \d+$/);
+    expect((await second.result()).answer).toBe(`a+b in ${pid}`);
   });
 
   test.concurrent(
@@ -98,7 +105,7 @@ describe('calls that share state', () => {
     holder.signal('SIGSTOP');
     await holder.stopped();
     proxy.cut();
-    const other = await fixture.addProcess({ heartbeat: '20s', ...fixture.otherMachine() });
+    const other = await fixture.addHere({ heartbeat: '20s', ...fixture.otherMachine() });
     await approve(handle, '2.1');
     expect(await fixture.effectsOf('b', 1)).toMatchObject([{ pid: other.pid }]);
     holder.signal('SIGCONT');
@@ -152,7 +159,7 @@ describe('calls that share state', () => {
       const holder = await fixture.addProcess({ trap });
       const handle = await fixture.startSteps(calls('recall:a'), calls('jot:b'), calls('recall:c'));
       await holder.gone;
-      const next = await fixture.addProcess();
+      const next = await fixture.addHere();
       await waitFor(handle, '2.1', 'in_doubt');
       await handle.executeUpdate('resolve', {
         args: [{ callId: '2.1', resolution: 'did-not', approver: 'ann', reason: 'looked' }],

@@ -48,14 +48,13 @@ describe('a worker that polls and does not answer', () => {
 
 test.concurrent('an edit in a turn whose worker has left goes by signal', async () => {
   const fixture = await startFixture();
-  const worker = await fixture.addProcess();
+  const worker = await fixture.addHere();
   const handle = await fixture.startSteps(calls('pay:a'));
   await waitFor(handle, '1.1');
-  worker.signal('SIGTERM');
-  await worker.gone;
+  await worker.stop();
   const edit = { callId: '1.1', decision: 'modified', arguments: { tag: 'c' } } as const;
   expect(await sender.decide(handle.workflowId, edit)).toMatchObject({ status: 'recorded' });
-  await fixture.addProcess();
+  await fixture.addHere();
   await fixture.open('c');
   expect(await fixture.effectsOf('c', 1)).toHaveLength(1);
 });
@@ -64,17 +63,16 @@ test.concurrent(
   'twelve decisions in a turn without a worker: all are recorded, also those that the server has no room for',
   async () => {
     const fixture = await startFixture();
-    const worker = await fixture.addProcess();
+    const worker = await fixture.addHere();
     const names = Array.from({ length: 12 }, (_, n) => `w${n}`);
     const handle = await fixture.startSteps(calls(...names.map((name) => `pay:${name}`)));
     await waitFor(handle, '1.1');
-    worker.signal('SIGTERM');
-    await worker.gone;
+    await worker.stop();
     const answers = await Promise.all(
       names.map((_, n) => sender.decide(handle.workflowId, { callId: `1.${n + 1}`, ...APPROVED })),
     );
     expect(kinds(answers)).toEqual(['recorded']);
-    await Promise.all([fixture.addProcess(), ...names.map((name) => fixture.open(name))]);
+    await Promise.all([fixture.addHere(), ...names.map((name) => fixture.open(name))]);
     expect(await handle.result()).toMatchObject({ counts: { calls: 12, failed: 0 } });
   },
 );

@@ -14,7 +14,7 @@ describe('which tests run together', () => {
     ['test/contract/json.test.ts', 'unit'],
     ['test/e2e/turn.core.test.ts', 'on a server'],
     ['test/web/looks.deep.test.ts', 'on a server'],
-    ['test/e2e/frozen.core.test.ts', 'workers that end'],
+    ['test/e2e/crash-points.core.test.ts', 'workers that end'],
     ['test/e2e/kill.deep.test.ts', 'workers that end'],
     ['test/readme.house.test.ts', 'house'],
   ])('%s runs in the stage “%s”', (file, title) => {

@@ -10,7 +10,7 @@ import { startWorker, type RunningWorker, type WorkerSettings } from '../../src/
 import { spawnWorker, type FixtureSettings, type ProcessWorker } from './process-worker';
 import { startOwnServer, testAddress, testBundle, testConnection } from './server';
 import { until } from './until';
-import { startWorkerHere, type WorkerHere } from './worker-here';
+import { startWorkerHere, WITHOUT_THREADS, type WorkerHere } from './worker-here';
 
 export type TurnHandle = ReturnType<Client['workflow']['getHandle']> & { result(): Promise<TurnResult> };
 
@@ -133,6 +133,7 @@ function workersHere(
         workflowBundle: testBundle(),
         ...settings,
         ...extra,
+        worker: { ...WITHOUT_THREADS, ...settings.worker, ...extra.worker },
       });
       started.push(worker);
       return worker;

@@ -11,6 +11,12 @@ export interface WorkerHere {
   stop(): Promise<void>;
 }
 
+/**
+ * Runs workflows in the thread of the test. A thread of their own loads all that they need for each worker, which takes half
+ * of what a test takes. Workers in processes have theirs, as those of users do.
+ */
+export const WITHOUT_THREADS = { debugMode: true } as const;
+
 /** It cannot be killed, so nothing springs. */
 const NO_TRAP = { at: () => undefined, atRecheck: () => undefined };
 
@@ -27,6 +33,10 @@ export async function startWorkerHere(given: FixtureSettings): Promise<WorkerHer
   const lib = (name: string): unknown =>
     jest.requireActual(join(__dirname, '..', '..', 'src', name.replace(/js$/, 'ts')));
   const config = crashConfig(lib, settings, NO_TRAP);
-  const worker: RunningWorker = await startWorker({ config, ...workerSettings(settings) });
+  const worker: RunningWorker = await startWorker({
+    config,
+    ...workerSettings(settings),
+    worker: WITHOUT_THREADS,
+  });
   return { pid, stop: () => worker.stop() };
 }

@@ -3,13 +3,14 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import { groupGone, isAlive, type ProcessWorker, type Trap } from '../support/process-worker';
 import { decide, eventsOf, openOf, resolve, waitFor } from '../support/turns';
 import { until } from '../support/until';
+import type { WorkerHere } from '../support/worker-here';
 
 const newProxy = useFaultProxies();
 
 interface Frozen {
   handle: TurnHandle;
   frozen: ProcessWorker;
-  other: ProcessWorker;
+  other: WorkerHere;
 }
 
 const frozenInside = (fixture: Fixture, ...asked: string[]): Promise<Frozen> =>
@@ -28,7 +29,7 @@ const frozenOnce = async (
   frozen.signal('SIGSTOP');
   await frozen.stopped();
   proxy.cut();
-  return { handle, frozen, other: await fixture.addProcess(fixture.otherMachine()) };
+  return { handle, frozen, other: await fixture.addHere(fixture.otherMachine()) };
 };
 
 test.concurrent('a pure call runs again elsewhere, once; the late result is not taken', async () => {
@@ -113,7 +114,7 @@ const frozenBefore = async (
   const handle = await fixture.startSteps(calls('work:t', 'pay:open'));
   await frozen.stopped();
   proxy.cut();
-  await fixture.addProcess(fixture.otherMachine());
+  await fixture.addHere(fixture.otherMachine());
   await meanwhile(handle);
   frozen.signal('SIGCONT');
   frozen.signal('SIGTERM');
