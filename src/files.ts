@@ -28,7 +28,25 @@ export function userCacheDir(
 
 /** Makes the folder of a file, for this user only, if it is not there. */
 export async function makeFolderOf(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file));
+}
+
+/**
+ * Makes a folder for this user only, and the folders above it. Their names are durable once this resolves. Node's own
+ * recursive `mkdir` is not used, because it says ENOENT if the file system is read-only.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  const make = (): Promise<void> => mkdir(path, { mode: 0o700 });
+  try {
+    await make().catch(async (error: unknown) => {
+      if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+      await makeFolder(dirname(path));
+      await make();
+    });
+    await syncFolder(dirname(path));
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+  }
 }
 
 /** The result of a read, or undefined if the file does not exist. */

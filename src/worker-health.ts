@@ -1,4 +1,5 @@
 import type { Logger, Worker } from '@temporalio/worker';
+import type { Journal } from './activities/journal';
 import { endUnused, type Runnable } from './run-workers';
 import {
   createReach,
@@ -13,16 +14,20 @@ import {
 export interface HealthParts {
   workers: readonly Pick<Runnable, 'getState'>[];
   connection: Reachable;
+  journal: Pick<Journal, 'fault'>;
 }
 
 /**
  * Opens `/health` and `/ready` of a worker. The process is healthy until one of its workers has failed, after which the
- * process has to end. It is ready while all workers take tasks and Temporal's server answers. A draining process is
- * healthy and not ready.
+ * process has to end. It is ready while all workers take tasks, the journal can be written and Temporal's server answers.
+ * A draining process is healthy and not ready.
  *
  * @throws CountersignError `config_invalid`.
  */
-export function openHealth(address: string, { workers, connection }: HealthParts): Promise<ProbePort> {
+export function openHealth(
+  address: string,
+  { workers, connection, journal }: HealthParts,
+): Promise<ProbePort> {
   const reach = createReach(() => connection);
   return openProbePort(address, 'health', {
     '/health': () => health(workers),
@@ -30,6 +35,8 @@ export function openHealth(address: string, { workers, connection }: HealthParts
       const states = workers.map((worker) => worker.getState());
       const other = states.find((state) => state !== 'RUNNING');
       if (other !== undefined) return readiness(`the worker is ${other.toLowerCase()}`);
+      const fault = await journal.fault();
+      if (fault !== undefined) return readiness(`the journal of unsafe calls fails: ${fault}`);
       return readiness((await reach()) ? undefined : "Temporal's server does not answer");
     },
   });
@@ -47,10 +54,10 @@ function health(workers: HealthParts['workers']): ProbeAnswer {
 export async function openHealthOf(
   address: string,
   workers: readonly Worker[],
-  { connection, log }: { connection: Reachable; log: Logger },
+  { log, ...parts }: Omit<HealthParts, 'workers'> & { log: Logger },
 ): Promise<ProbePort> {
   try {
-    return await openHealth(address, { workers, connection });
+    return await openHealth(address, { workers, ...parts });
   } catch (error) {
     await endUnused({ workers, close: () => Promise.resolve(), log });
     throw error;

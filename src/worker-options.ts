@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
-import { DefaultLogger, Runtime, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  type Logger,
+  Runtime,
+  type WorkerOptions,
+  type WorkerPlugin,
+} from '@temporalio/worker';
 import { createActivities, type Activities } from './activities';
 import { createGiveBacks } from './activities/given-back';
-import { createJournal } from './activities/journal';
+import { createJournal, journalFolder } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
 import { openRules } from './activities/authority';
@@ -25,7 +30,6 @@ import { createNews, type InboxNews } from './stream-news';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
 import type { OwnWorkerOptions, TurnWorkerSettings } from './worker-settings';
 import { hasOwnSlots, makeTuner } from './worker-slots';
-import { userStateDir } from './files';
 import { openFileStore } from './store';
 import { requireModels } from './models/providers';
 import { type Config, statefulTools, toolsOf } from './tools/define-config';
@@ -141,16 +145,18 @@ export async function makeShared(
 ): Promise<Shared> {
   const sender = streamSender(stream);
   // All workers of a user share one folder, so that each knows which calls another worker started.
-  const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
+  const directory = journalFolder(stateDir ?? config.stateDir);
   const metrics = createMetrics(Runtime.instance().metricMeter);
-  const sealer = encryption.sealer();
-  const journal = metrics.watchJournal(createJournal(directory, sealer));
-  await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
   const authority = await openRules(config, callLog);
   // All task queues share the secrets, because a value that was given to one call may appear in the output of another.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
+  const onFault = (why: string | undefined): void => tellOfJournal(log, { directory, why });
+  const sealer = encryption.sealer();
+  const journal = metrics.watchJournal(createJournal(directory, sealer, onFault));
+  // A worker whose journal fails from the start says so now, and not only at its first unsafe call.
+  await journal.fault();
   const texts = createTextStreams({ ...defined({ send: sender?.text }), secrets, log: callLog });
   const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
@@ -159,6 +165,14 @@ export async function makeShared(
   const giveBacks = sealer && createGiveBacks(sealer);
   const lent = defined({ files, traces, news, giveBacks });
   return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
+}
+
+function tellOfJournal(
+  log: Logger,
+  { directory, why }: { directory: string; why: string | undefined },
+): void {
+  if (why === undefined) log.warn(`the journal in ${directory} works again; unsafe calls run here`);
+  else log.error(`the journal in ${directory} fails, so unsafe calls are left to other workers: ${why}`);
 }
 
 function ownQueue(): string {

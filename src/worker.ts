@@ -146,7 +146,7 @@ async function startWith(
   await warnOfOtherWorkers(newcomers, { connection, namespace, warn });
   const { health } = settings;
   const probes =
-    health === undefined ? undefined : await openHealthOf(health, workers, { connection, log: shared.log });
+    health === undefined ? undefined : await openHealthOf(health, workers, { connection, ...shared });
   const close = async (): Promise<void> => {
     shared.news?.close();
     await Promise.all([tools.close(), connection.close(), probes?.close()]);

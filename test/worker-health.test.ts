@@ -8,7 +8,12 @@ type State = ReturnType<HealthParts['workers'][number]['getState']>;
 let open: ProbePort | undefined;
 afterEach(() => open?.close());
 
-const askAt = async (path: string, states: State[], isServerThere = true): Promise<[number, string]> => {
+const askAt = async (
+  path: string,
+  states: State[],
+  isServerThere = true,
+  fault?: string,
+): Promise<[number, string]> => {
   const [port = 0] = await freePorts(1);
   const connection = Object.assign(Object.create(null), {
     withDeadline: (_until: number, ask: () => Promise<unknown>) => ask(),
@@ -17,7 +22,7 @@ const askAt = async (path: string, states: State[], isServerThere = true): Promi
     },
   });
   const workers = states.map((state) => ({ getState: () => state }));
-  open = await openHealth(String(port), { workers, connection });
+  open = await openHealth(String(port), { workers, connection, journal: { fault: async () => fault } });
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
   return [answer.status, await answer.text()];
 };
@@ -37,3 +42,8 @@ it.each<[string, State[], boolean, number, string]>([
     expect(await askAt(path, states, isThere)).toEqual(answer);
   },
 );
+
+it('is not ready while the journal of unsafe calls fails', async () => {
+  const answer = await askAt('/ready', ['RUNNING'], true, 'ENOSPC');
+  expect(answer).toEqual([503, 'not ready: the journal of unsafe calls fails: ENOSPC\n']);
+});

@@ -100,7 +100,7 @@ it('counts the writes of a journal, also those that fail', async () => {
     read: (): Promise<JournalEntry> => Promise.resolve({ state: 'none' }),
     begin: () => Promise.resolve(true),
     end: () => Promise.reject(new Error('the disk is full')),
-    prune: () => Promise.resolve(),
+    fault: () => Promise.resolve(undefined),
   });
   await expect(journal.begin('k')).resolves.toBe(true);
   await expect(journal.end('k', Object.create(null))).rejects.toThrow('the disk is full');

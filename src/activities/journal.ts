@@ -1,15 +1,29 @@
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash, randomInt, randomUUID } from 'node:crypto';
+import { access, constants, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { digestJson } from '../contract/digest';
-import { errnoOf } from '../contract/errors';
+import { errnoOf, errorMessage } from '../contract/errors';
 import { parseJson, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
-import { appendLine, createWithLine, readIfThere } from '../files';
+import { appendLine, createWithLine, makeFolder, readIfThere, userStateDir } from '../files';
+
+/** The folder of the journal of a worker with this state directory. */
+export function journalFolder(stateDir = userStateDir()): string {
+  return join(stateDir, 'journal');
+}
 
 /** The time for which entries are kept. It is longer than any reset is likely to reach back. */
 const KEEP_MS = 90 * 24 * 3600 * 1000;
+
+/** The entries are in this many folders, so that no folder becomes large. */
+const FOLDERS = 256;
+
+/** The least time between two prunings. Each of them looks through one folder. */
+const PRUNE_MS = 60_000;
+
+/** The least time between two attempts to write to a journal that failed. */
+const PROBE_MS = 2_000;
 
 /** The state of one execution of an unsafe call, as far as this machine knows it. */
 export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: 'ended'; result: ToolResult };
@@ -23,13 +37,16 @@ export interface Journal {
   read(key: string): Promise<JournalEntry>;
   /**
    * Writes the intent. False if the journal already has an intent for the key, so the call was started before. Throws
-   * if the intent cannot be written.
+   * if the intent cannot be written. There is then no intent.
    */
   begin(key: string): Promise<boolean>;
   /** Writes the outcome. The call has ended by then, so a failure to write is only reported. */
   end(key: string, result: ToolResult): Promise<void>;
-  /** Removes entries that are older than 90 days. */
-  prune(): Promise<void>;
+  /**
+   * Why the journal cannot be used now, in words. Undefined: its last use worked. After a failure, it tries to write
+   * every few seconds. Never rejects.
+   */
+  fault(): Promise<string | undefined>;
 }
 
 /**
@@ -53,26 +70,115 @@ export function isOutcomeOf(outcome: ToolResult, call: { arguments: JsonObject }
 }
 
 /**
- * A journal with one file for each call in `directory`. Keys are hashed, so that file names reveal nothing. `sealer`
- * encrypts the outcomes, which hold the arguments and output of calls. Without `sealer` they are kept in plain text.
+ * A journal with one file for each call in a folder of `directory`. Keys are hashed, so that file names reveal nothing.
+ * `sealer` encrypts the outcomes, which hold the arguments and output of calls. Without `sealer` they are kept in plain
+ * text. While the worker writes intents, entries that are older than 90 days are removed, one folder at a time.
+ *
+ * @param onFault Called when the journal begins to fail, with the reason, and when it works again.
  */
-export function createJournal(directory: string, sealer: OutcomeSealer = OPEN): Journal {
+export function createJournal(
+  directory: string,
+  sealer: OutcomeSealer = OPEN,
+  onFault: (why: string | undefined) => void = () => undefined,
+): Journal {
   const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex');
-  const fileOf = (key: string): string => join(directory, nameOf(key));
-  return {
+  const fileOf = (key: string): string => join(directory, nameOf(key).slice(0, 2), nameOf(key));
+  const pruneInTurn = createPruner(directory);
+  const journal: Omit<Journal, 'fault'> = {
     read: async (key) => {
       const text = await readIfThere(fileOf(key));
       if (text === undefined) return { state: 'none' };
       const ended = await sealer.open(lastLineOf(text), nameOf(key));
       return parseEnd(ended);
     },
-    begin: (key) => begin(directory, fileOf(key)),
+    begin: async (key) => {
+      pruneInTurn();
+      return begin(fileOf(key));
+    },
     end: async (key, result) => {
       const line = await sealer.seal(JSON.stringify({ ended: result }), nameOf(key));
       await appendLine(fileOf(key), line);
     },
-    prune: () => prune(directory),
   };
+  return withFault(journal, { probe: () => probe(join(directory, '00')), onFault });
+}
+
+/** How a failed journal is tried, and who hears of it. */
+interface Watch {
+  probe(): Promise<string | undefined>;
+  onFault(why: string | undefined): void;
+}
+
+/** A journal that remembers whether its folder failed. */
+function withFault(journal: Omit<Journal, 'fault'>, { probe, onFault }: Watch): Journal {
+  let fault: string | undefined;
+  // It is tried once before its first use.
+  let isTried = false;
+  let triedAt = -Infinity;
+  const note = (why: string | undefined): void => {
+    triedAt = performance.now();
+    isTried = true;
+    if ((why === undefined) !== (fault === undefined)) onFault(why);
+    fault = why;
+  };
+  const noting = async <T>(use: Promise<T>): Promise<T> => {
+    try {
+      return await use;
+    } catch (error) {
+      note(errorMessage(error));
+      throw error;
+    }
+  };
+  return {
+    read: (key) => noting(journal.read(key)),
+    begin: (key) => noting(journal.begin(key)),
+    end: (key, result) => noting(journal.end(key, result)),
+    fault: async () => {
+      const isKnown = isTried && (fault === undefined || performance.now() - triedAt < PROBE_MS);
+      if (isKnown) return fault;
+      triedAt = performance.now();
+      note(await probe());
+      return fault;
+    },
+  };
+}
+
+/** Tries to write and flush an entry, and removes it. Returns why that failed. */
+async function probe(directory: string): Promise<string | undefined> {
+  const file = join(directory, `probe-${randomUUID()}`);
+  try {
+    await makeFolder(directory);
+    await createWithLine(file, '');
+    await rm(file);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+/**
+ * Why no journal can be kept in a folder, in words. Undefined: it can. The folder is not made: it would belong to the
+ * user who asks.
+ */
+export async function journalFault(directory: string): Promise<string | undefined> {
+  try {
+    if ((await stat(directory)).isDirectory()) return await probe(directory);
+    return `${directory} is not a folder`;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' && dirname(directory) !== directory)
+      return parentFault(dirname(directory));
+    return errorMessage(error);
+  }
+}
+
+async function parentFault(directory: string): Promise<string | undefined> {
+  try {
+    await access(directory, constants.W_OK);
+    return (await stat(directory)).isDirectory() ? undefined : `${directory} is not a folder`;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return parentFault(dirname(directory));
+    return errorMessage(error);
+  }
 }
 
 function lastLineOf(text: string): string {
@@ -92,23 +198,42 @@ function parseEnd(line: string | undefined): JournalEntry {
   return parsed.success ? { state: 'ended', result: parsed.data.ended } : { state: 'started' };
 }
 
-async function begin(directory: string, file: string): Promise<boolean> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+async function begin(file: string): Promise<boolean> {
+  await makeFolder(dirname(file));
   try {
     const line = JSON.stringify({ started: new Date().toISOString() });
     await createWithLine(file, line);
     return true;
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return false;
+    // Half an intent would count as a start. If it cannot be removed either, it does count, which is safe.
+    await rm(file, { force: true }).catch(() => undefined);
     throw error;
   }
 }
 
-async function prune(directory: string): Promise<void> {
+/**
+ * Makes a function that prunes the next folder, at most once a minute, in the background. The first folder is random,
+ * so workers that end soon get to every folder, too.
+ */
+function createPruner(directory: string): () => void {
+  let next = randomInt(FOLDERS);
+  let prunedAt = -Infinity;
+  return () => {
+    if (performance.now() - prunedAt < PRUNE_MS) return;
+    prunedAt = performance.now();
+    void prune(join(directory, next.toString(16).padStart(2, '0')));
+    next = (next + 1) % FOLDERS;
+  };
+}
+
+/** Removes the entries of a folder that are older than 90 days. Never rejects. */
+export async function prune(directory: string): Promise<void> {
   const names = await readdir(directory).catch(() => []);
   for (const name of names) {
     const file = join(directory, name);
     const facts = await stat(file).catch(() => undefined);
-    if (facts !== undefined && Date.now() - facts.mtimeMs > KEEP_MS) await rm(file, { force: true });
+    if (facts !== undefined && Date.now() - facts.mtimeMs > KEEP_MS)
+      await rm(file, { force: true }).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
-import type { CallInput, CallOutput, CallProgress, InDoubt } from '../contract/call';
+import type { CallInput, CallOutput, CallProgress, InDoubt, NotHere } from '../contract/call';
 import type { ToolResult } from '../contract/result';
 import { markLate, type RunOutcome } from '../tools/outcome';
 import { earlierStart, pendingAttempt } from './earlier-start';
@@ -15,6 +15,7 @@ import {
   writeOutcome,
 } from './execution';
 import { isOutcomeOf } from './journal';
+import { notHere } from './leave-to-another';
 import {
   type AttemptGuard,
   type AttemptLostReason,
@@ -43,18 +44,28 @@ export async function runUnsafe(execution: Execution, since: Since): Promise<Cal
 /** The output for an unsafe call that was started earlier. Undefined if no earlier start is known. */
 export async function startedBefore(asked: AskedExecution): Promise<CallOutput | undefined> {
   const { deps, input, key } = asked;
-  const entry = await withJournal(asked, () => deps.journal.read(key));
+  const entry = await deps.journal.read(key).catch((error: unknown) => unused(input, errorMessage(error)));
   // If the journal cannot be read, only the server can say whether the call was started before.
-  if ('output' in entry) return (await startOnRecord(deps, input)) ?? entry.output;
-  if (entry.value.state === 'ended') {
-    const { result } = entry.value;
+  if ('notHere' in entry) return (await startOnRecord(deps, input)) ?? entry;
+  if (entry.state === 'ended') {
+    const { result } = entry;
     // State that the call kept in memory is then on an unknown worker.
     const used = input.state === undefined ? {} : { holder: null };
     if (isOutcomeOf(result, input)) return { ...cachedOutput(deps, result), ...used };
     return inDoubt({ message: 'this machine had run it with other arguments before' });
   }
-  if (entry.value.state === 'started') return inDoubt({ message: 'this machine had started it before' });
-  return startOnRecord(deps, input);
+  if (entry.state === 'started') return inDoubt({ message: 'this machine had started it before' });
+  const earlier = await startOnRecord(deps, input);
+  if (earlier !== undefined) return earlier;
+  const fault = await deps.journal.fault();
+  return fault === undefined ? undefined : unused(input, fault);
+}
+
+/**
+ * The output of a call that this worker leaves to another one. Without its journal it could not notice a second start.
+ */
+function unused(input: CallInput, why: string): NotHere {
+  return notHere(input, `the worker that took this cannot use its journal (${why})`);
 }
 
 async function startOnRecord(
@@ -67,9 +78,14 @@ async function startOnRecord(
 
 /** Writes the intent, then checks once more whether the attempt was given up. Undefined: the handler may start. */
 async function begin(execution: Execution, guard: AttemptGuard): Promise<CallOutput | undefined> {
-  const first = await withJournal(execution, () => execution.deps.journal.begin(execution.key));
-  if ('output' in first) return first.output;
-  if (!first.value) return inDoubt({ message: 'another attempt on this machine had started it' });
+  const { deps, input, key } = execution;
+  let isFirst: boolean;
+  try {
+    isFirst = await deps.journal.begin(key);
+  } catch (error) {
+    return unused(input, errorMessage(error));
+  }
+  if (!isFirst) return inDoubt({ message: 'another attempt on this machine had started it' });
   const lostReason = guard.lost();
   return lostReason === undefined ? undefined : notStarted(execution, lostReason);
 }
@@ -77,22 +93,6 @@ async function begin(execution: Execution, guard: AttemptGuard): Promise<CallOut
 async function notStarted(execution: Execution, lostReason: AttemptLostReason): Promise<CallOutput> {
   const message = `Not started: ${describeLostAttempt(lostReason)}. Nothing ran.`;
   return recordOutcome(execution, notRunResult(execution, { code: 'cancelled', message }), lostReason);
-}
-
-/**
- * Uses the journal. Without the journal a worker could not notice a second start, so the call is refused and nothing
- * runs.
- */
-async function withJournal<T>(
-  execution: AskedExecution,
-  use: () => Promise<T>,
-): Promise<{ value: T } | { output: CallOutput }> {
-  try {
-    return { value: await use() };
-  } catch (error) {
-    const message = `The worker could not use its journal (${errorMessage(error)}). Nothing ran.`;
-    return { output: cachedOutput(execution.deps, notRunResult(execution, { code: 'transport', message })) };
-  }
 }
 
 async function finish(execution: Execution, guard: AttemptGuard, outcome: RunOutcome): Promise<CallOutput> {

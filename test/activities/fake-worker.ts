@@ -47,7 +47,7 @@ export const EMPTY_JOURNAL: Journal = {
   read: async () => ({ state: 'none' }),
   begin: async () => true,
   end: async () => undefined,
-  prune: async () => undefined,
+  fault: async () => undefined,
 };
 
 /** A worker with the agent `a` and one tool, and nothing that is kept anywhere. */

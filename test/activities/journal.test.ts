@@ -1,10 +1,30 @@
 import { createHash } from 'node:crypto';
-import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import {
+  appendFile,
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createJournal, type Journal, type OutcomeSealer } from '../../src/activities/journal';
+import { dirname, join } from 'node:path';
+import {
+  createJournal,
+  type Journal,
+  journalFault,
+  type OutcomeSealer,
+  prune,
+} from '../../src/activities/journal';
 import { makeSuccess } from '../../src/contract/result';
 import { loadEncryption } from '../../src/encryption/load';
+import { until } from '../support/until';
 
 let directory: string;
 beforeEach(async () => (directory = await mkdtemp(join(tmpdir(), 'countersign-journal-'))));
@@ -15,7 +35,11 @@ const result = makeSuccess(
   { content: 'paid', contentType: 'text' },
   { timestamp: '2026-01-01T00:00:00.000Z' },
 );
-const onlyFile = async (): Promise<string> => join(directory, (await readdir(directory))[0] ?? 'none');
+const onlyFile = async (): Promise<string> => {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const file = entries.find((entry) => entry.isFile());
+  return join(file?.parentPath ?? directory, file?.name ?? 'none');
+};
 
 it('knows nothing of a key, then its start, then its outcome', async () => {
   const journal = createJournal(join(directory, 'not', 'there', 'yet'));
@@ -105,7 +129,8 @@ describe('with keys', () => {
     );
     expect(await sealed.read('k')).toEqual({ state: 'started' });
     await sealed.begin('other');
-    const other = join(directory, createHash('sha256').update('other').digest('hex'));
+    const name = createHash('sha256').update('other').digest('hex');
+    const other = join(directory, name.slice(0, 2), name);
     await appendFile(other, text.split('\n').slice(1).join('\n'));
     expect(await sealed.read('other')).toEqual({ state: 'started' });
     await writeFile(file, text);
@@ -136,9 +161,78 @@ it('forgets after 90 days, not before', async () => {
   await journal.begin('new');
   const days = (n: number): Date => new Date(Date.now() - n * 24 * 3600 * 1000);
   await utimes(old, days(91), days(91));
-  await journal.prune();
+  await prune(dirname(old));
   expect(await journal.read('old')).toEqual({ state: 'none' });
   expect(await journal.read('new')).toEqual({ state: 'started' });
-  await createJournal(join(directory, 'none')).prune();
-  await chmod(directory, 0o700);
+  await prune(join(directory, 'none'));
 });
+
+it('prunes one folder after the other while it is used', async () => {
+  const journal = createJournal(directory);
+  await journal.begin('old');
+  const old = await onlyFile();
+  const days = new Date(Date.now() - 91 * 24 * 3600 * 1000);
+  await utimes(old, days, days);
+  let now = performance.now();
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+  for (let round = 0; round < 256; round++) {
+    now += 60_000;
+    await journal.begin(`call ${round}`);
+  }
+  jest.restoreAllMocks();
+  await until('the old entry to be gone', async () => !existsSync(old));
+});
+
+it('keeps no half intent where the disk is full, so the call may start elsewhere', async () => {
+  const told: (string | undefined)[] = [];
+  const journal = createJournal(directory, undefined, (why) => told.push(why));
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const spy = jest.spyOn(await handleShape(), 'sync').mockRejectedValue(full);
+  await expect(journal.begin('k')).rejects.toMatchObject({ code: 'ENOSPC' });
+  expect(await journal.fault()).toContain('ENOSPC');
+  expect(await createJournal(directory).read('k')).toEqual({ state: 'none' });
+  expect(told).toEqual([expect.stringContaining('ENOSPC')]);
+  spy.mockRestore();
+});
+
+it('works again once a write works, and says each of the two once', async () => {
+  const folder = join(directory, 'journal');
+  await writeFile(folder, 'a file where the folder should be');
+  const told: (string | undefined)[] = [];
+  const journal = createJournal(folder, undefined, (why) => told.push(why));
+  let now = performance.now();
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+  expect(await journal.fault()).toContain('ENOTDIR');
+  await expect(journal.read('k')).rejects.toMatchObject({ code: 'ENOTDIR' });
+  await rm(folder);
+  expect(await journal.fault()).toContain('ENOTDIR');
+  now += 3_000;
+  expect(await journal.fault()).toBeUndefined();
+  jest.restoreAllMocks();
+  expect(await journal.begin('k')).toBe(true);
+  expect(told).toEqual([expect.stringContaining('ENOTDIR'), undefined]);
+});
+
+it.each<[string, (at: string) => Promise<unknown>, string | undefined]>([
+  ['a folder that is there', (at) => mkdir(at), undefined],
+  ['a folder that can be made', async () => undefined, undefined],
+  ['a file in the place of the folder', (at) => writeFile(at, ''), 'is not a folder'],
+  ['a file above the folder', (at) => writeFile(dirname(at), ''), 'ENOTDIR'],
+])('says of %s whether a journal can be kept there, and makes no folder', async (_what, make, why) => {
+  const at = join(directory, 'state', 'journal');
+  if (why !== 'ENOTDIR') await mkdir(dirname(at));
+  await make(at);
+  const before = await readdir(directory, { recursive: true });
+  const found = await journalFault(at);
+  if (why === undefined) expect(found).toBeUndefined();
+  else expect(found).toContain(why);
+  if (!before.includes('state/journal'))
+    expect(await readdir(directory, { recursive: true })).toEqual(before);
+});
+
+/** The object that has the functions of all file handles. */
+async function handleShape(): Promise<FileHandle> {
+  const handle = await open(directory, 'r');
+  await handle.close();
+  return Object.getPrototypeOf(handle);
+}

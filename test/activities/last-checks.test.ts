@@ -4,6 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { askRules } from '../../src/activities/authority';
 import type { GrantsReader } from '../../src/activities/control/grants';
 import type { ActivityDeps } from '../../src/activities/deps';
+import type { Journal } from '../../src/activities/journal';
 import { runTool } from '../../src/activities/run-tool';
 import { parseApprovers } from '../../src/authority/approvers';
 import { statementOf, statementText } from '../../src/authority/statement';
@@ -122,6 +123,22 @@ it('an unsafe call that another attempt on this machine begins at the same time 
     isStarted: false,
   });
 });
+
+it.each<[string, Partial<Journal>]>([
+  ['cannot be read', { read: () => Promise.reject(new Error('EIO')) }],
+  ['failed before and still fails', { fault: async () => 'EIO' }],
+  ['takes no intent', { begin: () => Promise.reject(new Error('EIO')) }],
+])(
+  'an unsafe call on a worker whose journal %s is left to another, with its decision',
+  async (_what, broken) => {
+    const journal = { ...EMPTY_JOURNAL, ...broken };
+    expect(await run({ effect: 'unsafe', deps: () => ({ journal }) })).toEqual({
+      output: { notHere: 'the worker that took this cannot use its journal (EIO)' },
+      isStarted: false,
+    });
+    expect(await run({ effect: 'idempotent', deps: () => ({ journal }) })).toMatchObject(PAID);
+  },
+);
 
 interface Claimed {
   again?: true;

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Verification } from '../../src/tools/types';
 import { SIGNALS } from '../../src/contract/names';
@@ -157,17 +157,23 @@ const startOf = async (handle: TurnHandle): Promise<Started> => {
   return { callKey: String(input?.['callKey']), secret: String(input?.['secret']) };
 };
 
-test('a worker that cannot use its journal refuses an unsafe call: nothing runs, and it says so', async () => {
-  const tools = [recordTool(effects, { name: 'note', safety: 'cautious' })];
+test('an approved call waits while the journal fails, and runs once when it works again', async () => {
+  const tools = [recordTool(effects, { name: 'note', safety: 'dangerous' })];
   const own = await startFixture({
     agents: [defineAgent({ name: 'sender', instructions: 'do', model: book.model, tools })],
   });
-  await writeFile(join(own.stateDir, 'journal'), 'a file where the folder should be');
+  const journal = join(own.stateDir, 'journal');
+  await rm(journal, { recursive: true, force: true });
+  await writeFile(journal, 'a file where the folder should be');
   const asked = { toolCalls: [{ name: 'note', arguments: { tag: 'no journal' } }] };
-  const { answer, counts } = await (await own.start('sender', book.add(asked, readBack))).result();
-  expect(answer).toMatch(/Error \[transport\]: The worker could not use its journal .* Nothing ran\./);
-  expect(counts).toMatchObject({ calls: 1, failed: 1, inDoubt: 0 });
+  const handle = await own.start('sender', book.add(asked, readBack));
+  await waitFor(handle, '1.1');
+  await decide(handle, { callId: '1.1', decision: 'approved' });
+  await until('the call to be given back', async () => (await scheduledInputs(handle, 'note')).length > 1);
   expect(await effects.lines('no journal')).toEqual([]);
+  await rm(journal);
+  expect((await handle.result()).counts).toMatchObject({ calls: 1, failed: 0, inDoubt: 0 });
+  expect(await effects.lines('no journal')).toHaveLength(1);
 });
 
 test('a late outcome of the same key, generation and secret settles the doubt; anything else does not', async () => {

@@ -29,6 +29,16 @@ const ways = {
     process.exit(3);
   },
   hang: () => undefined,
+  // It reads nothing any more.
+  spin: () => {
+    for (;;);
+  },
+  // It ends when it is asked for its tools, without an answer.
+  leaves: (id) => {
+    methods['tools/list'] = () => process.exit(0);
+    write({ method: 'notifications/tools/list_changed' });
+    write({ id, result: text(String(process.pid)) });
+  },
   // Answers once nobody waits any more.
   late: (id) => waiting.set('cancelled', () => write({ id, result: text('too late') })),
   twice: (id) => {
@@ -156,6 +166,7 @@ const methods = {
         serverInfo: { name: 'hostile', version: '1' },
       },
     }),
+  ping: ({ id }) => write({ id, result: {} }),
   'tools/list': ({ id }) => write({ id, result: { tools } }),
   'tools/call': ({ id, params }) => {
     if (effects !== undefined) appendFileSync(effects, `${params.arguments.how}\n`);

@@ -4,7 +4,15 @@ import { DEPLOYMENT, TASK_QUEUE } from '../../contract/names';
 import type { Oidc } from '../../server/auth/oidc';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
-import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
+import {
+  checkCli,
+  checkConfig,
+  checkJournal,
+  checkNode,
+  checkSdk,
+  failed,
+  type Finding,
+} from '../doctor/machine';
 import { checkParts } from '../doctor/parts';
 import { EXIT, type ExitCode } from '../exit-codes';
 import { deploymentOption } from '../options';
@@ -56,12 +64,14 @@ interface Examined {
 async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
+  const journal = config === undefined ? [] : [await checkJournal(config)];
   const { checkMcp } = await import('../doctor/mcp.js');
   const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);
   const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
     ...machine,
+    ...journal,
     await checkSandbox(),
     ...checkParts(packageSource() === undefined),
     ...servers,

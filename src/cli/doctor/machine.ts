@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { journalFault, journalFolder } from '../../activities/journal';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Engine } from '../../engine/engine';
 import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
@@ -97,6 +98,16 @@ export async function checkConfig(named: string | undefined): Promise<{ finding:
   } catch (error) {
     return { finding: failed(name, error) };
   }
+}
+
+/** Whether a worker of a config could keep its journal of unsafe calls here. */
+export async function checkJournal({ stateDir }: Pick<Config, 'stateDir'>): Promise<Finding> {
+  const name = 'journal';
+  const folder = journalFolder(stateDir);
+  const why = await journalFault(folder);
+  if (why === undefined) return { name, state: 'ok', detail: folder };
+  const todo = 'Repair or free the disk of `stateDir`. Until then a worker here runs no unsafe call.';
+  return { name, state: 'bad', detail: `${folder} cannot be written: ${why}`, todo };
 }
 
 function unnamed(name: string): Finding {

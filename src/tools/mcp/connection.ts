@@ -8,13 +8,13 @@ import type { Question } from '../../contract/question';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { activeCarrier } from '../../traces';
 import { cutOutput } from '../cut-output';
-import { nothingDone, ToolError, TransportError } from '../errors';
+import { isTransportError, nothingDone, ToolError, TransportError } from '../errors';
 import { LONGEST_TIMER_MS, queueAfter, unlessAborted } from '../within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
 import { type CallQuestions, elicit, questionsOf } from './elicitation';
 import { type Breaker, createBreaker } from './breaker';
-import { failureOfCall } from './result';
+import { failureOfCall, isAnswer } from './result';
 
 /** A call of a server's tool. */
 export interface McpCall {
@@ -67,6 +67,10 @@ export interface ConnectionOptions {
 /** A start may take this long, because some commands first download their server. */
 const START_MS = 60_000;
 const LIST_MS = 30_000;
+/** A server that gave no answer to a call has to answer a ping within this time. */
+const PING_MS = 5_000;
+/** The most starts of a server for one call, if the server ends each time before the call is sent. */
+const MOST_STARTS = 3;
 const MOST_PAGES = 64;
 /** The most bytes that we show of a server's output before its end. */
 const WORDS_BYTES = 500;
@@ -75,6 +79,9 @@ const WORDS_BYTES = 500;
 export function createConnection(options: ConnectionOptions): McpConnection {
   return new Connection(options);
 }
+
+/** The headers that name the span of a call. */
+type Carrier = Awaited<ReturnType<typeof activeCarrier>>;
 
 /** The tools that a server lists, and their digests by name. */
 interface Look {
@@ -90,14 +97,16 @@ interface Link {
   isOpen: boolean;
   /** Calls that wait for an answer. */
   busy: number;
+  /** Resolves once the server has answered a ping or was given up. Set after a call without an answer. */
+  pinged?: Promise<void>;
   /** The questions of the only call that waits for an answer. Used if the server may ask. */
   questions?: CallQuestions;
 }
 
 class Connection implements McpConnection {
   private link: Promise<Link> | undefined;
-  /** The client that was made last. Its server may still be starting. */
-  private client: Client | undefined;
+  /** The clients that are not closed. The server of the last one may still be starting. */
+  private readonly clients = new Set<Client>();
   /** Resolves when the earlier calls are over. Used if the server may ask. */
   private before: Promise<unknown> = Promise.resolve();
   /** The link that got the last call. */
@@ -132,25 +141,37 @@ class Connection implements McpConnection {
     return own;
   }
 
+  /** If the server ended and it is proven that nothing was sent, the call goes to the next start of the server. */
   private async callNow(call: McpCall): Promise<unknown> {
-    const link = await this.open(call.signal);
+    const carrier = await activeCarrier();
+    for (let starts = 1; ; starts++) {
+      const link = await this.open(call.signal);
+      try {
+        return await this.callOver(link, call, carrier);
+      } catch (error) {
+        if (link.isOpen || starts === MOST_STARTS || !isUnsent(error)) throw error;
+      }
+    }
+  }
+
+  private async callOver(link: Link, call: McpCall, carrier: Carrier): Promise<unknown> {
     await this.requireSame(link, call);
     if (call.signal.aborted) throw stoppedBefore();
     if (!link.isOpen) throw unsent(`the MCP server ${this.options.server} has ended`);
     if (this.used !== undefined && this.used !== link) call.onLost?.();
     this.used = link;
-    return this.send(link, call);
+    return this.send(link, call, carrier);
   }
 
   async close(): Promise<void> {
     this.closing.abort(new Error('the worker stops'));
-    // `link` is a promise, and a server that starts may hang. So we close the client and do not wait for the link.
-    await this.client?.close().catch(() => undefined);
+    // `link` is a promise, and a server that starts may hang. So we close the clients and do not wait for the link.
+    await Promise.all([...this.clients].map((client) => client.close().catch(() => undefined)));
   }
 
-  private async send(link: Link, call: McpCall): Promise<unknown> {
+  private async send(link: Link, call: McpCall, carrier: Carrier): Promise<unknown> {
     const { tool, arguments: args, signal, onProgress } = call;
-    const params = { name: tool, arguments: args, _meta: await activeCarrier() };
+    const params = { name: tool, arguments: args, _meta: carrier };
     const questions = questionsOf(call, this.options);
     link.busy += 1;
     link.questions = questions;
@@ -166,6 +187,7 @@ class Connection implements McpConnection {
       if (saysSessionOver(failure)) this.leave(link);
       // The server may continue with this call, and its questions would then count as questions of the next call.
       if (this.options.mayAsk === true && signal.aborted) this.leave(link);
+      else if (signal.aborted && link.isOpen) link.pinged ??= this.ping(link);
       throw failure;
     } finally {
       link.busy -= 1;
@@ -173,6 +195,28 @@ class Connection implements McpConnection {
       await questions.close();
       if (!link.isOpen && link.busy === 0) void link.client.close().catch(() => undefined);
     }
+  }
+
+  /**
+   * Asks a server that gave no answer whether it still reads. If it does not, the next call starts the server anew, and
+   * the silent one is ended once no call waits for it.
+   */
+  private async ping(link: Link): Promise<void> {
+    const { client } = link;
+    try {
+      await client.request({ method: 'ping' }, z.unknown(), { timeout: PING_MS });
+    } catch (error) {
+      if (!isAnswer(error) && link.isOpen && !this.closing.signal.aborted) this.giveUp(link);
+    }
+    delete link.pinged;
+  }
+
+  private giveUp(link: Link): void {
+    this.leave(link);
+    this.breaker.ended();
+    const what = `does not answer a ping within ${PING_MS / 1000} s; it is ended and started again`;
+    this.options.warn(`the MCP server ${this.options.server} ${what}`);
+    if (link.busy === 0) void link.client.close().catch(() => undefined);
   }
 
   private async requireSame(link: Link, { tool, digest, signal }: McpCall): Promise<void> {
@@ -188,6 +232,13 @@ class Connection implements McpConnection {
 
   /** The link to the running server. If none runs, waits as long as the breaker says and then starts the server. */
   private async open(signal: AbortSignal): Promise<Link> {
+    const link = await this.linkNow(signal);
+    if (link.pinged === undefined) return link;
+    await unlessAborted(link.pinged, signal, stoppedBefore);
+    return link.isOpen ? link : this.open(signal);
+  }
+
+  private async linkNow(signal: AbortSignal): Promise<Link> {
     if (this.closing.signal.aborted) throw unsent('the worker stops');
     if (this.link === undefined) {
       const waitMs = this.breaker.waitMs();
@@ -222,7 +273,7 @@ class Connection implements McpConnection {
     // No sampling and no roots. Questions in forms only: a question with a URL could lead a person to a harmful page.
     const capabilities = mayAsk === true ? { elicitation: { form: {} } } : {};
     const client = new Client({ name: 'countersign', version: '1' }, { capabilities });
-    this.client = client;
+    this.clients.add(client);
     const link: Link = { client, tools: undefined, isOpen: false, busy: 0 };
     if (mayAsk === true)
       client.setRequestHandler(
@@ -233,7 +284,10 @@ class Connection implements McpConnection {
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       link.tools = undefined;
     });
-    client.onclose = () => this.lost(link, transport.lastWords?.() ?? '');
+    client.onclose = () => {
+      this.clients.delete(client);
+      this.lost(link, transport.lastWords?.() ?? '');
+    };
     try {
       await client.connect(transport, { timeout: START_MS, signal: this.closing.signal });
       this.closing.signal.throwIfAborted();
@@ -307,6 +361,10 @@ const listAnswer = z.object({ tools: z.array(z.unknown()), nextCursor: z.string(
 
 function unsent(message: string, cause?: unknown): TransportError {
   return new TransportError(message, { nothingSent: true, ...(cause === undefined ? {} : { cause }) });
+}
+
+function isUnsent(error: unknown): boolean {
+  return isTransportError(error) && error.nothingSent;
 }
 
 function said(words: string): string {

@@ -140,6 +140,11 @@ function factsOf(error: unknown): ErrorFacts {
   return { code: Reflect.get(error, 'code'), data: isProtocol(error) ? data : undefined, status };
 }
 
+/** Whether an error of the client library is the server's answer: even a refusal shows that the server reads. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof Error && isProtocol(error) && Reflect.get(error, 'code') !== ANSWER_LOST;
+}
+
 function isProtocol(error: Error): boolean {
   return typeof Reflect.get(error, 'code') === 'number';
 }

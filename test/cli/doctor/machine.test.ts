@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkConfig, checkNode } from '../../../src/cli/doctor/machine';
+import { checkConfig, checkJournal, checkNode } from '../../../src/cli/doctor/machine';
 import { scratchDirectory } from '../../support/scratch';
 
 const scratch = scratchDirectory();
@@ -38,6 +38,17 @@ it('runs the one that is named', async () => {
 
 it('needs none', async () => {
   expect(await checkConfig(undefined)).toMatchObject({ finding: { state: 'ok' } });
+});
+
+it('says that a journal cannot be kept where a file stands in the way', async () => {
+  const stateDir = join(scratch(), 'state');
+  expect(await checkJournal({ stateDir })).toMatchObject({ state: 'ok', detail: join(stateDir, 'journal') });
+  writeFileSync(stateDir, '');
+  expect(await checkJournal({ stateDir })).toMatchObject({
+    state: 'bad',
+    detail: expect.stringContaining('cannot be written'),
+    todo: expect.stringContaining('stateDir'),
+  });
 });
 
 it.each([

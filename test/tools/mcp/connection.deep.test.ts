@@ -7,6 +7,7 @@ import { describeFailure } from '../../../src/tools/format-result';
 import { isTransportError, provenBy, TransportError } from '../../../src/tools/errors';
 import type { McpConnection } from '../../../src/tools/mcp/connection';
 import { readAnswer } from '../../../src/tools/mcp/result';
+import { isAlive } from '../../support/process-worker';
 import { scratchDirectory } from '../../support/scratch';
 import { until } from '../../support/until';
 import { act, always, connect, digestOf, hostile } from './support';
@@ -130,6 +131,42 @@ it('gives the answer of a call that was given up to nobody, and proves nothing b
   // It wrote its answer before.
   await until('the cancellation', () => effectsOrNone().includes('cancelled'));
   expect(read(await act(connection, 'echo', { with: 'next' }))).toBe('next');
+});
+
+it('ends a server that answers neither a call nor a ping, and sends later calls to a new one', async () => {
+  const digest = await digestOf(connection, 'act');
+  const pid = Number(read(await act(connection, 'pid', { digest })));
+  const abort = new AbortController();
+  const calling = failed(act(connection, 'spin', { signal: abort.signal, digest }));
+  await until('the call to arrive', () => effectsOrNone().includes('spin'));
+  abort.abort(new Error('enough'));
+  expect(provenBy(await calling)).toBeUndefined();
+  expect(read(await act(connection, 'echo', { with: 'next', digest }))).toBe('next');
+  expect(effects()).toEqual(['pid', 'spin', 'echo']);
+  expect(warnings.join()).toContain('does not answer a ping');
+  await until('the end of the silent server', () => !isAlive(pid));
+});
+
+it('keeps a server that answers a ping, although it did not answer a call', async () => {
+  const digest = await digestOf(connection, 'act');
+  const pid = read(await act(connection, 'pid', { digest }));
+  const abort = new AbortController();
+  const calling = failed(act(connection, 'hang', { signal: abort.signal, digest }));
+  await until('the call to arrive', () => effectsOrNone().includes('hang'));
+  abort.abort(new Error('enough'));
+  await calling;
+  expect(read(await act(connection, 'pid', { digest }))).toBe(pid);
+});
+
+it('sends a call to the next start of a server that ended before the call was sent', async () => {
+  const digest = await digestOf(connection, 'act');
+  const pid = read(await act(connection, 'leaves', { digest }));
+  const next = await until('another process to answer', async () => {
+    const answer = read(await act(connection, 'pid', { digest }));
+    return answer !== pid && answer;
+  });
+  expect(isAlive(Number(next))).toBe(true);
+  expect(warnings.join()).toContain('has ended');
 });
 
 const effectsOrNone = (): string[] => {
