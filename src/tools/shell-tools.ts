@@ -89,8 +89,8 @@ export function createShellTools(options: ShellOptions): Tool[] {
         return run({ ...plan, outputLimit }, context, sandbox);
       }),
   });
-  const place = { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) };
-  return [inPlace(tool, place, pathSpelling(directory))];
+  const where = { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) };
+  return [inPlace(tool, where, pathSpelling(directory))];
 }
 
 /** Where commands run, and the folders in which their programs are looked up. */
