@@ -6,6 +6,7 @@ import {
   type ActivityOptions,
   workflowInfo,
 } from '@temporalio/workflow';
+import { requestersOf } from '../contract/authority/authority';
 import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
 import { OWN_RETRY, TIMES } from '../contract/limits';
@@ -132,6 +133,7 @@ export function turnRecordOf(turn: Turn): TurnRecord {
   return {
     entries: recordEntries(all),
     took: words.took,
+    requesters: requestersOf(turn.origin),
     ...window,
     ...defined({ spending: spent, states }),
   };
