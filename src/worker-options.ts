@@ -22,7 +22,7 @@ import { defined } from './contract/defined';
 import { CountersignError } from './contract/errors';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
 import { holderQueue } from './contract/names';
-import { agentPlugin, formatTools } from './contract/worker-tools';
+import { agentPlugin, approversPlugin, formatTools } from './contract/worker-tools';
 import { deploymentOptions, digestsOf, identityOn } from './worker-names';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
@@ -203,6 +203,7 @@ export async function workerOptions(
 ): Promise<WorkerOptions> {
   const { config, maxCachedWorkflows } = settings;
   const isMain = place.taskQueue === config.taskQueue;
+  const file = await shared.approvers?.current();
   // Workflows are bundled below, together with ours.
   const { workflowsPath: _bundled, ...own } = (isMain ? settings.worker : undefined) ?? {};
   return {
@@ -218,7 +219,11 @@ export async function workerOptions(
     // is pinned to.
     ...deploymentOptions(settings),
     identity: identityOn(config, place.taskQueue),
-    plugins: [...config.agents.map(({ name }) => agentPlugin(name)), ...(own.plugins ?? [])],
+    plugins: [
+      ...config.agents.map(({ name }) => agentPlugin(name)),
+      ...(file === undefined ? [] : [approversPlugin(file.digest)]),
+      ...(own.plugins ?? []),
+    ],
     dataConverter: converterOf(shared),
     activities: withOwn(
       createActivities(activityDeps(config, toolsOn(config, place.taskQueue), shared)),

@@ -57,6 +57,8 @@ export interface RunningWorker {
   namespace: string;
   /** The config in use: its agents have the allowed tools of the MCP servers. */
   config: Config;
+  /** SHA-256 of its approvers file when it started. Absent: it has none, so anybody may decide. */
+  approvers?: string;
   /**
    * Drains the worker. It takes nothing new, waits up to 10 s for what runs and then cancels that, and closes the
    * connection. Rejects as `done` does.
@@ -152,7 +154,8 @@ async function startWith(
     await Promise.all([tools.close(), connection.close(), probes?.close()]);
   };
   const running = runWorkers({ workers, close, log: shared.log });
-  return { taskQueue: config.taskQueue, queues, address, namespace, config, ...running };
+  const file = defined({ approvers: (await shared.approvers?.current())?.digest });
+  return { taskQueue: config.taskQueue, queues, address, namespace, config, ...file, ...running };
 }
 
 /**

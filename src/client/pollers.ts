@@ -1,7 +1,8 @@
 import { temporal } from '@temporalio/proto';
 import type { ConnectionLike } from '@temporalio/client';
 import { STATUS, grpcStatusOf } from '../history/server-errors';
-import { agentsAmong } from '../contract/worker-tools';
+import { defined } from '../contract/defined';
+import { agentsAmong, approversAmong } from '../contract/worker-tools';
 import { toIso } from '../history/decode/proto';
 
 const { TaskQueueType, WorkerStatus } = temporal.api.enums.v1;
@@ -29,6 +30,8 @@ export interface LiveWorker {
    * workers.
    */
   agents?: readonly string[];
+  /** The approvers file with which it started, by its short digest. Absent: it has none, or `agents` is absent. */
+  approvers?: string;
 }
 
 type Server = Pick<ConnectionLike, 'workflowService'>;
@@ -48,8 +51,8 @@ export async function workersOf(
     heartbeatsOf(server, namespace, queue),
   ]);
   const live = new Map<string, LiveWorker>();
-  for (const [identity, { agents, leftAt }] of heartbeats)
-    if (leftAt === undefined) live.set(identity, { identity, agents });
+  for (const [identity, { at: _, leftAt, ...has }] of heartbeats)
+    if (leftAt === undefined) live.set(identity, { identity, ...has });
   for (const [identity, at] of polled)
     if (!live.has(identity) && !hasLeft(heartbeats.get(identity), at)) live.set(identity, { identity });
   return [...live.values()];
@@ -103,6 +106,7 @@ interface LastHeartbeat {
   /** The time at which the worker reported that it ends. */
   leftAt?: string;
   agents: readonly string[];
+  approvers?: string;
 }
 
 /** The last heartbeat of each worker of a queue. Empty if the server has no such list, or refuses it. */
@@ -143,10 +147,11 @@ function heartbeatOf(
   { half }: PolledQueue,
 ): LastHeartbeat | undefined {
   const at = toIso(heartbeat.heartbeatTime) ?? '';
-  const agents = agentsAmong((heartbeat.plugins ?? []).map(({ name }) => name ?? ''));
-  if (heartbeat.status !== WorkerStatus.WORKER_STATUS_RUNNING) return { at, leftAt: at, agents };
+  const plugins = (heartbeat.plugins ?? []).map(({ name }) => name ?? '');
+  const has = { agents: agentsAmong(plugins), ...defined({ approvers: approversAmong(plugins) }) };
+  if (heartbeat.status !== WorkerStatus.WORKER_STATUS_RUNNING) return { at, leftAt: at, ...has };
   const { currentPollers } =
     (half === 'turns' ? heartbeat.workflowPollerInfo : heartbeat.activityPollerInfo) ?? {};
   const since = new Date(Date.now() - HEARTBEAT_MS).toISOString();
-  return at > since && (currentPollers ?? 0) > 0 ? { at, agents } : undefined;
+  return at > since && (currentPollers ?? 0) > 0 ? { at, ...has } : undefined;
 }

@@ -1,3 +1,4 @@
+import { MOST_OTHERS } from './authority/authority';
 import { BUDGET, type Budget, type Spent } from './spending/budget';
 import { type CarriedSpending, type Repeated, SPENDING, SPENT } from './spending/carried';
 import { defined } from './defined';
@@ -127,6 +128,8 @@ export interface TurnResult {
   usage: Usage;
   /** Only in a turn of a session: the record that the session keeps. */
   conversation?: TurnRecord;
+  /** The people besides its requester whose words the turn read. */
+  others?: string[];
 }
 
 /**
@@ -270,8 +273,11 @@ export function isTurnResult(value: unknown): value is TurnResult {
   return isKnown && isWhy && typeof answer === 'string' && Number.isSafeInteger(steps) && areUsual(value);
 }
 
-function areUsual({ usage, counts, spent }: Record<string, unknown>): boolean {
-  return isObject(usage) && isObject(counts) && (spent === undefined || spentIssues(spent).length === 0);
+function areUsual({ usage, counts, spent, others }: Record<string, unknown>): boolean {
+  const isKnown = others === undefined || originIssues({ others }).length === 0;
+  return (
+    isKnown && isObject(usage) && isObject(counts) && (spent === undefined || spentIssues(spent).length === 0)
+  );
 }
 
 const spentIssues = /* @__PURE__ */ soundCheck(SPENT);
@@ -306,7 +312,7 @@ export const ORIGIN: JsonSchema = {
   type: 'object',
   properties: {
     requester: { ...PLAIN, maxLength: 200 },
-    others: { type: 'array', items: { ...PLAIN, maxLength: 200 }, maxItems: 1000 },
+    others: { type: 'array', items: { ...PLAIN, maxLength: 200 }, maxItems: MOST_OTHERS },
     metadata: {
       type: 'object',
       maxProperties: 16,

@@ -44,6 +44,23 @@ export function agentsAmong(plugins: readonly string[]): string[] {
   return plugins.flatMap((name) => AGENT_PLUGIN.exec(name)?.[1] ?? []);
 }
 
+const APPROVERS_PLUGIN = /^countersign\.approvers\/([0-9a-f]{12})$/;
+
+/** The digits of a file's digest that name it for people. */
+export function shortDigest(digest: string): string {
+  return digest.slice(0, 12);
+}
+
+/** A plugin that does nothing but name the approvers file with which a worker started. */
+export function approversPlugin(digest: string): { name: string } {
+  return { name: `countersign.approvers/${shortDigest(digest)}` };
+}
+
+/** The approvers file that is named among the plugins of a worker, by its short digest. Undefined: it has none. */
+export function approversAmong(plugins: readonly string[]): string | undefined {
+  return plugins.flatMap((name) => APPROVERS_PLUGIN.exec(name)?.[1] ?? [])[0];
+}
+
 /**
  * The global by which a worker passes its list of tools to the workflows that it runs. No command depends on the list,
  * so no history depends on it.

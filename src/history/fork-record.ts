@@ -43,6 +43,8 @@ export interface ForkRecord {
   /** The files that came with the prompt. */
   files?: FileRef[];
   origin?: TurnOrigin;
+  /** Everybody besides the requester whose words the turn read. */
+  speakers: ReadonlySet<string>;
   /** The calls that led to a child turn, also for a fork of a child turn. */
   lineage?: Ancestor[];
   taskQueue: string;
@@ -61,7 +63,7 @@ export interface ForkRecord {
  */
 export function forkRecordOf(runs: Runs): ForkRecord {
   const fold = createFold();
-  const reading: TurnReading = { events: [], steps: new Map() };
+  const reading: TurnReading = { events: [], steps: new Map(), speakers: new Set() };
   for (const run of runs) {
     const state: RunReading = { ...reading, thinking: new Map(), asked: new Map(), preparing: new Map() };
     checkFirst(run[0]);
@@ -70,7 +72,8 @@ export function forkRecordOf(runs: Runs): ForkRecord {
       readEvent(state, event);
     }
   }
-  const { events, steps } = reading;
+  const { events, steps, speakers } = reading;
+  for (const event of events) for (const name of speakerOf(event)) speakers.add(name);
   const started = events.find((event) => event.type === 'turn_started');
   if (started === undefined) throw badHistory('it has no events');
   const { turn, agent, prompt, files, origin, lineage, taskQueue } = started;
@@ -80,6 +83,7 @@ export function forkRecordOf(runs: Runs): ForkRecord {
     agent,
     prompt,
     ...defined({ files, origin, lineage: lineage ?? forked?.lineage }),
+    speakers,
     taskQueue,
     steps,
     results: resultsIn(events),
@@ -101,6 +105,7 @@ function resultsIn(events: readonly TurnEvent[]): Map<string, ToolResult> {
 }
 
 interface TurnReading {
+  speakers: Set<string>;
   events: TurnEvent[];
   steps: Map<number, RecordedStep>;
 }
@@ -173,13 +178,23 @@ function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>):
   const purpose = purposeOf(event);
   if (purpose?.what === 'prepare') state.preparing.set(event.eventId, purpose.callId);
   if (purpose?.what !== 'think' || !is.thinkInput(event.input)) return;
-  const { step, results, droppedBefore } = event.input;
+  const { step, results, droppedBefore, origin } = event.input;
+  for (const name of origin?.others ?? []) state.speakers.add(name);
   const at = state.events.findLastIndex((one) => one.type === 'thinking' && one.step === step) + 1;
   if (event.scheduledAs === undefined) state.asked.set(event.eventId, event);
   state.thinking.set(
     event.scheduledAs ?? event.eventId,
     addStep(state, { step, at, results, droppedBefore }),
   );
+}
+
+/** Who gave the model something to read with a decision, an answer or a resolution. */
+function speakerOf(event: TurnEvent): string[] {
+  if (event.type === 'answered') return event.approver === undefined ? [] : [event.approver];
+  const isSaid = event.type === 'decision' || event.type === 'resolved';
+  if (!isSaid || event.judgement.accepted !== true) return [];
+  const words = event.reason ?? ('arguments' in event ? event.arguments : undefined);
+  return words === undefined ? [] : [event.approver];
 }
 
 function readCompleted(state: RunReading, completed: EventOf<'activity_completed'>): void {

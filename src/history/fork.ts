@@ -1,3 +1,5 @@
+import { withRequesters } from '../contract/authority/authority';
+import { SOMEBODY } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import { argumentsOf, isValidCall } from '../contract/call';
 import type { PreparedCall, RecordedCall, RemoteCall } from '../contract/call';
@@ -47,7 +49,7 @@ export function planFork(record: ForkRecord, request: ForkRequest, now: NewFork)
       ? { prompt: record.prompt, ...withFiles(record.files) }
       : { prompt: '' }),
     carried,
-    ...defined({ origin: record.origin }),
+    origin: withRequesters(record.origin, [...record.speakers, request.by ?? SOMEBODY]),
     fork: { ...forkOriginOf(record, request), ...defined({ context: contextAt(point), given }) },
   };
   return fitInput(input);
@@ -129,6 +131,8 @@ export interface ForkRequest {
   change?: ForkChange;
   /** One of the agent's `models`, for the steps from that point on. @default the agent's own model */
   model?: string;
+  /** Who forks it, and so asks for what it does. Not verified. @default 'somebody' */
+  by?: string;
 }
 
 /** The values that a new fork needs and that are not in the record. */

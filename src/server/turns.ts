@@ -261,7 +261,8 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
     const of = await findExactly(c, c.req.param('turn'));
     const { approver } = senderOf(c);
     const asked = defined({ model, change: change && changeOf(change, approver) });
-    const { turn } = await c.get('reader').fork({ turn: of, at, world: live ? 'live' : 'dry', ...asked });
+    const world = live ? 'live' : 'dry';
+    const { turn } = await c.get('reader').fork({ turn: of, at, world, by: approver, ...asked });
     feed.refresh();
     return c.json({ turn, of } satisfies StartedForkAnswer, 201);
   });

@@ -27,6 +27,7 @@ import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
 import { turnModelFailure } from './outcome';
 import { isLoop, isRepeated } from '../contract/spending/repeats';
+import { noteRequesters } from './session/words';
 import { Step, noteStep } from './step';
 import { askForMore, usedUp } from './spending';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
@@ -167,7 +168,7 @@ function resultOf(
 ): TurnResult {
   const { step: steps, counts, usage, session, spending } = turn;
   const conversation = session && turnRecordOf(turn);
-  const some = defined({ value, why, conversation });
+  const some = defined({ value, why, conversation, others: turn.origin?.others });
   return { status, answer: text, steps, counts, usage, spent: spending.spent, ...some };
 }
 
@@ -233,6 +234,7 @@ function countsOf(turn: Turn): TurnCounts {
 }
 
 function nextInput(turn: Turn, carried: CarriedTurn): TurnInput {
+  noteRequesters(turn, turn.approvals.speakers);
   const { agent, origin, fork, session } = turn;
   const cap = Object.keys(turn.cap).length === 0 ? undefined : turn.cap;
   const lineage = turn.lineage.length === 0 ? undefined : [...turn.lineage];

@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
+import { withRequesters } from '../contract/authority/authority';
 import { defined } from '../contract/defined';
 import type {
   CallBase,
@@ -148,7 +149,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     ...(isDry(turn) ? { dry: true as const } : {}),
     ...defined({
       child: askedChild(turn, state),
-      ...{ origin: turn.origin, round: roundOf(state), secret: state.secret, decision },
+      ...{ origin: originOf(turn, state), round: roundOf(state), secret: state.secret, decision },
       authority: authorityOf(state),
       grant: decision === undefined ? state.grant : undefined,
       plan: state.plan,
@@ -250,7 +251,14 @@ export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall>
   const askedAgain = renewal && { by: renewal.by, isRuled: call.authority !== undefined };
   const policyReason = isRaise(tool) ? call.policyReason : undefined;
   const asked = { callId, id, tool, raw, ...defined({ askedAgain, policyReason }) };
-  return prepare(turn, asked, settings.taskQueue);
+  const { agent, approvals } = turn;
+  const by = { agent, approvals, ...defined({ origin: originOf(turn, state) }) };
+  return prepare(by, asked, settings.taskQueue);
+}
+
+/** Who asked for a call: whoever asked for its turn, and whoever edited it. */
+function originOf({ origin }: Turn, { edit }: CallState): Turn['origin'] {
+  return edit === undefined ? origin : withRequesters(origin, [edit.approver]);
 }
 
 /** Asks a worker which people decide on a request for more budget. Never throws. */
@@ -261,7 +269,7 @@ export function prepareRaise(turn: Turn, request: ValidCall): Promise<PreparedCa
 }
 
 async function prepare(
-  turn: Turn,
+  turn: Pick<Turn, 'agent' | 'origin' | 'approvals'>,
   asked: Omit<PrepareInput, 'agent' | 'origin'>,
   taskQueue: string | undefined,
 ): Promise<PreparedCall> {

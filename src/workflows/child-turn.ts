@@ -147,8 +147,10 @@ export async function runChild(turn: Turn, state: CallState, ready: ChildReady):
     settings === undefined
       ? { kind: 'failed' as const, message: 'its call names no agent' }
       : await endOf(turn, state, { child, settings, ready });
-  if (end.kind === 'completed' && isTurnResult(end.result))
+  if (end.kind === 'completed' && isTurnResult(end.result)) {
     turn.spending.spent = addSpent(turn.spending.spent, spentBy(end.result));
+    for (const name of end.result.others ?? []) turn.approvals.speakers.add(name);
+  }
   const of = { child, head: resultHead(state), facts: factsOf(state, Date.now()), outputBytes };
   return noted(state, childResult(end, of));
 }

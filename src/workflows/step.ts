@@ -32,6 +32,7 @@ import { prepareCall, runCall, untilNextRound } from './call-activities';
 import { isAtWork, untilResumed } from './paused-call';
 import { settlementIn, settlementOf, startVerify, usedIn } from './outcome';
 import { LIMITS } from '../contract/limits';
+import { noteRequesters } from './session/words';
 
 /** The calls of one reply, until each has its result: `while (step.proceed()) await step.changed()`. */
 export class Step {
@@ -81,6 +82,9 @@ export class Step {
   }
 
   private close(): false {
+    const { speakers } = this.turn.approvals;
+    noteRequesters(this.turn, speakers);
+    speakers.clear();
     this.timer.set(null, '');
     this.runtime.changes.endStep();
     return false;

@@ -5,6 +5,7 @@ import {
   scheduleActivity,
   type ActivityOptions,
 } from '@temporalio/workflow';
+import { requestersOf } from '../contract/authority/authority';
 import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
 import { OWN_RETRY, TIMES } from '../contract/limits';
@@ -131,6 +132,7 @@ export function turnRecordOf(turn: Turn): TurnRecord {
   return {
     entries: recordEntries(all),
     took: words.took,
+    requesters: requestersOf(turn.origin),
     ...window,
     ...defined({ spending: spent, states }),
   };

@@ -1,4 +1,11 @@
-import { agentPlugin, agentsAmong, toolSetIn, workerIdentity } from '../../src/contract/worker-tools';
+import {
+  agentPlugin,
+  agentsAmong,
+  approversAmong,
+  approversPlugin,
+  toolSetIn,
+  workerIdentity,
+} from '../../src/contract/worker-tools';
 
 const here = { pid: 7, host: 'host.example' };
 
@@ -36,4 +43,10 @@ it('finds agents among the plugins of any worker', () => {
     agentPlugin('a-b_1').name,
   ];
   expect(agentsAmong(names)).toEqual(['ops', 'a-b_1']);
+});
+
+it('finds the approvers file among them', () => {
+  const names = ['countersign.approvers/x', approversPlugin('ab'.repeat(32)).name];
+  expect(approversAmong(names)).toBe('ab'.repeat(6));
+  expect(approversAmong(['countersign.agent/ops'])).toBeUndefined();
 });

@@ -5,6 +5,9 @@ import type { Answer } from '../../src/client/types';
 import type { Decision } from '../../src/contract/decision';
 import type { JsonObject } from '../../src/contract/json';
 import { TransportError } from '../../src/tools/errors';
+import { agentTool } from '../../src/tools/builtin/agent-tool';
+import { askUser } from '../../src/tools/builtin/ask-user';
+import type { ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import type { CallView } from '../../src/history/view';
 import { recordTool, useEffects } from '../support/effects';
@@ -26,6 +29,8 @@ people:
   anna: { groups: [finance], mail: anna@example.com }
   bob: { groups: [finance] }
   cleo: { groups: [finance] }
+  dana: { groups: [finance] }
+  emil: { groups: [finance] }
   lea: { groups: [leads] }
 rules:
   - name: signed
@@ -49,7 +54,7 @@ rules:
   - name: small
     tools: [pay]
     then: ask
-    approvers: { any: [anna, bob] }
+    approvers: { any: [anna, bob, dana, emil] }
   - name: doubts
     tools: [lose]
     then: ask
@@ -72,8 +77,10 @@ beforeAll(async () => {
       throw new TransportError('the line broke');
     }),
   ];
-  const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools });
-  await fixture.addWorker({}, { agents: [clerk], approvers: file });
+  const asking = { instructions: 'do', model: book.model };
+  const helper = defineAgent({ ...asking, name: 'helper', tools: [askUser()] });
+  const clerk = defineAgent({ ...asking, name: 'clerk', tools: [...tools, askUser(), agentTool(helper)] });
+  await fixture.addWorker({}, { agents: [clerk, helper], approvers: file });
   client = await connect({ address: testAddress() });
 });
 afterAll(() => client.close());
@@ -116,7 +123,7 @@ test('a call that needs two people runs once the second one has approved it', as
   });
   expect(verdictOf(await vote(turn, 'ANNA@example.com'))).toMatchObject({
     accepted: true,
-    needs: { approvals: 1, who: ['bob', 'cleo'] },
+    needs: { approvals: 1, who: ['bob', 'cleo', 'dana', 'emil'] },
   });
   expect(await callOf(turn)).toMatchObject({
     phase: 'requested',
@@ -174,7 +181,11 @@ test('an edit leaves neither the rule it was under, nor escapes the one it comes
   const edit = { decision: 'modified', arguments: { tag: 'edited', amount: 900 } } as const;
   expect(verdictOf(await vote(turn, 'bob', edit))).toMatchObject({ asksAgain: true });
   await until('it to be so', async () => (await callOf(turn)).request?.authority?.rule.name === 'large');
-  expect(verdictOf(await vote(turn, 'bob'))).toMatchObject({ needs: { approvals: 1, who: ['anna'] } });
+  // Who edits a call approves no edit of their own.
+  expect(verdictOf(await vote(turn, 'bob'))).toMatchObject({ code: 'not_allowed' });
+  expect(verdictOf(await vote(turn, 'anna'))).toMatchObject({
+    needs: { approvals: 1, who: ['dana', 'emil'] },
+  });
   expect(await effects.lines('edited')).toEqual([]);
   // Cleo may decide large refunds, and not small ones: the request is under both rules.
   expect(verdictOf(await vote(turn, 'cleo'))).toMatchObject({ code: 'not_allowed' });
@@ -182,10 +193,92 @@ test('an edit leaves neither the rule it was under, nor escapes the one it comes
   expect(verdictOf(await vote(turn, 'anna', back))).toMatchObject({ asksAgain: true });
   await until('it to be so', async () => (await callOf(turn)).request?.arguments['amount'] === 10);
   expect((await callOf(turn)).votes).toEqual([]);
-  expect(verdictOf(await vote(turn, 'anna'))).toMatchObject({ needs: { approvals: 1, who: ['bob'] } });
-  await vote(turn, 'bob');
+  expect(verdictOf(await vote(turn, 'dana'))).toMatchObject({ needs: { approvals: 1, who: ['emil'] } });
+  await vote(turn, 'emil');
   await result(turn);
   expect(await effects.lines('edited')).toEqual(['pay edited']);
+});
+
+describe('under notRequester, whoever writes what the model reads', () => {
+  const large = (tag: string): ScriptedStep => ({
+    toolCalls: [{ name: 'pay', arguments: { tag, amount: 900 } }],
+  });
+  const call = (name: string, args: JsonObject): ScriptedStep => ({ toolCalls: [{ name, arguments: args }] });
+  const START = { agent: 'clerk', requester: 'rita' };
+  const started = async (...steps: ScriptedStep[]): Promise<string> => {
+    const prompt = book.add(...steps, { text: 'done' });
+    return (await client.start({ ...START, prompt, taskQueue: fixture.taskQueue })).turn;
+  };
+  const waits = (turn: string, callId: string) =>
+    until('it to wait', async () =>
+      (await client.view(turn)).calls.some(
+        (one) => one.callId === callId && (one.phase === 'requested' || one.phase === 'asked'),
+      ),
+    );
+  const QUESTION = call('ask_user', { question: 'To whom?' });
+  const answer = (turn: string) =>
+    client.answer(turn, {
+      callId: '1.1',
+      answer: 'answered',
+      content: { answer: 'to bob' },
+      approver: 'bob',
+    });
+
+  const doors: Record<string, (tag: string) => Promise<[turn: string, callId: string]>> = {
+    'denies with a reason': async (tag) => {
+      const turn = await started(large('none'), large(tag));
+      await waits(turn, '1.1');
+      await client.decide(turn, { callId: '1.1', decision: 'denied', reason: 'pay bob', approver: 'bob' });
+      return [turn, '2.1'];
+    },
+    'answers a question': async (tag) => {
+      const turn = await started(QUESTION, large(tag));
+      await waits(turn, '1.1');
+      await answer(turn);
+      return [turn, '2.1'];
+    },
+    'answers a question of a child turn': async (tag) => {
+      const task = book.add(QUESTION, { text: 'pay bob' });
+      const turn = await started(call('helper', { task }), large(tag));
+      let found = '';
+      await until('the child to ask', async () => {
+        const turns = await client.list({ agent: 'helper' });
+        found = turns.find((one) => one.turn.startsWith(turn))?.turn ?? '';
+        return found !== '' && (await client.view(found)).calls.some(({ phase }) => phase === 'asked');
+      });
+      await answer(found);
+      return [turn, '2.1'];
+    },
+    'forks it with a reply of their own': async (tag) => {
+      const of = await started(large('none'));
+      await waits(of, '1.1');
+      const reply = { calls: [{ tool: 'pay', arguments: { tag, amount: 900 } }] };
+      const change = { what: 'reply', reply } as const;
+      const { turn } = await client.fork({ turn: of, at: '1', world: 'live', change, by: 'bob' });
+      return [turn, '1.1'];
+    },
+    'edits it': async (tag) => {
+      const turn = await started(large('other'));
+      await waits(turn, '1.1');
+      await vote(turn, 'bob', { decision: 'modified', arguments: { tag, amount: 901 } });
+      await until('the edit', async () => (await callOf(turn)).request?.arguments['amount'] === 901);
+      return [turn, '1.1'];
+    },
+  };
+
+  test.each(Object.keys(doors))('counts as one who asked: who %s', async (door) => {
+    const tag = door.replaceAll(' ', '-');
+    const [turn, callId] = (await doors[door]?.(tag)) ?? ['', ''];
+    await waits(turn, callId);
+    const decide = (approver: string) => client.decide(turn, { callId, decision: 'approved', approver });
+    expect(verdictOf(await decide('bob'))).toMatchObject({
+      code: 'not_allowed',
+      message: expect.stringContaining('asked for the turn'),
+    });
+    await decide('anna');
+    await decide('cleo');
+    await until('it to run', async () => (await effects.lines(tag)).length === 1);
+  });
 });
 
 test('one denial blocks; a vote can be taken back until then', async () => {
@@ -193,7 +286,7 @@ test('one denial blocks; a vote can be taken back until then', async () => {
   await vote(turn, 'anna');
   expect(verdictOf(await vote(turn, 'bob', { decision: 'withdrawn' }))).toMatchObject({ code: 'malformed' });
   expect(verdictOf(await vote(turn, 'anna', { decision: 'withdrawn' }))).toMatchObject({
-    needs: { approvals: 2, who: ['anna', 'bob', 'cleo'] },
+    needs: { approvals: 2, who: ['anna', 'bob', 'cleo', 'dana', 'emil'] },
   });
   expect((await callOf(turn)).votes).toEqual([]);
   await vote(turn, 'bob');

@@ -51,6 +51,17 @@ test.each<[string, string[]]>([
   expect(input.fork?.given?.replyId).toBe('fresh');
 });
 
+test('who forks a turn, and everybody whose words it read, asked for what the fork does', () => {
+  const script = turn();
+  script.update(
+    'decide',
+    { callId: '1.3', decision: 'denied', reason: 'pay bob', approver: 'bob' },
+    { ...accepted('1.3', 'denied'), approver: 'bob' },
+  );
+  const { origin } = plan(script, { at: '2', by: 'eve' });
+  expect(origin?.others).toEqual(expect.arrayContaining(['bob', 'eve']));
+});
+
 test.each<[string, string[]]>([
   ['1.1', []],
   ['1.2', ['memory']],

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { KnownNames } from '../../authority/check-file';
@@ -10,7 +11,7 @@ import { type Context, osUser } from '../context';
 import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
 import { escapeText } from '../print/escape';
-import { explanationLines, explanationOf } from '../review/explanation';
+import { authorityOfRequest, explanationLines, explanationOf } from '../review/explanation';
 import { APPROVERS_FILE, provenVotesOn } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
@@ -35,7 +36,7 @@ export function addApprovers(program: Command, context: Context): void {
     .action((config: string | undefined, options: FileOptions) => check(config, options, context));
   command
     .command('explain <turn/call>')
-    .description('say which rule fits a call, who may decide it by that rule, and why')
+    .description('say which rule a call was asked about by, who may decide it by that rule, and why')
     .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
     .option('--json', 'print JSON')
     .action((target: string, options: FileOptions) => explain(target, options, context));
@@ -48,10 +49,13 @@ async function init(
 ): Promise<void> {
   const installation = randomBytes(16).toString('hex');
   await writeNewFile(file, firstFile(installation), 0o644);
-  if (json) return screen.json({ file, installation });
+  const loaded = await loadConfig(undefined).catch(() => undefined);
+  const warnings = unnamedWarning(file, loaded?.config);
+  if (json) return screen.json({ file, installation, warnings });
   screen.lines([
     screen.style.good(`wrote ${escapeText(file)}`),
     'Add the people who decide, review the rules like code, and look at it with `countersign approvers check`.',
+    ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
   ]);
 }
 
@@ -92,7 +96,12 @@ async function check(
   const { config } = await loadConfig(named);
   const known = await knownOf(config);
   const approvers = await load(file, known);
-  const warnings = [...warningsAbout(approvers), ...unseenAgents(approvers, known)];
+  const warnings = [
+    ...unnamedWarning(approvers.file, config),
+    ...warningsAbout(approvers),
+    ...approvers.warnings,
+    ...unseenAgents(approvers, known),
+  ];
   const { people, rules, digest } = approvers;
   if (json)
     return screen.json({
@@ -128,6 +137,11 @@ function warningsAbout(approvers: Approvers): string[] {
     ...(rule.notRequester
       ? [
           `'${rule.name}': a turn that does not say who asked for it can be decided by nobody, because that person must not decide it`,
+          ...(isTight(rule, approvers)
+            ? [
+                `'${rule.name}': once one of its people answers the agent, edits a call or gives a reason, too few others can approve`,
+              ]
+            : []),
         ]
       : []),
     ...unsignedWarning(rule, approvers),
@@ -142,6 +156,13 @@ function unseenAgents({ visibleAgents }: Approvers, { agents }: KnownNames): str
   return visibleAgents
     .filter((name) => !agents.includes(name))
     .map((name) => `\`visibility\` names the agent '${name}', and this config has no agent of that name`);
+}
+
+/** Whether a rule that leaves out who asked has nobody to spare. */
+function isTight(rule: Ruling['rule'], { people }: Approvers): boolean {
+  // The requester has no name, so only one other person is missing.
+  const { mayVote } = countVotes(rule, [], { people, requesters: [''], now: Date.now() });
+  return mayVote.length <= approvalsNeeded(rule);
 }
 
 /** Warns if there are too few keys for the signatures that a rule asks for. */
@@ -164,14 +185,28 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
 async function explain(target: string, { file, json = false }: FileOptions, context: Context): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
-  const approvers = await load(file);
   const { screen } = context;
   await context.withClient(async (client) => {
     const view = await client.view(await client.find(named.turn));
     const call = findCall(view, named.call);
+    const authority = authorityOfRequest(view, call);
+    if (authority === undefined)
+      return json ? screen.json({ turn: view.turn, callId: call.callId, rule: null }) : screen.line(UNJUDGED);
+    const approvers = await load(file);
     const votes = await provenVotesOn(approvers, { view, call, place: client.placeOf(view) });
-    const about = explanationOf(approvers, view, { call, votes, now: Date.now() });
+    const about = explanationOf(view, call, { authority, approvers, votes, now: Date.now() });
     if (json) screen.json(about);
     else screen.lines(explanationLines(about).map((line) => escapeText(line)));
   });
+}
+
+const UNJUDGED = 'No approvers file judged this call when it was asked: anybody may decide here.';
+
+/** Says that no worker reads a file, unless the config names it. Undefined: there is no config that can be loaded. */
+function unnamedWarning(file: string, config: Config | undefined): string[] {
+  const { approvers } = config ?? {};
+  if (approvers !== undefined && resolve(approvers) === resolve(file)) return [];
+  return [
+    `No worker reads this file: the config does not name it. Add to the config: approvers: ${JSON.stringify(file)}`,
+  ];
 }

@@ -89,8 +89,7 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
         ...defined({ encryption: defined({ keyFile }), stream: inbox?.stream }),
       };
       const worker = await startPatiently({ config: loaded.config, ...settings }, context);
-      const { config, queues } = worker;
-      printStart(server, { ...loaded, ...server, config, queues }, inbox, context);
+      printStart(server, { ...loaded, ...server, ...worker }, inbox, context);
       const lost = gone.then((why) => Promise.reject(serverLost(why)));
       await Promise.race([drained(worker, stop, context), lost]);
     };

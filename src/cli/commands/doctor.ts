@@ -102,8 +102,16 @@ async function lookAt(
   queues: readonly string[],
   deployment: string,
 ): Promise<Finding[]> {
-  const { checkAgents, checkAttributes, checkBuilds, checkPauses, checkQueue, checkTasks, requireAccess } =
-    await import('../doctor/server.js');
+  const {
+    checkAgents,
+    checkApprovers,
+    checkAttributes,
+    checkBuilds,
+    checkPauses,
+    checkQueue,
+    checkTasks,
+    requireAccess,
+  } = await import('../doctor/server.js');
   const { checkPriorities, checkTransitions } = await import('../doctor/probes.js');
   await requireAccess(client);
   return [
@@ -116,7 +124,7 @@ async function lookAt(
     await checkBuilds(client, deployment),
     ...(await Promise.all([
       ...queues.map((name, at) => checkQueue(client, { name, half: at === 0 ? 'turns' : 'activities' })),
-      ...queues.slice(0, 1).map((main) => checkAgents(client, main)),
+      ...queues.slice(0, 1).flatMap((main) => [checkAgents(client, main), checkApprovers(client, main)]),
     ])),
   ];
 }

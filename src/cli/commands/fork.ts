@@ -77,7 +77,8 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
   await context.withClient(async (client) => {
     const source = await readSource(client, target);
     const world = live === true ? 'live' : 'dry';
-    const { turn, runId, of, events } = await client.fork({ ...source, at, world, ...asked });
+    const by = options.as ?? osUser();
+    const { turn, runId, of, events } = await client.fork({ ...source, at, world, by, ...asked });
     const json = options.json === true;
     if (options.detach !== true) {
       await watchTurn(client, { turn, json, ...defined({ waitMs }) }, context).finally(async () =>

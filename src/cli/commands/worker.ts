@@ -7,6 +7,7 @@ import type { Context } from '../context';
 import { loadConfig, type LoadedConfig, shown } from '../load-config';
 import { deploymentOption, usageError } from '../options';
 import { manifest } from '../own-modules';
+import { shortDigest } from '../../contract/worker-tools';
 import { escapeText } from '../print/escape';
 import { withWaitingNote } from '../progress';
 import { type StopSignals, takeStopSignals } from '../stop-signals';
@@ -129,11 +130,10 @@ export async function startPatiently(settings: WorkerSettings, { screen }: Conte
 }
 
 function describe(worker: RunningWorker, { file }: LoadedConfig, { screen, command }: Context): void {
-  const { address, namespace, config } = worker;
-  screen.lines(workerLines({ config, file, address, namespace, queues: worker.queues }, screen));
+  screen.lines(workerLines({ ...worker, file }, screen));
   screen.lines([
     '',
-    `Start a turn: ${command(`run ${config.agents[0]?.name ?? '<agent>'} "…"`)}`,
+    `Start a turn: ${command(`run ${worker.config.agents[0]?.name ?? '<agent>'} "…"`)}`,
     'Ctrl-C ends the worker.',
   ]);
 }
@@ -158,19 +158,29 @@ export interface WorkerFacts {
   address: string;
   namespace: string;
   queues: readonly string[];
+  /** SHA-256 of the approvers file. Absent: there is none. */
+  approvers?: string;
   /** Temporal's own UI. */
   uiUrl?: string;
 }
 
+const NOBODY_RULES = 'no file: anybody may decide';
+
 /** The facts about a worker: server, namespace, queues, agents and their tools by safety. */
 export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
-  const { config, file, address, namespace, queues, uiUrl } = facts;
+  const { config, file, address, namespace, queues, approvers, uiUrl } = facts;
   const places: TableFact[] = [
     ['server', escapeText(address)],
     ['Temporal UI', uiUrl === undefined ? undefined : { text: escapeText(uiUrl), paint: screen.style.link }],
     ['namespace', escapeText(namespace)],
     [queues.length === 1 ? 'task queue' : 'task queues', escapeText(queues.join(', '))],
     ['config', escapeText(shown(file))],
+    [
+      'approvers',
+      approvers === undefined
+        ? NOBODY_RULES
+        : `${escapeText(config.approvers ?? '')} (${shortDigest(approvers)})`,
+    ],
   ];
   const agents = config.agents.flatMap((agent) => ['', ...factLines(agentFacts(agent), screen)]);
   return [...factLines(places, screen), ...agents];

@@ -117,6 +117,30 @@ export async function checkQueue(client: Countersign, queue: PolledQueue): Promi
   }
 }
 
+/** Which approvers file the workers of a queue started with. */
+export async function checkApprovers(client: Countersign, queue: string): Promise<Finding> {
+  const name = 'approvers file';
+  try {
+    const workers = await askWorkers(client, { name: queue, half: 'turns' });
+    const [first, ...others] = new Set(
+      workers.flatMap(({ agents, approvers = 'none' }) => (agents === undefined ? [] : approvers)),
+    );
+    if (first === undefined)
+      return { name, state: 'skipped', detail: 'not known: no worker said yet what it has' };
+    const detail = `of the workers of ${queue}: ${[first, ...others].join(', ')}`;
+    const todo =
+      'Where it is none, anybody may decide: `countersign approvers init` writes a file that the config then names.';
+    return {
+      name,
+      state: others.length === 0 ? 'ok' : 'warning',
+      detail,
+      ...(detail.endsWith('none') ? { todo } : {}),
+    };
+  } catch (thrown) {
+    return failed(name, toCountersignError(thrown, 'asking which approvers file there is'));
+  }
+}
+
 const START = 'Start one with `countersign worker`, or both server and worker with `countersign dev`.';
 
 /** The most missing agents that are named. */

@@ -1,3 +1,4 @@
+import { WORDS_COUNT } from '../../contract/authority/authority';
 import { fieldsOf, type QuestionField } from '../../contract/question';
 import { expiry } from '../../contract/text/times';
 import { shellWord } from '../../contract/text/shell-word';
@@ -31,6 +32,7 @@ export function questionLines(asked: QuestionOpened, place: WaitingPlace): strin
       screen,
     ),
     ...saysLines(place),
+    ...wrapAll([style.quiet(WORDS_COUNT)], screen.width),
     ...(command === undefined
       ? []
       : answerLines(id, fields, (args) => `  ${style.link(command(args))}`, style.quiet)),

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { type Decision, type Resolution, voteOf, type VoteSignature } from '../../contract/decision';
-import { assuranceWanted, type VoteDecision } from '../../contract/authority/authority';
+import { afterWords, assuranceWanted, type VoteDecision } from '../../contract/authority/authority';
 import { assuranceText } from '../../contract/authority/rule';
 import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
@@ -53,10 +53,14 @@ export async function decide(
     'callId' | 'seenDigest' | 'callKey' | 'runId' | 'approver' | 'channel' | 'decisionId' | 'signature'
   >,
 ): Promise<Answer> {
-  const { client, turn, call, said } = subject;
+  const { client, turn, call, said, context } = subject;
   // An edit makes a new request, which needs its own decision.
   const word = voteOf(decision);
   const reason = decision.reason ?? said.reason;
+  const by = { approver: said.approver, now: Date.now() };
+  const isRead = decision.arguments !== undefined || (word !== undefined && reason !== undefined);
+  const counts = isRead ? afterWords(call.request?.authority, by) : undefined;
+  if (counts !== undefined) context.screen.note(counts);
   const signed =
     word === undefined || call.phase !== 'requested'
       ? { decisionId: randomUUID() }

@@ -1,66 +1,62 @@
-import type { Approvers, Ruling } from '../../authority/approvers';
-import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
+import type { Approvers } from '../../authority/approvers';
+import { type Authority, ruleInForce, WHY_NOT } from '../../contract/authority/authority';
 import { seatingOf, type VoteRefusal } from '../../contract/authority/who-may-vote';
-import { approvalsNeeded, assuranceText, whyNotEvaluated } from '../../contract/authority/rule';
+import { approvalsNeeded, assuranceText, type RuleSnapshot } from '../../contract/authority/rule';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
-import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
-import { counted } from '../../history/labels';
+import { shortDigest } from '../../contract/worker-tools';
+import { authorityOn, counted } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import { usageError } from '../options';
 import type { ProvenVote } from './sign';
 
 /** The facts about who may decide a call, as `--json` prints them. */
 interface Explanation extends VoteCount {
-  /** The votes so far, and what each of them proves by this file. */
+  /** The votes so far, and what each of them proves by the file that is here. */
   votes: readonly ProvenVote[];
   turn: string;
   callId: string;
   tool: string;
-  action: Ruling['action'];
-  rule: Ruling['rule'];
+  /** The rule by which the call was asked about. */
+  rule: RuleSnapshot;
   ruleDigest: string;
-  failed?: string;
-  passed: readonly string[];
+  /** SHA-256 of the file from which the rule is, and of the file that is here. */
+  fileDigest: string;
   digest: string;
   requesters: readonly string[];
   mayNot: { name: string; why: VoteRefusal }[];
 }
 
-/** The facts from which a call is explained: what each vote proves by the file, and the time in ms since 1970. */
-interface Explained extends Pick<Explanation, 'votes'> {
-  call: CallView;
-  now: number;
+/** The authority of a request. Undefined: no file judged it, so anybody may decide. */
+export function authorityOfRequest({ turn }: TurnView, call: CallView): Authority | undefined {
+  if (call.request !== undefined) return authorityOn(call);
+  throw usageError(
+    `${turn}/${call.callId} asked nobody`,
+    'Only calls that wait or waited for a decision are explained.',
+  );
 }
 
 /**
- * @throws CountersignError `usage` for a call that never asked anybody, because the record does not have its safety.
+ * Explains a call by its own request, whatever the file says that is here.
+ *
+ * @param now milliseconds since 1970.
  */
 export function explanationOf(
-  approvers: Approvers,
-  view: TurnView,
-  { call, votes, now }: Explained,
+  { turn }: TurnView,
+  { callId, tool }: CallView,
+  {
+    authority,
+    approvers,
+    votes,
+    now,
+  }: { authority: Authority; approvers: Approvers; votes: readonly ProvenVote[]; now: number },
 ): Explanation {
-  const { request, callId, tool } = call;
-  if (request === undefined)
-    throw usageError(
-      `${view.turn}/${callId} asked nobody`,
-      'Only calls that wait or waited for a decision are explained.',
-    );
-  const { safety, effect, schema, arguments: args } = request;
-  const ruling = approvers.rulingOn({
-    agent: view.agent,
-    tool,
-    safety,
-    effect,
-    args,
-    ...defined({ schema }),
-  });
-  const asked = requestersOf(view.origin, request.authority);
-  const requesters = [...new Set(asked.map((name) => approvers.personOf(name) ?? name))];
-  const among = { people: approvers.people, requesters, now };
-  const seatingFor = seatingOf(ruling.rule, among);
-  const mayNot = approvers.people.flatMap(({ name }) => {
+  const { ruleDigest, fileDigest, requesters } = authority;
+  const rule = ruleInForce(authority);
+  const people = authority.people ?? approvers.people;
+  const among = { people, requesters, now };
+  const seatingFor = seatingOf(rule, among);
+  const mayNot = people.flatMap(({ name }) => {
     const seating = seatingFor(name, now);
     return seating.ok ? [] : [{ name, why: seating.why }];
   });
@@ -69,10 +65,10 @@ export function explanationOf(
     counts: vote.counts && seatingFor(vote.voter, Date.parse(vote.at)).ok,
   }));
   return {
-    ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot },
+    ...{ turn, callId, tool, rule, ruleDigest, fileDigest, digest: approvers.digest, requesters, mayNot },
     votes: judged,
     ...countVotes(
-      ruling.rule,
+      rule,
       judged.filter(({ counts }) => counts),
       among,
     ),
@@ -81,18 +77,14 @@ export function explanationOf(
 
 /** An explanation in lines for a person. */
 export function explanationLines(about: Explanation): string[] {
-  const { rule, action, failed, passed, mayVote, mayNot, requesters } = about;
+  const { rule, fileDigest, digest, mayVote, mayNot, requesters } = about;
+  const isHere = fileDigest === digest;
   const head = [
     `${about.turn}/${about.callId} ${about.tool}`,
-    `rule       ${rule.name}${passed.length === 0 ? '' : `, after ${passed.join(', ')} did not fit`}`,
+    `rule       ${rule.name}`,
+    `file       ${shortDigest(fileDigest)}${isHere ? '' : `, when it was asked; the file here is ${shortDigest(digest)}`}`,
     `asked by   ${requesters.join(', ') || 'nobody is named'}`,
   ];
-  if (failed !== undefined) return [...head, `refused: ${whyNotEvaluated(rule.name, failed)}`];
-  if (action !== 'ask')
-    return [
-      ...head,
-      action === 'run' ? 'by this rule it runs without a decision' : 'by this rule it is refused',
-    ];
   const { groups, assurance, expiresMs, escalate } = rule;
   const groupsText = groups.length === 0 ? '' : `, one of each of ${groups.join(', ')}`;
   return [

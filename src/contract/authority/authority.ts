@@ -5,7 +5,14 @@ import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 import { type CastVote, type DatedVote, isSameName, nameKey, SOMEBODY, type Voter } from './votes';
 import { seatingOf, type VoteRefusal } from './who-may-vote';
-import { type Assurance, ASSURANCES, RULE_ACTIONS, type RuleSnapshot, stricterRule } from './rule';
+import {
+  approvalsNeeded,
+  type Assurance,
+  ASSURANCES,
+  RULE_ACTIONS,
+  type RuleSnapshot,
+  stricterRule,
+} from './rule';
 
 /**
  * The people who decide a call, and the rule for it, as the approvers file said when the call was asked about. Both are
@@ -223,13 +230,51 @@ export function ruleInForce({ rule, escalated }: Authority): RuleSnapshot {
 }
 
 /** The names of the people who asked for a turn, and of the people who had asked when its call was asked about. */
-export function requestersOf(
-  origin: { requester?: string; others?: readonly string[] } | undefined,
-  frozen?: Authority,
-): string[] {
-  const named = [...(frozen?.requesters ?? []), origin?.requester, ...(origin?.others ?? [])];
-  return [...new Set(named.flatMap((name) => name ?? []))];
+export function requestersOf({ requester, others = [] }: Asking = {}, frozen?: Authority): string[] {
+  // If nobody knows who asked, the others do not take that person's place.
+  const named = requester === undefined ? [] : [requester, ...others];
+  return [...new Set([...(frozen?.requesters ?? []), ...named])];
 }
+
+/** The people who asked for a turn: whoever started it, and the others whose words it has read. */
+interface Asking {
+  requester?: string;
+  others?: string[];
+}
+
+/** A name as the origin of a turn takes it. */
+const IS_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
+/** The most people besides the requester whom a turn names. */
+export const MOST_OTHERS = 1000;
+
+/** Adds people whose words a turn reads to those who asked for it. This is the only way in which they become more. */
+export function withRequesters<O extends Asking>(origin: O | undefined, names: Iterable<string>): O | Asking {
+  const { requester, others = [] } = origin ?? {};
+  const all = new Set([...others, ...Array.from(names, (name) => (IS_NAME.test(name) ? name : SOMEBODY))]);
+  if (requester !== undefined) all.delete(requester);
+  if (all.size === others.length) return origin ?? {};
+  // More would not be read. So nobody knows them, and nobody may decide.
+  return { ...origin, others: all.size > MOST_OTHERS ? [SOMEBODY] : [...all] };
+}
+
+/**
+ * What somebody should know before a model reads their words: who answers, edits, or gives a reason counts as somebody
+ * who asked. Undefined: the rule of the call does not mind. `now`: milliseconds since 1970.
+ */
+export function afterWords(
+  authority: Authority | undefined,
+  { approver, now }: { approver: string; now: number },
+): string | undefined {
+  if (authority?.rule.notRequester !== true) return undefined;
+  const requesters = [...authority.requesters, voterIn(authority, approver)];
+  const left = votersOf({ ...authority, requesters }, now);
+  const isTooFew = left !== undefined && left.length < approvalsNeeded(authority.rule);
+  return `${WORDS_COUNT}${isTooFew ? ' Too few others could approve it.' : ''}`;
+}
+
+/** Who asked, under a rule with `notRequester`. */
+export const WORDS_COUNT =
+  'The model reads this, so you then count as one of those who asked, and a rule with notRequester wants others to approve.';
 
 /** What a vote says. A resolution is a vote only if it runs the call again. */
 export type VoteDecision = 'approved' | 'denied' | 'run-again';

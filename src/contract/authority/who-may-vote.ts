@@ -1,5 +1,5 @@
 import type { VoteRule } from './rule';
-import { type Delegate, GROUP, isDelegateAt, nameKey, nameSet, type Voter } from './votes';
+import { type Delegate, GROUP, isDelegateAt, nameKey, nameSet, SOMEBODY, type Voter } from './votes';
 
 /** The names of the people who asked for a turn. Undefined or empty: it is not known who asked. */
 export type Requesters = readonly string[] | undefined;
@@ -32,7 +32,7 @@ export function seatingOf(
   const byName = new Map(people.map((one) => [one.name, one]));
   const asked = rule.notRequester ? (requesters ?? []) : [];
   const hasAsked = nameSet(asked);
-  const isUnknown = rule.notRequester && asked.length === 0;
+  const isUnknown = rule.notRequester && (asked.length === 0 || hasAsked(SOMEBODY));
   const delegatorsOf = delegatorsIn(people);
   const isBarred = (name: string, moment: number): boolean =>
     delegatorsOf(name, moment).some((one) => hasAsked(one.name));

@@ -209,17 +209,21 @@ function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string
 /** Reads a turn's record from outside. Undefined: it cannot be read. Never throws. */
 export function readRecord(value: unknown): TurnRecord | undefined {
   if (!isObject(value)) return undefined;
-  const { entries, took, tokens, compactOver, spending, states } = value;
-  if (!Array.isArray(entries) || !Array.isArray(took)) return undefined;
-  const ids = took.filter((one): one is string => typeof one === 'string');
-  if (ids.length < took.length || !entries.every(isTranscriptEntry)) return undefined;
+  const { entries, took, requesters, tokens, compactOver, spending, states } = value;
+  if (!Array.isArray(entries)) return undefined;
+  if (!areTexts(took) || !entries.every(isTranscriptEntry)) return undefined;
   const counts = {
     tokens: countIn(tokens),
     compactOver: countIn(compactOver),
     spending: isSpending(spending) ? spending : undefined,
     states: isStates(states) ? states : undefined,
+    requesters: areTexts(requesters) ? requesters : undefined,
   };
-  return { entries: recordEntries(entries), took: ids, ...defined(counts) };
+  return { entries: recordEntries(entries), took, ...defined(counts) };
+}
+
+function areTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 function countIn(value: unknown): number | undefined {

@@ -124,6 +124,8 @@ export interface TurnRecord {
   entries: TranscriptEntry[];
   /** Ids of the messages that the turn took up after its first words. */
   took: string[];
+  /** Who asked for the turn, and the others whose words it read. Absent: it is not known. */
+  requesters?: string[];
   /**
    * The tokens that the provider counted for the conversation before the turn's first reply. Absent: the provider does
    * not count them.

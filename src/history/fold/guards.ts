@@ -186,6 +186,7 @@ export const is = {
       droppedBefore: z.number(),
       cutTo: z.number().optional(),
       words: texts.optional(),
+      origin: z.object({ others: texts.optional() }).optional(),
       files: z.array(files).optional(),
     }),
   ),

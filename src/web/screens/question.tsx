@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { WORDS_COUNT } from '../../contract/authority/authority';
 import { completeAnswer, fieldsOf, type Question } from '../../contract/question';
 import type { JsonObject } from '../../contract/json';
 import type { Issue } from '../../contract/tool';
@@ -34,7 +35,7 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
             <Deadline of={asked.deadline} now={now} />
           </Fact>
           <Fact name="What it is">
-            a question <span class="quiet">your answer lets nothing run; the model reads it</span>
+            a question <span class="quiet">your answer lets nothing run. {WORDS_COUNT}</span>
           </Fact>
         </dl>
       </CallHead>

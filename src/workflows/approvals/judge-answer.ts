@@ -89,5 +89,6 @@ export function takeAnswer(
       : successOf(state, answered(said, answer.content ?? {}), at.now);
   closeCall(approvals, state, { result });
   const { callId, answer: decision } = answer;
-  return accept(approvals, { decisionId, callId, decision, approver, at: iso }, contentDigest);
+  const verdict = { decisionId, callId, decision, approver, at: iso };
+  return accept(approvals, verdict, { contentDigest, words: decision });
 }

@@ -152,7 +152,9 @@ export function takeDecision(
     ...(isUnbound(decision) ? { unbound: true } : {}),
     ...defined({ needs }),
   };
-  return accept(approvals, verdict, contentDigest);
+  // The model reads no reason of somebody who takes a vote back, or who asks again.
+  const reason = voteOf(decision) && decision.reason;
+  return accept(approvals, verdict, { contentDigest, words: decision.arguments ?? reason });
 }
 
 /**

@@ -75,7 +75,8 @@ export function takeResolution(
     else closeCall(approvals, state, { result: resolvedResult(state, resolution, at.now) });
   }
   const verdict = { decisionId: at.decisionId, callId, decision, approver, at: iso, ...defined({ needs }) };
-  return accept(approvals, verdict, contentDigest);
+  const words = resolution.content ?? resolution.reason;
+  return accept(approvals, verdict, { contentDigest, words });
 }
 
 /**

@@ -178,13 +178,17 @@ export interface TakenAt {
   decisionId: string;
 }
 
-/** Accepts a message and marks its id as used: the same id with the same content gets the same verdict again. */
+/**
+ * Accepts a message and marks its id as used: the same id with the same content gets the same verdict again. `words`:
+ * what the model reads of the message, if it is anything.
+ */
 export function accept(
   approvals: Approvals,
   verdict: Omit<Accepted, 'accepted'> & { decisionId: string },
-  contentDigest: string,
+  { contentDigest, words }: { contentDigest: string; words: unknown },
 ): Accepted {
   const accepted: Accepted = { accepted: true, ...verdict };
+  if (words !== undefined) approvals.speakers.add(verdict.approver);
   approvals.verdicts.set(verdict.decisionId, { digest: contentDigest, verdict: accepted });
   return accepted;
 }

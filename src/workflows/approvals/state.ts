@@ -166,6 +166,8 @@ export interface Approvals {
   verdicts: Map<string, SpentId>;
   /** Schemas by tool digest, for checking edits. */
   schemas: Map<string, JsonSchema>;
+  /** The people whose words the model reads with the results of the current step. */
+  speakers: Set<string>;
   cancelled: boolean;
   /** Set by the `abandon` signal, at this workflow time (ms). It has no effect until the turn is cancelled. */
   abandoned?: Abandonment & { at: number };
@@ -180,6 +182,7 @@ export function makeApprovals(spent: Iterable<[string, SpentId]> = []): Approval
     closings: new Map(),
     verdicts,
     schemas: new Map(),
+    speakers: new Set(),
     cancelled: false,
   };
 }

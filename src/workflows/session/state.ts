@@ -14,6 +14,7 @@ import {
   type TurnMemory,
   type TurnRecord,
 } from '../../contract/session';
+import { withRequesters } from '../../contract/authority/authority';
 import { addSpent, noSpending, smallerOf } from '../../contract/spending/budget';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import type { OldestPart } from './compaction';
@@ -24,7 +25,8 @@ import { type MessagesOf, queueLate, refuseMessage, type RunningTurn } from './q
 export interface SessionMachine extends MessagesOf {
   /** The id of this run if a reset made it. Shared state of other runs then comes from turns that the reset undid. */
   readonly resetRun: string | undefined;
-  readonly origin?: TurnOrigin;
+  /** Who began the session, and everybody whose words its turns have read. */
+  origin?: TurnOrigin;
   /** The number of the last turn. */
   turns: number;
   memory: SessionMemory;
@@ -131,7 +133,7 @@ export function beginTurn(session: SessionMachine, turnId: (n: number) => string
  */
 export function endTurn(
   session: SessionMachine,
-  { entries, took, tokens, compactOver = session.compactOver, spending, states }: TurnRecord,
+  { entries, took, requesters = [], tokens, compactOver = session.compactOver, spending, states }: TurnRecord,
   status: TurnMemory['status'],
 ): void {
   const { running } = session;
@@ -144,6 +146,9 @@ export function endTurn(
     session.spending = { ...spending, spent: addSpent(session.spending.spent, spending.spent) };
   if (states !== undefined) session.states = statesIn(states, session.resetRun);
   session.compactOver = compactOver;
+  // Later turns read the words of this one.
+  const origin = withRequesters(session.origin, requesters);
+  if (Object.keys(origin).length > 0) session.origin = origin;
   session.compaction ??= 'due';
 }
 

@@ -13,6 +13,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
+import { withRequesters } from '../../contract/authority/authority';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
@@ -114,7 +115,7 @@ export class ChildTurn {
     const { agent, memory, origin, spending, states } = this.session;
     const { messageId, text, files, sender } = this.running.message;
     const { workflowId: sessionId, runId } = workflowInfo();
-    const ofTurn = defined({ ...origin, requester: sender ?? origin?.requester });
+    const ofTurn = withRequesters(defined({ ...origin, requester: sender ?? origin?.requester }), []);
     return {
       agent,
       prompt: text,

@@ -1,3 +1,4 @@
+import { withRequesters } from '../../contract/authority/authority';
 import { LIMITS } from '../../contract/limits';
 import type { TurnWords } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
@@ -23,7 +24,10 @@ export function addWords(turn: Turn, added: TurnWords | undefined): void {
 export function takeUpWords(turn: Turn): boolean {
   const { words, transcript } = turn;
   const taken = words.waiting.splice(0);
-  for (const { sender } of taken) if (sender !== undefined) noteSender(turn, sender);
+  noteRequesters(
+    turn,
+    taken.flatMap(({ sender }) => sender ?? []),
+  );
   words.took.push(...taken.map(({ messageId }) => messageId));
   transcript.add(...taken.map(wordsEntry));
   return taken.length > 0;
@@ -40,9 +44,8 @@ function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
   return noted.has(sender) || noted.size <= LIMITS.turnSenders;
 }
 
-/** Notes the sender of new words as a requester of everything that the turn does from now on. */
-function noteSender(turn: Turn, sender: string): void {
-  const { requester, others = [] } = turn.origin ?? {};
-  if (sender === requester || others.includes(sender)) return;
-  turn.origin = { ...turn.origin, others: [...others, sender] };
+/** Notes people whose words the model reads as requesters of everything that the turn does from now on. */
+export function noteRequesters(turn: Pick<Turn, 'origin'>, names: Iterable<string>): void {
+  const origin = withRequesters(turn.origin, names);
+  if (Object.keys(origin).length > 0) turn.origin = origin;
 }

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addApprovers } from '../../../src/cli/commands/approvers';
 import type { DatedVote } from '../../../src/contract/authority/votes';
+import { parseApprovers } from '../../../src/authority/approvers';
+import { digestText } from '../../../src/contract/digest';
 import { makeView, type TurnView } from '../../../src/history/view-types';
 import { call, request } from '../support';
 import { runCommand } from '../command';
@@ -21,7 +23,8 @@ const CONFIG = `
 const { defineAgent, defineTool } = require('countersign');
 const pay = defineTool({ name: 'pay', description: 'pays', safety: 'dangerous', handler: () => 'paid',
   parameters: { type: 'object', properties: { amount: { type: 'integer' } }, additionalProperties: false } });
-module.exports = defineAgent({ name: 'clerk', instructions: 'help', model: { id: 'm', generate: async () => ({}) }, tools: [pay] });
+const clerk = defineAgent({ name: 'clerk', instructions: 'help', model: { id: 'm', generate: async () => ({}) }, tools: [pay] });
+module.exports = { agents: [clerk] };
 `;
 
 const FILE = `installation: '${'ab'.repeat(16)}'
@@ -43,15 +46,17 @@ rules:
 `;
 
 describe('explain', () => {
-  const view = (changes: Partial<TurnView>, amount?: number): TurnView => ({
+  /** A request as the worker makes it by this file. */
+  const asked = (requesters: string[], text = FILE) => {
+    const by = parseApprovers(text, 'approvers.yaml');
+    const args = { amount: 10 };
+    const ruling = by.rulingOn({ agent: 'clerk', tool: 'pay', safety: 'dangerous', effect: 'unsafe', args });
+    return request({ tool: 'pay', arguments: args, authority: by.authorityBy(ruling, requesters) });
+  };
+  const view = (requesters: string[] = ['zoe'], changes: Partial<TurnView> = {}): TurnView => ({
     ...makeView(),
-    ...{ turn: 't-1', agent: 'clerk', origin: { requester: 'zoe' } },
-    calls: [
-      call({
-        request: request({ tool: 'pay', arguments: amount === undefined ? {} : { amount } }),
-        tool: 'pay',
-      }),
-    ],
+    ...{ turn: 't-1', agent: 'clerk' },
+    calls: [call({ request: asked(requesters), tool: 'pay' })],
     ...changes,
   });
   const explain = async (shown: TurnView, ...more: string[]): Promise<string[]> => {
@@ -61,9 +66,10 @@ describe('explain', () => {
   };
 
   it('says which rule fits, who may vote, and who may not and why', async () => {
-    expect(await explain(view({}, 10))).toEqual([
+    expect(await explain(view())).toEqual([
       't-1/1.1 pay',
       'rule       large',
+      `file       ${digestText(FILE).slice(0, 12)}`,
       'asked by   zoe',
       'needs      2 approvals, claimed',
       'expires    2 days after it was asked',
@@ -74,7 +80,7 @@ describe('explain', () => {
   });
 
   it('leaves out who asked and their delegate, and says that too few are left', async () => {
-    expect((await explain(view({ origin: { requester: 'ANNA' } }, 10))).slice(-5)).toEqual([
+    expect((await explain(view(['ANNA']))).slice(-5)).toEqual([
       'may vote   bob',
       'may not    anna: asked for the turn',
       'may not    dora: is a delegate of who asked for the turn',
@@ -84,33 +90,42 @@ describe('explain', () => {
   });
 
   it('says that nobody can vote where nobody knows who asked', async () => {
-    const { origin: _, ...rest } = view({}, 10);
-    const lines = await explain(rest);
+    const lines = await explain(view([]));
     expect(lines).toContain('asked by   nobody is named');
     expect(lines).toContain('may vote   nobody');
   });
 
-  it.each<[string, number | undefined, string]>([
-    ['another rule', -1, 'by this rule it is refused'],
-    [
-      'a condition that throws',
-      undefined,
-      "refused: the condition of the rule 'large' cannot be worked out: field not found: amount",
-    ],
-  ])('says what %s does', async (_name, amount, line) => {
-    expect(await explain(view({}, amount))).toContain(line);
+  it('says who decides by the file of the request, and that another one is here', async () => {
+    const calls = [call({ request: asked(['zoe'], FILE.replace('need: 2', 'need: 1')), tool: 'pay' })];
+    const lines = await explain(view([], { calls }));
+    expect(lines).toContain('needs      1 approval, claimed');
+    expect(lines[2]).toMatch(/^file {7}[0-9a-f]{12}, when it was asked; the file here is [0-9a-f]{12}$/);
+  });
+
+  it('says that anybody may decide what no file judged, whatever file is here', async () => {
+    const calls = [call({ request: request({ tool: 'pay' }), tool: 'pay' })];
+    expect(await explain(view([], { calls }))).toEqual([
+      'No approvers file judged this call when it was asked: anybody may decide here.',
+    ]);
+  });
+
+  it('names the way to a file where there is none', async () => {
+    const explaining = runCommand(
+      addApprovers,
+      { view: view() },
+      ...['approvers', 'explain', 't-1/1.1', '--file', join(folder, 'none.yaml')],
+    );
+    await expect(explaining).rejects.toMatchObject({ hint: expect.stringContaining('approvers init') });
   });
 
   describe('with a delegate for a time', () => {
     const explained = async (time: string, votes: DatedVote[] = []): Promise<string[]> => {
-      await writeFile(file, FILE.replace('delegates: [dora]', `delegates: [{ name: dora, ${time} }]`));
-      const asked = {
-        ...call({ request: request({ tool: 'pay', arguments: { amount: 10 } }), votes }),
-        tool: 'pay',
-      };
-      const shown = view({ origin: { requester: 'zoe@example.org' }, calls: [asked] });
+      const text = FILE.replace('delegates: [dora]', `delegates: [{ name: dora, ${time} }]`);
+      await writeFile(file, text);
+      const calls = [call({ request: asked(['zoe@example.org'], text), votes, tool: 'pay' })];
+      const shown = view([], { calls });
       const args = ['approvers', 'explain', 't-1/1.1', '--file', file];
-      return (await runCommand(addApprovers, { view: shown }, ...args)).printed.slice(6);
+      return (await runCommand(addApprovers, { view: shown }, ...args)).printed.slice(7);
     };
     const vote = (at: string): DatedVote => ({ voter: 'dora', decision: 'approved', at });
 
@@ -130,9 +145,9 @@ describe('explain', () => {
   });
 
   it('prints JSON', async () => {
-    const [json = ''] = await explain(view({}, 10), '--json');
+    const [json = ''] = await explain(view(), '--json');
     expect(JSON.parse(json)).toMatchObject({
-      ...{ action: 'ask', rule: { name: 'large', need: 2 }, passed: [], mayVote: ['anna', 'bob', 'dora'] },
+      ...{ rule: { name: 'large', need: 2 }, mayVote: ['anna', 'bob', 'dora'] },
       ...{ missing: 2, isStuck: false, requesters: ['zoe'], mayNot: [{ name: 'eve', why: 'not_named' }] },
     });
   });
@@ -143,7 +158,13 @@ describe('explain', () => {
   ])('refuses %s', async (_name, args) => {
     await writeFile(file, FILE);
     const { request: _, ...unasked } = call({ phase: 'running' });
-    const running = runCommand(addApprovers, { view: view({ calls: [unasked] }) }, ...args, '--file', file);
+    const running = runCommand(
+      addApprovers,
+      { view: view([], { calls: [unasked] }) },
+      ...args,
+      '--file',
+      file,
+    );
     await expect(running).rejects.toMatchObject({ code: 'usage' });
   });
 });
@@ -152,9 +173,11 @@ describe('init and check', () => {
   // The config loads this package as its users do.
   beforeAll(ensureBuilt);
 
+  let isNamed = true;
   const check = async (...more: string[]): Promise<string[]> => {
     const config = join(folder, 'countersign.config.js');
-    await writeFile(config, CONFIG);
+    const named = `agents: [clerk], approvers: ${JSON.stringify(file)}`;
+    await writeFile(config, isNamed ? CONFIG.replace('agents: [clerk]', named) : CONFIG);
     return (await runCommand(addApprovers, {}, 'approvers', 'check', config, '--file', file, ...more))
       .printed;
   };
@@ -166,6 +189,21 @@ describe('init and check', () => {
     await expect(runCommand(addApprovers, {}, 'approvers', 'init', file)).rejects.toMatchObject({
       code: 'file_failed',
     });
+  });
+
+  it('says that no worker reads a file that the config does not name', async () => {
+    const { printed } = await runCommand(addApprovers, {}, 'approvers', 'init', file);
+    expect(printed.at(-1)).toMatch(/^No worker reads this file: .* approvers: "/);
+    isNamed = false;
+    const lines = await check();
+    isNamed = true;
+    expect(lines.at(-1)).toMatch(/^No worker reads this file: .* approvers: "/);
+  });
+
+  it('warns of a rule that has nobody to spare', async () => {
+    await writeFile(file, FILE.replace(', delegates: [dora]', ''));
+    const [json = ''] = await check('--json');
+    expect(Object(JSON.parse(json))['warnings']).toContainEqual(expect.stringMatching(/too few others/));
   });
 
   it('says what is wrong, by the tools of the config', async () => {

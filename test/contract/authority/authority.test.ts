@@ -1,16 +1,19 @@
 import fc from 'fast-check';
 import {
+  afterWords,
   type Authority,
   authorityNow,
   escalatedAuthority,
   joinedAuthority,
   mayBeBy,
   readAuthority,
+  requestersOf,
   someNames,
   stricterAuthority,
   type Vote,
   voterIn,
   votingOf,
+  withRequesters,
 } from '../../../src/contract/authority/authority';
 import type { Voter } from '../../../src/contract/authority/votes';
 import type { RuleSnapshot } from '../../../src/contract/authority/rule';
@@ -40,6 +43,43 @@ const authority = (changes: Partial<RuleSnapshot> = {}, more: Partial<Authority>
   people: PEOPLE,
   requesters: ['rita'],
   ...more,
+});
+
+it.each<[string, Parameters<typeof requestersOf>[0], string[]]>([
+  ['who started it, and those whose words it read', { requester: 'rita', others: ['bob'] }, ['rita', 'bob']],
+  ['nobody, if nobody knows who started it', { others: ['bob'] }, []],
+])('asked for a turn: %s', (_, origin, names) => {
+  expect(requestersOf(origin)).toEqual(names);
+});
+
+it.each<[string, Parameters<typeof withRequesters>[0], string[], object]>([
+  ['one more', { requester: 'rita' }, ['bob'], { requester: 'rita', others: ['bob'] }],
+  [
+    'no one twice',
+    { requester: 'rita', others: ['bob'] },
+    ['bob', 'rita'],
+    { requester: 'rita', others: ['bob'] },
+  ],
+  ['nobody', undefined, [], {}],
+  ['a text that is no name, as somebody', {}, ['x'.repeat(201)], { others: ['somebody'] }],
+  ['too many, as somebody', {}, Array.from({ length: 1001 }, (__, n) => `p${n}`), { others: ['somebody'] }],
+])('adds %s to those who asked', (_, origin, names, expected) => {
+  expect(withRequesters(origin, names)).toEqual(expected);
+});
+
+it.each<[string, Partial<RuleSnapshot>, RegExp | undefined]>([
+  ['a rule that does not mind', {}, undefined],
+  ['enough others', { notRequester: true }, /others to approve\.$/],
+  ['too few others', { notRequester: true, need: 2 }, /Too few others could approve it\.$/],
+])('says before words are sent: %s', (_, changes, text) => {
+  const said = afterWords(authority(changes), { approver: 'BOB', now: NOW });
+  if (text === undefined) expect(said).toBeUndefined();
+  else expect(said).toMatch(text);
+});
+
+it('lets nobody decide under notRequester if somebody without a name asked', () => {
+  const asked = authority({ notRequester: true }, { requesters: ['rita', 'somebody'] });
+  expect(votingOf(asked, 'bob', NOW)).toMatchObject({ ok: false, why: 'requester_unknown' });
 });
 
 describe('whether a message may have made a decision', () => {

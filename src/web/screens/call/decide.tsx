@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { afterWords } from '../../../contract/authority/authority';
 import { asksAgainAfterEdit } from '../../../contract/decision';
 import { defined } from '../../../contract/defined';
 import { withDefaults } from '../../../contract/schema/schema';
@@ -11,7 +12,7 @@ import { type Choice, decisionText, hunkIds, toDecision, whyNot, type WhyNot } f
 import { type ArgumentsDraft, isChanged, issuesOf } from '../../model/draft';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
-import { useKeys, useNow } from '../../ui/app';
+import { useAppContext, useKeys, useNow } from '../../ui/app';
 import { focusToDecide, TO_DECIDE } from '../../ui/late-keys';
 import { Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
@@ -141,6 +142,9 @@ interface BarProps extends DecidingProps {
 /** The reason and the buttons for a request. */
 export function DecisionBar({ request, review, ...props }: BarProps): JSX.Element {
   const { isSending, send } = useSend(props, sendDecision);
+  const { user } = useAppContext().session;
+  const isRead = review.edit.isChanged || props.typed.reason.trim() !== '';
+  const said = isRead ? afterWords(request.authority, { approver: user, now: Date.now() }) : undefined;
   const decide = (kind: 'approve' | 'deny'): void => {
     const body = toDecision(request, kind, review.choice);
     const isNow = kind === 'approve' && review.asksAgain;
@@ -150,6 +154,7 @@ export function DecisionBar({ request, review, ...props }: BarProps): JSX.Elemen
     <DecisionFooter
       {...props}
       isEdited={review.edit.isChanged}
+      said={said}
       why={review.why}
       showNext={review.canShow ? review.showNext : undefined}
       deny={{ label: 'Deny', isAllowed: !isSending, isFresh: review.fresh, act: () => decide('deny') }}
@@ -177,6 +182,8 @@ interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
   /** Moves the focus to the first obstacle to an approval. Undefined if there is no place to go to. */
   showNext: (() => void) | undefined;
   isEdited?: boolean;
+  /** What follows for the person from what they typed. */
+  said?: string | undefined;
   deny: Act;
   approve: Act;
 }
@@ -188,7 +195,7 @@ export function focusReason(): void {
 
 /** The reason and the buttons of a decision, always in view. */
 export function DecisionFooter(given: FooterProps): JSX.Element {
-  const { why, showNext, deny, approve, isEdited = false, ...props } = given;
+  const { why, said, showNext, deny, approve, isEdited = false, ...props } = given;
   const { typed } = props;
   const [isWhyAsked, setWhyAsked] = useState(false);
   const reason = byteNote(typed.reason, LIMITS.reasonBytes);
@@ -215,7 +222,11 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
         {why === undefined ? 'It may be approved now.' : why.spoken}
       </p>
       <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
-        {isWhyAsked && isWhyMissing ? `Say why, or press ${deny.label} again.` : reason.text}
+        {isWhyAsked && isWhyMissing
+          ? `Say why, or press ${deny.label} again.`
+          : reason.text === ''
+            ? said
+            : reason.text}
       </p>
       <ReasonField {...props} {...reason} isEdited={isEdited} deny={() => decide(deny)} />
       <Buttons
