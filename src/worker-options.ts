@@ -161,7 +161,15 @@ export async function makeShared(
   const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
   const lent = defined({ files, traces, news });
-  return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
+  return {
+    ...ofWorker,
+    ...createControlReaders((line) => log.warn(line)),
+    callLog,
+    secrets,
+    encryption,
+    ...authority,
+    ...lent,
+  };
 }
 
 function tellOfJournal(
