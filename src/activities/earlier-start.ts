@@ -15,7 +15,7 @@ import {
   wasScheduledBefore,
 } from './reset-history';
 import { errorMessage } from '../contract/errors';
-import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { optionalTsToMs } from '@temporalio/common';
 import { unstarted } from '../contract/lost-activity';
 
 /**

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { optionalTsToMs } from '@temporalio/common';
 import { z } from 'zod';
 import { mayBeBy, readAuthority } from '../contract/authority/authority';
 import type { CallInput } from '../contract/call';

@@ -36,6 +36,7 @@ export class MessageQueue {
   private isReset = false;
   private held = false;
   private random = randomOfRun();
+  private updates = 0;
 
   constructor() {
     // The SDK evaluates this condition in each workflow task, so a task without a message is noted, too.
@@ -52,6 +53,11 @@ export class MessageQueue {
   get wasReset(): boolean {
     this.enterTask();
     return this.isReset;
+  }
+
+  /** The number of updates that this run has taken so far. */
+  get answered(): number {
+    return this.updates;
   }
 
   /** Whether messages are held until `release`, so that none of them can be judged yet. */
@@ -86,6 +92,7 @@ export class MessageQueue {
   /** Judges an update, whose sender waits for the verdict. Throws what its judging throws. */
   answer<T>(weight: number, judge: () => T): T | Promise<T> {
     this.enterTask();
+    this.updates += 1;
     if (!this.isReapplying && !this.isBehind && this.hasRoom({ weight })) return judge();
     return new Promise((resolve, reject) => {
       const answered = (): void => {
@@ -138,7 +145,7 @@ export class MessageQueue {
     if (this.isBehind) await condition(() => !this.isBehind);
   }
 
-  /** Adds the work that judging a message took. It is known only after the judging, and is at most 50 ms. */
+  /** Adds weight that is known only after a message was read. */
   spend(weight: number): void {
     this.weight += weight;
   }
