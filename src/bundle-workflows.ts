@@ -75,7 +75,8 @@ async function bundle(options: BundleWorkflowsOptions, workflowsPath: string): P
   const { code } = await bundleWorkflowCode({
     ...options,
     workflowsPath,
-    workflowInterceptorModules: [require.resolve('./workflows/signals'), ...workflowInterceptorModules],
+    // Ours comes last, so that it can end the way of a signal without hiding it from another.
+    workflowInterceptorModules: [...workflowInterceptorModules, require.resolve('./workflows/signals')],
     preloadModules: SHARED,
     failureConverterPath: require.resolve('./encryption/bundle-converters'),
     payloadConverterPath: LENIENT_CONVERTER,

@@ -123,10 +123,26 @@ function watchOver(workers: readonly Runnable[]) {
   return { failed, expectEnd, release };
 }
 
-function workerFailed(cause: unknown): CountersignError {
+/**
+ * The error for a worker that was frozen while it ran workflow code: the SDK measures 5 s of real time. Any other error
+ * stays unchanged.
+ */
+export function explainFrozen(error: unknown): unknown {
+  if (!(error instanceof Error) || !/^Script execution timed out after \d+ ?ms/.test(error.message))
+    return error;
+  return new CountersignError('worker_failed', 'the worker was frozen for over 5 s inside workflow code', {
+    hint: `The machine slept, was moved, or gave it no processor time. ${START_AGAIN}`,
+    cause: error,
+  });
+}
+
+const START_AGAIN = 'Start it again: every turn goes on, and what had started is not started twice.';
+
+function workerFailed(cause: unknown): unknown {
+  const frozen = explainFrozen(cause);
+  if (frozen !== cause) return frozen;
   const why = cause instanceof Error ? cause.message : 'it could not be closed in time';
-  const hint = 'Start it again: every turn goes on, and what had started is not started twice.';
-  return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint, cause });
+  return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint: START_AGAIN, cause });
 }
 
 /** Makes either all of the workers or none. Workers with the same workflows share their threads. */

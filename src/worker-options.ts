@@ -164,7 +164,15 @@ export async function makeShared(
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
   const giveBacks = sealer && createGiveBacks(sealer);
   const lent = defined({ files, traces, news, giveBacks });
-  return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
+  return {
+    ...ofWorker,
+    ...createControlReaders((line) => log.warn(line)),
+    callLog,
+    secrets,
+    encryption,
+    ...authority,
+    ...lent,
+  };
 }
 
 function tellOfJournal(

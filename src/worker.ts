@@ -5,14 +5,15 @@ import { startControl } from './client/control/pauses';
 import { workersOf } from './client/pollers';
 import { defined } from './contract/defined';
 import { errorMessage } from './contract/errors';
+import { TIMES } from './contract/limits';
 import { CONTROL } from './contract/names';
 import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
 import { connectNative, type NativePlace, requireAnswer, requireNamespace } from './engine/connect-native';
 import { type Encryption, loadEncryption } from './encryption/load';
-import { ensureAttributes } from './engine/search-attributes';
+import { ensureAttributes, missingAttributes, whenForgotten } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
-import { createWorkers, runWorkers } from './run-workers';
+import { createWorkers, explainFrozen, runWorkers } from './run-workers';
 import { requireOneSdk } from './sdk-copies';
 import { type Config, queuesOf, statefulTools } from './tools/define-config';
 import type { OpenConfig } from './tools/mcp';
@@ -91,7 +92,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   } catch (error) {
     // An open connection keeps the process alive. If closing fails, too, the first error matters more.
     await place.connection.close().catch(() => undefined);
-    throw error;
+    throw explainFrozen(error);
   }
 }
 
@@ -149,7 +150,16 @@ async function startWith(
   const { health } = settings;
   const probes =
     health === undefined ? undefined : await openHealthOf(health, workers, { connection, ...shared });
+  const stopLooking = whenForgotten({
+    look: () => missingAttributes(place),
+    setUp: async () => {
+      await ensureAttributes(place);
+      await ensureControl(place, shared, warn);
+    },
+    warn,
+  });
   const close = async (): Promise<void> => {
+    stopLooking();
     shared.news?.close();
     await Promise.all([tools.close(), connection.close(), probes?.close()]);
   };
@@ -228,7 +238,7 @@ async function ensureControl(
 ): Promise<void> {
   const client = new Client({ connection, namespace, dataConverter: encryption.client() });
   try {
-    await client.withDeadline(Date.now() + ASK_MS, () => startControl(client, 'unless closed'));
+    await client.withDeadline(Date.now() + TIMES.updateAnswer, () => startControl(client, 'unless closed'));
   } catch (error) {
     warn(`nothing can be paused: ${CONTROL.workflowId} could not be started: ${shown(errorMessage(error))}`);
   }

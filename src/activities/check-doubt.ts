@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { Context } from '@temporalio/activity';
 import type { VerifyInput, VerifyOutput } from '../contract/call';
 import { idempotencyKey } from '../contract/names';
@@ -29,14 +30,19 @@ export async function verify(deps: ActivityDeps, input: VerifyInput): Promise<Ve
   if (isOver && Context.current().info.attempt > MOST_LOST) return cannotTell('it could not be asked');
   const written = await inJournal(deps, input);
   if (written !== undefined) return written;
+  const unheard = (await deps.journal.read(idempotencyKey(input))).state === 'none';
+  const noted = (found: VerifyOutput): VerifyOutput =>
+    found.outcome === 'cannot_tell' && unheard
+      ? cannotTell(`${found.message}; the journal of ${hostname()} knows no start of it`)
+      : found;
   const lack = lackOf(deps, input);
   if (lack !== undefined && !isOver) throw leaveToAnother(deps, lack);
-  if (lack !== undefined) return cannotTell(lack);
+  if (lack !== undefined) return noted(cannotTell(lack));
   const guard = startHeartbeat();
   try {
     const found = await byTool(deps, input, guard);
     const over = found.outcome === 'cannot_tell' ? abandonedHandler(idempotencyKey(input)) : undefined;
-    if (over === undefined) return found;
+    if (over === undefined) return noted(found);
     await untilEnded(over, guard.signal);
     return (await inJournal(deps, input)) ?? found;
   } finally {

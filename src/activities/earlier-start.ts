@@ -16,7 +16,7 @@ import {
 } from './reset-history';
 import { DECIDED_BEFORE } from '../contract/call-texts';
 import { errorMessage } from '../contract/errors';
-import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { optionalTsToMs } from '@temporalio/common';
 import { unstarted } from '../contract/lost-activity';
 
 /**

@@ -11,7 +11,7 @@ import type {
   GrantUse,
 } from '../contract/call';
 import type { Roster } from '../contract/authority/roster';
-import { mayHaveRun, saysMayHaveRun, withDecisionNote } from '../contract/call-texts';
+import { MAY_HAVE_RUN, mayHaveRun, saysMayHaveRun, withDecisionNote } from '../contract/call-texts';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';
@@ -223,7 +223,10 @@ function approvalOf({ decision }: CallInput, grant: GrantUse | undefined): Appro
 
 /** The result as the model reads it, after a note on what a person changed or said. */
 export function withNote(input: CallInput, result: ToolResult): ToolResult {
-  return { ...result, content: withDecisionNote(input, result.content) };
+  const content = withDecisionNote(input, result.content);
+  // A person let a call in doubt run again. If that failed, the first run may still have taken effect.
+  const isUnsaid = !result.success && input.generation > 0 && !content.includes(MAY_HAVE_RUN);
+  return { ...result, content: isUnsaid ? `${content}\n\n${MAY_HAVE_RUN}` : content };
 }
 
 /** Handlers that still run in this process although their calls were given up. The key is the idempotency key. */

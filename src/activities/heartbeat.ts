@@ -261,8 +261,8 @@ function passed(since: Clocks): number {
 
 // The SDK throttles its own heartbeats, and reports the server's answer only if the attempt has to stop.
 
-/** The time to wait for the server's answer, in milliseconds. */
-const ANSWER_MS = 2000;
+/** The time to wait for the server's answer, in milliseconds. A slow server needs some seconds. */
+const ANSWER_MS = 5_000;
 
 /**
  * Sends a heartbeat with the details that a later attempt should find, and waits for the server's answer. Without

@@ -1,5 +1,6 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto';
-import { access, constants, readdir, rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { digestJson } from '../contract/digest';
@@ -113,11 +114,9 @@ interface Watch {
 function withFault(journal: Omit<Journal, 'fault'>, { probe, onFault }: Watch): Journal {
   let fault: string | undefined;
   // It is tried once before its first use.
-  let isTried = false;
-  let triedAt = -Infinity;
+  let triedAt: number | undefined;
   const note = (why: string | undefined): void => {
     triedAt = performance.now();
-    isTried = true;
     if ((why === undefined) !== (fault === undefined)) onFault(why);
     fault = why;
   };
@@ -134,8 +133,8 @@ function withFault(journal: Omit<Journal, 'fault'>, { probe, onFault }: Watch): 
     begin: (key) => noting(journal.begin(key)),
     end: (key, result) => noting(journal.end(key, result)),
     fault: async () => {
-      const isKnown = isTried && (fault === undefined || performance.now() - triedAt < PROBE_MS);
-      if (isKnown) return fault;
+      const isDue = fault !== undefined && performance.now() - (triedAt ?? 0) >= PROBE_MS;
+      if (triedAt !== undefined && !isDue) return fault;
       triedAt = performance.now();
       note(await probe());
       return fault;
@@ -147,8 +146,7 @@ function withFault(journal: Omit<Journal, 'fault'>, { probe, onFault }: Watch): 
 async function probe(directory: string): Promise<string | undefined> {
   const file = join(directory, `probe-${randomUUID()}`);
   try {
-    await makeFolder(directory);
-    await createWithLine(file, '');
+    await begin(file);
     await rm(file);
     return undefined;
   } catch (error) {
@@ -157,28 +155,12 @@ async function probe(directory: string): Promise<string | undefined> {
 }
 
 /**
- * Why no journal can be kept in a folder, in words. Undefined: it can. The folder is not made: it would belong to the
- * user who asks.
+ * Why no journal can be kept in the folder of a state directory, in words. Undefined: it can, or neither of the two is
+ * there. No folder is made: it would belong to the user who asks.
  */
 export async function journalFault(directory: string): Promise<string | undefined> {
-  try {
-    if ((await stat(directory)).isDirectory()) return await probe(directory);
-    return `${directory} is not a folder`;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' && dirname(directory) !== directory)
-      return parentFault(dirname(directory));
-    return errorMessage(error);
-  }
-}
-
-async function parentFault(directory: string): Promise<string | undefined> {
-  try {
-    await access(directory, constants.W_OK);
-    return (await stat(directory)).isDirectory() ? undefined : `${directory} is not a folder`;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return parentFault(dirname(directory));
-    return errorMessage(error);
-  }
+  const there = [directory, dirname(directory)].find((one) => existsSync(one));
+  return there === undefined ? undefined : probe(there);
 }
 
 function lastLineOf(text: string): string {

@@ -1,7 +1,6 @@
 import { Context } from '@temporalio/activity';
-import { defaultPayloadConverter } from '@temporalio/common';
+import { defaultPayloadConverter, optionalTsToMs } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { z } from 'zod';
 import type { CallInput } from '../contract/call';
 import { DECIDED_BEFORE } from '../contract/call-texts';

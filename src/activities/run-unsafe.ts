@@ -32,7 +32,8 @@ import { errorMessage } from '../contract/errors';
  * @param since The time from which the attempt counts. The checks before it took some time, too.
  */
 export async function runUnsafe(execution: Execution, since: Since): Promise<CallOutput> {
-  const guard = startHeartbeat({ key: execution.key }, since);
+  // If this worker dies, the record still names the grant.
+  const guard = startHeartbeat({ key: execution.key, ...defined({ grant: execution.grant }) }, since);
   try {
     const refused = await begin(execution, guard);
     return refused ?? (await finish(execution, guard, await execute(execution, guard)));

@@ -26,7 +26,7 @@ export function reportAnswer(answer: Answer, { id, json, what }: AnsweredCall, s
   if (answer.status === 'accepted') {
     screen.lines(acceptedLines(id, answer.verdict, screen));
     if (what !== undefined && answer.verdict.decision !== 'denied') screen.line(`  ${escapeText(what)}`);
-  } else screen.line(screen.style.warn(`${escapeText(id)} recorded; it takes effect when a worker returns`));
+  } else screen.line(screen.style.warn(`${escapeText(id)} ${RECORDED}`));
 }
 
 /** @throws CountersignError `decision_refused` for a refusal, with its code and its reason. */
@@ -36,6 +36,10 @@ export function assertTaken(
 ): asserts answer is Exclude<Answer, { status: 'refused' }> {
   if (answer.status === 'refused') throw refusal(id, answer.verdict);
 }
+
+/** A signal has no answer, and workflow code cannot see when it was sent. So it counts from when a worker reads it. */
+const RECORDED =
+  'recorded; it takes effect if a worker takes it up before the deadline; countersign show tells how it ended';
 
 function acceptedLines(
   id: string,
@@ -55,8 +59,7 @@ function acceptedLines(
 /** The answer to one decision of several, in one line. `id` is `<turn>/<call>`. */
 export function answerLine(answer: Answer, id: string, style: Style): string {
   const name = escapeText(id);
-  if (answer.status === 'recorded')
-    return style.warn(`${name} recorded; it takes effect when a worker returns`);
+  if (answer.status === 'recorded') return style.warn(`${name} ${RECORDED}`);
   if (answer.status === 'accepted') {
     const { decision, needs } = answer.verdict;
     return needs === undefined

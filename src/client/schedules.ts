@@ -10,7 +10,7 @@ import {
   type ScheduleSpecDescription,
   type ScheduleSummary as Listed,
 } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time';
+import { msToTs } from '@temporalio/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';

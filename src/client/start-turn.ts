@@ -13,7 +13,7 @@ import { areFiles, type FileRef } from '../contract/session/files';
 import type { FileStore } from '../store/stored-file';
 import { originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
-import { isNotReady, retry, toCountersignError } from '../history/server-errors';
+import { isAnswerLost, isNotReady, retry, toCountersignError } from '../history/server-errors';
 import { activeTrace } from '../traces';
 import type { ClientContext } from './context';
 import type { StartRequest } from './requests';
@@ -38,6 +38,7 @@ export async function startTurn(context: ClientContext, request: StartRequest): 
   const files = await attach(context, request.files);
   return startWorkflow(context, {
     ...{ turn, taskQueue, prompt, input: { ...input, ...withFiles(files) } },
+    isDrawn: request.id === undefined,
     ...defined({ priority }),
   });
 }
@@ -143,6 +144,8 @@ export interface ReadyTurn {
   prompt: string;
   input: TurnInput;
   priority?: Priority;
+  /** Whether nobody else can have used the id. */
+  isDrawn?: boolean;
 }
 
 /** Starts a turn whose input is complete. @throws CountersignError as `startTurn`. */
@@ -153,7 +156,33 @@ async function startWorkflow(context: ClientContext, ready: ReadyTurn): Promise<
     return { turn, runId: await retry(waits, () => startOnce(context, ready)) };
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) throw turnExists(turn);
+    if (isAnswerLost(error)) return askOnceMore(context, ready);
     throw toCountersignError(error, `starting turn ${turn}`);
+  }
+}
+
+/**
+ * Starts a turn again whose first start may have arrived. The id is used for one turn only, so there are never two. A
+ * turn with an id that we drew can only be the one of the first start.
+ */
+async function askOnceMore(context: ClientContext, ready: ReadyTurn): Promise<StartedTurn> {
+  const { turn } = ready;
+  try {
+    return { turn, runId: await startOnce(context, ready) };
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError && ready.isDrawn === true) {
+      const { runId } = await context.client.workflow.getHandle(turn).describe();
+      return { turn, runId };
+    }
+    throw new CountersignError(
+      'server_failed',
+      `the server did not say whether turn ${turn} started; it may run`,
+      {
+        hint: `countersign show ${turn} tells; a start with this id again makes no second turn`,
+        data: { turn },
+        cause: error,
+      },
+    );
   }
 }
 
@@ -201,7 +230,8 @@ export async function forkTurn(context: ClientContext, request: ForkTurnRequest)
   const input = await inTrace(
     planFork(record, request, { now: Date.now(), replyId: randomUUID(), taskQueue }),
   );
-  const started = await startWorkflow(context, { turn, taskQueue, prompt: record.prompt, input });
+  const ready = { turn, taskQueue, prompt: record.prompt, input, isDrawn: id === undefined };
+  const started = await startWorkflow(context, ready);
   return { ...started, of: record.turn, events: record.events };
 }
 
@@ -219,9 +249,8 @@ const TURN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 
 /** Draws an id for a turn. The id begins with the time, so that newer turns sort after older ones. */
 export function drawTurnId(now = Date.now()): string {
-  return `turn-${now.toString(36).padStart(9, '0')}${randomInt(36 ** 4)
-    .toString(36)
-    .padStart(4, '0')}`;
+  const drawn = randomInt(36 ** 8).toString(36);
+  return `turn-${now.toString(36).padStart(9, '0')}${drawn.padStart(8, '0')}`;
 }
 
 /** Whether text can be the id of a turn that the client starts. */

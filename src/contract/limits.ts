@@ -198,6 +198,11 @@ export const LIMITS = {
   /** The most bytes of one call's arguments, and of one result's content, that a session remembers of a turn. */
   recordArgumentsBytes: 2 * KIB,
   recordResultBytes: 4 * KIB,
+  /**
+   * After this many updates, a run that waits takes no withdrawals, edits to look at again and repeats. The server takes
+   * 2,000 updates for one run, and the rest are for decisions.
+   */
+  runUpdates: 1500,
   /** A session continues as new after this many updates and signals: the server takes 2,000 updates for one run. */
   sessionMessages: 1500,
   /** The same for a session in which nothing runs and nothing waits. */
@@ -292,9 +297,9 @@ export const TIMES = {
   busyAnswer: 60 * SECOND,
   /**
    * How old a worker's last read of the pauses may be when the worker starts a call. The same holds for its list of
-   * grants.
+   * grants. A worker waits so long for the server's answer, and a slow server needs some seconds.
    */
-  pausesKnown: SECOND,
+  pausesKnown: 5 * SECOND,
   /**
    * The time that a worker waits for one answer of `countersign-control` about grants. Then a call that needed a grant
    * becomes a request.

@@ -256,8 +256,8 @@ export interface CallLost extends EventHeader {
   partial?: string;
   /** The last progress that the call reported. */
   progress?: CallProgress;
-  /** The use of a grant by which the call ran. */
-  grant?: GrantUse;
+  /** The grant by which the call ran, and its use if that is known. */
+  grant?: GrantMark & Partial<GrantUse>;
   /** See `CallEnded`. */
   roster?: Roster;
 }

@@ -85,6 +85,14 @@ export function isSilence(error: unknown): boolean {
   return grpcStatusOf(error) === STATUS.deadlineExceeded;
 }
 
+/** Whether a request may have arrived although its answer did not: no connection could not be made. */
+export function isAnswerLost(error: unknown): boolean {
+  const isSent = !/no connection established|ECONNREFUSED|connection refused|name resolution|LB pick/i.test(
+    detailsOf(error),
+  );
+  return isSent && (isSilence(error) || grpcStatusOf(error) === STATUS.unavailable);
+}
+
 /**
  * Whether a worker fails at the workflow's tasks. The server takes no update for the workflow until a task succeeds.
  */
@@ -140,7 +148,8 @@ export function isNotReady(error: unknown): boolean {
 
 /** The error for a namespace that no worker has prepared yet. */
 function notReady(cause: unknown): CountersignError {
-  const hint = 'start a worker once (countersign worker): it registers them, or says which command to run';
+  const hint =
+    'start a worker once (countersign worker): it registers them, or says which command to run; a dev server that was started again without its file has lost its turns, too';
   const message = `the namespace does not know Countersign's search attributes: ${detailsOf(cause)}`;
   return new CountersignError('not_ready', message, { hint, cause });
 }

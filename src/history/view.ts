@@ -14,6 +14,7 @@ import {
   type TurnEnded,
   type TurnEvent,
   type TurnStarted,
+  type Verified,
   withoutUndone,
 } from './events';
 import {
@@ -181,6 +182,8 @@ function viewCall(view: TurnView, event: TurnEvent): void {
       return withCall(view, event, (call) => void Object.assign(call, { phase: 'lost' }, grantOf(event)));
     case 'in_doubt':
       return withCall(view, event, (call) => doubted(call, event));
+    case 'verified':
+      return withCall(view, event, (call) => verified(call, event));
     case 'child_started':
       return withCall(view, event, (call) => void (call.child = event.child));
     case 'call_ended':
@@ -238,6 +241,12 @@ function doubted(call: CallView, event: InDoubtOpened): void {
   call.votes = [];
   call.phase = 'in_doubt';
   call.doubt = event;
+}
+
+/** What the check of a call in doubt found out, for the person who resolves it. */
+function verified(call: CallView, { outcome, message }: Verified): void {
+  if (call.doubt === undefined || outcome !== 'cannot_tell' || message === undefined) return;
+  call.doubt = { ...call.doubt, message: `${call.doubt.message}; ${message}` };
 }
 
 function callStarted(call: CallView, event: CallStarted): void {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { msToNumber, type StringValue } from '@temporalio/common/lib/time';
+import { msToNumber, type StringValue } from '@temporalio/common';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Duration } from './types';
 import { LONGEST, TIMES } from '../contract/limits';

@@ -6,9 +6,15 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import type { Accepted, Decision, QuestionAnswer, Resolution, Verdict } from '../contract/decision';
+import {
+  type Accepted,
+  asksAgainAfterEdit,
+  type Decision,
+  type QuestionAnswer,
+  type Resolution,
+  type Verdict,
+} from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
-import { MOST_WORK } from '../contract/schema/check-value';
 import { takeOutcome, takeAbandonment } from './approvals/doubts';
 import { judgeAnswer, takeAnswer } from './approvals/judge-answer';
 import { judgeDecision, takeDecision } from './approvals/judge-decision';
@@ -24,6 +30,7 @@ import { isVoidAfterReset } from './approvals/after-reset';
 import { judgeResolution, takeResolution } from './approvals/judge-resolution';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
 import { DECIDED_BEFORE } from '../contract/call-texts';
+import { LIMITS } from '../contract/limits';
 import { FAILURES } from '../contract/names';
 import { setAskHandlers } from './ask';
 import { whyHeld } from './approvals/move-to-new-code';
@@ -69,6 +76,8 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
   });
 }
 
+const RUN_IS_FULL = `this run has taken ${LIMITS.runUpdates} updates; it takes only decisions and answers from now on`;
+
 const TOO_LARGE = 'its conversation and the results of this step are too large to go along';
 
 /**
@@ -109,6 +118,8 @@ interface VerdictMessage<M> {
   bounds: messages.Bounds;
   judge(approvals: Approvals, message: unknown, now: number): Judged<M>;
   take(approvals: Approvals, taken: Extract<Judged<M>, { kind: 'take' }>, at: TakenAt): Accepted;
+  /** Whether a message settles something, or is a vote that counts towards it. */
+  settles(taken: Pick<Extract<Judged<M>, { kind: 'take' }>, 'message' | 'state'>): boolean;
   /** The description that Temporal's UI shows beside the update. */
   description: string;
   signalDescription: string;
@@ -121,6 +132,8 @@ export const DECISION_MESSAGES: VerdictMessage<Decision> = {
   bounds: messages.DECISION_BOUNDS,
   judge: judgeDecision,
   take: takeDecision,
+  settles: ({ message: { decision }, state: { call } }) =>
+    decision === 'modified' ? !asksAgainAfterEdit(call) : decision === 'approved' || decision === 'denied',
   description: 'Decide on a request: approved, modified (with arguments) or denied',
   signalDescription: 'Decide on a request when no worker is up; the verdict is in the memo',
 };
@@ -132,6 +145,7 @@ export const RESOLUTION_MESSAGES: VerdictMessage<Resolution> = {
   bounds: messages.RESOLUTION_BOUNDS,
   judge: judgeResolution,
   take: takeResolution,
+  settles: () => true,
   description: 'Resolve a call in doubt: happened, did-not or run-again',
   signalDescription: 'Resolve a call in doubt when no worker is up; the verdict is in the memo',
 };
@@ -143,12 +157,16 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
   bounds: messages.ANSWER_BOUNDS,
   judge: judgeAnswer,
   take: takeAnswer,
+  settles: () => true,
   description: 'Answer a question: answered (with content) or declined',
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
 
-/** The work of a check that counts as one unit of weight: about 0.1 ms. */
-const WORK_OF_WEIGHT = MOST_WORK / 500;
+/**
+ * The weight of a check against a schema, whatever it takes: if the weight followed the checker, a quicker checker
+ * would write other commands than history has. A check takes 50 ms at most, so a task takes a second for its checks.
+ */
+const CHECK_WEIGHT = 125;
 
 /**
  * Sets the handlers for one kind of message. The validator of its update refuses a message before history has it. The
@@ -174,7 +192,7 @@ export function setVerdictHandlers<M extends { decisionId?: string; runId?: stri
     const judged = judge(message, isAgain);
     markChanged(context);
     if (judged.kind === 'repeat') return judged.spent.verdict;
-    queue.spend((judged.work ?? 0) / WORK_OF_WEIGHT);
+    if (judged.isChecked === true) queue.spend(CHECK_WEIGHT);
     if (judged.kind === 'refuse') return judged.refused;
     const decisionId = judged.message.decisionId ?? uuid4();
     const verdict = kind.take(context.approvals, judged, { now: Date.now(), decisionId });
@@ -188,6 +206,10 @@ export function setVerdictHandlers<M extends { decisionId?: string; runId?: stri
     if (queue.isHeld) return;
     const judged = judge(message);
     if (judged.kind === 'refuse') throw messages.refusalFailure(judged.refused);
+    // The server takes only so many updates for one run. The last of them are for those that settle something.
+    const settles = judged.kind === 'take' && kind.settles(judged);
+    if (queue.answered >= LIMITS.runUpdates && !settles)
+      throw messages.refusalFailure(refuse('not_allowed', RUN_IS_FULL, undefined));
   };
   setHandler(
     kind.update,

@@ -37,6 +37,7 @@ export class MessageQueue {
   private resetAt = -Infinity;
   private held = false;
   private random = randomOfRun();
+  private updates = 0;
 
   /** `onReset` is called once in the first task after a reset, before any message of that task is judged. */
   constructor(private readonly onReset: () => void = () => undefined) {
@@ -65,6 +66,11 @@ export class MessageQueue {
   get mayBeAgain(): boolean {
     this.enterTask();
     return this.isReapplying;
+  }
+
+  /** The number of updates that this run has taken so far. */
+  get answered(): number {
+    return this.updates;
   }
 
   /** Whether messages are held until `release`, so that none of them can be judged yet. */
@@ -99,6 +105,7 @@ export class MessageQueue {
   /** Judges an update, whose sender waits for the verdict. Throws what its judging throws. */
   answer<T>(weight: number, judge: () => T): T | Promise<T> {
     this.enterTask();
+    this.updates += 1;
     if (!this.isReapplying && !this.isBehind && this.hasRoom({ weight })) return judge();
     return new Promise((resolve, reject) => {
       const answered = (): void => {
@@ -153,7 +160,7 @@ export class MessageQueue {
     if (this.isBehind) await condition(() => !this.isBehind);
   }
 
-  /** Adds the work that judging a message took. It is known only after the judging, and is at most 50 ms. */
+  /** Adds weight that is known only after a message was read. */
   spend(weight: number): void {
     this.weight += weight;
   }

@@ -1,4 +1,5 @@
 import type { WorkflowSignalType } from '@temporalio/common';
+import type { WorkflowInboundCallsInterceptor } from '@temporalio/workflow';
 import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 
 /*
@@ -9,6 +10,12 @@ import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 /** The handler of a signal in the workflow that runs now. Undefined: the workflow handles no such signal. */
 export function signalHandlerOf(name: string): WorkflowSignalType | undefined {
   return maybeGetActivator()?.signalHandlers.get(name)?.handler;
+}
+
+/** Whether an interceptor after this one sees signals, too. */
+export function isSeenLater(own: WorkflowInboundCallsInterceptor): boolean {
+  const { inbound = [] } = maybeGetActivator()?.interceptors ?? {};
+  return inbound.slice(inbound.indexOf(own) + 1).some(({ handleSignal }) => handleSignal !== undefined);
 }
 
 /**

@@ -2,6 +2,7 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import {
   type SignalInput,
   type WorkflowExecuteInput,
+  type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptorsFactory,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -9,7 +10,7 @@ import { asError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { WORKFLOWS } from '../contract/names';
 import { originIssues } from '../contract/turn';
-import { signalHandlerOf } from './sdk-internals';
+import { isSeenLater, signalHandlerOf } from './sdk-internals';
 
 /**
  * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each promise,
@@ -26,12 +27,21 @@ const RESOLVED: Promise<void> = {
 };
 
 /**
- * Calls signal handlers without the SDK's promises, so that a flood of signals does not block the worker. Only our own
- * workflow bundle has this interceptor. Another application's workflow that uses a gate does not have this interceptor.
+ * Calls the signal handlers of our own workflows without the SDK's promises, so that a flood of signals does not block
+ * the worker. The workflows of an application and its interceptors see every signal as without us.
  */
-export const interceptors: WorkflowInterceptorsFactory = () => ({
-  inbound: [{ handleSignal, execute }],
-});
+export const interceptors: WorkflowInterceptorsFactory = () => {
+  const own: WorkflowInboundCallsInterceptor = {
+    handleSignal: (input, next) => (isOurs() && !isSeenLater(own) ? handleSignal(input, next) : next(input)),
+    execute,
+  };
+  return { inbound: [own] };
+};
+
+function isOurs(): boolean {
+  const { workflowType } = workflowInfo();
+  return Object.values<string>(WORKFLOWS).includes(workflowType);
+}
 
 function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<void>): Promise<void> {
   const handler = signalHandlerOf(input.signalName);

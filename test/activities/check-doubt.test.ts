@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createJournal } from '../../src/activities/journal';
@@ -67,7 +68,10 @@ it.each([
       ...notHere,
       nextRetryDelay: 5000,
     });
-    expect(await ask({ ...named, waited: 60_000 })).toEqual({ outcome: 'cannot_tell', message: lack });
+    expect(await ask({ ...named, waited: 60_000 })).toEqual({
+      outcome: 'cannot_tell',
+      message: `${lack}; the journal of ${hostname()} knows no start of it`,
+    });
   },
 );
 

@@ -282,6 +282,18 @@ describe('nothing runs', () => {
     },
   );
 
+  it('says of a failed call that a person let run again that the first run may have taken effect', async () => {
+    const tool = makeTool('idempotent', () => {
+      throw new ToolError('the MCP server has ended');
+    });
+    const contentOf = async (generation: number): Promise<string | undefined> => {
+      const output = await run(tool, { generation });
+      return 'result' in output ? output.result.content : undefined;
+    };
+    expect(await contentOf(1)).toMatch(/has ended.*An earlier attempt of it may have run\.$/s);
+    expect(await contentOf(0)).not.toContain('may have run');
+  });
+
   it.each<[string, number, Partial<CallInput>, RegExp]>([
     ['the first attempt', 1, {}, / Nothing ran\.$/],
     ['attempt 2', 2, {}, / An earlier attempt of it may have run\.$/],

@@ -1,3 +1,4 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { ClientContext } from '../../src/client/context';
 import { checkTurnId, drawTurnId, isTurnId, startTurn } from '../../src/client/start-turn';
 import { grpcError } from '../history/fake-server';
@@ -69,12 +70,45 @@ test.each([
   expect(attempts()).toBe(1);
 });
 
+describe('a start whose answer is lost', () => {
+  const lost = grpcError(4, 'Deadline exceeded');
+
+  test('is asked for once more under the same id, and then said to be unknown', async () => {
+    const { context, attempts } = refusing([lost]);
+    await expect(startTurn(context, { agent: 'a', prompt: 'x' })).rejects.toMatchObject({
+      code: 'server_failed',
+      message: expect.stringMatching(/turn-\w+ started; it may run/),
+    });
+    expect(attempts()).toBe(2);
+  });
+
+  test.each<[string, string | undefined, unknown]>([
+    ['a drawn id: it is the turn of the first start', undefined, { runId: 'run-1' }],
+    ['an id that somebody chose: nobody knows', 'daily', 'server_failed'],
+  ])('finds a turn under %s', async (_what, id, expected) => {
+    const { context } = refusing([lost]);
+    let attempts = 0;
+    context.client.workflow.start = async () => {
+      attempts += 1;
+      if (attempts === 1) throw new Error('Failed to start Workflow', { cause: lost });
+      throw new WorkflowExecutionAlreadyStartedError('there', 'turn', 'agentTurn');
+    };
+    Object.assign(context.client.workflow, {
+      getHandle: () => ({ describe: async () => ({ runId: 'run-1' }) }),
+    });
+    const started = startTurn(context, { agent: 'a', prompt: 'x', ...(id === undefined ? {} : { id }) });
+    if (typeof expected === 'string') await expect(started).rejects.toMatchObject({ code: expected });
+    else await expect(started).resolves.toMatchObject(expected as object);
+  });
+});
+
 test('drawn ids are ids, differ, and sort by time', () => {
   const times = [0, 1, 1_700_000_000_000, 1_800_000_000_000, 4_000_000_000_000];
   const ids = times.map(drawTurnId);
   expect(ids.every(isTurnId)).toBe(true);
   expect([...ids].sort()).toEqual(ids);
-  expect(new Set(Array.from({ length: 50 }, () => drawTurnId(1))).size).toBeGreaterThan(40);
+  const atOnce = Array.from({ length: 10_000 }, () => drawTurnId(1));
+  expect(new Set(atOnce).size).toBe(10_000);
 });
 
 test.each(['a', 'turn-1', 'A.b_c-9', 'daily-2026-11-22T09:09:30Z', '0', 'x'.repeat(200)])(

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../src/contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../../src/contract/names';
 import { settle, start } from '../../src/workflows/approvals/transitions';
 import { setHandlers } from '../../src/workflows/handlers';
@@ -142,6 +143,47 @@ describe('an update', () => {
       type: 'already_decided',
     });
   });
+});
+
+describe('a run that has taken as many updates as it may', () => {
+  const full = async (): ReturnType<typeof listening> => {
+    const { turn, send } = await listening(ASK);
+    jest.spyOn(MessageQueue.prototype, 'answered', 'get').mockReturnValue(LIMITS.runUpdates);
+    return { turn, send };
+  };
+  afterEach(() => jest.restoreAllMocks());
+
+  it('takes none that asks again', async () => {
+    const { send } = await full();
+    const renewal = { ...approve, decision: 'ask-again', approver: 'ann', reason: 'new rules' };
+    expect(failureIn(await send(jobs.update(UPDATES.decide, renewal)))).toMatchObject({
+      type: 'not_allowed',
+    });
+  });
+
+  it('takes a decision to the end, and no repeat of it', async () => {
+    const { turn, send } = await full();
+    const first = { ...approve, decisionId: 'd1' };
+    expect(lines(await send(jobs.update(UPDATES.decide, first)))).toEqual([
+      'accept update',
+      'complete update',
+    ]);
+    expect(phaseOf(turn)).toBe('ready');
+    expect(failureIn(await send(jobs.update(UPDATES.decide, first)))).toMatchObject({ type: 'not_allowed' });
+  });
+});
+
+it('counts the updates that it takes, and not those that it refuses', async () => {
+  let queue: MessageQueue | undefined;
+  const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: approvalsWith(ASK) };
+  const { workflow } = await WorkflowUnderTest.start(async () => {
+    queue = new MessageQueue();
+    setHandlers(turn, queue);
+    await new Promise(() => undefined);
+  });
+  await workflow.task([jobs.update(UPDATES.decide, { ...approve, callId: '9.9' })]);
+  await workflow.task([jobs.update(UPDATES.decide, approve)]);
+  expect(queue?.answered).toBe(1);
 });
 
 describe('a signal', () => {

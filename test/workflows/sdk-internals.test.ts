@@ -1,5 +1,6 @@
+import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 import { condition, defineSignal, setHandler } from '@temporalio/workflow';
-import { randomOfRun, signalHandlerOf } from '../../src/workflows/sdk-internals';
+import { isSeenLater, randomOfRun, signalHandlerOf } from '../../src/workflows/sdk-internals';
 import { endWorkflow, jobs, WorkflowUnderTest } from '../support/workflow';
 
 /*
@@ -20,6 +21,16 @@ test('Activator.signalHandlers has the handlers of the workflow that runs', asyn
   await WorkflowUnderTest.start(waits);
   expect(signalHandlerOf('pay')).toBe(handler);
   expect(signalHandlerOf('other')).toBeUndefined();
+});
+
+test('Activator.interceptors.inbound has the interceptors in their order', async () => {
+  await WorkflowUnderTest.start(waits);
+  const own = { handleSignal: async () => undefined };
+  const inbound = maybeGetActivator()?.interceptors.inbound;
+  inbound?.push(own, { execute: async () => undefined });
+  expect(isSeenLater(own)).toBe(false);
+  inbound?.push({ handleSignal: async () => undefined });
+  expect(isSeenLater(own)).toBe(true);
 });
 
 test('Activator.random is the same in every task, and another one after a reset', async () => {

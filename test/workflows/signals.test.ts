@@ -19,7 +19,18 @@ const mockHandlers = new Map<string, { handler: (...args: unknown[]) => unknown 
 ]);
 jest.mock('../../src/workflows/sdk-internals', () => ({
   signalHandlerOf: (name: string) => mockHandlers.get(name)?.handler,
+  isSeenLater: () => mockSeenLater,
 }));
+let mockSeenLater = false;
+let mockType = 'agentTurn';
+jest.mock('@temporalio/workflow', () => ({
+  ...jest.requireActual('@temporalio/workflow'),
+  workflowInfo: () => ({ workflowType: mockType }),
+}));
+afterEach(() => {
+  mockSeenLater = false;
+  mockType = 'agentTurn';
+});
 
 const signal = (signalName: string, args: unknown[] = []): Promise<void> => {
   const [inbound] = interceptors().inbound ?? [];
@@ -51,6 +62,16 @@ it('waits for a handler that takes longer', async () => {
 
 it('breaks the promise with what a handler throws, as without an interceptor', async () => {
   await expect(signal('broken')).rejects.toThrow('a bug');
+});
+
+it.each([
+  ["of an application's workflow", () => (mockType = 'order')],
+  ['that a later interceptor sees, too', () => (mockSeenLater = true)],
+])('passes on a signal %s', async (_what, set) => {
+  set();
+  await signal('quick', [3]);
+  expect(next).toHaveBeenCalledWith({ signalName: 'quick', args: [3], headers: {} });
+  expect(quick).not.toHaveBeenCalledWith(3);
 });
 
 it('leaves a signal without a handler to the SDK', async () => {

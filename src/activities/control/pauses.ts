@@ -9,6 +9,7 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
+import { isSilence } from '../../history/server-errors';
 import { createGrantsReader, type GrantsReader } from './grants';
 
 /** The server's answer about the workflow that holds the pauses and the grants. `absent`: there is no such workflow. */
@@ -37,21 +38,43 @@ interface ReaderParts {
   look(): Promise<ControlLook>;
   /** Milliseconds of a clock that does not change when somebody sets the time of day. @default performance.now */
   now?(): number;
+  /** Receives a line if the server gives no answer, or is slow. */
+  warn?(line: string): void;
 }
 
+/** Calls that ask within this time after a request share its answer, in milliseconds. */
+const SHARED_MS = 1_000;
+/** An answer that takes longer than this is slow, in milliseconds. */
+const SLOW_MS = 1_000;
+
 /**
- * Makes a reader of the pauses for all calls of a process. An answer counts for one second from its request, and calls
- * that ask in this time share it. Every call is held if the answer cannot be read, or if the workflow was seen
- * before and is absent now.
+ * Makes a reader of the pauses for all calls of a process. Calls that ask within a second after a request share its
+ * answer. Every call is held if the answer cannot be read, or if the workflow was seen before and is absent now.
  */
-export function createPausesReader({ look, now = () => performance.now() }: ReaderParts): ControlReader {
+export function createPausesReader({
+  look,
+  now = () => performance.now(),
+  warn = () => undefined,
+}: ReaderParts): ControlReader {
+  const note = telling(warn);
   let wasSeen = false;
   let last: { at: number; read: Promise<ControlLook> } | undefined;
   const read = (): Promise<ControlLook> => {
-    if (last !== undefined && now() - last.at < TIMES.pausesKnown) return last.read;
+    if (last !== undefined && now() - last.at < SHARED_MS) return last.read;
     const begun = { at: now(), read: look() };
-    // After a failure, the next call asks again.
-    begun.read.catch(() => (last = last === begun ? undefined : last));
+    begun.read.then(
+      () => {
+        const tookMs = now() - begun.at;
+        note(
+          tookMs > SLOW_MS ? `took ${(tookMs / 1000).toFixed(1)} s, so every call takes longer` : undefined,
+        );
+      },
+      (error: unknown) => {
+        // The next call asks again.
+        last = last === begun ? undefined : last;
+        note(`did not come, so no call with an effect starts: ${errorMessage(error)}`);
+      },
+    );
     last = begun;
     return begun.read;
   };
@@ -81,6 +104,15 @@ export function createPausesReader({ look, now = () => performance.now() }: Read
   };
 }
 
+/** Makes a function that tells once that the server's answers are not as they should be, until they are again. */
+function telling(warn: (line: string) => void): (what: string | undefined) => void {
+  let told: string | undefined;
+  return (what) => {
+    if (what !== undefined && told === undefined) warn(`the server's answer on what is paused ${what}`);
+    told = what;
+  };
+}
+
 function whyHeld(found: ControlLook, what: AboutToStart, wasSeen: boolean): string | undefined {
   if (found.state === 'open') {
     const pause = pauseOf(found.pauses, what);
@@ -92,15 +124,13 @@ function whyHeld(found: ControlLook, what: AboutToStart, wasSeen: boolean): stri
   return `the workflow ${CONTROL.workflowId}, which holds the pauses, ${now}; countersign setup starts it again`;
 }
 
-/** The longest wait for the server's answer, in milliseconds. */
-const ANSWER_MS = 2_000;
-
 /** Asks the server once, with the client of the current activity. */
 export async function lookAtControl(): Promise<ControlLook> {
   const { client } = Context.current();
   try {
-    return await client.withDeadline(Date.now() + ANSWER_MS, () => describeControl(client));
+    return await client.withDeadline(Date.now() + TIMES.pausesKnown, () => describeControl(client));
   } catch (error) {
+    if (isSilence(error)) throw new Error(`the server gave none within ${TIMES.pausesKnown / 1000} s`);
     if (error instanceof WorkflowNotFoundError) return { state: 'absent' };
     throw error;
   }
@@ -166,7 +196,10 @@ function pausedFailure(why: string): ApplicationFailure {
 }
 
 /** The readers through which the calls of a process ask the workflow that holds pauses and grants. */
-export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader } {
-  const pauses = createPausesReader({ look: lookAtControl });
+export function createControlReaders(warn: (line: string) => void): {
+  pauses: PausesReader;
+  grants: GrantsReader;
+} {
+  const pauses = createPausesReader({ look: lookAtControl, warn });
   return { pauses, grants: createGrantsReader({ memo: pauses.grants }) };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ConnectionLike } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time';
+import { msToTs } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { Countersign } from '../../client';
 import { DYNAMIC_CONFIG } from '../../engine/server-args';

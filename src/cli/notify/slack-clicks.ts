@@ -218,7 +218,8 @@ async function decide(
 }
 
 function wordsOf(answer: Answer): string | undefined {
-  if (answer.status === 'recorded') return 'It is recorded, and takes effect when a worker is back.';
+  if (answer.status === 'recorded')
+    return 'It is recorded, and takes effect if a worker takes it up before the deadline. This message then says how it ended.';
   if (answer.status === 'accepted') return undefined;
   const { code, message } = answer.verdict;
   return code === 'already_decided' ? `This is already decided: ${message}` : `Refused: ${message}`;

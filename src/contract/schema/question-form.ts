@@ -1,7 +1,7 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from '../json';
 import { LIMITS } from '../limits';
 import { completeAnswer, type Question } from '../question';
-import { countedCheck } from './schema';
+import { checkSchema } from './schema';
 import type { Issue, JsonSchema } from '../tool';
 
 /** The form of a question that brings no form: a single text. */
@@ -126,7 +126,7 @@ function isMarkedSecret({ format, writeOnly, secret }: JsonObject): boolean {
 function checkDefault(field: JsonObject, wrong: Wrong): JsonObject {
   const given = field['default'];
   if (given === undefined) return field;
-  const [issue] = countedCheck(field, given).issues;
+  const [issue] = checkSchema(field, given);
   if (issue !== undefined) wrong('/default', `does not fit: ${issue.message}`);
   return field;
 }
@@ -154,7 +154,7 @@ function isLength(value: Json): value is number {
 export function checkAnswer(
   { form }: Question,
   content: JsonObject,
-): { content: JsonObject; issues: Issue[]; work: number } {
+): { content: JsonObject; issues: Issue[] } {
   const whole = completeAnswer({ form }, content);
-  return { content: whole, ...countedCheck(form, whole) };
+  return { content: whole, issues: checkSchema(form, whole) };
 }

@@ -13,16 +13,6 @@ export function checkSchema(schema: JsonSchema, value: unknown): Issue[] {
   return schemaCheck(schema)(value);
 }
 
-/** `checkSchema` that also returns how much work it did: at most a little more than `MOST_WORK`. */
-export function countedCheck(schema: JsonSchema, value: unknown): { issues: Issue[]; work: number } {
-  const checker = new SchemaChecker(schema);
-  try {
-    return { issues: checker.issuesOf(value), work: checker.done };
-  } catch (error) {
-    return { issues: uncheckable(error), work: checker.done };
-  }
-}
-
 /** `checkSchema` for many values of one schema. The schema is read once and must not change in between. */
 export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   let checker: SchemaChecker | undefined;

@@ -13,7 +13,8 @@ type Taken = { status: 'recorded' } | { status: 'accepted'; verdict: Pick<Accept
 
 /** What still has to happen before a decision takes effect, in a sentence. Undefined: it took effect. */
 export function waitsText(answer: Taken): string | undefined {
-  if (answer.status === 'recorded') return 'Recorded: it takes effect when a worker returns.';
+  if (answer.status === 'recorded')
+    return 'Recorded: it takes effect if a worker takes it up before the deadline.';
   const { asksAgain, needs } = answer.verdict;
   if (needs !== undefined) return `It still waits: ${needsText(needs)}.`;
   return asksAgain === true ? 'Nothing ran: it comes here again for a decision.' : undefined;

@@ -16,9 +16,10 @@ import {
   timeoutsOf,
 } from '../../contract/lost-activity';
 import { isHolderQueue } from '../../contract/names';
-import type { EventOf } from '../decode/events';
+import type { DecodedFailure, EventOf } from '../decode/events';
+import { rootOf } from '../decode/failure';
 import { defined } from '../../contract/defined';
-import type { CallStarted, EventHeader, TurnEvent } from '../events';
+import type { CallLost, CallStarted, EventHeader, TurnEvent } from '../events';
 import { readCallOutput } from '../../contract/payloads';
 import { is } from './guards';
 import {
@@ -68,7 +69,8 @@ export function callScheduled(
   delete held.reported;
   if (input !== undefined) held.callKey = input.callKey;
   const grant = grantIn(input);
-  if (grant !== undefined) held.approved = true;
+  delete held.grant;
+  if (grant !== undefined) Object.assign(held, { grant, approved: true });
   delete held.remark;
   const remark = input && decisionNote(input);
   if (remark !== undefined) held.remark = remark;
@@ -228,11 +230,19 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
     gateActivity(held) === undefined
       ? settleFailure(event.failure, { effect, times })
       : settleOwnFailure(event.failure, { effect, times });
-  if ('doubt' in settled) return lose(by, held, settled.doubt);
+  if ('doubt' in settled) return lose(by, held, settled.doubt, startedBy(held, event.failure));
   const result = 'result' in settled ? settled.result : unhandledResult(held, settled.failure, event.at);
   const origin = 'result' in settled ? 'handler' : 'failure';
   const roster = 'result' in settled ? settled.roster : undefined;
   return endCall(by, held, { result, ...factsOf(activity, event.at), origin, ...defined({ roster }) });
+}
+
+/** The use of a grant by which a lost call had started. Its worker put the use into its heartbeats. */
+function startedBy({ grant }: CallFold, failure: DecodedFailure): Pick<CallLost, 'grant'> {
+  if (grant === undefined) return {};
+  const { beat } = rootOf(failure);
+  const use = is.grantBeat(beat) && beat.grant.id === grant.id ? beat.grant : undefined;
+  return { grant: { ...grant, ...use } };
 }
 
 function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> {

@@ -135,7 +135,10 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   const prompt = input.prompt || state.prompt || (first?.text ?? '');
   const files = input.files ?? state.files ?? first?.files;
   const before = isNext ? state.calls : undefined;
-  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, files, ...originIn(event) });
+  // A decision of the run before that is sent again is a repeat here, too.
+  const acceptedIds = isNext ? state.acceptedIds : new Set<string>();
+  const known = { turn, runId, agent: input.agent, prompt, files, acceptedIds };
+  Object.assign(state, makeState(), known, originIn(event));
   const { agent } = input;
   const started: TurnEvent = {
     type: 'turn_started',

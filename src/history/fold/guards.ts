@@ -4,12 +4,14 @@ import {
   type CallInput,
   type CallOutput,
   type GrantMark,
+  type GrantUse,
   type OutcomeReport,
   type ValidCall,
   type VerifyOutput,
   type Ancestor,
   CHILD_LOOKS,
 } from '../../contract/call';
+import { ASSURANCES } from '../../contract/authority/rule';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
 import { areFiles } from '../../contract/session/files';
@@ -205,6 +207,14 @@ export const is = {
     z.object({
       ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
       confirmedBy: texts.optional(),
+    }),
+  ),
+  grantBeat: zodGuard<{ grant: GrantUse }>(
+    z.object({
+      grant: z.object({
+        ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
+        ...{ confirmedBy: texts.optional(), use: z.number(), assurance: z.enum(ASSURANCES) },
+      }),
     }),
   ),
   prepareOutput: zodGuard<PrepareOutput>(z.object({ call, schema: object.optional() })),

@@ -1,5 +1,5 @@
 import type { FileRef } from '../../contract/session/files';
-import type { InDoubt, PreparedCall, StartedBy } from '../../contract/call';
+import type { GrantMark, InDoubt, PreparedCall, StartedBy } from '../../contract/call';
 import type { Abandonment } from '../../contract/decision';
 import type { ForkOrigin } from '../../contract/fork';
 import type { JsonObject } from '../../contract/json';
@@ -39,6 +39,8 @@ export interface CallFold {
   callKey?: string;
   phase: 'proposed' | 'requested' | 'replanning' | 'decided' | 'running' | 'lost' | 'closed' | 'ended';
   generation: number;
+  /** The grant by which the call started last. Absent: it started by a decision, or needed none. */
+  grant?: GrantMark;
   /** The arguments that run when the call is approved. */
   effective: JsonObject;
   /** Workflow time in ms. Null if the call never expires. */

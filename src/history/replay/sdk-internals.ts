@@ -1,3 +1,4 @@
+import { asyncLocalStorage, Context, type Info } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
@@ -5,8 +6,8 @@ import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
 import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input';
 
 /*
- * Everything that the SDK does not offer and we use all the same. A new release of the SDK may change it; the test of
- * this file fails then.
+ * What a process uses of the SDK though the SDK does not offer it. A new release of the SDK may change it; the test of
+ * this file fails then. Therefore package.json asks for one minor version. For workflows see workflows/sdk-internals.ts.
  */
 
 export type { WorkflowCreator };
@@ -80,6 +81,41 @@ function withoutPromiseStacks(): void {
 /** Whether this process has a runtime of the SDK. A runtime can be installed only once. */
 export function hasRuntime(): boolean {
   return Runtime._instance !== undefined;
+}
+
+/** The values of an activity's context that differ from the context around it. */
+interface Inner {
+  info: Info;
+  signal: AbortSignal;
+  heartbeat: (details: unknown) => void;
+}
+
+/**
+ * Reads two values from the outer context: the reason of a cancellation is known only later, and only a worker has a
+ * client.
+ */
+class InnerContext extends Context {
+  outer: Context | undefined;
+
+  override get cancellationDetails() {
+    return this.outer?.cancellationDetails;
+  }
+
+  override get client() {
+    return this.outer?.client ?? super.client;
+  }
+}
+
+/** Runs a function in a context of its own within an activity. The SDK's constructor takes its parts by position. */
+export function withinContext<T>(
+  outer: Context,
+  { info, signal, heartbeat }: Inner,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { cancelled, log, metricMeter } = outer;
+  const inner = new InnerContext(info, cancelled, signal, heartbeat, undefined, log, metricMeter, {});
+  inner.outer = outer;
+  return asyncLocalStorage.run(inner, work);
 }
 
 const { History, HistoryEvent } = temporal.api.history.v1;

@@ -105,8 +105,8 @@ interface Link {
 
 class Connection implements McpConnection {
   private link: Promise<Link> | undefined;
-  /** The clients that are not closed. The server of the last one may still be starting. */
-  private readonly clients = new Set<Client>();
+  /** The client that was made last. Its server may still be starting. */
+  private client: Client | undefined;
   /** Resolves when the earlier calls are over. Used if the server may ask. */
   private before: Promise<unknown> = Promise.resolve();
   /** The link that got the last call. */
@@ -165,8 +165,8 @@ class Connection implements McpConnection {
 
   async close(): Promise<void> {
     this.closing.abort(new Error('the worker stops'));
-    // `link` is a promise, and a server that starts may hang. So we close the clients and do not wait for the link.
-    await Promise.all([...this.clients].map((client) => client.close().catch(() => undefined)));
+    // `link` is a promise, and a server that starts may hang. So we close the client and do not wait for the link.
+    await this.client?.close().catch(() => undefined);
   }
 
   private async send(link: Link, call: McpCall, carrier: Carrier): Promise<unknown> {
@@ -273,7 +273,7 @@ class Connection implements McpConnection {
     // No sampling and no roots. Questions in forms only: a question with a URL could lead a person to a harmful page.
     const capabilities = mayAsk === true ? { elicitation: { form: {} } } : {};
     const client = new Client({ name: 'countersign', version: '1' }, { capabilities });
-    this.clients.add(client);
+    this.client = client;
     const link: Link = { client, tools: undefined, isOpen: false, busy: 0 };
     if (mayAsk === true)
       client.setRequestHandler(
@@ -284,10 +284,7 @@ class Connection implements McpConnection {
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       link.tools = undefined;
     });
-    client.onclose = () => {
-      this.clients.delete(client);
-      this.lost(link, transport.lastWords?.() ?? '');
-    };
+    client.onclose = () => this.lost(link, transport.lastWords?.() ?? '');
     try {
       await client.connect(transport, { timeout: START_MS, signal: this.closing.signal });
       this.closing.signal.throwIfAborted();

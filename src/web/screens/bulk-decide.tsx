@@ -178,7 +178,7 @@ function outcomeOf(reply: Reply<Answer>, user: string): Pick<Reported, 'state' |
   const answer = reply.data;
   if (answer.status === 'refused') return { state: 'refused', text: refusalText(answer.verdict, user) };
   if (answer.status === 'recorded')
-    return { state: 'taken', text: 'recorded; it takes effect when a worker returns' };
+    return { state: 'taken', text: 'recorded; it takes effect if a worker takes it up before the deadline' };
   const { decision, needs } = answer.verdict;
   return { state: 'taken', text: needs === undefined ? decision : `${decision}; ${needsText(needs)}` };
 }

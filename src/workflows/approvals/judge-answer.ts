@@ -33,12 +33,12 @@ export function judgeAnswer(approvals: Approvals, message: unknown, now: number)
   const unfit = checkMessage(answer, state);
   if (unfit !== undefined) return refusal(unfit);
   if (answer.answer === 'declined') return { kind: 'take', message: answer, state, contentDigest };
-  const { content, issues, work } = checkAnswer(question, answer.content ?? {});
+  const { content, issues } = checkAnswer(question, answer.content ?? {});
   if (issues.length > 0) {
     const message = misfitText(issues);
-    return { ...refusal({ ...refuse('invalid_answer', message, answer), issues }), work };
+    return { ...refusal({ ...refuse('invalid_answer', message, answer), issues }), isChecked: true };
   }
-  return { kind: 'take', message: { ...answer, content }, state, contentDigest, work };
+  return { kind: 'take', message: { ...answer, content }, state, contentDigest, isChecked: true };
 }
 
 /** Refuses a decision that was sent for a question: a question takes only an answer. */

@@ -11,7 +11,7 @@ import {
 import { digestJson, seenDigestOf } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { countedCheck, withDefaults } from '../../contract/schema/schema';
+import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { defined } from '../../contract/defined';
 import type { Issue } from '../../contract/tool';
@@ -52,9 +52,9 @@ export function judgeDecision(approvals: Approvals, message: unknown, now: numbe
   const unfit = checkMessage(filled, state) ?? checkSeen(filled, state) ?? checkVote(state, filled, now);
   if (unfit !== undefined) return refusal(unfit);
   if (filled.arguments === undefined) return { kind: 'take', message: filled, state, contentDigest };
-  const { issues, work } = checkArguments(approvals, filled.arguments, state);
-  if (issues.length > 0) return { ...refusal(misfit(filled, issues)), work };
-  return { kind: 'take', message: filled, state, contentDigest, work };
+  const issues = checkArguments(approvals, filled.arguments, state);
+  if (issues.length > 0) return { ...refusal(misfit(filled, issues)), isChecked: true };
+  return { kind: 'take', message: filled, state, contentDigest, isChecked: true };
 }
 
 /**
@@ -116,17 +116,13 @@ function misfit(decision: Decision, issues: Issue[]): Refused {
   return { ...refuse(code, `the new arguments do not fit: ${describeIssues(issues)}`, decision), issues };
 }
 
-function checkArguments(
-  { schemas }: Approvals,
-  args: JsonObject,
-  { call }: CallState,
-): { issues: Issue[]; work: number } {
+function checkArguments({ schemas }: Approvals, args: JsonObject, { call }: CallState): Issue[] {
   if (utf8Bytes(JSON.stringify(args)) > LIMITS.argumentsBytes) {
-    return { issues: [{ path: '', message: `over ${LIMITS.argumentsBytes} bytes` }], work: 0 };
+    return [{ path: '', message: `over ${LIMITS.argumentsBytes} bytes` }];
   }
   const schema = schemas.get(call.toolDigest);
-  if (schema !== undefined) return countedCheck(schema, args);
-  return { issues: [{ path: '', message: 'the tool has no schema to check them against' }], work: 0 };
+  if (schema !== undefined) return checkSchema(schema, args);
+  return [{ path: '', message: 'the tool has no schema to check them against' }];
 }
 
 /** Takes a judged decision. Only here can a person make a request ready or deny it. */

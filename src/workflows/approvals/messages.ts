@@ -155,18 +155,18 @@ function textOf(message: unknown, key: string): string | undefined {
 }
 
 /**
- * A message that can be taken, a repeated message, or a refusal. Judging changes nothing. `work` counts the steps of
- * the check of new arguments. It is absent if no arguments were checked.
+ * A message that can be taken, a repeated message, or a refusal. Judging changes nothing. `isChecked`: new arguments
+ * or an answer were checked against a schema.
  */
 export type Judged<M> =
-  | { kind: 'take'; message: M; state: CallState; contentDigest: string; work?: number }
+  | { kind: 'take'; message: M; state: CallState; contentDigest: string; isChecked?: true }
   | { kind: 'repeat'; spent: SpentId }
   | Refusal;
 
 interface Refusal {
   kind: 'refuse';
   refused: Refused;
-  work?: number;
+  isChecked?: true;
 }
 
 /**

@@ -170,6 +170,7 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
   delete state.held;
   delete state.grant;
   delete state.standing;
+  delete state.reported;
   state.note = at.askAgain;
   state.needsDecision = true;
   state.phase = 'request';

@@ -1,4 +1,4 @@
-import { condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
+import { type CancellationScope, condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { CallSettings, SpentDecision } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { callIdIn, callKey, gateMemoKey } from '../../contract/names';
@@ -20,6 +20,8 @@ import {
 export interface GateState extends ApprovalContext {
   /** The number of requests so far. */
   asked: number;
+  /** The open calls that this workflow runs, by the scope in which they were asked for. */
+  readonly watched: WeakMap<CancellationScope, Set<CallState>>;
   readonly changes: ChangeNotifier;
 }
 

@@ -145,7 +145,7 @@ function makeGate(carried?: CarriedGate): GateState {
     revision: 0,
   };
   const changes = new ChangeNotifier(context, new Publisher(context, keepOwn()));
-  return Object.assign(context, { asked: carried?.asked ?? 0, changes });
+  return Object.assign(context, { asked: carried?.asked ?? 0, watched: new WeakMap(), changes });
 }
 
 /** The state of a gate for the next run. */

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/workflow';
-import { msToNumber } from '@temporalio/common/lib/time';
+import { msToNumber } from '@temporalio/common';
 import type { Duration } from '@temporalio/common';
 import { defined } from '../../contract/defined';
 import type { CallSettings, PreparedCall, ValidCall } from '../../contract/call';

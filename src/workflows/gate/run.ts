@@ -37,7 +37,7 @@ export async function askAndRun<A extends object, R>(
 ): Promise<GateOutcome<A, R>> {
   const request = toPlain(given);
   const state = open(gate, request, runSettings(activity, given));
-  watchCancellation(gate, state);
+  const unwatch = watchCancellation(gate, state);
   try {
     await untilDecided(gate, state, request);
     if (state.phase === 'done') return { ...forbiddenBy(state), outcome: 'not_run' };
@@ -50,16 +50,27 @@ export async function askAndRun<A extends object, R>(
     if (isCancellation(error)) closeUnstarted(gate, state);
     throw error;
   } finally {
+    unwatch();
     close(gate, state);
   }
 }
 
-/** Marks a call whose scope was cancelled. It does not run again, and it can be abandoned. */
-function watchCancellation(gate: GateState, state: CallState): void {
-  void CancellationScope.current().cancelRequested.catch(() => {
-    state.cancelled = true;
-    markChanged(gate);
-  });
+/**
+ * Marks a call whose scope is cancelled. It does not run again, and it can be abandoned. A scope may see thousands of
+ * calls, so it gets one listener, which knows only the calls that are open. Returns a function that ends the watch.
+ */
+function watchCancellation(gate: GateState, state: CallState): () => void {
+  const scope = CancellationScope.current();
+  const calls = gate.watched.get(scope) ?? new Set();
+  calls.add(state);
+  if (!gate.watched.has(scope)) {
+    gate.watched.set(scope, calls);
+    void scope.cancelRequested.catch(() => {
+      for (const one of calls) one.cancelled = true;
+      markChanged(gate);
+    });
+  }
+  return () => void calls.delete(state);
 }
 
 function closeUnstarted({ approvals }: GateState, state: CallState): void {

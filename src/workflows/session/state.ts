@@ -42,6 +42,8 @@ export interface SessionMachine extends MessagesOf {
    * summary.
    */
   compaction: 'due' | 'asked' | 'running' | undefined;
+  /** No model could write a summary. Until this turn, none is asked for again, because people would wait each time. */
+  restsUntil: number;
   /** Which worker holds the state that the calls of the turns share, by `stateKeyOf`. */
   states: [string, KnownState][];
 }
@@ -69,6 +71,7 @@ export function makeSession(
     },
     compactOver: undefined,
     compaction: undefined,
+    restsUntil: 0,
     states: statesIn({ runId: '', known: carried?.states ?? [] }, resetRun),
   };
 }
@@ -159,8 +162,24 @@ export function beginCompaction(session: SessionMachine): { part: OldestPart; is
   const { memory, compactOver, compaction } = session;
   const isAsked = compaction === 'asked';
   const due = compactOver === undefined ? undefined : memory.oldest(compactOver);
+  if (!isAsked && due !== undefined && session.turns < session.restsUntil) return withoutSummary(session);
   const part = isAsked ? memory.allButLast : due;
   const isNow = compaction !== undefined && part !== undefined;
   session.compaction = isNow ? 'running' : undefined;
   return isNow ? { part, isAsked } : undefined;
+}
+
+/** Turns without a further attempt, after no model could write a summary. */
+const REST_TURNS = 10;
+
+/** No model could write the summary that was due: the oldest outputs are dropped, and the next turns ask for none. */
+export function noteNoSummary(session: SessionMachine): void {
+  session.restsUntil = session.turns + REST_TURNS;
+  withoutSummary(session);
+}
+
+function withoutSummary(session: SessionMachine): undefined {
+  const { memory, compactOver } = session;
+  session.compaction = undefined;
+  if (compactOver !== undefined) memory.dropOutputs(compactOver);
 }

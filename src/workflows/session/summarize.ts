@@ -18,7 +18,7 @@ import { estimatedTokens } from '../../contract/spending/usage';
 import type { CompactInput } from '../../contract/session';
 import { rawResult, decodedValueOf } from '../messages';
 import type { OldestPart } from './compaction';
-import type { SessionMachine } from './state';
+import { noteNoSummary, type SessionMachine } from './state';
 
 /**
  * The part that is summarized, and whether somebody asked for it. If the scope is cancelled, the memory stays as it
@@ -38,7 +38,7 @@ export async function summarize(
   session: SessionMachine,
   { part, isAsked, scope }: Compaction,
 ): Promise<void> {
-  const { memory, compactOver } = session;
+  const { memory } = session;
   const asked = Date.now();
   const estimate = estimatedTokens(bytesOfEntries(memory.entries.slice(0, part.entries)));
   const written = await scope.run(() => ask(session, part)).catch(withoutSummary);
@@ -50,7 +50,7 @@ export async function summarize(
       session.spending.spent,
       countedInReply(output, { estimate, time: Date.now() - asked }),
     );
-  } else if (!isAsked && compactOver !== undefined) memory.dropOutputs(compactOver);
+  } else if (!isAsked) noteNoSummary(session);
 }
 
 const CANCELLED = Symbol('cancelled');

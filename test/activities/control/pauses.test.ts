@@ -68,6 +68,30 @@ describe('the reader', () => {
     expect(place.looked).toBe(2);
   });
 
+  it.each<[string, number, ControlLook | Error, number, RegExp | undefined]>([
+    ['a quick answer', 900, open(), 1, undefined],
+    ['a slow answer', 2_000, open(), 1, /took 2\.0 s/],
+    ['no answer', 2_000, new Error('nothing came'), 2, /no call with an effect starts: nothing came/],
+  ])('takes %s, and tells of a slow server once', async (_what, tookMs, look, looks, told) => {
+    const lines: string[] = [];
+    let clock = 0;
+    const reader = createPausesReader({
+      look: async () => {
+        clock += tookMs;
+        if (look instanceof Error) throw look;
+        return look;
+      },
+      now: () => clock,
+      warn: (line) => lines.push(line),
+    });
+    for (let n = 0; n < looks; n++) {
+      const held = await reader.whyHeld(CALL);
+      expect(held === undefined).toBe(!(look instanceof Error));
+    }
+    if (told === undefined) expect(lines).toEqual([]);
+    else expect(lines).toEqual([expect.stringMatching(told)]);
+  });
+
   it('does not keep a failure', async () => {
     const { reader, place } = readerOf(new Error('no server'), open());
     await expect(reader.whyHeld(CALL)).resolves.toMatch(/no server/);

@@ -15,7 +15,9 @@ it('sends what happened, and what the call returned', async () => {
   const { printed, asked } = await resolve(
     ...['t-1/1.1', 'happened', '--reason', 'the bank says so', '--content', 'paid', '--as', 'ann'],
   );
-  expect(printed).toEqual(['t-1/1.1 recorded; it takes effect when a worker returns']);
+  expect(printed).toEqual([
+    expect.stringContaining('t-1/1.1 recorded; it takes effect if a worker takes it up'),
+  ]);
   expect(asked[1]).toMatchObject([
     'resolve',
     't-1',

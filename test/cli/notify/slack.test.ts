@@ -266,7 +266,7 @@ describe('a click', () => {
       'while no worker is there',
       'UANN',
       () => (answer = () => ({ status: 'recorded', decisionId: 'd' })),
-      /takes effect when a worker is back/,
+      /takes effect if a worker takes it up before the deadline/,
     ],
     [
       'while the server is away',

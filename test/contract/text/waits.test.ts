@@ -11,7 +11,11 @@ it.each([
 });
 
 it.each<[string, Parameters<typeof waitsText>[0], string | undefined]>([
-  ['is on record', { status: 'recorded' }, 'Recorded: it takes effect when a worker returns.'],
+  [
+    'is on record',
+    { status: 'recorded' },
+    'Recorded: it takes effect if a worker takes it up before the deadline.',
+  ],
   ['took effect', { status: 'accepted', verdict: {} }, undefined],
   [
     'is one vote',

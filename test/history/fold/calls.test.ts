@@ -53,6 +53,29 @@ test('the roster by which a child turn was let start stands with its result', ()
   expect(script.told('call_ended')).toMatchObject([{ result: { error: { code: 'cancelled' } }, roster }]);
 });
 
+describe('a call by a grant whose worker died', () => {
+  const grant = { id: 'g-1', by: 'ann', until: '2027-01-01T00:00:00.000Z', times: 3 };
+  const use = { ...grant, use: 2, assurance: 'claimed' as const };
+
+  test.each<[string, unknown, object]>([
+    ['its use, which the heartbeats had', { key: 'k', grant: use }, use],
+    ['only the grant, where no heartbeat arrived', undefined, grant],
+    ['only the grant, where the heartbeats are of another', { grant: { ...use, id: 'g-2' } }, grant],
+  ])('names %s', (_what, beat, expected) => {
+    const call = { ...ask('1.1', {}, { heartbeatMs: 60_000 }), grant };
+    const script = new Script().started().task().think(1, [call]);
+    const scheduled = script.call(call, { grant });
+    const failure = {
+      kind: 'timeout',
+      timeout: 'HEARTBEAT',
+      ...(beat === undefined ? {} : { beaten: true, beat }),
+    };
+    script.fails(scheduled, failure as Partial<DecodedFailure>).task();
+    expect(script.told('call_lost')).toMatchObject([{ callId: '1.1', grant: expected }]);
+    expect(script.told('call_lost')[0]?.grant).toEqual(expected);
+  });
+});
+
 const failures: [string, Partial<DecodedFailure>, string, string][] = [
   ['never started', { kind: 'timeout', timeout: 'SCHEDULE_TO_START' }, 'expired', 'expired'],
   ['cancelled before a worker had it', { kind: 'canceled', untaken: true }, 'cancelled', 'cancelled'],

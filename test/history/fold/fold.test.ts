@@ -1,5 +1,5 @@
 import { UPDATES } from '../../../src/contract/names';
-import { ask, result, run, Script, thinkOutput } from '../script';
+import { accepted, ask, item, result, run, Script, thinkOutput } from '../script';
 
 test('a turn with nothing but an answer', () => {
   const script = new Script().started('hello').task().think(1, []);
@@ -19,6 +19,22 @@ test('a turn with nothing but an answer', () => {
     { type: 'step', step: 1, text: 'let me', model: 'm', finishReason: 'stop', calls: [] },
     { type: 'turn_ended', status: 'answered', answer: 'hi', result: { steps: 1 } },
   ]);
+});
+
+test('a decision of the run before that is sent again in the next run is no second decision', () => {
+  const decision = { callId: '1.1', decision: 'approved', decisionId: 'd-1', approver: 'ann' };
+  const verdict = { ...accepted('1.1', 'approved'), decisionId: 'd-1' };
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [ask('1.1')])
+    .open([item('1.1')]);
+  script.update('decide', decision, verdict);
+  script.add({ kind: 'continued_as_new', newRunId: 'r2' });
+  const input = { agent: 'a', prompt: 'the prompt' };
+  script.add({ kind: 'started', turn: 't', runId: 'r2', continuedFrom: 'r', taskQueue: 'q', input });
+  script.update('decide', decision, verdict);
+  expect(script.told('decision')).toHaveLength(1);
 });
 
 test('a step tells its calls, and ends those that cannot run', () => {

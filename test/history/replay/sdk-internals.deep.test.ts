@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Context } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
 import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
@@ -10,6 +12,7 @@ import {
   historyOfBytes,
   threadSharingWorker,
   watchedReplayWorker,
+  withinContext,
 } from '../../../src/history/replay/sdk-internals';
 import { ensureBuilt, lib, root } from '../../support/build';
 
@@ -36,6 +39,28 @@ test('Runtime._instance says whether there is a runtime', () => {
   expect(execFileSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8' })).toBe(
     'false true\n',
   );
+});
+
+test('new Context takes info, signal and heartbeat at their positions, and is the current one', async () => {
+  const beats: unknown[] = [];
+  const environment = new MockActivityEnvironment({ activityId: 'outer' });
+  await environment.run(async () => {
+    const outer = Context.current();
+    const { signal } = new AbortController();
+    const inner = {
+      info: { ...outer.info, activityId: 'inner' },
+      signal,
+      heartbeat: (of: unknown) => beats.push(of),
+    };
+    await withinContext(outer, inner, async () => {
+      const context = Context.current();
+      expect(context.info.activityId).toBe('inner');
+      expect(context.cancellationSignal).toBe(signal);
+      expect(context.log).toBe(outer.log);
+      context.heartbeat('news');
+    });
+  });
+  expect(beats).toEqual(['news']);
 });
 
 describe('workers that are created by one class', () => {

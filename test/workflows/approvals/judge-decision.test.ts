@@ -113,9 +113,9 @@ describe('refusals', () => {
     ['an edit that does not', { decision: 'modified', arguments: { amount: 'ten' } }, true],
     ['an edit of another call', { callId: '1.2', decision: 'modified', arguments: { amount: 2 } }, false],
     ['an approval', {}, false],
-  ])('tells the work of a check, only where there was one: %s', (_, change, isWork) => {
+  ])('tells of a check against the schema, only where there was one: %s', (_, change, isChecked) => {
     const judged = judgeDecision(approvalsWith({}), { callId: '1.1', decision: 'approved', ...change }, 1);
-    expect('work' in judged && judged.work !== undefined && judged.work > 0).toBe(isWork);
+    expect('isChecked' in judged && judged.isChecked === true).toBe(isChecked);
   });
 
   it('names where an edit does not fit', () => {

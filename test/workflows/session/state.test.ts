@@ -22,6 +22,28 @@ it('is asked for a summary where there is something to summarize, or will be aft
   expect(asked()).toEqual({ action: 'compact' });
 });
 
+it('asks for no summary for ten turns after no model could write one, unless a person asks', () => {
+  const session = state.makeSession({ agent: 'a' });
+  const turn = (id: string): void => {
+    send(session, message(id));
+    state.beginTurn(session, turnId);
+    const entries = [{ kind: 'words' as const, text: 'x'.repeat(4_000) }];
+    state.endTurn(session, { entries, took: [], compactOver: 2_000 }, 'answered');
+  };
+  const isAsked = (): boolean => state.beginCompaction(session) !== undefined;
+  for (const id of ['m1', 'm2', 'm3']) turn(id);
+  expect(isAsked()).toBe(true);
+  state.noteNoSummary(session);
+  const asked = Array.from({ length: 10 }, (_, n) => {
+    turn(`later-${n}`);
+    return isAsked();
+  });
+  expect(asked).toEqual([...Array.from({ length: 9 }, () => false), true]);
+  state.noteNoSummary(session);
+  state.takeControl(session, { action: 'compact' });
+  expect(isAsked()).toBe(true);
+});
+
 const amount = fc.integer({ min: 0, max: 1000 });
 const spending = fc.record({ tokens: amount, steps: amount, time: amount, euros: amount });
 const budgetAct = fc.oneof(
