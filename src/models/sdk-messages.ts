@@ -4,6 +4,7 @@ import type {
   LanguageModelV3Message,
   LanguageModelV3Prompt,
 } from '@ai-sdk/provider';
+import { type IdForm, withFittingIds } from './call-ids';
 import { type PartMeta, readOpaque, type SdkCall, restoredParts } from './kept-reasoning';
 import type { ModelCall, ModelMessage, ModelRequest } from './model';
 import { isObject, parseJson } from '../contract/json';
@@ -23,6 +24,10 @@ export interface PromptOptions {
    * the parts that the next request repeats.
    */
   cacheMark?: PartMeta;
+  /** The ids of calls that the model takes. */
+  ids: IdForm;
+  /** What the provider's package is told of each tool, such as `strict: false`. */
+  tool?: Pick<SdkTool, 'strict'>;
 }
 
 /**
@@ -35,7 +40,7 @@ export function toPrompt(
 ): LanguageModelV3Prompt {
   const system: LanguageModelV3Message[] =
     instructions === '' ? [] : [{ role: 'system', content: instructions }];
-  const said = messages
+  const said = withFittingIds(messages, options.ids)
     .map((message, place) => toSdkMessage(message, place, options.by))
     .filter(({ content }) => content.length > 0);
   const prompt = [...system, ...said];
@@ -85,9 +90,9 @@ function toInput(raw: string): Record<string, unknown> {
 }
 
 /** The tools as the provider package takes them. */
-export function toSdkTools(tools: ModelRequest['tools']): SdkTool[] {
+export function toSdkTools(tools: ModelRequest['tools'], more: PromptOptions['tool'] = {}): SdkTool[] {
   return tools.map(({ function: { name, description, parameters } }) => {
-    return { type: 'function', name, description, inputSchema: toSdkSchema(parameters) };
+    return { type: 'function', name, description, inputSchema: toSdkSchema(parameters), ...more };
   });
 }
 
