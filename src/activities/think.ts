@@ -4,7 +4,7 @@ import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
-import { priced } from '../contract/spending/usage';
+import { addUsage, priced, type Usage } from '../contract/spending/usage';
 import type { ThinkInput, ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
 import type { ModelReply } from '../models/model';
@@ -47,7 +47,8 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const how = { asking, store: deps.files, ...defined({ writer }) };
       const reply = await askModel(known.agent, [...earlier, ...entries], how);
       const step = { agent, model, input, reply, bytes };
-      const output = { ...(await prepareStep(deps, step)), ...known.recorded };
+      const prepared = await prepareStep(deps, step);
+      const output = { ...prepared, ...known.recorded, ...withSpent(prepared, asking.spent) };
       writer?.finish(output.text);
       noteUsage(deps, agent, output);
       const turn = rememberStep(deps.memory, { entries, bytes }, output);
@@ -59,6 +60,11 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       writer?.end();
     }
   });
+}
+
+/** The usage of a step with what its failed attempts used. */
+function withSpent({ usage }: ThinkOutput, spent: Usage | undefined): Pick<ThinkOutput, 'usage'> {
+  return spent === undefined ? {} : { usage: addUsage(usage ?? {}, spent) };
 }
 
 async function prepareStep(
@@ -93,7 +99,7 @@ async function prepareStep(
         ...{ model: model.id, pricing: deps.pricing },
         bytes: { read: bytes, wrote: utf8Bytes(text) },
       }),
-      ...{ opaque, value: reply.value, repeats: agent.repeats, gate: agent.gate },
+      ...{ opaque, value: reply.value, notes: reply.notes, repeats: agent.repeats, gate: agent.gate },
       compactOver: input.session && agent.compactOver,
       budget: withCurrency(agent.budget, deps),
       sessionBudget: input.session && withCurrency(agent.sessionBudget, deps),

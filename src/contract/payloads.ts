@@ -8,7 +8,7 @@ import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaFit } from './schema/schema';
 import { CARRIED_STATES, HOLDER, EFFECTS, type JsonSchema, ORDERS, QUEUE, SAFETIES, STATES } from './tool';
-import { fitsMoved, MOVED, type PrepareOutput, type ThinkOutput } from './think';
+import { fitsMoved, MODEL_NOTES, MOVED, type PrepareOutput, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
@@ -137,6 +137,7 @@ const isThinkOutput = guard<ThinkOutput>(
     },
     {
       context: TEXT,
+      notes: { type: 'array', items: { enum: [...MODEL_NOTES] }, maxItems: MODEL_NOTES.length },
       usage: { type: 'object', properties: USAGE },
       opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
       budget: BUDGET,

@@ -66,6 +66,13 @@ export interface GateMode {
   commitMs: number;
 }
 
+/**
+ * What people should know about a reply: a model of `fallback` wrote it, old outputs were left out because the
+ * conversation was too long, or the model's server read only a part of the conversation.
+ */
+export const MODEL_NOTES = ['fallback', 'shortened', 'cut'] as const;
+export type ModelNote = (typeof MODEL_NOTES)[number];
+
 /** Output of `countersign.think`. No calls: `text` is the answer. */
 export interface ThinkOutput {
   /** Random for each attempt. */
@@ -76,6 +83,8 @@ export interface ThinkOutput {
   schemas: Record<string, JsonSchema>;
   model: string;
   finishReason: string;
+  /** What people should know about how the reply came about. Absent: nothing. */
+  notes?: ModelNote[];
   usage?: Usage;
   /** The text from the agent's `context`. Only with the first reply of a turn. */
   context?: string;

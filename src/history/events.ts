@@ -1,6 +1,7 @@
 import type { FileRef } from '../contract/session/files';
 import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
+import type { ModelNote } from '../contract/think';
 import type { Usage } from '../contract/spending/usage';
 import type { TurnResult } from '../contract/turn';
 import type { TurnEnd } from '../contract/turn-states';
@@ -121,6 +122,7 @@ export interface Step extends EventHeader {
   text: string;
   model: string;
   finishReason: string;
+  notes?: ModelNote[];
   /** The name of this reply in the transcript. Absent if the reply could not be read. */
   replyId?: string;
   usage?: Usage;

@@ -7,6 +7,7 @@ import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Json } from '../contract/json';
+import type { ModelNote } from '../contract/think';
 import type { Usage } from '../contract/spending/usage';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnEnd, TurnState } from '../contract/turn-states';
@@ -117,6 +118,8 @@ export interface StepView {
   text: string;
   model: string;
   finishReason: string;
+  /** What people should know about how the reply came about. */
+  notes?: ModelNote[];
   usage?: Usage;
   /** What the model knew before the conversation. Only in the first step. */
   context?: string;

@@ -137,14 +137,14 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, context, calls, at, given } = event;
+  const { step, text, model, finishReason, notes, usage, context, calls, at, given } = event;
   if (given === undefined) view.spent = addSpent(view.spent ?? noSpending(), spentInReply(event));
   if (event.budget !== undefined && view.steps.length === 0)
     view.budget = smallerOf(event.budget, view.budget);
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const reply = { step, text, model, finishReason, askedAt, repliedAt: at, attempts };
   const callIds = calls.map(({ callId }) => callId);
-  view.steps.push({ ...reply, callIds, ...defined({ usage, context, lastFailure, given }) });
+  view.steps.push({ ...reply, callIds, ...defined({ notes, usage, context, lastFailure, given }) });
   delete view.thinking;
 }
 

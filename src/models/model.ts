@@ -46,6 +46,8 @@ export interface ModelReply {
    * also get this data, because a model ignores data that it did not make. Data over 128 KiB is left out.
    */
   opaque?: string;
+  /** What the model thought. Only where it wrote neither text nor calls. */
+  thoughts?: string;
 }
 
 /**
@@ -80,7 +82,8 @@ export class ModelError extends Error {
   constructor(
     readonly kind: ModelErrorKind,
     message: string,
-    readonly options: { retryable: boolean; retryAfterMs?: number; cause?: unknown },
+    /** `usage`: the tokens that the model used before it failed. */
+    readonly options: { retryable: boolean; retryAfterMs?: number; usage?: Usage; cause?: unknown },
   ) {
     super(message, { cause: options.cause });
   }

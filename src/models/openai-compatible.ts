@@ -1,4 +1,3 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { z } from 'zod';
 import { defined } from '../contract/defined';
 import {
@@ -8,6 +7,10 @@ import {
   parseOptions,
   toSettings,
 } from './http-settings';
+import { idFormOf } from './call-ids';
+import { CHAT } from './chat/reader';
+import { chatCompletions } from './chat/completions';
+import type { JsonObject } from '../contract/json';
 import type { Model } from './model';
 import { sdkModel } from './sdk-model';
 
@@ -15,15 +18,48 @@ import { sdkModel } from './sdk-model';
 export interface OpenAICompatibleOptions extends HttpModelOptions {
   /** The address without `/chat/completions`, such as `https://api.openai.com/v1`. */
   baseUrl: string;
+  /** The most tokens of one reply. @default the server's own */
+  maxOutputTokens?: number;
+  /**
+   * Fields of each request's body, as the server names them: `temperature`, `max_tokens`, `parallel_tool_calls`,
+   * `reasoning_effort`, `chat_template_kwargs` or any other. Null leaves a field out that is sent otherwise, such as
+   * `stream_options`.
+   *
+   * @default none
+   */
+  settings?: JsonObject;
 }
 
 const KIND: HttpModelKind = { name: 'openaiCompatible' };
 
-const schema = z.strictObject({ ...HTTP_MODEL_OPTIONS, baseUrl: z.string() });
+/** What the conversation and the options say already. */
+const OWN_FIELDS = ['model', 'messages', 'tools', 'stream'];
+
+const settingsSchema = z
+  .object({
+    temperature: z.number().min(0).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    max_tokens: z.int().positive().nullish(),
+    max_completion_tokens: z.int().positive().nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    reasoning_effort: z.string().nullish(),
+    chat_template_kwargs: z.record(z.string(), z.json()).nullish(),
+  })
+  .catchall(z.json())
+  .refine((settings) => OWN_FIELDS.every((name) => !(name in settings)), {
+    error: `cannot set ${OWN_FIELDS.join(', ')}`,
+  });
+
+const schema = z.strictObject({
+  ...HTTP_MODEL_OPTIONS,
+  baseUrl: z.string(),
+  maxOutputTokens: z.int().positive().optional(),
+  settings: settingsSchema.optional(),
+});
 
 /**
- * A model behind any server that speaks OpenAI's chat completions, through the AI SDK's provider package. Each attempt
- * is one request, because Temporal retries. Failures are ModelErrors, see `toModelError`. A reply is used only when all
+ * A model behind any server that speaks OpenAI's chat completions, with whatever it sends that has one meaning. Each
+ * attempt is one request, because Temporal retries. Failures are ModelErrors, see `toModelError`. A reply is used only when all
  * of it has arrived. Arguments stay the raw text of the model. Without `apiKey` no key is sent, as local servers need
  * none. Neither the returned object nor a message shows the key.
  *
@@ -33,20 +69,14 @@ const schema = z.strictObject({ ...HTTP_MODEL_OPTIONS, baseUrl: z.string() });
 export function openaiCompatible(options: OpenAICompatibleOptions): Model {
   parseOptions(KIND, schema, options);
   const settings = toSettings(KIND, options);
+  const { maxOutputTokens, settings: body = {} } = options;
   const { baseUrl, apiKey, headers, model } = settings;
   return sdkModel({
     settings,
+    provider: CHAT,
+    call: { ...defined({ maxOutputTokens }), providerOptions: { [CHAT]: body } },
+    ids: idFormOf(model, new URL(baseUrl).host),
     by: `openaiCompatible:${model}@${new URL(baseUrl).host}`,
-    load: (fetch) => {
-      const provider = createOpenAICompatible({
-        name: 'countersign',
-        baseURL: baseUrl,
-        headers,
-        includeUsage: true,
-        fetch,
-        ...defined({ apiKey }),
-      });
-      return provider.chatModel(model);
-    },
+    load: (fetch) => chatCompletions({ connection: { baseUrl, apiKey, headers, model }, fetch }),
   });
 }

@@ -8,6 +8,7 @@ import {
 import { hideSecrets } from '../contract/text/redact';
 import { errorMessage } from '../contract/errors';
 import { RETRIED_FAILURES } from '../contract/names';
+import type { Usage } from '../contract/spending/usage';
 import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';
 import { refusalOf } from './refusal';
@@ -31,6 +32,7 @@ interface Fault {
   /** The provider's own words about the failure. */
   words?: string;
   headers?: Record<string, string>;
+  usage?: Usage | undefined;
   /** The time that the body asks to wait, in milliseconds. */
   waitMs?: number;
 }
@@ -44,14 +46,21 @@ interface Fault {
  * | 408, 504, time over, aborted | `timeout` | yes |
  * | other 5xx, 409, a body that is JSON but no reply | `server` | yes, after `retry-after` |
  * | no connection, a cut body or stream, a body that is not JSON | `network` | yes |
- * | 401, 402, 403 | `auth` | no |
+ * | 401, 402, 403, a spent quota | `auth` | no |
  * | content filter, refusal | `refused` | no |
- * | a redirect, other 4xx | `request` | no |
+ * | a redirect, other 4xx, no such host | `request` | no |
  *
  * The cause is not kept: it holds the whole conversation, and an error travels into history.
  */
 export function toModelError(error: unknown, context: ErrorContext): ModelError {
-  const { kind, what, words, headers, waitMs: asked } = context.ended === true ? ENDED : faultOf(error);
+  const {
+    kind,
+    what,
+    words,
+    headers,
+    usage,
+    waitMs: asked,
+  } = context.ended === true ? ENDED : faultOf(error);
   const forms = formsOf(context.secrets);
   const conceal = (text: string): string => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
@@ -60,7 +69,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   const waitMs = retryable && told !== undefined ? Math.min(told, LONGEST_MS) : undefined;
   return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {
     retryable,
-    ...defined({ retryAfterMs: waitMs }),
+    ...defined({ retryAfterMs: waitMs, usage }),
   });
 }
 
@@ -83,7 +92,9 @@ function faultOf(error: unknown): Fault {
 /** An error of our own from the code that reads a reply. The provider package may have wrapped it. */
 function known(error: unknown): Fault | undefined {
   const found = causesOf(error).find((cause) => cause instanceof ModelError);
-  return found === undefined ? undefined : { kind: found.kind, what: found.message };
+  return found === undefined
+    ? undefined
+    : { kind: found.kind, what: found.message, usage: found.options.usage };
 }
 
 const TIMEOUT_CODES = [
@@ -101,6 +112,10 @@ function brokenWay(error: unknown): Fault | undefined {
   }
   const code = causes.map(systemCodeOf).find((found) => found !== undefined);
   if (code === undefined) return undefined;
+  if (code === 'ENOTFOUND') {
+    const words = causes.at(-1)?.message;
+    return { kind: 'request', what: 'there is no such host; look at baseUrl', ...defined({ words }) };
+  }
   if (TIMEOUT_CODES.includes(code))
     return { kind: 'timeout', what: `the model did not answer in time (${code})` };
   return { kind: 'network', what: `the connection to the model failed (${code})` };
@@ -138,7 +153,8 @@ function answeredFault(error: unknown): Fault | undefined {
   if (status < 300 && explanation.code === undefined) {
     return { kind: 'network', what: 'the reply could not be read', words: error.message };
   }
-  const words = explanation.message ?? error.message;
+  const said = explanation.message ?? error.message;
+  const words = status === 404 ? `${said} (${error.url}; look whether baseUrl is whole, such as …/v1)` : said;
   return { ...statusFault(status, explanation), words, ...defined({ headers }) };
 }
 
@@ -163,11 +179,15 @@ function kindFault(status: number, { code }: Explanation): Fault {
   if (status >= 300 && status < 400)
     return { kind: 'request', what: `${what}, a redirect; set baseUrl to where it leads` };
   const isKey = status === 400 && code !== undefined && /\bapi_key_/i.test(code);
-  const kind = isKey ? 'auth' : status >= 300 ? kindOfStatus(status) : kindOfCode(code ?? '');
+  const isSpent = status === 429 && code !== undefined && SPENT.test(code);
+  const kind = isKey || isSpent ? 'auth' : status >= 300 ? kindOfStatus(status) : kindOfCode(code ?? '');
   return { kind, what: kind === 'auth' ? `${what}; check the API key and what it may use` : what };
 }
 
 const FILTERED = /content_?(?:filter|policy)|responsible_?ai/i;
+
+/** Codes of an account without credit, which no waiting fills. */
+const SPENT = /insufficient_(?:quota|balance|credit)|billing|credits?_/i;
 
 function kindOfStatus(status: number): ModelErrorKind {
   if (status === 429) return 'rate_limit';

@@ -14,6 +14,7 @@ import {
 } from './http-settings';
 import { type Agent, modelsOf } from '../tools/define-agent';
 import type { Model } from './model';
+import { idFormOf } from './call-ids';
 import { sdkModel, type SdkModelOptions } from './sdk-model';
 
 /** The options of `openai`, `anthropic` and `google`. */
@@ -27,7 +28,7 @@ export interface ProviderOptions extends HttpModelOptions {
    * `{ thinking: { type: 'enabled', budgetTokens: 8000 } }` for `anthropic`,
    * `{ thinkingConfig: { thinkingBudget: 8000 } }` for `google`.
    *
-   * @default { store: false } for `openai`, none for the others
+   * @default { store: false } for `openai`, { toolStreaming: false } for `anthropic` with another `baseUrl`
    */
   settings?: JsonObject;
   /**
@@ -44,9 +45,11 @@ interface Provider extends HttpModelKind {
   baseUrl: string;
   package: string;
   defaults: JsonObject;
+  /** Further defaults where `baseUrl` is not the provider's own. */
+  elsewhere?: JsonObject;
+  tool?: SdkModelOptions['tool'];
   cacheMark?: SdkModelOptions['cacheMark'];
   schemas: SdkModelOptions['schemas'];
-  makesStrict?: boolean;
   load(connection: Connection, model: string): Promise<LanguageModelV3>;
 }
 
@@ -70,7 +73,8 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     // A conversation may wait for weeks, and the provider deletes stored data after 30 days.
     defaults: { store: false },
     schemas: 'flat',
-    makesStrict: true,
+    // Without this the provider makes every optional argument one that has to be there.
+    tool: { strict: false },
     load: async (connection, model) =>
       (await import('@ai-sdk/openai')).createOpenAI(connection).responses(model),
   },
@@ -82,6 +86,8 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     takes: IMAGES_AND_PDF,
     defaults: {},
     schemas: 'flat',
+    // The package would add a field to each tool that strict gateways refuse.
+    elsewhere: { toolStreaming: false },
     cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     load: async (connection, model) =>
       (await import('@ai-sdk/anthropic')).createAnthropic(connection).languageModel(model),
@@ -181,17 +187,22 @@ function providerModel(name: ModelProvider, given: ProviderOptions): Model {
   requirePackage(provider);
   const settings = toSettings({ ...provider, id: (model) => `${name}:${model}` }, { stream: true, ...given });
   const { maxOutputTokens, cache = true } = options;
-  const own = { ...provider.defaults, ...options.settings };
+  const { host } = new URL(settings.baseUrl);
+  const isElsewhere = host !== new URL(provider.baseUrl).host;
+  const own = { ...provider.defaults, ...(isElsewhere ? provider.elsewhere : {}), ...options.settings };
   const call: Partial<LanguageModelV3CallOptions> = {
     ...defined({ maxOutputTokens }),
     ...(Object.keys(own).length === 0 ? {} : { providerOptions: { [name]: own } }),
   };
   return sdkModel({
     settings,
+    provider: name,
     call,
-    by: `${name}:${settings.model}@${new URL(settings.baseUrl).host}`,
+    ids: idFormOf(settings.model, host),
+    ...defined({ tool: provider.tool }),
+    by: `${name}:${settings.model}@${host}`,
     load: (fetch) => provider.load(connectionOf(settings, fetch), settings.model),
-    ...defined({ schemas: provider.schemas, makesStrict: provider.makesStrict }),
+    ...defined({ schemas: provider.schemas }),
     ...(cache ? defined({ cacheMark: provider.cacheMark }) : {}),
   });
 }

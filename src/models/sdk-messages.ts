@@ -4,6 +4,7 @@ import type {
   LanguageModelV3Message,
   LanguageModelV3Prompt,
 } from '@ai-sdk/provider';
+import { type IdForm, withFittingIds } from './call-ids';
 import { type PartMeta, readOpaque, type SdkCall, restoredParts } from './kept-reasoning';
 import type { ModelCall, ModelMessage, ModelRequest } from './model';
 import { isObject, parseJson } from '../contract/json';
@@ -26,8 +27,10 @@ export interface PromptOptions {
   cacheMark?: PartMeta;
   /** The subset of JSON Schema that the provider takes. Absent: all of it. */
   schemas?: SchemaSubset;
-  /** Whether the provider makes schemas strict unless it is told not to: models would write every optional key. */
-  makesStrict?: boolean;
+  /** The ids of calls that the model takes. */
+  ids: IdForm;
+  /** What the provider's package is told of each tool, such as `strict: false`. */
+  tool?: Pick<SdkTool, 'strict'>;
 }
 
 /**
@@ -40,7 +43,7 @@ export function toPrompt(
 ): LanguageModelV3Prompt {
   const system: LanguageModelV3Message[] =
     instructions === '' ? [] : [{ role: 'system', content: instructions }];
-  const said = messages
+  const said = withFittingIds(messages, options.ids)
     .map((message, place) => toSdkMessage(message, place, options.by))
     .filter(({ content }) => content.length > 0);
   const prompt = [...system, ...said];
@@ -92,11 +95,11 @@ function toInput(raw: string): Record<string, unknown> {
 /** The tools as the provider package takes them. */
 export function toSdkTools(
   tools: ModelRequest['tools'],
-  { schemas, makesStrict = false }: Pick<PromptOptions, 'schemas' | 'makesStrict'>,
+  { schemas, tool }: Pick<PromptOptions, 'schemas' | 'tool'>,
 ): SdkTool[] {
   return tools.map(({ function: { name, description, parameters } }) => {
     const inputSchema = toSdkSchema(schemaForProvider(parameters, schemas));
-    return { type: 'function', name, description, inputSchema, ...(makesStrict ? { strict: false } : {}) };
+    return { type: 'function', name, description, inputSchema, ...tool };
   });
 }
 

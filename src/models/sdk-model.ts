@@ -3,10 +3,13 @@ import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
 import { toModelError } from './provider-errors';
 import { type PromptOptions, toPrompt, toSdkTools } from './sdk-messages';
+import { lacksThoughts, wantsThoughts, withoutThinking } from './thinking';
 import { collectReply, toReply } from './sdk-reply';
 
 /** The options with which `sdkModel` makes a `Model` from a model of the AI SDK. */
 export interface SdkModelOptions extends PromptOptions {
+  /** The name under which `call` has the provider's own options. */
+  provider: string;
   settings: HttpModelSettings;
   /** Makes the SDK's model, once, with the `fetch` it has to use. */
   load(fetch: typeof globalThis.fetch): LanguageModelV3 | Promise<LanguageModelV3>;
@@ -15,7 +18,8 @@ export interface SdkModelOptions extends PromptOptions {
 }
 
 /**
- * Makes a `Model` from a language model of the AI SDK. Each attempt is one request, because Temporal retries. Failures
+ * Makes a `Model` from a language model of the AI SDK. Each attempt is one request, because Temporal retries; only where a
+ * step lacks the thoughts that the provider wants, it is asked a second time, without thinking. Failures
  * are ModelErrors, see `toModelError`. A reply is used only when all of it has arrived. Arguments stay the raw text of
  * the model. Neither the returned object nor a message shows a key.
  */
@@ -42,17 +46,32 @@ async function ask(
   options: SdkModelOptions,
   request: ModelRequest,
 ): Promise<ModelReply> {
-  const { timeoutMs, stream: isStream = request.onText !== undefined } = options.settings;
+  const { provider, settings } = options;
   const call: LanguageModelV3CallOptions = {
     ...options.call,
     prompt: toPrompt(request, options),
     tools: toSdkTools(request.tools, options),
-    abortSignal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]),
+    abortSignal: AbortSignal.any([request.signal, AbortSignal.timeout(settings.timeoutMs)]),
   };
+  if (lacksThoughts(call)) return askOnce(model, options, { request, call: withoutThinking(call, provider) });
+  try {
+    return await askOnce(model, options, { request, call });
+  } catch (error) {
+    if (!wantsThoughts(toModelError(error, { model: settings.id, secrets: [] }), call)) throw error;
+    return await askOnce(model, options, { request, call: withoutThinking(call, provider) });
+  }
+}
+
+async function askOnce(
+  model: LanguageModelV3,
+  options: SdkModelOptions,
+  { request: { onText }, call }: { request: ModelRequest; call: LanguageModelV3CallOptions },
+): Promise<ModelReply> {
+  const { stream: isStream = onText !== undefined } = options.settings;
   if (!isStream) return toReply(await model.doGenerate(call), options);
   const { stream, response } = await model.doStream({ ...call, includeRawChunks: true });
   if (/^application\/json\b/i.test(response?.headers?.['content-type'] ?? '')) throw noStream();
-  return collectReply(stream, options, request.onText);
+  return collectReply(stream, options, onText);
 }
 
 function noStream(): ModelError {
@@ -69,9 +88,19 @@ function limitedFetch(limit = REPLY_BYTES): typeof fetch {
     // A redirect would send the conversation to a server that is not configured.
     const response = await fetch(input, { ...init, redirect: 'manual' });
     if (response.body === null) return response;
+    if (response.ok) refusePage(response, input);
     const { status, statusText, headers } = response;
     return new Response(response.body.pipeThrough(limiter(limit)), { status, statusText, headers });
   };
+}
+
+/** A page is what a proxy or another server answers. */
+function refusePage({ headers }: Response, input: Parameters<typeof fetch>[0]): void {
+  const type = headers.get('content-type') ?? '';
+  if (!/^(?:text\/html|application\/xhtml)/i.test(type)) return;
+  const url = input instanceof Request ? input.url : String(input);
+  const message = `${url} answered with ${type}, which is no reply of a model; look at baseUrl and at proxies`;
+  throw new ModelError('network', message, { retryable: true });
 }
 
 function limiter(limit: number): TransformStream<Uint8Array, Uint8Array> {

@@ -11,6 +11,7 @@ import { isObject } from '../contract/json';
 import type { Usage } from '../contract/spending/usage';
 import { type GatheredPart, opaqueOf } from './kept-reasoning';
 import { type ModelCall, ModelError, type ModelReply } from './model';
+import { ShownText, splitThoughts } from './chat/thoughts';
 import { refusalOf } from './refusal';
 import type { PromptOptions } from './sdk-messages';
 
@@ -51,18 +52,24 @@ export async function collectReply(
 ): Promise<ModelReply> {
   const gathered: Gathered = { calls: [], refusal: '', parts: [] };
   const open = new Map<string, GatheredPart>();
+  const shown = new ShownText();
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
     else if (part.type === 'raw') gathered.refusal += refusalOf(part.rawValue);
     else if (part.type === 'finish') gathered.finish = part;
     else if (part.type === 'tool-call') addPart(gathered, part);
     else addPiece(gathered, open, part);
-    if (part.type === 'text-delta' && part.delta !== '') onText?.(part.delta);
+    if (part.type === 'text-delta') showText(shown.add(part.delta), onText);
   }
+  showText(shown.end(), onText);
   const { unified, raw } = gathered.finish?.finishReason ?? {};
   // Some packages end a cut stream like a complete stream, but without a reason.
   if (unified === 'other' && raw === undefined) delete gathered.finish;
   return finish(gathered, options);
+}
+
+function showText(text: string, onText: ((text: string) => void) | undefined): void {
+  if (text !== '') onText?.(text);
 }
 
 /** Adds a piece of text or reasoning. Pieces of several parts may alternate, so each piece has the id of its part. */
@@ -101,22 +108,43 @@ function addMeta({ meta }: Pick<GatheredPart, 'meta'>, more: unknown): void {
     if (isObject(facts)) meta[provider] = { ...meta[provider], ...facts };
 }
 
-function finish({ calls, refusal, parts, finish: end }: Gathered, { by }: PromptOptions): ModelReply {
+function finish(gathered: Gathered, { by }: PromptOptions): ModelReply {
+  const { calls, refusal, finish: end } = gathered;
   if (end === undefined) throw new ModelError('network', 'the reply ended early', { retryable: true });
-  const { finishReason, usage } = end;
-  if (refusal !== '') throw refused(`the model refused: ${refusal.slice(0, 500)}`);
+  const { finishReason } = end;
+  const usage = toUsage(end.usage);
+  if (refusal !== '') throw refused(`the model refused: ${refusal.slice(0, 500)}`, usage);
   if (finishReason.unified === 'content-filter')
-    throw refused("the provider's content filter ended the reply");
+    throw refused("the provider's content filter ended the reply", usage);
+  const parts = gathered.parts.flatMap(withoutThoughts);
+  const text = wordsOf(parts, 'text');
+  const isSilent = text.trim() === '' && calls.length === 0;
   return {
-    text: parts.map(({ type, text }) => (type === 'text' ? text : '')).join(''),
+    text,
     toolCalls: finishReason.unified === 'length' ? markCut(calls) : calls,
     finishReason: finishReason.unified === 'other' ? (finishReason.raw ?? 'other') : finishReason.unified,
-    ...defined({ usage: toUsage(usage), opaque: opaqueOf(parts, by) }),
+    ...defined({ usage, opaque: opaqueOf(parts, by) }),
+    ...defined({ thoughts: isSilent ? wordsOf(parts, 'reasoning') || undefined : undefined }),
   };
 }
 
-function refused(message: string): ModelError {
-  return new ModelError('refused', message, { retryable: false });
+function wordsOf(parts: readonly GatheredPart[], kind: GatheredPart['type']): string {
+  return parts.map(({ type, text }) => (type === kind ? text : '')).join('');
+}
+
+/** A part with the thoughts that a model wrote into its text as parts of their own. */
+function withoutThoughts(part: GatheredPart): GatheredPart[] {
+  if (part.type !== 'text') return [part];
+  const { text, thoughts } = splitThoughts(part.text);
+  if (thoughts.length === 0) return [part];
+  return [
+    ...thoughts.map((one): GatheredPart => ({ type: 'reasoning', text: one, meta: {} })),
+    { ...part, text },
+  ];
+}
+
+function refused(message: string, usage: Usage | undefined): ModelError {
+  return new ModelError('refused', message, { retryable: false, ...defined({ usage }) });
 }
 
 /**

@@ -716,6 +716,61 @@ describe('what is sent', () => {
   });
 });
 
+describe('a fallback after another model', () => {
+  const LONG = 'functions.read_file:0' + 'x'.repeat(100);
+  const foreign: ModelMessage[] = [
+    { role: 'user', content: 'hello' },
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: LONG, name: 'read_file', arguments: '{"path":"a"}' }],
+    },
+    { role: 'tool', toolCallId: LONG, toolName: 'read_file', content: 'A' },
+  ];
+  const THINKING = { settings: { thinking: { type: 'enabled', budgetTokens: 2000 } } } as const;
+
+  it.each<[Name, RegExp]>([
+    ['openai', /"call_id":"([\w-]{1,64})"/g],
+    ['anthropic', /"(?:tool_use_)?id":"([\w-]{1,64})"/g],
+  ])('%s gets ids that it takes, the same on call and result', async (name, pattern) => {
+    await ask(make(name), answer(name, true), foreign);
+    const ids = [...JSON.stringify(server.requests[0]?.body).matchAll(pattern)].map(([, id]) => id);
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it('anthropic is asked without thinking where the last step has none', async () => {
+    await ask(make('anthropic', THINKING), answer('anthropic', true), foreign);
+    expect(server.requests[0]?.body).not.toHaveProperty('thinking.budget_tokens');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('anthropic thinks again with the next words, and where the step has its thoughts', async () => {
+    const reply = await ask(make('anthropic', THINKING), answer('anthropic', true));
+    await ask(make('anthropic', THINKING), answer('anthropic', true), after(reply));
+    const done: ModelMessage[] = [...foreign, { role: 'assistant', content: 'done', toolCalls: [] }];
+    await ask(make('anthropic', THINKING), answer('anthropic', true), [
+      ...done,
+      { role: 'user', content: 'more' },
+    ]);
+    for (const { body } of server.requests) expect(body).toMatchObject({ thinking: { type: 'enabled' } });
+  });
+});
+
+describe('a strict gateway', () => {
+  it('gets no field that only Anthropic takes', async () => {
+    await ask(make('anthropic'), answer('anthropic', true));
+    expect(JSON.stringify(server.requests[0]?.body)).not.toContain('eager_input_streaming');
+    await ask(make('anthropic', { settings: { toolStreaming: true } }), answer('anthropic', true));
+    expect(JSON.stringify(server.requests[1]?.body)).toContain('eager_input_streaming');
+  });
+
+  it('of OpenAI is told that tools are not strict', async () => {
+    await ask(make('openai'), answer('openai', true));
+    expect(server.requests[0]?.body).toMatchObject({ tools: [{ name: 'read_file', strict: false }] });
+  });
+});
+
 describe('a name', () => {
   const before = process.env['OPENAI_API_KEY'];
   afterEach(() => {

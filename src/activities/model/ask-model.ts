@@ -1,5 +1,6 @@
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
+import type { Usage } from '../../contract/spending/usage';
 import { span } from '../../contract/text/times';
 import type { TurnOrigin } from '../../contract/call';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from '../../models/model';
@@ -16,6 +17,10 @@ import { inChatSpan } from '../spans';
 /** The model that an attempt asks, and what the attempt needs for that. */
 export interface Asking {
   model: Model;
+  /** Whether the model is one of `fallback`. */
+  isFallback: boolean;
+  /** What models used in the attempts before this one. */
+  spent: Usage | undefined;
   guard: AttemptGuard;
   /** The time that this attempt may still take, in milliseconds. */
   timeLeft(): number;
@@ -44,17 +49,17 @@ export async function withModel<T>(
   { agent, named, origin, tried }: AskedFor,
   work: (asking: Asking) => Promise<T>,
 ): Promise<T> {
-  const tries = new ModelTries(agent, modelsFor(deps, agent, named), tried);
+  const tries = new ModelTries(agent, modelsFor(deps, agent, named), tried, deps.pricing);
   tries.checkOver();
   const guard = startHeartbeat(tries.details);
   try {
-    const { model } = tries;
+    const { model, isFallback, spent } = tries;
     const of = { agent: agent.name, model: model.id };
     const note: Asking['note'] = (asked) =>
       deps.observe?.({ kind: 'model', ...of, ...asked, at: Date.now() });
     const asked = { ...of, origin };
     const inSpan: Asking['inSpan'] = (request, ask) => inChatSpan(deps, asked, { request, ask });
-    return await work({ model, guard, timeLeft: () => tries.timeLeft(), note, inSpan });
+    return await work({ model, guard, timeLeft: () => tries.timeLeft(), note, inSpan, isFallback, spent });
   } catch (error) {
     // The heartbeats stop first: a further heartbeat would replace the details that the failure leaves for the next
     // attempt.

@@ -1,13 +1,17 @@
 import { defined } from '../../contract/defined';
-import { type JsonObject, parseJson, isJsonObject } from '../../contract/json';
-import { type Usage, addUsage } from '../../contract/spending/usage';
-import type { TranscriptEntry } from '../../contract/transcript';
-import { type ModelMessage, type ModelReply, ModelError } from '../../models/model';
+import type { JsonObject } from '../../contract/json';
+import { addUsage, type Usage } from '../../contract/spending/usage';
+import { utf8Bytes } from '../../contract/text/bytes';
+import type { ModelNote } from '../../contract/think';
+import { dropOutput, dropOutputs, type TranscriptEntry } from '../../contract/transcript';
+import { ModelError, type ModelMessage, type ModelReply, type ModelRequest } from '../../models/model';
+import { writtenCall } from '../../models/written-call';
 import { offeredTools } from '../../tools/builtin/find-tools';
 import type { Agent } from '../../tools/define-agent';
 import type { ActivityDeps } from '../deps';
 import type { TextWriter } from '../text-streams';
 import { type Asking, inTime } from './ask-model';
+import { readAnswer } from './answer-value';
 import { toMessages } from './model-messages';
 import { EmptyReply } from './model-tries';
 
@@ -17,24 +21,126 @@ interface AskingHow {
   writer?: TextWriter;
 }
 
-/** Asks the model once, and a second time if the answer does not fit. */
+/**
+ * Asks the model once. It is asked a second time if it wrote a call as text, and if its answer does not fit.
+ */
 export async function askModel(
   agent: Agent,
   entries: readonly TranscriptEntry[],
   { asking, store, writer }: AskingHow,
 ): Promise<ValuedReply> {
-  const messages = await toMessages(entries, { model: asking.model, store });
+  const reader = { model: asking.model, store };
+  let messages = await toMessages(entries, reader);
+  let notes: ModelNote[] = asking.isFallback ? ['fallback'] : [];
+  const tools = offeredTools(agent, entries);
+  const names = tools.map((tool) => tool.function.name);
   return inTime(asking, async (generate) => {
     const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
       generate({
         instructions: instructionsOf(agent),
         messages: [...messages, ...more],
-        tools: offeredTools(agent, entries),
+        tools,
         // The text of a second answer would follow that of the first, so it comes only with the finished reply.
         ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
       });
-    return await fittingReply(agent, checked(await ask(), entries), ask);
+    const askWithin = async (): Promise<ModelReply> => {
+      try {
+        return await ask();
+      } catch (error) {
+        const shorter = isTooLong(error) ? withoutOldOutputs(entries) : entries;
+        if (shorter === entries) throw error;
+        messages = await toMessages(shorter, reader);
+        notes = [...notes, 'shortened'];
+        return await ask();
+      }
+    };
+    const first = await askWithin();
+    if (isCutShort({ instructions: instructionsOf(agent), messages, tools }, first))
+      notes = [...notes, 'cut'];
+    const reply = await calledReply(agent, { names, reply: first, ask });
+    const fitting = await fittingReply(agent, { names, reply: checked(reply, entries), ask });
+    return notes.length === 0 ? fitting : { ...fitting, notes };
   });
+}
+
+/** Whether a model refused a conversation because it is too long. */
+function isTooLong(error: unknown): boolean {
+  return error instanceof ModelError && error.kind === 'request' && TOO_LONG.test(error.message);
+}
+
+const TOO_LONG =
+  /context[ _-]?(?:length|window|size)|maximum (?:context|prompt|input)|too[ _](?:long|large)|too many (?:input )?tokens|(?:tokens?|input|prompt)\b.{0,40}\bexceed|exceed.{0,60}\b(?:tokens?|context)|\bn(?:um)?_ctx\b/i;
+
+/** The conversation without the outputs before the last reply. The same list if there are none. */
+function withoutOldOutputs(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+  const last = entries.findLastIndex(({ kind }) => kind === 'reply');
+  const isFull = entries.slice(0, Math.max(0, last)).some((entry) => dropOutput(entry) !== entry);
+  return isFull ? dropOutputs(entries, last) : entries;
+}
+
+/** Fewer bytes than this are never called cut: a template's own tokens count for too much there. */
+const LEAST_BYTES = 8 * 1024;
+
+/** A token of less than this many bytes is usual in any language and in code. */
+const MOST_BYTES_OF_A_TOKEN = 8;
+
+/** Whether the counted tokens are too few for what was sent, as where a server drops the front of it silently. */
+function isCutShort(
+  sent: Pick<ModelRequest, 'instructions' | 'messages' | 'tools'>,
+  { usage }: ModelReply,
+): boolean {
+  const { inputTokens } = usage ?? {};
+  if (inputTokens === undefined || inputTokens === 0) return false;
+  const texts = sent.messages.map((message) =>
+    message.role === 'assistant' ? [message.content, message.toolCalls] : message.content,
+  );
+  const bytes = utf8Bytes(sent.instructions) + utf8Bytes(JSON.stringify([texts, sent.tools]));
+  return bytes > LEAST_BYTES && inputTokens * MOST_BYTES_OF_A_TOKEN < bytes;
+}
+
+/** A reply, the names of the tools that the model has, and how it is asked with more messages at the end. */
+interface Replied {
+  names: readonly string[];
+  reply: ModelReply;
+  ask(more: readonly ModelMessage[]): Promise<ModelReply>;
+}
+
+/**
+ * A reply that has no call as text. A model that writes one is told once.
+ *
+ * @throws ModelError `request` if the second reply has one, too.
+ */
+async function calledReply(agent: Agent, { names, reply, ask }: Replied): Promise<ModelReply> {
+  const tool = writtenIn(agent, names, reply);
+  if (tool === undefined) return reply;
+  const told = `You wrote a call of the tool "${tool}" as text. Nothing ran. Call tools as the interface has it, never in your text.`;
+  const second = await askAgain(reply, told, ask);
+  refuseWritten(agent, names, second);
+  return second;
+}
+
+/** The tool whose call a reply has as text. An answer with the agent's schema is not a call. */
+function writtenIn({ output }: Agent, names: readonly string[], reply: ModelReply): string | undefined {
+  const { text, toolCalls, thoughts = '' } = reply;
+  if (toolCalls.length > 0) return undefined;
+  if (output !== undefined && 'value' in readAnswer(text, output)) return undefined;
+  return writtenCall(text.trim() === '' ? thoughts : text, names);
+}
+
+function refuseWritten(agent: Agent, names: readonly string[], reply: ModelReply): void {
+  const tool = writtenIn(agent, names, reply);
+  if (tool === undefined) return;
+  const message = `the model writes its calls as text, so ${tool} did not run: its server has no tool parser for this model. Set one: --enable-auto-tool-choice and --tool-call-parser for vLLM, --tool-call-parser for SGLang, --jinja for llama.cpp, a template with tools for Ollama and LM Studio`;
+  throw new ModelError('request', message, { retryable: false, ...defined({ usage: reply.usage }) });
+}
+
+/** Asks again after a reply, and says why. The usage of both replies counts. */
+async function askAgain(reply: ModelReply, why: string, ask: Replied['ask']): Promise<ModelReply> {
+  const { text, opaque, usage } = reply;
+  const said: ModelMessage[] =
+    text === '' ? [] : [{ role: 'assistant', content: text, toolCalls: [], ...defined({ opaque }) }];
+  const second = await ask([...said, { role: 'user', content: why }]);
+  return { ...second, ...defined({ usage: second.usage && addUsage(usage ?? {}, second.usage) }) };
 }
 
 /**
@@ -42,16 +148,19 @@ export async function askModel(
  * turn.
  */
 function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelReply {
-  const { text, toolCalls, finishReason } = reply;
+  const { text, toolCalls, finishReason, usage } = reply;
   if (text !== '' || toolCalls.length > 0) return reply;
-  const isCut = finishReason === 'length' || finishReason === 'error';
+  const isCut = ['length', 'error', 'tool-calls'].includes(finishReason);
   if (entries.at(-1)?.kind === 'result' && !isCut) return reply;
-  throw new EmptyReply('server', `the model answered nothing (${finishReason})`, { retryable: true });
+  const message = `the model answered nothing (${finishReason})`;
+  throw new EmptyReply('server', message, { retryable: true, ...defined({ usage }) });
 }
 
 /** A reply. If it is an answer and the agent asks for a value, it has the value of its text, too. */
 export interface ValuedReply extends ModelReply {
   value?: JsonObject;
+  /** What people should know about how the reply came about. */
+  notes?: ModelNote[];
 }
 
 /**
@@ -67,48 +176,23 @@ function instructionsOf({ instructions, output }: Agent): string {
 /**
  * A reply whose answer fits the agent's schema. An answer that does not fit is given back to the model once.
  *
- * @param ask Asks with more messages at the end of the conversation.
  * @throws ModelError `request` if the second answer does not fit either.
  */
-async function fittingReply(
-  agent: Agent,
-  reply: ModelReply,
-  ask: (more: readonly ModelMessage[]) => Promise<ModelReply>,
-): Promise<ValuedReply> {
-  const first = valueOf(agent, reply);
-  if (!('wrong' in first)) return { ...reply, ...first };
-  const second = await ask([
-    { role: 'assistant', content: reply.text, toolCalls: [], ...defined({ opaque: reply.opaque }) },
-    { role: 'user', content: `${first.wrong} Answer again, with the whole JSON object only.` },
-  ]);
-  const usage = second.usage === undefined ? reply.usage : addUsage(reply.usage ?? {}, second.usage);
-  const value = valueOf(agent, second);
-  if (!('wrong' in value)) return { ...second, ...value, ...defined({ usage }) };
-  throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, { retryable: false });
-}
-
-/**
- * The value of an answer, or what is wrong with the answer. Empty if the agent asks for no value, or if the reply is
- * not an answer.
- */
-function valueOf({ output }: Agent, reply: ModelReply): { value?: JsonObject } | { wrong: string } {
-  if (output === undefined || reply.toolCalls.length > 0) return {};
-  const value = parseJson(withoutFence(reply.text));
-  if (!isJsonObject(value)) return { wrong: 'The answer is not a JSON object.' };
-  const parsed = output.parse(value);
-  if (parsed.ok) return { value };
-  const issues = parsed.issues.slice(0, MOST_ISSUES).map(({ path, message }) => `${path || '/'}: ${message}`);
-  return { wrong: `The answer does not fit its schema: ${issues.join('; ')}.` };
-}
-
-/** The most issues that the model reads, which is enough to correct an answer. */
-const MOST_ISSUES = 20;
-
-/** The text without a Markdown fence, since models like to write JSON in one. */
-function withoutFence(text: string): string {
-  const inner = text.trim();
-  if (!inner.startsWith('```') || !inner.endsWith('```')) return inner;
-  return inner.slice(inner.indexOf('\n') + 1, -3);
+async function fittingReply(agent: Agent, { names, reply, ask }: Replied): Promise<ValuedReply> {
+  const { output } = agent;
+  if (output === undefined || reply.toolCalls.length > 0) return reply;
+  const first = readAnswer(reply.text, output);
+  if ('value' in first) return { ...reply, ...first };
+  const told = `${first.wrong} Answer again, with the whole JSON object only.`;
+  const second = await askAgain(reply, told, ask);
+  refuseWritten(agent, names, second);
+  if (second.toolCalls.length > 0) return second;
+  const value = readAnswer(second.text, output);
+  if ('value' in value) return { ...second, ...value };
+  throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, {
+    retryable: false,
+    ...defined({ usage: second.usage }),
+  });
 }
 
 /** Reports how much of its model a reply used. */

@@ -4,6 +4,7 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { FAILURES } from '../../contract/names';
+import { addUsage, priced, type Pricing, type Usage } from '../../contract/spending/usage';
 import { span } from '../../contract/text/times';
 import { type Model, ModelError } from '../../models/model';
 import type { Agent } from '../../tools/define-agent';
@@ -41,6 +42,21 @@ const LOST_MOST = 10;
 /** An attempt ends by itself this long before Temporal's timeout, so that it can say why. */
 const MARGIN_MS = 15_000;
 
+const count = z.number().nonnegative().optional();
+
+const usageSchema = z
+  .object({
+    inputTokens: count,
+    outputTokens: count,
+    totalTokens: count,
+    cachedInputTokens: count,
+    cacheWriteTokens: count,
+    reasoningTokens: count,
+    cost: count,
+    currency: z.string().optional(),
+  })
+  .catch({});
+
 /**
  * How the attempts of one step ended. Each attempt passes this record to the next in its heartbeat details. The time
  * without a worker that has the agent does not count, because the model did not cause it.
@@ -57,10 +73,21 @@ const triesSchema = z.object({
   open: z.boolean(),
   /** The index of the present model among the models of the step. */
   at: z.int().nonnegative().default(0),
+  /** What models used in attempts that failed. */
+  usage: z.record(z.string(), z.union([z.number(), z.string()])).default({}),
 });
 type Tries = z.infer<typeof triesSchema>;
 
-const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
+const NONE: Tries = {
+  failures: 0,
+  spentMs: 0,
+  empty: 0,
+  emptySince: 0,
+  lost: 0,
+  open: false,
+  at: 0,
+  usage: {},
+};
 
 /**
  * The record of the requests to models for a step, if asking failed at the end of a burst. It counts only in its own
@@ -120,11 +147,13 @@ export class ModelTries {
   /**
    * @param models In the order in which they are asked.
    * @param tried The record of an earlier activity.
+   * @param pricing The prices of what models use in attempts that fail.
    */
   constructor(
     private readonly agent: Agent,
     private readonly models: readonly [Model, ...Model[]],
     private readonly tried: JsonObject | undefined,
+    private readonly pricing: Pricing,
   ) {
     this.before = triesBefore(tried);
   }
@@ -133,6 +162,17 @@ export class ModelTries {
   get model(): Model {
     // The index may come from another worker, which had more models.
     return this.models[this.before.at] ?? this.models[0];
+  }
+
+  /** Whether this attempt asks a model of `fallback`. */
+  get isFallback(): boolean {
+    return this.before.at > 0;
+  }
+
+  /** What models used in the attempts before this one. */
+  get spent(): Usage | undefined {
+    const read = usageSchema.parse(this.before.usage);
+    return Object.keys(read).length === 0 ? undefined : defined(read);
   }
 
   private get next(): Model | undefined {
@@ -190,9 +230,18 @@ export class ModelTries {
     const { next } = this;
     const kind = error instanceof ModelError ? error.kind : 'server';
     if (next === undefined || !this.agent.fallback.on.has(kind)) return undefined;
-    Context.current().heartbeat({ ...NONE, at: this.before.at + 1 });
+    Context.current().heartbeat({ ...NONE, at: this.before.at + 1, ...this.spentWith(error) });
     const message = `${errorMessage(error)} (${next.id} is asked next)`;
     return modelFailure(new ModelError(kind, message, { retryable: true }), { waitMs: SOON_MS });
+  }
+
+  /** What models used so far, with an attempt that failed after its model wrote. */
+  private spentWith(error: unknown): Pick<Tries, 'usage'> {
+    const used = error instanceof ModelError ? error.options.usage : undefined;
+    const bytes = { read: 0, wrote: 0 };
+    const more = used && priced(used, { model: this.model.id, pricing: this.pricing, bytes });
+    const usage = more === undefined ? this.spent : addUsage(this.spent ?? {}, more);
+    return { usage: { ...usage } };
   }
 
   private after(error: unknown): Tries {
@@ -206,6 +255,7 @@ export class ModelTries {
       lost,
       open: false,
       at,
+      ...this.spentWith(error),
     };
   }
 

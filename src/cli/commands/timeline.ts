@@ -13,7 +13,7 @@ import type { Screen, ScreenFormat } from '../print/screen';
 import { type TableFact, factLines, indented, inner, section, stateCell } from '../print/table';
 import { clock, span } from '../../contract/text/times';
 import { openLines, printPlaceOf, turnFacts, type PrintPlace } from '../print/turn';
-import { describePhase, describeUsage } from '../../history/labels';
+import { describeModel, describePhase, describeUsage } from '../../history/labels';
 import { escapeText, escapeLines } from '../print/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { callSummary } from '../../contract/text/call-summary';
@@ -89,10 +89,11 @@ function headLines({ step, reply, undone, events }: TimelineStep, screen: Screen
   ];
 }
 
-function replyFacts({ askedAt, repliedAt, attempts, model, finishReason, usage }: StepView): string {
+function replyFacts(step: StepView): string {
+  const { askedAt, repliedAt, attempts, finishReason, usage } = step;
   const took = `replied after ${span(Date.parse(repliedAt) - Date.parse(askedAt))}`;
   const tries = attempts > 1 ? `${attempts} attempts` : '';
-  const named = [model, finishReason, describeUsage(usage)].map((text) => escapeText(text));
+  const named = [describeModel(step), finishReason, describeUsage(usage)].map((text) => escapeText(text));
   return [took, tries, ...named].filter((text) => text !== '').join(', ');
 }
 

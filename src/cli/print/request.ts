@@ -50,6 +50,8 @@ export interface Story {
   lineage?: readonly Ancestor[];
   /** What the model said in the step that proposed the call; may be empty. */
   says: string;
+  /** The model that said it. Absent if the step is not known. */
+  model?: string;
 }
 
 /** A request in full, and the commands that decide it. */
@@ -105,6 +107,7 @@ export function storyFacts({ story }: WaitingPlace): TableFact[] {
   if (story === undefined) return [];
   return [
     ['agent', escapeText(story.agent)],
+    ['model', story.model && escapeText(story.model)],
     ['part of', story.lineage && escapeText(describeLineage(story.lineage))],
     ['asked', escapeProse(story.asked)],
     ...originFacts(story.origin),

@@ -27,6 +27,7 @@ import { sumUsage } from '../../contract/spending/usage';
 import {
   describeActivity,
   describeLineage,
+  describeModel,
   describePhase,
   describeTokens,
   failingTaskText,
@@ -81,8 +82,9 @@ export function openLines(view: TurnView, place: PrintPlace): string[] {
 
 /** What led to a call, from the record of its turn. */
 export function storyOf({ agent, prompt, origin, steps, lineage }: TurnView, { step }: CallView): Story {
-  const says = steps.findLast((one) => one.step === step)?.text ?? '';
-  return { agent, asked: prompt, says, ...defined({ origin, lineage }) };
+  const reply = steps.findLast((one) => one.step === step);
+  const model = reply && describeModel(reply);
+  return { agent, asked: prompt, says: reply?.text ?? '', ...defined({ origin, lineage, model }) };
 }
 
 /** One call: the request or question that waits, or how the call ended. */

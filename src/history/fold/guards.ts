@@ -16,7 +16,7 @@ import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
 import { areFiles } from '../../contract/session/files';
 import type { ToolResult } from '../../contract/result';
-import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
+import { MODEL_NOTES, type PrepareOutput, type ThinkInput, type ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
 import type { Budget } from '../../contract/spending/budget';
 import { CLOSING_CAUSES } from '../../contract/call-texts';
@@ -87,6 +87,7 @@ const thinkOutput = z.object({
   model: z.string(),
   finishReason: z.string(),
   context: z.string().optional(),
+  notes: z.array(z.enum(MODEL_NOTES)).optional(),
   schemas: z.record(z.string(), object).optional(),
   budget: budget.optional(),
 });

@@ -65,7 +65,7 @@ export function thinkCompleted(
 /** The fields of a reply that the fold reads. */
 type Reply = Pick<
   ThinkOutput,
-  'text' | 'model' | 'finishReason' | 'calls' | 'usage' | 'context' | 'schemas' | 'budget'
+  'text' | 'model' | 'finishReason' | 'notes' | 'calls' | 'usage' | 'context' | 'schemas' | 'budget'
 > &
   Partial<Pick<ThinkOutput, 'replyId'>>;
 
@@ -78,13 +78,13 @@ export function stepTaken(
   state.calls = new Map(
     output.calls.map((call) => [call.callId, newCall(call, schemaOf(call, output.schemas))]),
   );
-  const { text, model, finishReason, usage, context, replyId, budget } = output;
+  const { text, model, finishReason, notes, usage, context, replyId, budget } = output;
   const calls = output.calls.map(proposedOf);
   const made: TurnEvent = {
     type: 'step',
     ...eventHeader(event),
     step,
-    ...defined({ text, model, finishReason, usage, context, budget, given, replyId }),
+    ...defined({ text, model, finishReason, notes, usage, context, budget, given, replyId }),
     calls,
   };
   return [made, ...endUnrun(state, event)];

@@ -172,9 +172,19 @@ describe('asking a model', () => {
         { modelRetryFor: '20s' },
         { fallback: [second] },
       );
-      expect(output).toMatchObject({ text: 'hi', model: 'test/second' });
+      expect(output).toMatchObject({ text: 'hi', model: 'test/second', notes: ['fallback'] });
       expect(waits.length).toBeGreaterThan(3);
       expect(waits.at(-1)).toBe(1);
+    });
+
+    test('what failed attempts used counts', async () => {
+      const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11 };
+      const empty: ModelReply = { text: '', toolCalls: [], finishReason: 'stop', usage };
+      const { output } = await attempts((number) => (number === 1 ? empty : { ...HI, usage }));
+      expect(output?.usage).toEqual({ inputTokens: 20, outputTokens: 2, totalTokens: 22 });
+      expect((await attempts(() => empty, {}, { fallback: [second] })).output?.usage).toMatchObject({
+        totalTokens: 33,
+      });
     });
 
     test('`after: 0` asks the next one at once, and the failure says so', async () => {

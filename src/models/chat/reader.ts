@@ -1,0 +1,243 @@
+import type { LanguageModelV3StreamPart } from '@ai-sdk/provider';
+import { isObject, type JsonObject } from '../../contract/json';
+import { ModelError } from '../model';
+import { finishOf } from './finish';
+import { chatUsage } from './usage';
+import { argumentsOf, extraOf, isWhole, mergeExtra, textOf, wordOf } from './values';
+
+/** The name under which a part keeps what its server wants back. */
+export const CHAT = 'chat';
+
+/** The fields in which servers send thoughts. A reply has one of them, or the same words in several. */
+const THOUGHTS = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking'];
+
+/** The name for thoughts that came as parts of the content. */
+export const IN_CONTENT = 'content';
+
+/** Fields of a message that its server wants back, besides the thoughts themselves. */
+const WANTED_BACK = /reason|think|thought|signature|encrypted|opaque|extra_content|provider_specific/;
+
+const CALL_FIELDS = ['id', 'index', 'type', 'name', 'function', 'arguments', 'parameters', 'input'];
+const FUNCTION_FIELDS = ['name', 'arguments', 'parameters', 'input'];
+
+/** A call while it is put together. */
+interface OpenCall {
+  /** The place that the server gave it. Undefined if it gave none. */
+  place: string | undefined;
+  id: string;
+  name: string;
+  arguments: string;
+  extra: JsonObject;
+  inFunction: JsonObject;
+}
+
+/** A piece of text or thoughts. `field` is the name under which thoughts came. */
+type Piece = { kind: 'text'; text: string } | { kind: 'reasoning'; text: string; field: string };
+
+/**
+ * Puts a reply of a server of chat completions together, from the pieces of a stream or from one whole body. It takes
+ * whatever has one meaning, however the server writes it.
+ */
+export class ReplyReader {
+  private readonly calls: OpenCall[] = [];
+  private message: JsonObject = {};
+  private open: { key: string; id: string } | undefined;
+  private segments = 0;
+  private reason: string | undefined;
+  private usage: unknown;
+  private frames = 0;
+  private hasChoice = false;
+  private isDone = false;
+
+  /** Takes one body, or one event of a stream. An event without choices, such as a sign of life, means nothing. */
+  take(frame: unknown): LanguageModelV3StreamPart[] {
+    this.frames += 1;
+    if (!isObject(frame)) return [];
+    const { choices } = frame;
+    const error = errorIn(frame);
+    if (error !== undefined) return [{ type: 'error', error }];
+    if (choices !== undefined && choices !== null && !Array.isArray(choices))
+      throw notAReply('its choices are not a list');
+    this.usage = usageIn(frame) ?? this.usage;
+    const list: unknown[] = Array.isArray(choices) ? choices : [];
+    const first = list.filter(isObject).find(({ index }) => Number(index ?? 0) === 0);
+    return first === undefined ? [] : [{ type: 'raw', rawValue: frame }, ...this.takeChoice(first)];
+  }
+
+  /** Takes the mark with which a stream ends. */
+  done(): void {
+    this.isDone = true;
+  }
+
+  private takeChoice(choice: Record<string, unknown>): LanguageModelV3StreamPart[] {
+    this.hasChoice = true;
+    const reason = wordOf(choice['finish_reason']);
+    if (reason !== undefined && !['', 'null', 'None'].includes(reason)) this.reason = reason;
+    this.usage = usageIn(choice) ?? this.usage;
+    const isMessage = !isObject(choice['delta']);
+    const said = isMessage ? (choice['message'] ?? { content: choice['text'] }) : choice['delta'];
+    if (!isObject(said)) return [];
+    const isKept = (name: string): boolean => WANTED_BACK.test(name) && !this.isThought(said, name);
+    this.message = mergeExtra(this.message, extraOf(said, isKept));
+    const parts = piecesOf(said).flatMap((piece) => this.show(piece));
+    this.takeCalls(said, isMessage);
+    return parts;
+  }
+
+  private isThought(said: Record<string, unknown>, name: string): boolean {
+    return THOUGHTS.includes(name) && textOf(said[name]) !== '';
+  }
+
+  private show(piece: Piece): LanguageModelV3StreamPart[] {
+    const { kind, text } = piece;
+    if (text === '') return [];
+    const key = kind === 'text' ? kind : piece.field;
+    const begin: LanguageModelV3StreamPart[] = [];
+    if (this.open?.key !== key) {
+      this.open = { key, id: `${kind}-${++this.segments}` };
+      const meta = kind === 'text' ? {} : { providerMetadata: { [CHAT]: { field: piece.field } } };
+      begin.push({ type: `${kind}-start`, id: this.open.id, ...meta });
+    }
+    return [...begin, { type: `${kind}-delta`, id: this.open.id, delta: text }];
+  }
+
+  private takeCalls(said: Record<string, unknown>, isMessage: boolean): void {
+    const list = said['tool_calls'] ?? said['function_call'] ?? [];
+    const taken = new Set<OpenCall>();
+    for (const wire of (Array.isArray(list) ? list : [list]).filter(isObject)) {
+      const piece = pieceOfCall(wire);
+      const known = isMessage ? undefined : this.callOf(piece, taken);
+      const call = known ?? piece;
+      if (known === undefined) this.calls.push(piece);
+      else addToCall(known, piece);
+      taken.add(call);
+    }
+  }
+
+  /** The call that a piece of a stream belongs to. Undefined if a further call begins with it. */
+  private callOf(piece: OpenCall, taken: ReadonlySet<OpenCall>): OpenCall | undefined {
+    const known =
+      piece.place === undefined
+        ? (this.calls.findLast(({ id }) => id !== '' && id === piece.id) ?? this.lastFor(piece))
+        : this.calls.findLast(({ place }) => place === piece.place);
+    if (known === undefined || piece.name === '') return known;
+    const isOther = piece.id !== '' && known.id !== '' && piece.id !== known.id;
+    const isRepeated = piece.arguments === '' || piece.arguments === known.arguments;
+    const isFurther = known.name !== '' && (known.name !== piece.name || isWhole(known.arguments));
+    if (piece.place === undefined && taken.has(known)) return undefined;
+    return (isOther && (isFurther || isWhole(piece.arguments))) || (isFurther && !(isRepeated && !isOther))
+      ? undefined
+      : known;
+  }
+
+  /** The last call, for a piece without place and known id. A name with another id begins a call. */
+  private lastFor({ id, name }: OpenCall): OpenCall | undefined {
+    return id !== '' && name !== '' ? undefined : this.calls.at(-1);
+  }
+
+  /**
+   * The rest of the reply: its calls, and how it ended.
+   *
+   * @throws ModelError if no whole reply came.
+   */
+  end(): LanguageModelV3StreamPart[] {
+    if (!this.hasChoice && this.isDone && this.frames > 0) throw notAReply('it has no choices');
+    if (!this.hasChoice || (this.reason === undefined && !this.isDone))
+      throw new ModelError(
+        'network',
+        'the reply ended early: its stream has no finish reason and no [DONE]',
+        {
+          retryable: true,
+        },
+      );
+    const calls = this.calls.filter(({ name, arguments: args }) => name !== '' || args !== '');
+    if (calls.some(({ name }) => name === '')) throw notAReply('a call has no name');
+    const finishReason = finishOf(this.reason, calls.length > 0);
+    return [
+      ...this.kept(),
+      ...calls.map(toPart),
+      { type: 'finish', finishReason, usage: chatUsage(this.usage) },
+    ];
+  }
+
+  /** Fields of the message that have no place in its text, thoughts or calls. */
+  private kept(): LanguageModelV3StreamPart[] {
+    if (Object.keys(this.message).length === 0) return [];
+    const providerMetadata = { [CHAT]: { message: this.message } };
+    return [{ type: 'reasoning-start', id: 'message', providerMetadata }];
+  }
+}
+
+function notAReply(why: string): ModelError {
+  return new ModelError('server', `the server's answer is JSON, but not a reply: ${why}`, {
+    retryable: true,
+  });
+}
+
+/** The error that a body or an event tells. `error: null` beside a reply is none. */
+function errorIn(frame: Record<string, unknown>): unknown {
+  const { error, choices, object, type } = frame;
+  if (typeof error === 'string' && error !== '') return { message: error };
+  if (isObject(error) && (Object.keys(error).length > 0 || choices === undefined)) return error;
+  return choices === undefined && (object === 'error' || type === 'error') ? frame : undefined;
+}
+
+function usageIn(frame: Record<string, unknown>): unknown {
+  const { usage, x_groq: groq } = frame;
+  if (isObject(usage)) return usage;
+  return isObject(groq) ? (groq['usage'] ?? undefined) : undefined;
+}
+
+/** Thoughts and text of a message or of a piece of it, in their order. */
+function piecesOf(said: Record<string, unknown>): Piece[] {
+  const field = THOUGHTS.find((name) => textOf(said[name]) !== '');
+  const thoughts: Piece[] =
+    field === undefined ? [] : [{ kind: 'reasoning', text: textOf(said[field]), field }];
+  const { content } = said;
+  return [...thoughts, ...(Array.isArray(content) ? content : [content]).map(pieceOfContent)];
+}
+
+function pieceOfContent(part: unknown): Piece {
+  if (!isObject(part)) return { kind: 'text', text: wordOf(part) ?? '' };
+  const type = wordOf(part['type']) ?? 'text';
+  if (/^(?:thinking|reasoning)/.test(type))
+    return {
+      kind: 'reasoning',
+      text: textOf(part['thinking'] ?? part['reasoning'] ?? part),
+      field: IN_CONTENT,
+    };
+  return { kind: 'text', text: /text$/.test(type) ? textOf(part) : '' };
+}
+
+function pieceOfCall(wire: Record<string, unknown>): OpenCall {
+  const inner = isObject(wire['function']) ? wire['function'] : {};
+  const either = { ...wire, ...inner };
+  return {
+    place: wordOf(wire['index']),
+    id: wordOf(wire['id']) ?? '',
+    name: wordOf(either['name']) ?? wordOf(wire['function']) ?? '',
+    arguments: argumentsText(either['arguments'] ?? either['parameters'] ?? either['input']),
+    extra: extraOf(wire, (name) => !CALL_FIELDS.includes(name)),
+    inFunction: extraOf(inner, (name) => !FUNCTION_FIELDS.includes(name)),
+  };
+}
+
+/** The arguments of one piece. What the whole text means is read at the end. */
+function argumentsText(value: unknown): string {
+  return typeof value === 'string' ? value : argumentsOf(value);
+}
+
+function addToCall(call: OpenCall, piece: OpenCall): void {
+  call.id ||= piece.id;
+  call.name ||= piece.name;
+  // Some servers send the whole text once more when it is complete.
+  if (piece.arguments !== call.arguments || !isWhole(call.arguments)) call.arguments += piece.arguments;
+  call.extra = mergeExtra(call.extra, piece.extra);
+  call.inFunction = mergeExtra(call.inFunction, piece.inFunction);
+}
+
+function toPart({ id, name, arguments: args, extra, inFunction }: OpenCall): LanguageModelV3StreamPart {
+  const kept = { ...extra, ...(Object.keys(inFunction).length === 0 ? {} : { function: inFunction }) };
+  const meta = Object.keys(kept).length === 0 ? {} : { providerMetadata: { [CHAT]: kept } };
+  return { type: 'tool-call', toolCallId: id, toolName: name, input: argumentsOf(args), ...meta };
+}
