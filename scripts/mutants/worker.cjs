@@ -8,6 +8,8 @@ const runtime = join(__dirname, 'runtime.cjs');
 const { takeChanged } = require(runtime);
 
 process.env.NODE_ENV ??= 'test';
+// A mutant may live through a tenth of a property.
+process.env.COUNTERSIGN_THOROUGH = '1';
 process.on('disconnect', () => process.exit(1));
 
 const unit = jestConfig.projects.find(({ displayName }) => displayName === 'unit');

@@ -85,7 +85,6 @@ test('a worker that was started anew between steps reads the conversation; the m
 });
 
 test.each([
-  ['a cache of two workflows', 1, { maxCachedWorkflows: 2 }],
   ['a cache of one workflow', 1, { maxCachedWorkflows: 1 }],
   ['no cache', 1, { maxCachedWorkflows: 0 }],
   ['two workers on one queue', 2, {}],
@@ -114,18 +113,17 @@ const expectOwn = (seen: readonly ModelMessage[][], tag: string): void => {
   expect(contents).toEqual([1, 2, 3, 4].map((step) => page(tag, `${step}.1`)));
 };
 
-test.each([-1, -1e12, 0])(
-  'the query answers from the start for %d; past the end there is nothing',
-  async (from) => {
-    await fixture.addWorker();
-    const handle = await fixture.start('reader', reading(`query ${from}.`, 1, []));
-    await handle.result();
+test('the query answers from the start for 0 and less; past the end there is nothing', async () => {
+  await fixture.addWorker();
+  const handle = await fixture.start('reader', reading('query', 1, []));
+  await handle.result();
+  for (const from of [-1, -1e12, 0]) {
     const page = await handle.query<TranscriptPage, [unknown]>('transcript', { from });
     expect(page).toMatchObject({ from: 0, next: null });
     expect(page.entries).toHaveLength(4);
-    expect(await handle.query('transcript', { from: 99 })).toMatchObject({ entries: [], next: null });
-  },
-);
+  }
+  expect(await handle.query('transcript', { from: 99 })).toMatchObject({ entries: [], next: null });
+});
 
 test('over its limit the transcript drops its oldest outputs, with a mark, and the turn goes on', async () => {
   await fixture.addWorker();

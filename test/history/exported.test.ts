@@ -12,7 +12,7 @@ import { ringOf } from '../encryption/ring';
 import { CountersignError } from '../../src/contract/errors';
 import { createRedactor, keepAll } from '../../src/cli/commands/export';
 import { recordedFiles } from './audit/sample';
-import { dearRuns } from '../support/properties';
+import { runs } from '../support/properties';
 
 test.each([
   ['text', exportedText('edited'), 1],
@@ -74,7 +74,7 @@ test('cut anywhere it is refused or is the same', () => {
         expect.objectContaining({ code: 'bad_history' }),
       );
     }),
-    { numRuns: dearRuns(30) },
+    { numRuns: runs(30) },
   );
 });
 

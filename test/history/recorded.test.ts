@@ -7,7 +7,7 @@ import type { DecodedEvent } from '../../src/history/decode/events';
 import { createFold, foldAll } from '../../src/history/fold/fold';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { viewOf } from '../../src/history/view';
-import { dearRuns } from '../support/properties';
+import { runs } from '../support/properties';
 
 /** Histories of a real server and worker, one behaviour each. */
 const directory = join(__dirname, '..', 'histories');
@@ -41,7 +41,7 @@ test.each(names)('%s: one by one, all at once and in two parts come to the same'
       const rest = events.slice(cut).flatMap((event) => fold.push(event));
       expect([...first, ...rest]).toEqual(all);
     }),
-    { numRuns: dearRuns(10) },
+    { numRuns: runs(10) },
   );
 });
 
@@ -78,7 +78,7 @@ test.each(names)('%s: garbage in any payload gives events or none, never an exce
         viewOf(foldAll(spoilt));
       },
     ),
-    { numRuns: dearRuns(60) },
+    { numRuns: runs(60) },
   );
 });
 

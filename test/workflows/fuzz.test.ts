@@ -21,9 +21,9 @@ import { judgeMessage } from '../../src/workflows/session/queue';
 import { judgeControl, makeSession } from '../../src/workflows/session/state';
 import * as messages from '../../src/workflows/messages';
 import { anyPayload, anyValue } from '../support/outsider';
-import { dearRuns } from '../support/properties';
+import { runs } from '../support/properties';
 
-const RUNS = { numRuns: dearRuns(3000) };
+const RUNS = { numRuns: runs(3000) };
 
 const BOUNDS = [
   messages.DECISION_BOUNDS,

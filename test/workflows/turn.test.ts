@@ -9,7 +9,7 @@ import {
 } from '../../src/contract/transcript';
 import { jsonBytes } from '../../src/contract/text/bytes';
 import { Transcript } from '../../src/workflows/turn';
-import { dearRuns } from '../support/properties';
+import { runs } from '../support/properties';
 
 type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;
 
@@ -84,7 +84,7 @@ test('pages give every entry once, in order, and each fits', () => {
     }
     expect(seen).toEqual(transcript.entries);
   });
-  fc.assert(property, { numRuns: dearRuns(50) });
+  fc.assert(property, { numRuns: runs(50) });
 });
 
 it.each([0, 5, 99])('answers a page from %d of nothing', (from) => {
@@ -164,6 +164,6 @@ describe('the outputs of one step', () => {
         expect(transcript.full).toBe(false);
       }
     });
-    fc.assert(property, { numRuns: dearRuns(8) });
+    fc.assert(property, { numRuns: runs(8) });
   });
 });

@@ -42,9 +42,6 @@ const HISTORY_LENGTH = 'exec __TEMPORAL_ACTIVATOR__.info.historyLength';
 
 it.each<[name: string, args: string[], startedId: number, source: RegExp]>([
   ['the first workflow task', [], 3, /agent-turn\.ts$/],
-  ['a call, where it asked for its decision', ['--at', '1.2'], 9, /workflows\/.*\.ts$/],
-  ['a step, where its reply came', ['--at', '2'], 38, /workflows\/.*\.ts$/],
-  ['an event that the code made', ['--at', '#25'], 21, /workflows\/.*\.ts$/],
   ['an event that the code heard of', ['--at', '1#16'], 18, /workflows\/.*\.ts$/],
 ])(
   'stops at %s, and goes on to the end',

@@ -2,7 +2,7 @@ import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import { SchemaChecker } from '../../../src/contract/schema/check-value';
-import { dearRuns } from '../../support/properties';
+import { runs } from '../../support/properties';
 import { startProcessorTime } from '../../support/processor-time';
 
 const issuesOf = (schema: JsonObject, value: unknown) => new SchemaChecker(schema).issuesOf(value);
@@ -218,6 +218,6 @@ it('judges as another validator does', () => {
       const other = new Validator(structuredClone(rules), '2020-12', false).validate(candidate).valid;
       expect(fits(rules, candidate)).toBe(other);
     }),
-    { numRuns: dearRuns(2000) },
+    { numRuns: runs(2000) },
   );
 });

@@ -6,7 +6,7 @@ import {
   renderDiff,
   reverseHunks,
 } from '../../../src/tools/workspace/hunks';
-import { dearRuns } from '../../support/properties';
+import { runs } from '../../support/properties';
 
 /** Few different lines, so that texts share some; every line end there is, and ends without one. */
 const text = fc
@@ -39,7 +39,7 @@ describe('hunks', () => {
         expect(applyHunks(base, hunks)).toBe(target);
         expect(reverseHunks(target, hunks)).toBe(base);
       }),
-      { numRuns: dearRuns(1000) },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -57,7 +57,7 @@ describe('hunks', () => {
           expect(rest.length === 0 ? now : base).toBe(rest.length === 0 ? target : reverseHunks(now, kept));
         },
       ),
-      { numRuns: dearRuns(500) },
+      { numRuns: runs(500) },
     );
   });
 

@@ -15,7 +15,7 @@ import type { Approvals, CallState } from '../../../src/workflows/approvals/stat
 import type { Order } from '../../../src/contract/tool';
 import { nextToStart } from '../../../src/workflows/step';
 import { approvalsWith, type CallShape, PLAN, validCall } from '../../support/calls';
-import { dearRuns } from '../../support/properties';
+import { runs } from '../../support/properties';
 
 /** What an outside observer keeps: nothing of the state machine's own bookkeeping is trusted. */
 interface Witness {
@@ -329,7 +329,7 @@ function runWith(order: Order | 'any', numRuns: number): void {
       }
     },
   );
-  fc.assert(run, { numRuns: dearRuns(numRuns) });
+  fc.assert(run, { numRuns: runs(numRuns) });
 }
 
 test('nothing dangerous ever starts without an unspent decision that matches it, whatever the order of events', () => {

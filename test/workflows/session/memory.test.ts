@@ -3,7 +3,7 @@ import { LIMITS } from '../../../src/contract/limits';
 import { bytesOfEntries } from '../../../src/contract/transcript';
 import type { TurnMemory } from '../../../src/contract/session';
 import { SessionMemory } from '../../../src/workflows/session/memory';
-import { dearRuns } from '../../support/properties';
+import { runs } from '../../support/properties';
 import type { TranscriptEntry } from '../../../src/contract/transcript';
 
 /** A turn of some so many bytes, half of them an output. */
@@ -135,6 +135,6 @@ it('never parts a call from its result, whatever is added, summarized and droppe
       expect(carried.memory.length + (carried.summary?.turns ?? 0)).toBe(turns);
       expect(bytesOfEntries(entries)).toBeLessThanOrEqual(LIMITS.sessionMemoryBytes);
     }),
-    { numRuns: dearRuns(100) },
+    { numRuns: runs(100) },
   );
 });
