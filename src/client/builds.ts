@@ -2,9 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { CountersignError } from '../contract/errors';
 import { DEPLOYMENT, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
-import { ask, detailsOf, retry, STATUS, grpcStatusOf, toCountersignError } from '../history/server-errors';
+import { readFirst } from '../history/read-run';
+import {
+  ask,
+  detailsOf,
+  grpcStatusOf,
+  retry,
+  STATUS,
+  toCountersignError,
+  unlessGone,
+} from '../history/server-errors';
 import type { ClientContext } from './context';
-import { quoted } from './list';
+import { listPages, quoted } from './list';
 import type { Build, BuildId, Builds } from './types';
 
 const { WorkerDeploymentVersionStatus: Status, RoutingConfigUpdateState: Changing } = temporal.api.enums.v1;
@@ -35,7 +44,9 @@ export async function readBuilds(
   for (const { build, state } of found.builds) {
     // The server says itself that nothing is open on such a build.
     const isOver = state === 'drained' || state === 'unused';
-    builds.push({ build, state, ...(isOver ? NOTHING : await countOpen(context, { deployment, build })) });
+    const counts = isOver ? NOTHING : await countOpen(context, { deployment, build });
+    const resets = state === 'draining' ? await resetsOn(context, { deployment, build }) : [];
+    builds.push({ build, state, ...counts, ...(resets.length === 0 ? {} : { resets }) });
   }
   return { deployment, current, builds };
 }
@@ -126,6 +137,24 @@ async function countOpen(context: ClientContext, build: BuildId): Promise<Counts
     inDoubt: await count(inState('in_doubt')),
     sessions: await count(openOn(build, WORKFLOWS.session)),
   };
+}
+
+/** The most turns of a build that are looked at. */
+const MOST_LOOKED = 10;
+
+/** The turns of a build whose run was made by a reset, among the first ones. The first event names the run before. */
+async function resetsOn(context: ClientContext, build: BuildId): Promise<string[]> {
+  const pages = listPages(context.lister, openOn(build, WORKFLOWS.turn), MOST_LOOKED);
+  const page = await ask(context, 'listing turns', () => pages.next());
+  const turns = page.done === true ? [] : page.value;
+  const found = await Promise.all(
+    turns.map(async ({ workflowId: turn, runId }) => {
+      const first = await unlessGone(readFirst(context.source, { turn, runId }));
+      const { originalExecutionRunId: before = runId } = first?.workflowExecutionStartedEventAttributes ?? {};
+      return before === runId ? [] : [turn];
+    }),
+  );
+  return found.flat();
 }
 
 /**

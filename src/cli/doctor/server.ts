@@ -278,7 +278,13 @@ function judgeBuilds(name: string, { deployment, current, builds }: Builds): Fin
   if (held === undefined) return { name, state: 'ok', detail };
   const of = deployment === DEPLOYMENT ? '' : ` --deployment ${shellWord(deployment)}`;
   const todo = `\`countersign drain ${shellWord(held.build)}${of}\` moves what only waits. Keep a worker of that build until nothing is open on it.`;
-  return { name, state: 'warning', detail, todo };
+  const stays = held.resets === undefined ? '' : resetText(held.resets);
+  return { name, state: 'warning', detail, todo: todo + stays };
+}
+
+/** The turns that no `drain` moves, and the way out. */
+function resetText(turns: readonly string[]): string {
+  return ` A reset keeps ${turns.join(', ')} there: decide what waits in them, or fork and cancel them.`;
 }
 
 /** Whether a build is shown. A drained build without turns and sessions is left out. */

@@ -57,6 +57,13 @@ it('says how to drain, also in a deployment of another name', async () => {
   );
 });
 
+it('names the turns that a reset keeps on an old build, and the way out', async () => {
+  const builds = [build('1', 'draining', { turns: 2, resets: ['t1', 't2'] })];
+  expect((await found({ deployment: 'shop', current: '2', builds }, 'shop')).todo).toMatch(
+    /A reset keeps t1, t2 there: decide what waits in them, or fork and cancel them/,
+  );
+});
+
 it('says why it cannot tell', async () => {
   const refused = { builds: () => Promise.reject(new Error('no permission')) };
   expect(await checkBuilds(refused, 'countersign')).toMatchObject({
