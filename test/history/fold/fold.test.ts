@@ -21,7 +21,7 @@ test('a turn with nothing but an answer', () => {
   ]);
 });
 
-test('a decision of the run before that is sent again in the next run is no second decision', () => {
+test('the next run tells no second decision of the same id', () => {
   const decision = { callId: '1.1', decision: 'approved', decisionId: 'd-1', approver: 'ann' };
   const verdict = { ...accepted('1.1', 'approved'), decisionId: 'd-1' };
   const script = new Script()
