@@ -121,7 +121,7 @@ export async function isScheduleOf(
 }
 
 /** The runs that this run continues, the latest first, if the server still has them. */
-export async function readContinued(own: readonly HistoryEvent[]): Promise<HistoryEvent[][]> {
+async function readContinued(own: readonly HistoryEvent[]): Promise<HistoryEvent[][]> {
   const runs: HistoryEvent[][] = [];
   for (let events: readonly HistoryEvent[] | undefined = own; events !== undefined;) {
     const before: string | null | undefined =
