@@ -44,7 +44,7 @@ export interface FilePlan {
    * The encoding by which the bytes became the text of `lines`. `latin1` if the bytes are not UTF-8, so that no byte
    * is lost.
    */
-  encoding: 'utf8' | 'latin1';
+  encoding: 'utf8' | 'latin1' | 'utf16le' | 'utf16be';
   /**
    * Empty for a command, and a call that moves or deletes the file. The plan then only binds the call to the bytes
    * that were shown.

@@ -133,7 +133,7 @@ const plan = z.object({
   path: z.string(),
   baseHash: z.string().nullable(),
   targetHash: z.string(),
-  encoding: z.enum(['utf8', 'latin1']),
+  encoding: z.enum(['utf8', 'latin1', 'utf16le', 'utf16be']),
   hunks: z.array(hunk),
 });
 

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { contentDigest } from '../../src/tools/content-digest';
-import { digestJson, digestText, previewDigests, seenDigestOf } from '../../src/contract/digest';
+import {
+  canonicalJson,
+  digestJson,
+  digestText,
+  previewDigests,
+  seenDigestOf,
+} from '../../src/contract/digest';
 import type { FilePlan } from '../../src/contract/plan';
 
 test('digests of text are SHA-256 of its UTF-8, in the sandbox and in an activity alike', () => {
@@ -11,6 +19,17 @@ test('digests of text are SHA-256 of its UTF-8, in the sandbox and in an activit
     expect(contentDigest(text)).toBe(expected);
   });
   fc.assert(property);
+});
+
+describe('the vectors of RFC 8785, as the package canonicalize (Apache-2.0) has them', () => {
+  const folder = join(dirname(require.resolve('canonicalize/package.json')), 'test', 'testdata');
+
+  test.each(['arrays', 'french', 'structures', 'values', 'weird'])('%s', (name) => {
+    const [input, output] = ['input', 'output'].map((side) =>
+      readFileSync(join(folder, side, `${name}.json`), 'utf8'),
+    );
+    expect(canonicalJson(JSON.parse(input ?? ''))).toBe(output?.trimEnd());
+  });
 });
 
 test('the order of keys does not matter, everything else does', () => {

@@ -32,6 +32,7 @@ export function planHead({ path, baseHash, encoding }: FilePlan, style: Style): 
   const name = escapeText(path, style.mark);
   return [
     ...(encoding === 'latin1' ? [style.quiet('(not UTF-8: one character a byte)')] : []),
+    ...(encoding.startsWith('utf16') ? [style.quiet('(UTF-16)')] : []),
     style.strong(baseHash === null ? '--- (new file)' : `--- ${name}`),
     style.strong(`+++ ${name}`),
   ];

@@ -148,7 +148,7 @@ function defOf(schema: unknown): Record<string, unknown> {
 }
 
 function leaveToTool(jsonSchema: Record<string, unknown>, type: string): void {
-  const { title, description, default: given, ...own } = jsonSchema;
+  const { title: _title, description: _description, default: _default, ...own } = jsonSchema;
   for (const keyword of Object.keys(own)) delete jsonSchema[keyword];
   jsonSchema['anyOf'] = [{ ...own, ...WRITTEN_AS[type] }, { $comment: LEFT }];
 }

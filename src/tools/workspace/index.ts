@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined';
 import type { ArgumentsOf, CallContext, Tool } from '../types';
 import { createListTools, createReadTools } from './read-tools';
 import { createMoveTools } from './move-tools';
-import { createRoot, type Pack, type Root } from './root';
+import { createRoot, otherForm, type Pack, type Root } from './root';
 import { createSearchTool } from './search-tool';
 import { isObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
@@ -18,6 +18,7 @@ import {
   mayBeChanged,
   planFile,
   previewOf,
+  type Written,
 } from './plan';
 import { normalPath } from './path';
 import { pathSpelling } from './spelling';
@@ -152,10 +153,12 @@ function contentTool(root: Root, pack: Pack) {
         const plan = approved(path, context);
         context.signal.throwIfAborted();
         const { hunks, ranBefore } = context;
-        if (plan !== undefined) return describeWritten(await executePlan(root, plan, { hunks, ranBefore }));
+        const say = (written: Written): string =>
+          [describeWritten(written), otherForm(path, written.path)].filter(Boolean).join(' ');
+        if (plan !== undefined) return say(await executePlan(root, plan, { hunks, ranBefore }));
         if (needsBase && ranBefore) throw mayBeChanged(normalPath(path));
         const write = ranBefore ? changeFileAgain : changeFile;
-        return describeWritten(await write(root, path, change(args)));
+        return say(await write(root, path, change(args)));
       },
     });
 }
@@ -167,6 +170,6 @@ function pathOf(args: unknown): string {
 
 /** The approved plan. Refuses a plan for another file, because people never saw it with these arguments. */
 function approved(path: string, { plan }: CallContext): FilePlan | undefined {
-  if (plan === undefined || plan.path === normalPath(path)) return plan;
+  if (plan === undefined || plan.path.normalize() === normalPath(path).normalize()) return plan;
   throw new ToolError(`The approved plan is for "${plan.path}". Nothing was written.`, { code: 'conflict' });
 }

@@ -166,6 +166,8 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   EEXIST: 'exists already',
   ENOSPC: 'could not be written: the disk is full',
   EROFS: 'could not be written: the file system is read-only',
+  EBUSY: 'could not be replaced: something is mounted there, or it is in use. Nothing was changed',
+  EXDEV: 'could not be replaced: something is mounted there. Nothing was changed',
 };
 
 /**

@@ -3,8 +3,17 @@ import { isToolError, ToolError } from '../errors';
 import { applyHunks, HunkMismatch, makeHunks, renderDiff, reverseHunks } from './hunks';
 import { assertWritable, normalPath, splitPath, orIfMissing } from './path';
 import { type FileLocation, readBytes, readBytesIfThere, type Root } from './root';
-import { decodeText, encodeText, type Encoding, encodingOf, hashBytes, isBinary } from './text';
-import { writeAtomic } from './write-atomic';
+import {
+  decodeText,
+  encodeText,
+  type Encoding,
+  encodingOf,
+  hashBytes,
+  isBinary,
+  isMarked,
+  MARK,
+} from './text';
+import { requireOneName, writeAtomic } from './write-atomic';
 
 /**
  * Makes the new text of a file. `base` is null if there is no file. Texts are in the file's encoding. Throws an
@@ -19,7 +28,8 @@ export type Change = (base: string | null, encoding: Encoding) => string;
 export async function planFile(root: Root, path: string, change: Change): Promise<FilePlan> {
   assertWritable(splitPath(path));
   const current = await readBytesIfThere(root, path);
-  return makePlan(normalPath(path), current?.bytes ?? null, change);
+  requireOneName(normalPath(path), current?.facts);
+  return makePlan(current?.path ?? normalPath(path), current?.bytes ?? null, change);
 }
 
 /**
@@ -29,11 +39,12 @@ export async function planFile(root: Root, path: string, change: Change): Promis
 export async function changeFile(root: Root, path: string, change: Change): Promise<Written> {
   assertWritable(splitPath(path));
   const current = await readBytesIfThere(root, path);
-  const { target, encoding } = changed(normalPath(path), current?.bytes ?? null, change);
+  const found = current?.path ?? normalPath(path);
+  const { target, encoding } = changed(found, current?.bytes ?? null, change);
   const bytes = encodeText(target, encoding);
   const write = (place: FileLocation): Promise<void> => writeAtomic(place, bytes, current?.facts);
   await root.inParent(path, write, { make: current === null });
-  return { path: normalPath(path), bytes: bytes.length, done: 'written', rejected: [] };
+  return { path: found, bytes: bytes.length, done: 'written', rejected: [] };
 }
 
 /**
@@ -44,8 +55,11 @@ export async function changeFileAgain(root: Root, path: string, change: Change):
   assertWritable(splitPath(path));
   try {
     const current = await readBytesIfThere(root, path);
-    const asked = encodeText(change(null, 'utf8'), 'utf8');
-    if (current === null || !current.bytes.equals(asked)) return await changeFile(root, path, change);
+    if (current === null) return await changeFile(root, path, change);
+    const encoding = encodingOf(current.bytes);
+    const made = change(null, encoding);
+    const asked = encodeText(isMarked(encoding) && !made.startsWith(MARK) ? MARK + made : made, encoding);
+    if (!current.bytes.equals(asked)) return await changeFile(root, path, change);
     return { path: normalPath(path), bytes: asked.length, done: 'asked', rejected: [] };
   } catch (error) {
     throw isToolError(error) ? mayBeChanged(normalPath(path), error) : error;
@@ -75,21 +89,30 @@ function changed(path: string, bytes: Buffer | null, change: Change) {
     throw new ToolError(`"${path}" is a binary file; it has no text to change.`);
   const encoding = bytes === null ? 'utf8' : encodingOf(bytes);
   const base = bytes === null ? null : decodeText(bytes, encoding);
-  const target = change(base, encoding);
+  const made = change(base, encoding);
+  // Without its mark, nothing would say that the bytes are UTF-16.
+  const target = isMarked(encoding) && !made.startsWith(MARK) ? MARK + made : made;
   if (target === base) throw new ToolError(`Nothing would change in "${path}"; it already is as asked.`);
   return { base, target, encoding };
 }
 
+const NOTES: Readonly<Record<Encoding, string>> = {
+  utf8: '',
+  latin1: '(not UTF-8: shown as Latin-1, every byte is kept)\n',
+  utf16le: '(UTF-16, little-endian)\n',
+  utf16be: '(UTF-16, big-endian)\n',
+};
+
 /** The preview for an approver: the unified diff. */
 export function previewOf(plan: FilePlan): Preview {
-  const note = plan.encoding === 'latin1' ? '(not UTF-8: shown as Latin-1, every byte is kept)\n' : '';
+  const note = NOTES[plan.encoding];
   const empty = plan.hunks.length === 0 ? '\n(an empty file)' : '';
   const names = { before: plan.baseHash === null ? null : plan.path, after: plan.path };
   return { text: note + renderDiff(names, plan.hunks) + empty, plan };
 }
 
 /** The result of executing a plan. */
-interface Written {
+export interface Written {
   path: string;
   /** Size of the file now; 0 if nothing was written. */
   bytes: number;
@@ -164,7 +187,7 @@ function isDone(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer): boolean {
   if (hash === plan.baseHash) return false;
   if (kept.length === plan.hunks.length) return hash === plan.targetHash;
   // Bytes that are not UTF-8 would be decoded as U+FFFD and would then match a real U+FFFD.
-  if (plan.encoding === 'utf8' && encodingOf(bytes) !== 'utf8') return false;
+  if (plan.encoding !== 'latin1' && encodingOf(bytes) !== plan.encoding) return false;
   try {
     const before = encodeText(reverseHunks(decodeText(bytes, plan.encoding), kept), plan.encoding);
     return plan.baseHash !== null && hashBytes(before) === plan.baseHash;

@@ -3,9 +3,18 @@ import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { type FileLocation, type Pack, readBytes, type Root, withRegularFile } from './root';
+import { type FileLocation, otherForm, type Pack, readBytes, type Root, withRegularFile } from './root';
 import type { Tool } from '../types';
-import { countLines, decodeText, encodingOf, hashBytes, isBinary, skipLines } from './text';
+import {
+  countLines,
+  decodeText,
+  type Encoding,
+  encodingOf,
+  hashBytes,
+  isBinary,
+  isMarked,
+  skipLines,
+} from './text';
 import { normalPath, onOneLine } from './path';
 
 const filePath = z.string().min(1).describe('File, relative to the workspace root.');
@@ -26,13 +35,19 @@ function readFile(root: Root, pack: Pack): Tool {
       line_count: z.int().min(1).optional().describe('How many lines to read.'),
     }),
     outputLimit: 256 * 1024,
-    handler: (args) => root.inParent(args.path, async (place) => partOf(await readText(place), args)),
+    handler: (args) =>
+      root.inParent(args.path, async (place) => {
+        const text = partOf(await readText(place), args);
+        const form = otherForm(args.path, place.shown);
+        return form === '' ? text : `${form}\n${text}`;
+      }),
   });
 }
 
 async function readText(place: FileLocation): Promise<string> {
   const { bytes } = await readBytes(place);
-  if (!isBinary(bytes)) return decodeText(bytes, encodingOf(bytes));
+  const encoding = encodingOf(bytes);
+  if (!isBinary(bytes)) return decodeText(bytes, encoding).slice(isMarked(encoding) ? 1 : 0);
   throw new ToolError(`"${place.shown}" is a binary file of ${bytes.length} bytes; it has no text to read.`);
 }
 
@@ -72,12 +87,20 @@ async function factsOf(place: FileLocation): Promise<object> {
   };
 }
 
+const ENCODINGS: Readonly<Record<Encoding, string>> = {
+  utf8: 'UTF-8',
+  latin1: 'not UTF-8; shown as Latin-1',
+  utf16le: 'UTF-16, little-endian',
+  utf16be: 'UTF-16, big-endian',
+};
+
 async function contentFacts(place: FileLocation): Promise<object> {
   const { bytes } = await readBytes(place);
   const sha256 = hashBytes(bytes);
   if (isBinary(bytes)) return { binary: true, sha256 };
-  const encoding = encodingOf(bytes) === 'utf8' ? 'UTF-8' : 'not UTF-8; shown as Latin-1';
-  return { binary: false, encoding, lines: countLines(bytes.toString('latin1')), sha256 };
+  const encoding = encodingOf(bytes);
+  const lines = countLines(decodeText(bytes, encoding));
+  return { binary: false, encoding: ENCODINGS[encoding], lines, sha256 };
 }
 
 const folderPath = z.string().default('.').describe('Folder, relative to the workspace root.');

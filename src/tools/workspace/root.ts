@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CountersignError, errnoOf } from '../../contract/errors';
 import { ToolError, TransportError } from '../errors';
@@ -57,17 +57,52 @@ export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES 
     const folder = await openFolder({ root, names, make }, holding).catch(failOpen);
     return use(folder).finally(() => folder.close());
   };
+  const namesOf = (path: string): Promise<string[]> =>
+    asTheyStand(splitPath(path), (names, use) => hold(names, false, use));
   return {
     directory: root,
-    inFolder: (path, use) => explained(path, () => hold(splitPath(path), false, verified(use))),
-    startIn: (path, use) => explained(path, () => hold(splitPath(path), false, use)),
+    inFolder: (path, use) => explained(path, async () => hold(await namesOf(path), false, verified(use))),
+    startIn: (path, use) => explained(path, async () => hold(await namesOf(path), false, use)),
     inParent: (path, use, { make } = { make: false }) =>
-      explained(path, () => {
-        const names = splitPath(path);
+      explained(path, async () => {
+        const names = await namesOf(path);
         const inPlace = verified((folder) => use(toPlace(folder, names, fileBytes)));
         return hold(names.slice(0, -1), make, inPlace);
       }),
   };
+}
+
+/**
+ * Names as they stand in their folders. A name that is not there counts as the only one there that has the same Unicode
+ * normal form: systems and people write the same letters in different ways.
+ */
+async function asTheyStand(
+  names: readonly string[],
+  hold: <T>(names: readonly string[], use: (folder: Folder) => Promise<T>) => Promise<T>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const [at, name] of names.entries()) {
+    if (/^[\x00-\x7f]*$/.test(name)) {
+      found.push(name);
+      continue;
+    }
+    const there = await hold(found, (folder) => readdir(folder.at('.'))).catch(() => undefined);
+    if (there === undefined) return [...found, ...names.slice(at)];
+    const alike = there.filter((one) => one.normalize() === name.normalize());
+    const [only = name] = alike;
+    found.push(alike.length === 1 && !there.includes(name) ? only : name);
+  }
+  return found;
+}
+
+/** What to say of a path that was found in another Unicode normal form than it was asked for. Empty: it was not. */
+export function otherForm(asked: string, found: string): string {
+  if (splitPath(asked).join('/') === found) return '';
+  return `(the name stands there in another Unicode normal form: ${JSON.stringify(found).replace(/[^\x00-\x7f]/g, escaped)})`;
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Checks the name: JavaScript callers may pass anything, and an empty name would mean the worker's current folder. */
@@ -147,13 +182,15 @@ export async function withRegularFile<T>(
 export interface Content {
   bytes: Buffer;
   facts: Stats;
+  /** The path by which the file was found. */
+  path: string;
 }
 
 /** The bytes of a regular file. @throws ToolError if there is none, or it is too large to be read whole. */
 export async function readBytes(place: FileLocation): Promise<Content> {
   return withRegularFile(place, async (handle, facts) => {
     if (facts.size > place.mostBytes) throw tooLarge(place, facts.size);
-    return { bytes: await readWhole(handle, place), facts };
+    return { bytes: await readWhole(handle, place), facts, path: place.shown };
   });
 }
 

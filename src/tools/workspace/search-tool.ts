@@ -6,7 +6,7 @@ import { ToolError } from '../errors';
 import type { Tool } from '../types';
 import { type Pack, readBytes, type Root, withRegularFile } from './root';
 import { normalPath, onOneLine } from './path';
-import { decodeText, encodingOf, findText, isBinary } from './text';
+import { decodeText, encodingOf, findText, isBinary, MARK } from './text';
 import { walk } from './read-tools';
 import { errorMessage } from '../../contract/errors';
 
@@ -52,8 +52,8 @@ interface Search {
   signal: AbortSignal;
   line: LineMatcher;
   wanted(path: string): boolean;
-  /** The number of files that were too large or not readable. */
-  passed: number;
+  /** What was not searched, by the reason. */
+  passed: Map<string, string[]>;
   /** The number of lines that were too long for the pattern. */
   long: number;
   /** Whether the folder has more entries than a search reads. */
@@ -72,7 +72,7 @@ export function createSearchTool(root: Root, pack: Pack): Tool {
     handler: async (query, { signal, partial }) => {
       const wanted = query.glob === undefined ? () => true : globMatcher(query.glob);
       const line = lineMatcher(query);
-      const search = { root, query, signal, line, wanted, passed: 0, long: 0, cut: false };
+      const search = { root, query, signal, line, wanted, passed: new Map(), long: 0, cut: false };
       const found: string[] = [];
       for await (const hit of hitsOf(search)) {
         if (found.length === query.max_results)
@@ -86,13 +86,33 @@ export function createSearchTool(root: Root, pack: Pack): Tool {
 }
 
 function report({ query, passed, long, cut }: Search, found: string[]): string {
-  const lines = found.length === 0 ? [`No file has "${query.query}".`] : found;
+  const isWhole = passed.size === 0 && long === 0 && !cut;
+  const none = `${isWhole ? 'No file' : 'No file that was searched'} has "${query.query}".`;
+  const lines = found.length === 0 ? [none] : found;
+  // The description names these. They matter where nothing is found.
+  const told = [...passed].filter(([why]) => found.length === 0 || !NAMED.includes(why));
   const notes = [
-    ...(passed === 0 ? [] : [`(${passed} files over 2 MiB or not readable were passed over)`]),
+    ...told.map(([why, paths]) => `(not searched, ${why}: ${namesOf(paths)})`),
     ...(long === 0 ? [] : [`(lines too long for such a query were passed over: ${long})`]),
     ...(cut ? ['(more hits; the search ended after 50,000 names: search a folder below)'] : []),
   ];
   return [...lines, ...notes].join('\n');
+}
+
+const NAMED = ['binary', 'skipped', 'a link'];
+
+/** The most names of skipped files and folders that are given for one reason. */
+const MOST_NAMED = 10;
+
+function namesOf(paths: readonly string[]): string {
+  const more = paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : '';
+  return paths.slice(0, MOST_NAMED).map(onOneLine).join(', ') + more;
+}
+
+function pass({ passed }: Search, why: string, path: string): void {
+  const paths = passed.get(why) ?? [];
+  paths.push(path);
+  passed.set(why, paths);
 }
 
 async function* hitsOf(search: Search): AsyncGenerator<string> {
@@ -132,6 +152,8 @@ async function* filesOf(search: Search): AsyncGenerator<string> {
   for await (const step of walk(root, path, limits)) {
     await rest();
     if (step.kind === 'file' && wanted(step.path)) yield step.path;
+    else if (step.skipped !== undefined) pass(search, step.skipped, `${step.path}/`);
+    else if (step.kind === 'link' && wanted(step.path)) pass(search, 'a link', step.path);
   }
   search.cut = limits.entries < 0;
 }
@@ -146,20 +168,18 @@ async function isFile(root: Root, path: string): Promise<boolean> {
   }
 }
 
-/**
- * The lines of a file. Binary files count as files without lines. Files that are too large or gone are counted as
- * skipped.
- */
+/** The lines of a file. A file that is binary, too large or gone is named as not searched. */
 async function linesOf(search: Search, path: string): Promise<string[]> {
   try {
     const read = search.root.inParent(path, (place) => readBytes({ ...place, mostBytes: MOST_FILE_BYTES }));
     const { bytes } = await read;
-    return isBinary(bytes) ? [] : decodeText(bytes, encodingOf(bytes)).split(/\r?\n/);
+    if (isBinary(bytes)) pass(search, 'binary', path);
+    else return decodeText(bytes, encodingOf(bytes)).replace(MARK, '').split(/\r?\n/);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
-    search.passed += 1;
-    return [];
+    pass(search, 'over 2 MiB or not readable', path);
   }
+  return [];
 }
 
 /**

@@ -7,19 +7,40 @@ import { isWellFormed } from '../../contract/text/bytes';
 /** The encoding in which bytes are held as text. */
 export type Encoding = FilePlan['encoding'];
 
-/** UTF-8 if the bytes are valid UTF-8; otherwise Latin-1, one character per byte, so that no byte is lost. */
+/** The byte order mark, as a character. */
+export const MARK = '\ufeff';
+
+/**
+ * UTF-16 if the bytes begin with its mark; UTF-8 if they are valid UTF-8; otherwise Latin-1, one character per byte, so
+ * that no byte is lost.
+ */
 export function encodingOf(bytes: Uint8Array): Encoding {
-  return isUtf8(bytes) ? 'utf8' : 'latin1';
+  return wideEncodingOf(bytes) ?? (isUtf8(bytes) ? 'utf8' : 'latin1');
+}
+
+/** UTF-16 by its mark. The same mark with two more zeros begins UTF-32, which is not read. */
+function wideEncodingOf(bytes: Uint8Array): Encoding | undefined {
+  const [first, second, third, fourth] = bytes;
+  if (bytes.length % 2 !== 0) return undefined;
+  if (first === 0xfe && second === 0xff) return 'utf16be';
+  const isLonger = bytes.length >= 4 && third === 0 && fourth === 0;
+  return first === 0xff && second === 0xfe && !isLonger ? 'utf16le' : undefined;
+}
+
+/** Whether a text begins with the mark of its encoding, which has to stay. */
+export function isMarked(encoding: Encoding): boolean {
+  return encoding === 'utf16le' || encoding === 'utf16be';
 }
 
 /** Bytes as text; `encodeText` with the same encoding gives the same bytes back. */
 export function decodeText(bytes: Buffer, encoding: Encoding): string {
-  return bytes.toString(encoding);
+  if (encoding !== 'utf16be') return bytes.toString(encoding);
+  return Buffer.from(bytes).swap16().toString('utf16le');
 }
 
 /** The bytes of a text that `decodeText` made. */
 export function encodeText(text: string, encoding: Encoding): Buffer {
-  return Buffer.from(text, encoding);
+  return encoding === 'utf16be' ? Buffer.from(text, 'utf16le').swap16() : Buffer.from(text, encoding);
 }
 
 /**
@@ -30,7 +51,7 @@ export function encodeText(text: string, encoding: Encoding): Buffer {
 export function fromModel(text: string, encoding: Encoding): string {
   if (!isWellFormed(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing was written.');
-  return Buffer.from(text, 'utf8').toString(encoding);
+  return encoding === 'latin1' ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }
 
 /** SHA-256 of bytes, in hex. */
@@ -38,9 +59,11 @@ export function hashBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Whether bytes are binary: a NUL in the first 8,000 bytes, by git's rule. */
+/** Whether bytes are binary: a NUL in the first 8,000 bytes, by git's rule. In UTF-16, a character NUL. */
 export function isBinary(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, 8000).includes(0);
+  const start = bytes.subarray(0, 8000);
+  const encoding = wideEncodingOf(bytes);
+  return encoding === undefined ? start.includes(0) : decodeText(Buffer.from(start), encoding).includes('\0');
 }
 
 /** Lines with their line ends. The last line may have no line end. */

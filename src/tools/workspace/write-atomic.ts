@@ -10,12 +10,14 @@ const TEMP = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constan
 /**
  * Writes a file atomically: readers, also after a crash, find the complete old file or the complete new file.
  * `replaced` is the old file: the new bytes were made from it and replace it. Without `replaced`, the file is new and
- * the name has to be free. Other names of a replaced file (hard links) keep the old bytes.
+ * the name has to be free. A file with several names (hard links) is not replaced, because its other names would keep
+ * the old bytes.
  *
  * @throws ToolError `conflict` if the name is taken, or the replaced file was touched since it was read.
  * @throws TransportError if the system fails after the file has its new bytes.
  */
 export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replaced?: Stats): Promise<void> {
+  requireOneName(place.shown, replaced);
   const name = privateName('tmp');
   const temp = place.folder.at(name);
   const handle = await open(temp, TEMP, 0o600);
@@ -42,6 +44,14 @@ export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replac
     await place.folder.sync();
   });
   await removeLeftovers(place).catch(() => undefined);
+}
+
+/** @throws ToolError if a file has several names. */
+export function requireOneName(shown: string, facts: Pick<Stats, 'nlink'> | undefined): void {
+  if (facts === undefined || facts.nlink < 2) return;
+  throw new ToolError(
+    `"${shown}" has ${facts.nlink} names (hard links); a change would part it from the others. Nothing was written. Tell the person who runs this agent.`,
+  );
 }
 
 /**

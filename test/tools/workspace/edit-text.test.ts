@@ -63,3 +63,55 @@ describe('the edits of one call', () => {
     );
   });
 });
+
+it.each<[string, string, string, string, string, boolean?]>([
+  ['mixed ends', 'one\r\ntwo\nthree\r\n', 'one\ntwo', 'ONE\ntwo', 'ONE\r\ntwo\nthree\r\n'],
+  ['a line between lines that stay', 'a\r\nb\nc\r\n', 'a\nb\nc', 'a\nx\nb\nc', 'a\r\nx\r\nb\nc\r\n'],
+  ['lone CR', 'one\rtwo\rthree', 'one\ntwo', 'one\nTWO', 'one\rTWO\rthree'],
+  ['CRLF in the edit only', 'a\nb\n', 'a\r\nb', 'a\r\nc', 'a\nc\n'],
+  ['CRLF in the file only', 'a\r\nb\r\nc\r\n', 'a\nb', 'a\nx\ny\nb', 'a\r\nx\r\ny\r\nb\r\nc\r\n'],
+  ['every place', 'a\nb\r\na\r\nb\ra\rb', 'a\nb', 'X\nb', 'X\nb\r\nX\r\nb\rX\rb', true],
+  ['an end that the edit is about', 'a\r\nb\n', 'a\r\n', 'a\n', 'a\nb\n'],
+  ['the one exact place', 'a\r\nb\na\nb\n', 'a\nb', 'c', 'a\r\nb\nc\n'],
+])('line ends match in any spelling, and stay: %s', (_, base, old_text, new_text, target, all) => {
+  expect(replace(base, old_text, new_text, all)).toBe(target);
+});
+
+it.each([
+  ['\ufeffone\n', '\ufeffone', '\ufefftwo', '\ufefftwo\n'],
+  ['one\n', '\ufeffone', 'two', 'two\n'],
+  ['\ufeffone\n', 'one', '\ufefftwo', '\ufefftwo\n'],
+])('in %j the mark of an editor does not count in %j', (base, old_text, new_text, target) => {
+  expect(replace(base, old_text, new_text)).toBe(target);
+  expect(insert('a\n', 1, '\ufeffb')).toBe('b\na\n');
+});
+
+it.each([
+  [
+    'in white space',
+    'if (a) {\n\treturn b;\n}\n',
+    'if (a) {\n  return b;\n}',
+    /1: if \(a\) \{\n2: \treturn b;\n3: \}\nLine 2 differs in white space\.$/,
+  ],
+  ['in case', 'Hello World\n', 'hello world', /1: Hello World\nLine 1 differs in upper and lower case\.$/],
+  ['in quotation marks', 'say \u201chi\u201d\n', 'say "hi"', /differs in quotation marks or dashes\.$/],
+  ['in the form of letters', 'caf\u00e9\n', 'cafe\u0301', /differs in the Unicode form of its letters\.$/],
+  [
+    'in a word',
+    'one two three four\nx\n',
+    'one two 3 four',
+    /1: one two three four\nLine 1 differs from "one two 3 four"\.$/,
+  ],
+  [
+    'in one line of several',
+    'foo bar\nbaz\nqux\n',
+    'foo bar\nbaz2\nqux',
+    /2: baz\n3: qux\nLine 2 differs from "baz2"\.$/,
+  ],
+])('shows the lines that are nearest, and that they differ %s', (_, base, old_text, message) => {
+  expect(() => replace(base, old_text, 'z')).toThrow(message);
+});
+
+it('shows no lines where none is near', () => {
+  expect(() => replace('x\ny\n', 'nothing like it', 'z')).toThrow(/Read the file again\.$/);
+});

@@ -33,6 +33,7 @@ it.each([
   ['ENOENT', /"a\.txt" does not exist/],
   ['ELOOP', /is a link; links are not followed/],
   ['EACCES', /permission denied/],
+  ['EBUSY', /could not be replaced: something is mounted there/],
   ['EMFILE', /could not be used \(EMFILE\)/],
 ])('%s is explained without a path of this machine', (code, message) => {
   const error = explainSystemError(systemError(code), 'a.txt');

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { existsSync } from 'node:fs';
+import { existsSync, linkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FilePlan } from '../../../src/contract/plan';
 import { createWorkspaceTools } from '../../../src/tools/workspace';
 import { executePlan, planFile } from '../../../src/tools/workspace/plan';
+import { decodeText, encodeText } from '../../../src/tools/workspace/text';
 import { createRoot } from '../../../src/tools/workspace/root';
 import { makeBox, takeInHand } from './support';
 import { runs } from '../../support/properties';
@@ -163,12 +164,60 @@ describe('a change of very many lines', () => {
   });
 });
 
+const wide = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+it('writes a whole file in its encoding, with its mark', async () => {
+  const box = makeBox({ 'a.txt': wide('old\n') });
+  const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+  const args = { path: 'a.txt', content: 'neu ä\n' };
+  expect((await hands.preview('write_file', args)).text).toContain('(UTF-16, little-endian)');
+  expect(await hands.run('write_file', args)).toBe('Wrote a.txt (14 bytes).');
+  expect(box.read('a.txt')).toEqual(wide('neu ä\n'));
+  expect(await hands.run('read_file', { path: 'a.txt' })).toBe('neu ä\n');
+});
+
+it('changes no file that has several names, and says so before anybody is asked', async () => {
+  const box = makeBox({ 'a.txt': 'one\n' });
+  linkSync(join(box.root, 'a.txt'), join(box.root, 'b.txt'));
+  const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+  const args = { path: 'a.txt', content: 'two\n' };
+  const why = /"a.txt" has 2 names \(hard links\).*Nothing was written/;
+  await expect(hands.preview('write_file', args)).rejects.toThrow(why);
+  expect(await hands.say('write_file', args)).toMatch(why);
+  expect(box.text('b.txt')).toBe('one\n');
+});
+
+describe('a name in another Unicode normal form', () => {
+  const [one, other] = ['caf\u00e9.txt', 'cafe\u0301.txt'];
+
+  it('is found where exactly one name folds to it, and the result says so', async () => {
+    const box = makeBox({ [`dir\u00e9/${other}`]: 'one\n' });
+    const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+    const path = `dire\u0301/${one}`;
+    const form = '(the name stands there in another Unicode normal form: "dir\\u00e9/cafe\\u0301.txt")';
+    expect(await hands.run('read_file', { path })).toBe(`${form}\none\n`);
+    const args = { path, edits: [{ old_text: 'one', new_text: 'two' }] };
+    const plan = await hands.plan('edit_file', args);
+    expect(await hands.run('edit_file', args, { plan })).toBe(`Wrote dir\u00e9/${other} (4 bytes). ${form}`);
+    expect(box.text(`dir\u00e9/${other}`)).toBe('two\n');
+  });
+
+  it('is itself where it is there too', async () => {
+    const box = makeBox({ [one]: 'one\n', [other]: 'other\n' });
+    const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+    expect(await hands.run('read_file', { path: one })).toBe('one\n');
+    expect(await hands.run('read_file', { path: other })).toBe('other\n');
+  });
+});
+
 describe('bytes survive', () => {
   it.each([
     ['CRLF', Buffer.from('a\r\nb\r\nc'), 'b', 'B', Buffer.from('a\r\nB\r\nc')],
     ['mixed line ends', Buffer.from('a\r\nb\nc\rd'), 'b\nc', 'X', Buffer.from('a\r\nX\rd')],
     ['no final newline', Buffer.from('a\nb'), 'b', 'c', Buffer.from('a\nc')],
     ['a byte order mark', Buffer.from('\ufeffa\n'), 'a', 'b', Buffer.from('\ufeffb\n')],
+    ['UTF-16, little-endian', wide('a\r\n€ b\r\n'), '€ b\n', '𝄞 c\n', wide('a\r\n𝄞 c\r\n')],
+    ['UTF-16, big-endian', wide('hello\n').swap16(), 'hello', 'hallo', wide('hallo\n').swap16()],
     ['Latin-1', Buffer.from('caf\xe9 x\n', 'latin1'), 'x', 'y', Buffer.from('caf\xe9 y\n', 'latin1')],
     ['Latin-1, edited', Buffer.from('caf\xe9\n', 'latin1'), 'café', 'thé', Buffer.from('th\xe9\n', 'latin1')],
     [
@@ -208,8 +257,8 @@ describe('bytes survive', () => {
         fc.pre(!target.equals(Buffer.from(before)));
         let encodable = true;
         const plan = await planFile(root, 'a.bin', (_, encoding) => {
-          const text = target.toString(encoding);
-          encodable = Buffer.from(text, encoding).equals(target);
+          const text = decodeText(target, encoding);
+          encodable = encodeText(text, encoding).equals(target);
           return text;
         }).catch(() => undefined);
         if (plan === undefined || !encodable) return;

@@ -26,6 +26,11 @@ describe('get_file_info', () => {
   it.each([
     ['text', 'a\nb', { size: 3, lines: 2, binary: false, encoding: 'UTF-8' }],
     ['Latin-1', Buffer.from([0xe9]), { size: 1, lines: 1, encoding: 'not UTF-8; shown as Latin-1' }],
+    [
+      'UTF-16',
+      Buffer.from('\ufeffa\n', 'utf16le').swap16(),
+      { size: 6, lines: 1, encoding: 'UTF-16, big-endian' },
+    ],
     ['binary', Buffer.from([0]), { size: 1, binary: true }],
   ])('tells of a %s file', async (_, content, facts) => {
     expect(

@@ -8,6 +8,8 @@ describe('search_files', () => {
     'node_modules/d.ts': 'colour\n',
     '.git/e': 'colour\n',
     'f.bin': Buffer.from('colour\0'),
+    'wide/le.txt': Buffer.from('\ufeffänd\r\n', 'utf16le'),
+    'wide/be.txt': Buffer.from('\ufeffx\nänd', 'utf16le').swap16(),
     'g.txt': Buffer.from('colour \xe9\n', 'latin1'),
   };
   it.each([
@@ -27,7 +29,16 @@ describe('search_files', () => {
     [{ query: 'a (b' }, ['src/b.ts:1: a (b']],
     [{ query: '^c.*r$', regex: true, path: 'src' }, ['src/b.ts:2: colour', 'src/deep/c.md:1: colour']],
     [{ query: 'colour', max_results: 1 }, ['a.ts:1: const colour = 1;', '(more hits; narrow the search)']],
-    [{ query: 'nowhere' }, ['No file has "nowhere".']],
+    [{ query: 'nowhere', path: 'src' }, ['No file has "nowhere".']],
+    [
+      { query: 'nowhere' },
+      [
+        'No file that was searched has "nowhere".',
+        '(not searched, skipped: .git/, node_modules/)',
+        '(not searched, binary: f.bin)',
+      ],
+    ],
+    [{ query: '^ä', regex: true, path: 'wide' }, ['wide/be.txt:2: änd', 'wide/le.txt:1: änd']],
   ])('%j', async (args, lines) => {
     expect(await openWorkspace(files).hands.run('search_files', args)).toBe(lines.join('\n'));
   });

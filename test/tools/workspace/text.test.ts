@@ -18,6 +18,10 @@ it.each<[string, Buffer, string]>([
   ['UTF-8', Buffer.from('é'), 'utf8'],
   ['nothing', Buffer.alloc(0), 'utf8'],
   ['Latin-1', Buffer.from([0xe9]), 'latin1'],
+  ['UTF-16, little-endian', Buffer.from('\ufeffa', 'utf16le'), 'utf16le'],
+  ['UTF-16, big-endian', Buffer.from('\ufeffa', 'utf16le').swap16(), 'utf16be'],
+  ['UTF-16 that is cut', Buffer.from([0xff, 0xfe, 0x61]), 'latin1'],
+  ['UTF-32', Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]), 'latin1'],
 ])('%s is read as %s', (_, bytes, encoding) => {
   expect(encodingOf(bytes)).toBe(encoding);
 });
@@ -44,6 +48,8 @@ it('refuses half a character', () => {
 it.each<[string, Buffer, boolean]>([
   ['text', Buffer.from('a\n'), false],
   ['a NUL among the first bytes', Buffer.from('a\0b'), true],
+  ['UTF-16', Buffer.from('\ufeffa', 'utf16le'), false],
+  ['a NUL in UTF-16', Buffer.from('\ufeffa\0', 'utf16le').swap16(), true],
   ['a NUL far behind', Buffer.from(`${'a'.repeat(8000)}\0`), false],
 ])('%s is binary: %s', (_, bytes, binary) => {
   expect(isBinary(bytes)).toBe(binary);

@@ -72,10 +72,19 @@ describe('writing', () => {
     const { root, text, write } = makeBox();
     const path = write('run.sh', 'old');
     chmodSync(path, 0o4750);
-    linkSync(path, join(root, 'other-name'));
     await inPlace(root, 'run.sh', (place) => writeAtomic(place, Buffer.from('new'), lstatSync(path)));
-    expect([text('run.sh'), text('other-name')]).toEqual(['new', 'old']);
+    expect(text('run.sh')).toBe('new');
     expect((statSync(path).mode & 0o7777).toString(8)).toBe('750');
+  });
+
+  it('leaves a file alone that has another name, and says so without a doubt', async () => {
+    const { root, text, write } = makeBox();
+    const path = write('a.txt', 'old');
+    linkSync(path, join(root, 'other-name'));
+    const over = inPlace(root, 'a.txt', (place) => writeAtomic(place, Buffer.from('new'), lstatSync(path)));
+    await expect(over).rejects.toThrow(/has 2 names \(hard links\)/);
+    expect([text('a.txt'), text('other-name')]).toEqual(['old', 'old']);
+    expect(readdirSync(root).sort()).toEqual(['a.txt', 'other-name']);
   });
 
   it('refuses a name that is taken, and a file that was touched since it was read', async () => {

@@ -58,6 +58,7 @@ function Plan({ plan, ticked, choice }: Omit<PreviewProps, 'preview'> & { plan: 
         </code>
         {plan.baseHash === null && <span class="chip good">new file</span>}
         {plan.encoding === 'latin1' && <span class="chip quiet">not UTF-8: one character a byte</span>}
+        {plan.encoding.startsWith('utf16') && <span class="chip quiet">UTF-16</span>}
         {choosing !== undefined && <TickAll {...{ choosing, ticked, all: hunks.length }} />}
         <span class="diff-count">
           <span class="plus">+{countOf('+')}</span> <span class="minus">−{countOf('-')}</span>

@@ -1,0 +1,2 @@
+export type Suite = 'jsonSchema' | 'functionCalls' | 'json';
+export function takeSuite(name: Suite): string;
