@@ -18,9 +18,9 @@ const paid = async (fixture: Fixture): Promise<TurnHandle> => {
 
 test('a worker that is killed again and again in the middle of a dry fork executes nothing', async () => {
   const fixture = await startFixture();
-  const first = await fixture.addProcess();
+  const first = await fixture.addHere();
   const handle = await paid(fixture);
-  await first.kill();
+  await first.stop();
   const before = await fixture.effects('t');
   const client = await connect({ client: fixture.client });
   const { turn } = await client.fork({ turn: handle.workflowId, at: '1.1' });
@@ -29,7 +29,7 @@ test('a worker that is killed again and again in the middle of a dry fork execut
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2000));
     await worker.kill();
   }
-  await fixture.addProcess();
+  await fixture.addHere();
   const view = await waitForEnd(client, turn, { timeoutMs: 60_000 });
   expect(view.status).toBe('answered');
   expect(view.calls.map(({ callId, result }) => [callId, result?.metadata.dry])).toEqual([

@@ -147,7 +147,7 @@ test('killed in a burst: it goes on from the last commit and says so; what had a
   await own.effectsOf('d', 1);
   await first.kill();
   await own.open('d');
-  await own.addProcess(GATE);
+  await own.addHere(GATE);
   await waitFor(handle, '7.1');
   await decide(handle, { callId: '7.1', decision: 'approved', approver: 'ann' });
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 7, failed: 0 } });
@@ -171,7 +171,7 @@ test('killed in the first activity of a turn: its steps are taken anew, and it s
   await own.effectsOf('a', 1);
   await first.kill();
   await own.open('a');
-  await own.addProcess(GATE);
+  await own.addHere(GATE);
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 1, failed: 0 } });
   const events = await client.timeline(handle.workflowId);
   expect(events.filter(({ type }) => type === 'think_retried')).toMatchObject([
@@ -198,7 +198,7 @@ test.each([
       await delay(Math.random() * 2_500);
       await worker.kill();
     }
-    await own.addProcess(mode);
+    await own.addHere(mode);
     expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 12, failed: 0 } });
     const events = await client.timeline(handle.workflowId);
     const steps = events.flatMap((event) => (event.type === 'step' ? [event.step] : []));

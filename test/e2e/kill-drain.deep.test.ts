@@ -20,7 +20,7 @@ test.concurrent.each(['look', 'work'])(
     const first = await fixture.addProcess({ heartbeat: '10s' });
     const handle = await inside(fixture, tool);
     first.signal('SIGTERM');
-    await fixture.addProcess({ heartbeat: '10s' });
+    await fixture.addHere({ heartbeat: '10s' });
     await fixture.open(tool);
     expect(await first.gone).toBe(0);
     expect((await handle.result()).answer).toBe(`${tool} did ${tool} in ${first.pid}`);
@@ -37,7 +37,7 @@ test.concurrent('SIGTERM and a call that is longer than the grace', async () => 
   if (!look || !work || !stubborn || !group) throw new Error('there are four turns');
   const processes = await fixture.groupOf('group');
   first.signal('SIGTERM');
-  const second = await fixture.addProcess({ heartbeat: '10s' });
+  const second = await fixture.addHere({ heartbeat: '10s' });
   // Cancelled after 10 s; what does not listen is left to itself after 2 more.
   expect(await first.gone).toBe(0);
   await groupGone(processes);
@@ -58,7 +58,7 @@ test.concurrent('SIGTERM and a call that is longer than the grace', async () => 
 
 test.concurrent('a turn that is cancelled kills the process group of its call', async () => {
   const fixture = await startFixture();
-  await fixture.addProcess({ heartbeat: '10s' });
+  await fixture.addHere({ heartbeat: '10s' });
   const handle = await inside(fixture, 'group');
   const processes = await fixture.groupOf('group');
   await handle.cancel();

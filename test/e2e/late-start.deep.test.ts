@@ -19,7 +19,7 @@ test('a call that was about to start when its turn was reset does not start once
   const { runId } = await handle.describe();
   const point = ['--run-id', runId, '--event-id', String(task?.eventId)];
   await resetTurn(handle, ...point, '--reapply-exclude', 'All');
-  await fixture.addProcess({ heartbeat: '20s', ...fixture.otherMachine() });
+  await fixture.addHere({ heartbeat: '20s', ...fixture.otherMachine() });
   expect((await handle.result()).answer).toContain('did not take effect');
   expect(await fixture.effects('t')).toEqual([]);
   frozen.signal('SIGCONT');

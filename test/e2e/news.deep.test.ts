@@ -129,7 +129,7 @@ describe.each<Visibility>(['without answers', 'refusing'])('with visibility %s',
   beforeAll(async () => {
     inbox = await openInbox(visibility);
     fixture = await startFixture();
-    await fixture.addProcess({ stream: streamOf(inbox) });
+    await fixture.addHere({ stream: streamOf(inbox) });
   });
 
   test('a request of a worker elsewhere comes into an open inbox, and leaves it with its decision', async () => {
@@ -165,7 +165,7 @@ describe.each<Visibility>(['without answers', 'refusing'])('with visibility %s',
 test('without the token nobody is heard', async () => {
   const inbox = await openInbox('refusing');
   const fixture = await startFixture();
-  await fixture.addProcess();
+  await fixture.addHere();
   const handle = await start(fixture, calls('pay:d'));
   await waitFor(handle, '1.1');
   expect((await tell(inbox, [handle.workflowId], 'another-token-of-the-stream')).status).toBe(401);
@@ -182,7 +182,7 @@ test('a request of which the news was lost is found by visibility, though other 
   const inbox = await openInbox('as it is');
   const fixture = await startFixture();
   // This worker knows of no web inbox, and another one says that it is there.
-  await fixture.addProcess();
+  await fixture.addHere();
   await tell(inbox, []);
   const beats = setInterval(() => void tell(inbox, []), 1_000);
   const handle = await start(fixture, calls('pay:f'));
@@ -197,7 +197,7 @@ test('whoever floods it with names costs a bounded number of reads, and shows no
   closing.push(() => proxy.stop());
   const inbox = await openInbox('as it is', proxy.address);
   const fixture = await startFixture();
-  await fixture.addProcess({ stream: streamOf(inbox) });
+  await fixture.addHere({ stream: streamOf(inbox) });
   const ended = await start(fixture, { text: 'done' });
   await ended.result();
   const reads = (): number =>

@@ -36,7 +36,7 @@ test('an approved call is held, its worker killed, and it starts once when it ma
   await untilHeld(client, handle);
   await first.kill();
   expect(await fixture.effects('held')).toEqual([]);
-  await fixture.addProcess(fixture.otherMachine());
+  await fixture.addHere(fixture.otherMachine());
   const [ended] = await client.resume({ tool: 'pay', by });
   expect(ended).toEqual(taken.pause);
   await fixture.open('held');
@@ -59,7 +59,7 @@ test('an approved call is held, its worker killed, and it starts once when it ma
 
 test('a turn that is cancelled while a pause holds its call ends as cancelled, and nothing ran', async () => {
   const { fixture, client } = await startPlace();
-  await fixture.addProcess();
+  await fixture.addHere();
   await client.pause({ agent: 'crash', reason: 'an incident', by });
   const handle = await fixture.startSteps(calls('look:free', 'put:held'));
   await untilHeld(client, handle);
@@ -76,7 +76,7 @@ test('a turn that is cancelled while a pause holds its call ends as cancelled, a
 
 test('closed, what holds the pauses holds every call until somebody starts it again', async () => {
   const { fixture, client } = await startPlace();
-  await fixture.addProcess();
+  await fixture.addHere();
   await until('what holds the pauses', async () => (await client.pauses()).control === 'open');
   await fixture.client.workflow.getHandle(CONTROL.workflowId).terminate();
   await expect(client.pauses()).resolves.toEqual({ control: 'closed', pauses: [] });
@@ -96,7 +96,7 @@ test('closed, what holds the pauses holds every call until somebody starts it ag
 
 test('model calls are held where that is asked, and pauses outlive many changes', async () => {
   const { fixture, client } = await startPlace();
-  await fixture.addProcess();
+  await fixture.addHere();
   const { pause } = await client.pause({ agent: 'crash', models: true, reason: 'it writes nonsense', by });
   await expect(client.pause({ agent: 'crash', reason: 'again', by: 'bob' })).resolves.toEqual({
     pause,

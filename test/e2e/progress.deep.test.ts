@@ -17,7 +17,7 @@ test.concurrent(
     });
     expect(running).toMatchObject({ callId: '1.1', progress: told, partial: 'row 1 with [redacted]\n' });
     await worker.kill();
-    await fixture.addProcess();
+    await fixture.addHere();
     await waitFor(handle, '1.1', 'in_doubt');
     const { inDoubt } = await client.view(handle.workflowId);
     expect(inDoubt).toMatchObject([{ progress: told, partial: 'row 1 with [redacted]\n' }]);
@@ -43,7 +43,7 @@ test.concurrent.each(['throws', 'killed'])(
         return activities.some(({ lastHeartbeatAt }) => lastHeartbeatAt !== undefined);
       });
       await worker.kill();
-      await fixture.addProcess();
+      await fixture.addHere();
     }
     expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0 } });
     const from = (await fixture.effects(tag)).filter(({ tool }) => tool === 'from');

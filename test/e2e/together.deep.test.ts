@@ -14,7 +14,7 @@ const decidedMeanwhile = async (send: (handle: TurnHandle) => Promise<unknown>):
   const place = { callsQueue: `${fixture.taskQueue}-calls`, heartbeat: '30s' };
   const turns = { ...place, queues: [fixture.taskQueue] };
   const first = await fixture.addProcess(turns);
-  await fixture.addProcess({ ...place, queues: [place.callsQueue] });
+  await fixture.addHere({ ...place, queues: [place.callsQueue] });
   const handle = await fixture.startSteps(calls('look:a', 'pay:b'));
   await waitFor(handle, '1.2');
   await fixture.effectsOf('a', 1);
@@ -25,7 +25,7 @@ const decidedMeanwhile = async (send: (handle: TurnHandle) => Promise<unknown>):
     const kinds = await kindsOf(handle);
     return kinds.lastIndexOf('activityTaskCompleted') > kinds.lastIndexOf('workflowTaskCompleted');
   });
-  const [, answer] = await Promise.all([fixture.addProcess(turns), send(handle)]);
+  const [, answer] = await Promise.all([fixture.addHere(turns), send(handle)]);
   expect(answer).toEqual(expect.anything());
   return handle;
 };

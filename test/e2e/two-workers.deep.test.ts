@@ -18,10 +18,7 @@ test.each(['the same machine', 'two machines'])(
     const fixture = await startFixture();
     const cached = { maxCachedWorkflows: 100, heartbeat: '20s' };
     const other = where === 'two machines' ? fixture.otherMachine() : {};
-    const workers = await Promise.all([
-      fixture.addProcess(cached),
-      fixture.addProcess({ ...cached, ...other }),
-    ]);
+    const workers = await Promise.all([fixture.addProcess(cached), fixture.addHere({ ...cached, ...other })]);
     const results = await Promise.all(TURNS.map((tag) => runTurn(fixture, tag)));
     for (const result of results) {
       expect(result).toMatchObject({ status: 'answered', counts: { calls: 2, failed: 0, inDoubt: 0 } });
