@@ -155,7 +155,7 @@ async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): 
 async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promise<InvalidCall | ValidCall> {
   const { hide } = deps.run.secrets ?? {};
   try {
-    const preview = await previewOf({ tool, value, callId: call.callId }, deps);
+    const preview = await makePreview({ tool, value, callId: call.callId }, deps);
     if (preview === undefined) return { ...call, kind: 'ask' };
     return tooLarge(preview)
       ? invalidAsked(call, { code: 'validation', message: TOO_LARGE })
@@ -186,7 +186,7 @@ interface Previewed {
  * The tool's own preview of a call. Undefined if the tool has no preview. Throws what the tool throws, and throws after
  * 30 s.
  */
-export async function previewOf(
+export async function makePreview(
   { tool, value, callId }: Previewed,
   { run, about }: Pick<PrepareDeps, 'run' | 'about'>,
 ): Promise<Preview | undefined> {

@@ -25,7 +25,7 @@ import { claimGrant, type GrantedCall, voidGrant } from './control/grants';
 import { lookForChild } from './check-child';
 import { heldState, withHolder } from './held-state';
 import { pausedCall } from './control/pauses';
-import { previewOf } from './prepare-call';
+import { makePreview } from './prepare-call';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './heartbeat';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson, seenDigestOf } from '../contract/digest';
@@ -146,7 +146,7 @@ async function unlikeShown(
   const isMadeAgain = plan === undefined ? tool.declaredDigest !== undefined : plan.targetHash === '';
   if (decision === undefined || !isMadeAgain) return undefined;
   try {
-    const preview = await previewOf({ tool, value, callId }, { run: deps.run, about: aboutTurn(input) });
+    const preview = await makePreview({ tool, value, callId }, { run: deps.run, about: aboutTurn(input) });
     if ((preview && contentDigest(preview.text)) === decision.previewDigest) return undefined;
     return notAsShown(`It is now:\n${cutOutput(preview?.text ?? '', LIMITS.reasonBytes)}`);
   } catch (error) {

@@ -8,7 +8,7 @@ import { drawSecret, sameDigest } from './auth/secrets';
 import type { AppDeps, SentFiles } from './deps';
 import { fewAtOnce } from './auth/few-at-once';
 import { requireRole } from './auth/roles';
-import { readBytes } from './request-body';
+import { readBodyBytes } from './request-body';
 import { type Env, requireConverse, requireSignedIn } from './session';
 
 /**
@@ -87,5 +87,5 @@ const TYPE = 'application/octet-stream';
 async function bytesIn(c: Context): Promise<Uint8Array> {
   if (c.req.header('content-type') !== TYPE)
     throw new CountersignError('usage', `a file has to be sent as ${TYPE}, and its name as file-name`);
-  return readBytes(c, { bytes: LIMITS.fileBytes, what: 'file' });
+  return readBodyBytes(c, { bytes: LIMITS.fileBytes, what: 'file' });
 }

@@ -45,7 +45,7 @@ function tooLarge({ bytes, what, hint }: BodyLimit): CountersignError {
  *
  * @throws CountersignError `too_large`; `usage` if the connection was cut, which is not our fault.
  */
-export async function readBytes(c: Context, limit: BodyLimit): Promise<Buffer> {
+export async function readBodyBytes(c: Context, limit: BodyLimit): Promise<Buffer> {
   requireLength(c, limit);
   const chunks: Uint8Array[] = [];
   const reader = c.req.raw.body?.getReader();
@@ -74,7 +74,7 @@ export async function readBytes(c: Context, limit: BodyLimit): Promise<Buffer> {
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   if (!/^application\/json(\s*;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new CountersignError('not_json', 'the body has to be application/json');
-  return checkInput(schema, parseBody(await readBytes(c, MAX_BODY)));
+  return checkInput(schema, parseBody(await readBodyBytes(c, MAX_BODY)));
 }
 
 /**

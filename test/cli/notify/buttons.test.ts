@@ -1,11 +1,9 @@
-import { shownOf } from '../../../src/cli/print/whole';
 import { whyOnlyLink } from '../../../src/cli/notify/buttons';
 import type { RequestOpened } from '../../../src/history/events';
 import { proposal, request } from '../support';
 import { notice, ruled } from './support';
 
 const ROOM = { characters: 1500, lines: 30, indent: 2 };
-const SMALL = { characters: 30, lines: 2, indent: 0 };
 const HEARD = { isHeard: true, isSigned: false };
 const BOUND = { path: '.', baseHash: 'a', targetHash: '', encoding: 'utf8' as const, hunks: [] };
 const SIGNED = { isHeard: true, isSigned: true };
@@ -41,11 +39,4 @@ it.each<[string, RequestOpened | undefined, typeof HEARD, RegExp | undefined]>([
 
 it.each(['question.opened', 'call.in_doubt', 'deadline.near', 'test'] as const)('never can a %s', (type) => {
   expect(whyOnlyLink({ ...notice('a'), type }, request(), { ...SIGNED, room: ROOM })).toMatch(/\w/);
-});
-
-it('shows as much as there is room for, and says where it is cut', () => {
-  expect(shownOf(request(), SMALL)).toEqual({ lines: ['{"amount":10,"to":"ann"}'], isWhole: true });
-  const long = shownOf(request({ arguments: { to: 'x'.repeat(40) } }), SMALL);
-  expect(long).toEqual({ lines: [`{"to":"${'x'.repeat(23)}`, '… (cut)'], isWhole: false });
-  expect(shownOf(request({ preview: { text: 'pays' } }), SMALL).isWhole).toBe(false);
 });

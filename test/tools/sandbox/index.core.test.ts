@@ -106,7 +106,7 @@ describeWithBubblewrap('what a program sees', () => {
     expect(end.output).toBe('7\n');
   });
 
-  it('is no name of a key of the worker', async () => {
+  it('has no names of keys of the worker', async () => {
     expect((await shell('cat /proc/keys')).output).not.toMatch(/keyring|user/);
   });
 
