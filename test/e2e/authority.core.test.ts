@@ -270,7 +270,10 @@ describe('under notRequester, whoever writes what the model reads', () => {
     const tag = door.replaceAll(' ', '-');
     const [turn, callId] = (await doors[door]?.(tag)) ?? ['', ''];
     await waits(turn, callId);
-    const decide = (approver: string) => client.decide(turn, { callId, decision: 'approved', approver });
+    const request = (await client.view(turn)).calls.find((one) => one.callId === callId)?.request;
+    const { seenDigest = '', callKey = '' } = request ?? {};
+    const decide = (approver: string) =>
+      client.decide(turn, { callId, decision: 'approved', approver, seenDigest, callKey });
     expect(verdictOf(await decide('bob'))).toMatchObject({
       code: 'not_allowed',
       message: expect.stringContaining('asked for the turn'),
