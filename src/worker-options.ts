@@ -7,10 +7,12 @@ import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
 import { openRules } from './activities/authority';
-import { createControlReaders } from './activities/control/pauses';
+import { createGrantsReader, listOpenGrants } from './activities/control/grants';
+import { createPausesReader, lookAtControl } from './activities/control/pauses';
 import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
+import { startControl } from './client/control/pauses';
 import { streamSender } from './client/streamed-text';
 import { defined } from './contract/defined';
 import { CountersignError } from './contract/errors';
@@ -155,7 +157,12 @@ export async function makeShared(
   const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
   const lent = defined({ files, traces, news });
-  return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
+  const listing = encryption.listing();
+  const control = {
+    pauses: createPausesReader({ look: () => lookAtControl(startControl) }),
+    grants: createGrantsReader({ list: () => listOpenGrants(listing) }),
+  };
+  return { ...ofWorker, ...control, callLog, secrets, encryption, ...authority, ...lent };
 }
 
 function ownQueue(): string {
