@@ -1,11 +1,11 @@
-import { CancellationScope, condition, setHandler, upsertMemo } from '@temporalio/workflow';
+import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
 import { ENDINGS } from '../contract/call-texts';
 import { digestJson } from '../contract/digest';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
-import { callKey, FAILURES, gateMemoKey } from '../contract/names';
+import { callKey, FAILURES } from '../contract/names';
 import type { Question } from '../contract/question';
 import { describeIssues } from '../contract/read-json';
 import { toForm } from '../contract/schema/question-form';
@@ -13,6 +13,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 import { type Approvals, type CallState, markChanged } from './approvals/state';
 import { closeCall, failureOf, register } from './approvals/transitions';
 import type { MessageQueue } from './message-queue';
+import { recordCall } from './publish';
 import * as messages from './messages';
 import type { Turn } from './turn';
 
@@ -79,7 +80,6 @@ function inOrder(turn: Turn, message: RawValue): Asked {
 async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
   const state = openQuestion(turn, asked);
   await CancellationScope.nonCancellable(() => condition(() => state.phase === 'done'));
-  upsertMemo({ [gateMemoKey(state.call.callId)]: null });
   const { by } = asked;
   if (by.asked !== undefined) by.asked.leftMs -= Date.now() - state.since;
   return replyOf(state);
@@ -134,8 +134,8 @@ function isAsked(value: unknown): value is AskedQuestion {
 }
 
 /**
- * Closes the questions of a lost attempt of the call, and opens the new question. The memo keeps the whole question, as
- * for a gate.
+ * Closes the questions of a lost attempt of the call, and opens the new question. The whole question is recorded, as for
+ * a gate.
  */
 function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): CallState {
   const { approvals } = turn;
@@ -147,7 +147,7 @@ function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): Cal
   const { callId } = call;
   const state = register(approvals, call, { callKey: callKey(turn.stepKey, callId), now });
   state.asking = { attempt, number };
-  upsertMemo({ [gateMemoKey(callId)]: call });
+  recordCall(call);
   markChanged(turn);
   return state;
 }
