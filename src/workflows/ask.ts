@@ -25,7 +25,7 @@ interface Asked {
   number: number;
 }
 
-type Judged = { ok: true; asked: Asked } | { ok: false; why: string };
+type Judged = { ok: true; asked: Asked } | { ok: false; why: string; isFull?: true };
 
 /**
  * Takes the questions of running calls. Only the activity of a call knows its secret, so nobody else can ask in its
@@ -74,7 +74,8 @@ export function withdrawQuestion(approvals: Approvals, message: unknown, now: nu
 function inOrder(turn: Turn, message: RawValue): Asked {
   const judged = judge(turn.approvals, message);
   if (judged.ok) return judged.asked;
-  throw messages.refusalFailure({ code: 'malformed', message: judged.why }, FAILURES.ask);
+  const type = judged.isFull === true ? FAILURES.askLater : FAILURES.ask;
+  throw messages.refusalFailure({ code: 'malformed', message: judged.why }, type);
 }
 
 async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
@@ -100,6 +101,9 @@ function judge(approvals: Approvals, message: RawValue): Judged {
   if (leftMs <= 0) return { ok: false, why: 'the time in which it may ask is over' };
   if (openBy(approvals.calls.values(), callId).some(({ asking }) => asking?.attempt === attempt))
     return { ok: false, why: 'it asks one question at a time' };
+  const others = [...approvals.calls.values()].filter(({ call }) => call.askedBy !== callId);
+  if (askingCalls(others).size >= LIMITS.questionsAtOnce)
+    return { ok: false, why: 'other calls of this turn ask already', isFull: true };
   return withForm({ by, question, attempt, number });
 }
 
