@@ -13,10 +13,12 @@ import { createJournal, journalFolder } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
 import { openRules } from './activities/authority';
-import { createControlReaders } from './activities/control/pauses';
+import { createGrantsReader, listOpenGrants } from './activities/control/grants';
+import { createPausesReader, lookAtControl } from './activities/control/pauses';
 import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
+import { startControl } from './client/control/pauses';
 import { streamSender } from './client/streamed-text';
 import { defined } from './contract/defined';
 import { CountersignError } from './contract/errors';
@@ -164,15 +166,15 @@ export async function makeShared(
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
   const giveBacks = sealer && createGiveBacks(sealer);
   const lent = defined({ files, traces, news, giveBacks });
-  return {
-    ...ofWorker,
-    ...createControlReaders((line) => log.warn(line)),
-    callLog,
-    secrets,
-    encryption,
-    ...authority,
-    ...lent,
+  const listing = encryption.listing();
+  const control = {
+    pauses: createPausesReader({
+      look: () => lookAtControl(startControl),
+      warn: (line) => log.warn(line),
+    }),
+    grants: createGrantsReader({ list: () => listOpenGrants(listing) }),
   };
+  return { ...ofWorker, ...control, callLog, secrets, encryption, ...authority, ...lent };
 }
 
 function tellOfJournal(

@@ -5,7 +5,7 @@ import { startControl } from './client/control/pauses';
 import { workersOf } from './client/pollers';
 import { defined } from './contract/defined';
 import { errorMessage } from './contract/errors';
-import { TIMES } from './contract/limits';
+import { LIMITS, TIMES } from './contract/limits';
 import { CONTROL } from './contract/names';
 import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
@@ -200,9 +200,9 @@ function holderOptions(
 }
 
 /**
- * The options of the worker for the one workflow that holds the pauses. Every process that takes turns has such a
- * worker, so that a person who pauses something always gets an answer. It caches no workflows, so the sticky queue of a
- * dead worker never delays that workflow.
+ * The options of the worker for the workflows that hold the pauses and the grants. Every process that takes turns has
+ * such a worker, so that a person who pauses something always gets an answer. It has no build, so any worker answers,
+ * also while the current build cannot start. If a worker dies, another takes its task after a second.
  */
 function controlOptions(
   config: Config,
@@ -219,18 +219,16 @@ function controlOptions(
     identity: identityOn(config, CONTROL.taskQueue),
     dataConverter: converterOf(shared),
     workflowBundle,
-    maxCachedWorkflows: 0,
-    maxConcurrentWorkflowTaskPolls: 1,
+    maxCachedWorkflows: LIMITS.grants,
+    stickyQueueScheduleToStartTimeout: '1s',
+    maxConcurrentWorkflowTaskPolls: 2,
     // No task comes for these activities. But without any activity, the SDK writes a warning into every log.
     activities: createActivities(activityDeps(config, { queue: CONTROL.taskQueue, tools: [] }, shared)),
     maxConcurrentActivityTaskPolls: 1,
   };
 }
 
-/**
- * Starts the workflow that holds the pauses. If this workflow was closed, it stays closed, because starting it again
- * means that nothing is paused, and only a person may say that.
- */
+/** Starts the workflow that holds the pauses. */
 async function ensureControl(
   { connection, namespace }: NativePlace,
   { encryption }: Shared,
@@ -238,7 +236,7 @@ async function ensureControl(
 ): Promise<void> {
   const client = new Client({ connection, namespace, dataConverter: encryption.client() });
   try {
-    await client.withDeadline(Date.now() + TIMES.updateAnswer, () => startControl(client, 'unless closed'));
+    await client.withDeadline(Date.now() + TIMES.updateAnswer, () => startControl(client));
   } catch (error) {
     warn(`nothing can be paused: ${CONTROL.workflowId} could not be started: ${shown(errorMessage(error))}`);
   }

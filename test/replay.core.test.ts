@@ -87,6 +87,15 @@ it.each(['session', 'steered'])('%s replays, of a conversation', async (name) =>
   await expect(Worker.runReplayHistory(options, history, 'session-1')).resolves.toBeUndefined();
 });
 
+it.each(['paused', 'resumed', 'grant'])('%s replays, of what holds pauses and grants', async (name) => {
+  await expect(replayControl(name)).resolves.toBeUndefined();
+});
+
+const replayControl = (name: string, bundle?: WorkflowBundleOption): Promise<void> => {
+  const json = readFileSync(join(__dirname, 'control-histories', `${name}.json`), 'utf8');
+  return replay(json, bundle);
+};
+
 it.each([
   ['another tool', (json: string) => json.replaceAll('"name": "pay"', '"name": "give"')],
   [
@@ -114,6 +123,11 @@ describe('a change to the workflow', () => {
 
   it('replays turns from before behind patched()', async () => {
     await expect(replay(read('approved.json'), await bundleOf('patched-turn.ts'))).resolves.toBeUndefined();
+  });
+
+  it('with one more command does not replay what holds pauses', async () => {
+    const replayed = replayControl('paused', await bundleOf('changed-control.ts'));
+    await expect(replayed).rejects.toThrow(DeterminismViolationError);
   });
 
   it('does not replay them without', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { lookAtControl } from '../../lib/activities/control/pauses';
 import { connect, type Countersign } from '../../lib/client';
+import { startControl } from '../../lib/client/control/pauses';
 import { defineAgent, defineConfig, defineTool, scriptedModel, startWorker } from '../../lib/index';
 import { absolute, median, timed, type Bench, type Measurement } from '../figure';
 import { freshId } from '../subjects';
@@ -110,7 +111,7 @@ function asking() {
     description: 'Asks about pauses.',
     parameters: { type: 'object', properties: {} },
     handler: async () => {
-      for (let n = 0; n < CHECKS; n++) checks.push(await timed(() => lookAtControl()));
+      for (let n = 0; n < CHECKS; n++) checks.push(await timed(() => lookAtControl(startControl)));
     },
   });
   const model = scriptedModel([{ toolCalls: [{ name: 'ask_control', arguments: {} }] }, { text: 'done' }]);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
 import { WorkflowUpdateFailedError, WorkflowUpdateStage } from '@temporalio/client';
@@ -22,7 +23,9 @@ import type { ActivityDeps } from './deps';
 import { type AttemptGuard, earlierBeat } from './heartbeat';
 import type { HeldState } from './held-state';
 import { inToolSpan } from './spans';
-import { SIGNALS, UPDATES } from '../contract/names';
+import { JobLimiter } from '../contract/job-limiter';
+import { LIMITS } from '../contract/limits';
+import { FAILURES, SIGNALS, UPDATES } from '../contract/names';
 import { unlessAborted } from '../tools/within';
 
 /** A call that is to be executed here. This worker may lack its tool. */
@@ -115,7 +118,7 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
         state: state?.given,
       }),
     },
-    live: { ...liveReporter(guard), ...defined({ ask: asker(input, guard.signal) }) },
+    live: { ...liveReporter(guard), ...defined({ ask: asker(input, guard) }) },
     onLate: lateReporter(execution),
     onLeft: (over) => keepAbandoned(key, over),
     ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
@@ -149,14 +152,16 @@ function liveReporter(guard: AttemptGuard): Live {
  * dies, the turn closes the question together with the call. A withdrawal is sent only once the turn has the question,
  * and the next question waits until the turn has closed the withdrawn one.
  */
-function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
+function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
   const { info } = Context.current();
+  const { signal } = guard;
   const { secret, askMs, callId, callKey, generation } = input;
   if (secret === undefined || askMs === undefined || input.dry === true || info.isLocal) return undefined;
   const { client, log } = Context.current();
   const handle = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
   const head = { callId, callKey, generation, secret, attempt: info.attempt };
   const givenUp = (): Error => new Error('the call was given up');
+  const line = lineOf(info.workflowExecution?.runId ?? '');
   let number = 0;
   // Settles once the turn has closed the previous question. The turn takes one question at a time, and may read two
   // messages in one task.
@@ -175,14 +180,27 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
     await unlessAborted(unlessAborted(closed, signal, givenUp), withdraw);
     withdraw.throwIfAborted();
     const asked = { ...head, number: ++number };
-    const update = handle.startUpdate<CallReply, [CallQuestion]>(UPDATES.ask, {
-      ...{ args: [{ ...asked, question }], waitForStage: WorkflowUpdateStage.ACCEPTED },
+    const taken: { update?: Promise<unknown>; back?: Promise<boolean> } = {};
+    if (line.isFull()) guard.report(IN_LINE);
+    const reply = line.run(async () => {
+      for (;;) {
+        if (signal.aborted || withdraw.aborted) throw givenUp();
+        const update = handle.startUpdate<CallReply, [CallQuestion]>(UPDATES.ask, {
+          ...{ args: [{ ...asked, question }], waitForStage: WorkflowUpdateStage.ACCEPTED },
+        });
+        taken.update = update;
+        try {
+          return await (await update).result();
+        } catch (error) {
+          if (!isAskedLater(error)) throw error;
+          guard.report(IN_LINE);
+          await delay(ASK_AGAIN_MS, undefined, { signal });
+        }
+      }
     });
-    const reply = update.then((taken) => taken.result());
-    const taken: { back?: Promise<boolean> } = {};
     // This runs immediately, so a question that is asked together with the withdrawal waits for it.
     const onWithdraw = (): void => {
-      taken.back = takeBack(asked, update);
+      taken.back = taken.update === undefined ? Promise.resolve(true) : takeBack(asked, taken.update);
       closed = taken.back.then((isSent) => (isSent ? Promise.allSettled([reply]) : undefined));
     };
     withdraw.addEventListener('abort', onWithdraw, { once: true });
@@ -196,6 +214,36 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
       withdraw.removeEventListener('abort', onWithdraw);
     }
   };
+}
+
+/** The time until a question is sent again for which calls on other workers left no room, in milliseconds. */
+const ASK_AGAIN_MS = 2_000;
+
+/** The questions of this process that are under way, by the run of their turn. Others wait until one is answered. */
+const questions = new Map<string, JobLimiter>();
+
+function lineOf(runId: string): { isFull(): boolean; run: JobLimiter['run'] } {
+  return {
+    isFull: () => questions.get(runId)?.isFull === true,
+    run: async (job) => {
+      const line = questions.get(runId) ?? new JobLimiter(LIMITS.questionsAtOnce);
+      questions.set(runId, line);
+      try {
+        return await line.run(job);
+      } finally {
+        if (line.isIdle) questions.delete(runId);
+      }
+    },
+  };
+}
+
+/** What people see of a call that waits with its question. */
+const IN_LINE = { progress: { text: 'waits in line to ask: other calls of this turn ask already' } };
+
+/** Whether a turn does not ask yet, because other calls do. */
+function isAskedLater(error: unknown): boolean {
+  const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
+  return cause instanceof ApplicationFailure && cause.type === FAILURES.askLater;
 }
 
 /** The reason why the turn did not ask. */

@@ -111,13 +111,14 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const voided = tool.effect === 'unsafe' ? undefined : await voidDecision(input);
   if (voided !== undefined) return { output: { askAgain: voided } };
   // If the grant does not count here, a person decides the call. In that case a pause does not hold it.
-  const unknown = checked.granted && (await voidGrant(deps.grants, input));
-  if (unknown !== undefined) return { output: unknown };
+  const { granted } = checked;
+  const unallowed = granted && (await voidGrant(deps.grants, input, granted));
+  if (unallowed !== undefined) return { output: withoutGrant(input, unallowed) };
   // Pauses are checked last, because the checks before may have taken some time.
   const paused = await pausedCall(deps, input, ranBefore(input));
   if (paused !== undefined) return { output: paused };
-  const grant = checked.granted && (await claimGrant(deps.grants, input, checked.granted));
-  if (grant !== undefined && 'askAgain' in grant) return { output: grant };
+  const grant = granted && (await claimGrant(deps.grants, input, granted));
+  if (grant !== undefined && !('use' in grant)) return { output: withoutGrant(input, grant) };
   // Claiming the grant took some time.
   const pausedSince = grant && (await pausedCall(deps, input, ranBefore(input)));
   if (pausedSince !== undefined) return { output: pausedSince };
@@ -157,6 +158,11 @@ async function unlikeShown(
 function notAsShown(how: string): ToolFailure {
   const message = `Conflict: a file changed since this was approved, or the approver was shown something else. This attempt ran nothing. Ask for it anew. ${how}`;
   return { code: 'conflict', message };
+}
+
+/** The output of a call that its grant did not allow: a person is asked, or the call is tried again. */
+function withoutGrant(input: CallInput, no: AskAgain | { lack: string }): CallOutput {
+  return 'lack' in no ? handBack(input, no.lack) : no;
 }
 
 /**

@@ -115,15 +115,16 @@ async function untilAnswered(
 ): Promise<Answer | 'closed' | 'silence'> {
   const { turn, content } = message;
   const isEdit = 'decision' in content && content.decision === 'modified';
-  let last: UpdateEnd = 'silence';
   const answer = await updateIfServed(context, turn, {
     send: async (ms) => {
-      last = await sendUpdate(context, message, ms);
-      return isAnswer(last) || last === 'spent' ? last : undefined;
+      const end = await sendUpdate(context, message, ms);
+      // A turn takes a signal however many updates wait for it. An edit waits for its place.
+      const isBySignal = end === 'spent' || (end === 'full' && !isEdit);
+      return isAnswer(end) || isBySignal ? end : undefined;
     },
-    most: () => (isEdit || last === 'full' ? TIMES.busyAnswer : TIMES.updateAnswer),
+    most: () => (isEdit ? TIMES.busyAnswer : TIMES.updateAnswer),
   });
-  if (answer !== undefined) return answer === 'spent' ? 'silence' : answer;
+  if (answer !== undefined) return isAnswer(answer) ? answer : 'silence';
   // The worker may have gone by now.
   if (!isEdit || !(await isServed(context, turn))) return 'silence';
   throw unanswered(turn);
@@ -190,7 +191,7 @@ async function sendUpdate(context: ClientContext, message: Message, waitMs: numb
     });
   try {
     const send = () => context.connection.withDeadline(Date.now() + waitMs, execute);
-    const verdict = await whileBusy(() => whileFull(send, waitMs));
+    const verdict = await whileBusy(() => whileFailing(send, waitMs));
     if (is.accepted(verdict)) return { status: 'accepted', verdict };
   } catch (error) {
     return answerOf(error, message);
@@ -251,8 +252,7 @@ function whileBusy<T>(act: () => Promise<T>): Promise<T> {
   return retry({ passes, forMs: BUSY_MS }, act);
 }
 
-/** Sends again while a turn is full of updates or its task fails. A worker makes room for an update in milliseconds. */
-function whileFull<T>(act: () => Promise<T>, forMs: number): Promise<T> {
-  const passes = (error: unknown): boolean => isUpdateLimit(detailsOf(error)) || isTaskFailing(error);
-  return retry({ passes, forMs }, act);
+/** Sends again while the task of a turn fails on one worker. Another worker may do it. */
+function whileFailing<T>(act: () => Promise<T>, forMs: number): Promise<T> {
+  return retry({ passes: isTaskFailing, forMs }, act);
 }

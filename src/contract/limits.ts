@@ -116,8 +116,8 @@ export const LIMITS = {
    */
   memoBytes: 4 * KIB,
   /**
-   * The most bytes of one call that a user's workflow gates, with arguments and preview. The memo holds the call while
-   * it is open.
+   * The most bytes of one call that a user's workflow gates, with arguments and preview. It is recorded through the
+   * memo, where it has to fit beside what is there already.
    */
   gateRequestBytes: 16 * KIB,
   /** The memo keeps this many characters of the prompt, for the lists that show it. */
@@ -130,8 +130,13 @@ export const LIMITS = {
   questionChars: 4_000,
   /** The most characters of a question's form, as JSON: a person reads all of it. */
   formCharacters: 16_000,
-  /** The most bytes of a question that a running call asks, with its form. The memo holds the question. */
+  /** The most bytes of a question that a running call asks, with its form. */
   callQuestionBytes: 16 * KIB,
+  /**
+   * The most running calls of a turn that ask at the same time. Each question is an update until it is answered, the
+   * server takes ten of a run, and decisions need the others.
+   */
+  questionsAtOnce: 4,
   /** The most questions that one call may ask. */
   questionsOfCall: 20,
   /** The most fields of a form, and the most choices of one field. */
@@ -213,21 +218,14 @@ export const LIMITS = {
   turnSenders: 100,
   /** The most bytes of a pause's reason: every worker reads it, and the reasons of all pauses have to fit one memo. */
   pauseReasonBytes: 500,
-  /**
-   * The most grants that hold at the same time, and the most calls that one grant may allow. The grants with their uses
-   * have to fit one payload.
-   */
-  grants: 50,
+  /** The most grants that a worker and a list read: one page of the server's answer. */
+  grants: 200,
+  /** The most calls that one grant may allow: the server takes 2,000 updates of its workflow. */
   grantTimes: 500,
-  /** The most bytes of all grants without their uses, as JSON. */
-  grantsBytes: 1024 * KIB,
+  /** The most bytes of a grant with its votes, as JSON: the memo of its workflow shows it, and lists read all memos. */
+  grantBytes: 16 * KIB,
   /** The most people who confirm one grant, apart from the person who gave it. */
   grantVotes: 20,
-  /**
-   * The workflow that holds the pauses continues as new after this many updates, because a worker replays all of them
-   * to answer one.
-   */
-  pauseUpdates: 200,
   /** The most bytes of a stack trace inside error details. */
   stackBytes: 4 * KIB,
 } as const;
@@ -296,15 +294,15 @@ export const TIMES = {
    */
   busyAnswer: 60 * SECOND,
   /**
-   * How old a worker's last read of the pauses may be when the worker starts a call. The same holds for its list of
-   * grants. A worker waits so long for the server's answer, and a slow server needs some seconds.
+   * How old a worker's last read of the pauses may be when the worker starts a call. The same holds for what it read of
+   * a grant. A worker waits so long for the server's answer, and a slow server needs some seconds.
    */
   pausesKnown: 5 * SECOND,
   /**
-   * The time that a worker waits for one answer of `countersign-control` about grants. Then a call that needed a grant
-   * becomes a request.
+   * The time that a worker waits until a grant has answered its claim, with the wait for the claims before it. Then the
+   * call is given back, and tried again soon.
    */
-  useAnswer: 3 * SECOND,
+  useAnswer: 5 * SECOND,
   /**
    * The time until a paused call is tried again: the first wait and the longest wait. Each wait is twice the wait
    * before.

@@ -22,13 +22,17 @@ export const WORKFLOWS = {
   turn: 'agentTurn',
   session: 'agentSession',
   control: 'countersignControl',
+  grant: 'countersignGrant',
 } as const;
 
 /**
- * The workflow that holds the pauses and grants of a namespace. A namespace has one such workflow. Every worker of turns
- * polls its queue.
+ * The workflow that holds the pauses of a namespace. A namespace has one such workflow. Every worker of turns polls its
+ * queue, on which grants have their workflows, too.
  */
 export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'countersign-control' } as const;
+
+/** The id of the workflow of one grant. */
+export const grantWorkflowId = (id: string): string => `countersign-grant-${id}`;
 
 /** Our own activity types. The type of a tool's activity is the name of the tool. */
 export const ACTIVITIES = {
@@ -47,7 +51,7 @@ export const ACTIVITIES = {
  * to the sender. `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an
  * OutcomeReport (from a call that had been given up), `abandon` an Abandonment, `withdraw` an AskedQuestion (from a
  * call that runs). A turn also takes `words`, a TurnWords from its session. A session takes `send`, a SessionMessage,
- * and `control`, a SessionControl.
+ * and `control`, a SessionControl. A grant takes `revoke`, a RevokeAsked.
  */
 export const SIGNALS = {
   approval: 'approval',
@@ -59,15 +63,16 @@ export const SIGNALS = {
   words: 'words',
   send: 'send',
   control: 'control',
+  revoke: 'revoke',
 } as const;
 
 /**
  * Updates. A live worker has to answer them, and a refused update leaves no trace in history. `move` asks a turn that
  * only waits to continue in a new run on the current build; it is refused with FAILURES.held. A running call uses `ask`
- * to ask a person; it is answered with a CallReply, or refused with FAILURES.ask. The others go to the workflow of
- * CONTROL. `pause` is answered with a PauseTaken and `resume` with the pauses that ended, or they are refused with
- * FAILURES.pause. `grant` and `confirm` are answered with a GrantSeen, `revoke` with a Revoked and `use` with a
- * UseTaken, or they are refused with FAILURES.grant.
+ * to ask a person; it is answered with a CallReply, or refused with FAILURES.ask. The workflow of CONTROL takes `pause`,
+ * which is answered with a PauseTaken, and `resume`, with the pauses that ended, or refuses them with FAILURES.pause. A
+ * grant takes `confirm`, `revoke` and, from the worker of a call, `use`, which is answered with a UseTaken, or refuses
+ * them with FAILURES.grant.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -79,7 +84,6 @@ export const UPDATES = {
   control: 'control',
   pause: 'pause',
   resume: 'resume',
-  grant: 'grant',
   confirm: 'confirm',
   revoke: 'revoke',
   use: 'use',
@@ -87,14 +91,12 @@ export const UPDATES = {
 
 /**
  * Queries. `transcript` answers with one TranscriptPage, `tools` with a list of ChangedTool, `record` with the record
- * that a session keeps of a turn. A session answers `transcript` and `session`, a SessionView. The workflow of CONTROL
- * answers `grants`, a GrantsSeen.
+ * that a session keeps of a turn. A session answers `transcript` and `session`, a SessionView.
  */
 export const QUERIES = {
   transcript: 'transcript',
   tools: 'tools',
   record: 'record',
-  grants: 'grants',
 } as const;
 
 /**
@@ -143,7 +145,8 @@ export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 /**
  * Memo keys. `prompt`: the beginning of the prompt. `fork`: a ForkOrigin. `lineage`: Ancestor[]. `open`: an OpenMemo.
  * `closed`: a ClosedMemo. `verdicts`: SignalVerdict[]. `session`: in a turn the id of its session, in a session a
- * SessionMemo. Only in the workflow of CONTROL: `pauses`, Pause[], and `grants`, a GrantsMemo.
+ * SessionMemo. `pauses`: Pause[], in the workflow of CONTROL. In the workflow of a grant `grant`, a GrantShown, and
+ * `uses`, their number.
  */
 export const MEMO = {
   prompt: 'prompt',
@@ -154,10 +157,11 @@ export const MEMO = {
   verdicts: 'verdicts',
   session: 'session',
   pauses: 'pauses',
-  grants: 'grants',
+  grant: 'grant',
+  uses: 'uses',
 } as const;
 
-/** Memo key of one call that a user's workflow gates. It holds a ValidCall while the request is open. */
+/** Memo key through which a whole call gets into history: a ValidCall, which the next command takes out again. */
 export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 
 /** The value of CountersignDeadline if the requests of a turn never expire. */
@@ -197,6 +201,8 @@ export const FAILURES = {
   held: 'countersign.held',
   /** A call may not ask a person, or may not ask this question. */
   ask: 'countersign.ask',
+  /** Other calls of the turn ask already. The call asks again soon. */
+  askLater: 'countersign.ask_later',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
   /** Somebody paused the call that was about to start. The call is tried again. */

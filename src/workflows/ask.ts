@@ -1,11 +1,11 @@
-import { CancellationScope, condition, setHandler, upsertMemo } from '@temporalio/workflow';
+import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
 import { ENDINGS } from '../contract/call-texts';
 import { digestJson } from '../contract/digest';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
-import { callKey, FAILURES, gateMemoKey } from '../contract/names';
+import { callKey, FAILURES } from '../contract/names';
 import type { Question } from '../contract/question';
 import { describeIssues } from '../contract/read-json';
 import { toForm } from '../contract/schema/question-form';
@@ -13,6 +13,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 import { type Approvals, type CallState, markChanged } from './approvals/state';
 import { closeCall, failureOf, register } from './approvals/transitions';
 import type { MessageQueue } from './message-queue';
+import { recordCall } from './publish';
 import * as messages from './messages';
 import type { Turn } from './turn';
 
@@ -24,7 +25,7 @@ interface Asked {
   number: number;
 }
 
-type Judged = { ok: true; asked: Asked } | { ok: false; why: string };
+type Judged = { ok: true; asked: Asked } | { ok: false; why: string; isFull?: true };
 
 /**
  * Takes the questions of running calls. Only the activity of a call knows its secret, so nobody else can ask in its
@@ -73,13 +74,13 @@ export function withdrawQuestion(approvals: Approvals, message: unknown, now: nu
 function inOrder(turn: Turn, message: RawValue): Asked {
   const judged = judge(turn.approvals, message);
   if (judged.ok) return judged.asked;
-  throw messages.refusalFailure({ code: 'malformed', message: judged.why }, FAILURES.ask);
+  const type = judged.isFull === true ? FAILURES.askLater : FAILURES.ask;
+  throw messages.refusalFailure({ code: 'malformed', message: judged.why }, type);
 }
 
 async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
   const state = openQuestion(turn, asked);
   await CancellationScope.nonCancellable(() => condition(() => state.phase === 'done'));
-  upsertMemo({ [gateMemoKey(state.call.callId)]: null });
   const { by } = asked;
   if (by.asked !== undefined) by.asked.leftMs -= Date.now() - state.since;
   return replyOf(state);
@@ -100,6 +101,9 @@ function judge(approvals: Approvals, message: RawValue): Judged {
   if (leftMs <= 0) return { ok: false, why: 'the time in which it may ask is over' };
   if (openBy(approvals.calls.values(), callId).some(({ asking }) => asking?.attempt === attempt))
     return { ok: false, why: 'it asks one question at a time' };
+  const others = [...approvals.calls.values()].filter(({ call }) => call.askedBy !== callId);
+  if (askingCalls(others).size >= LIMITS.questionsAtOnce)
+    return { ok: false, why: 'other calls of this turn ask already', isFull: true };
   return withForm({ by, question, attempt, number });
 }
 
@@ -134,8 +138,8 @@ function isAsked(value: unknown): value is AskedQuestion {
 }
 
 /**
- * Closes the questions of a lost attempt of the call, and opens the new question. The memo keeps the whole question, as
- * for a gate.
+ * Closes the questions of a lost attempt of the call, and opens the new question. The whole question is recorded, as for
+ * a gate.
  */
 function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): CallState {
   const { approvals } = turn;
@@ -147,7 +151,7 @@ function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): Cal
   const { callId } = call;
   const state = register(approvals, call, { callKey: callKey(turn.stepKey, callId), now });
   state.asking = { attempt, number };
-  upsertMemo({ [gateMemoKey(callId)]: call });
+  recordCall(call);
   markChanged(turn);
   return state;
 }

@@ -4,7 +4,8 @@ import {
   type SearchAttributeUpdatePair,
 } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { ASKED, askedBy, attributeKey, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
+import type { ValidCall } from '../contract/call';
+import { ASKED, askedBy, attributeKey, gateMemoKey, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
 import { startOf, type TurnInput } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
@@ -31,6 +32,16 @@ export function publishScheduled(input: TurnInput): void {
     ),
   );
   upsertMemo(memo);
+}
+
+/**
+ * Writes a whole call into history. The memo has it only until the next command: the server ends a workflow whose memo
+ * is over the limit of its namespace, which is 40 KB on Temporal Cloud.
+ */
+export function recordCall(call: ValidCall): void {
+  const key = gateMemoKey(call.callId);
+  upsertMemo({ [key]: call });
+  upsertMemo({ [key]: null });
 }
 
 /**

@@ -1,4 +1,3 @@
-import { upsertMemo } from '@temporalio/workflow';
 import { estimatedTokens } from '../contract/spending/usage';
 import {
   addSpent,
@@ -22,10 +21,11 @@ import { defined } from '../contract/defined';
 import { isDry } from '../contract/fork';
 import { raiseCall } from '../contract/spending/raise';
 import { prepareRaise } from './call-activities';
-import { gateMemoKey, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
+import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedSpending } from '../contract/spending/carried';
 import type { CallState } from './approvals/state';
+import { recordCall } from './publish';
 import { Step } from './step';
 import { countRequest } from './think';
 import type { Turn, TurnRuntime } from './turn';
@@ -132,11 +132,9 @@ async function ruledOn(turn: Turn, request: ValidCall): Promise<PreparedCall> {
 
 /** Waits for a decision on the request, which has the same inbox, decisions and expiry as the requests of calls. */
 async function decided(turn: Turn, call: ValidCall, runtime: TurnRuntime): Promise<CallState> {
-  const key = gateMemoKey(call.callId);
-  upsertMemo({ [key]: call });
+  recordCall(call);
   const step = new Step(turn, [call], runtime);
   while (step.proceed()) await step.changed();
-  upsertMemo({ [key]: null });
   const state = turn.approvals.calls.get(call.callId);
   if (state === undefined) throw new Error(`call ${call.callId} is not open`);
   return state;

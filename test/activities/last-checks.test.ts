@@ -2,14 +2,14 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { askRules } from '../../src/activities/authority';
-import type { GrantsReader } from '../../src/activities/control/grants';
+import type { GrantsReader, NoGrant } from '../../src/activities/control/grants';
 import type { ActivityDeps } from '../../src/activities/deps';
 import type { Journal } from '../../src/activities/journal';
 import { runTool } from '../../src/activities/run-tool';
 import { parseApprovers } from '../../src/authority/approvers';
 import { statementOf, statementText } from '../../src/authority/statement';
 import type { CallInput, CallOutput } from '../../src/contract/call';
-import type { UseTaken } from '../../src/contract/control/grants';
+import type { GrantShown } from '../../src/contract/control/grants';
 import { digestJson, previewDigests, seenDigestOf } from '../../src/contract/digest';
 import type { Preview } from '../../src/contract/plan';
 import type { Effect } from '../../src/contract/tool';
@@ -140,9 +140,10 @@ it.each<[string, Partial<Journal>]>([
   },
 );
 
-interface Claimed {
-  again?: true;
-  void?: (string | undefined)[];
+/** What a reader of grants answers: a refusal for each look, and to the claim. */
+interface Answers {
+  looks?: (NoGrant | undefined)[];
+  claim?: NoGrant;
 }
 
 /** Pauses of which each question gets the next answer. */
@@ -154,42 +155,37 @@ it.each<Effect>(['unsafe', 'idempotent'])('a paused call is not started: %s', as
 });
 
 describe('a call by a grant', () => {
-  const grantFor = (tool: PayTool): UseTaken['grant'] => ({
+  const grantFor = (tool: PayTool): GrantShown => ({
     ...{ id: '00000000-0000-4000-8000-000000000001', agent: 'a', tool: 'pay', toolDigest: tool.digest },
     ...{ ruleDigest: '', policyDigest: '', narrowing: { n: { is: 'range', max: 100 } }, times: 3 },
     ...{ at: '2026-01-01T00:00:00.000Z', until: '9999-01-01T00:00:00.000Z', by: 'ann' },
+    takenAt: '2026-01-01T00:00:00.000Z',
   });
   const input = (tool: PayTool) => {
     const { id, by, until, times } = grantFor(tool);
     return { grant: { id, by, until, times } };
   };
-  /** Grants of which the first question whether it is void gets the first answer. */
-  const grantsOf = (tool: PayTool, { again, void: [...voids] = [] }: Claimed): GrantsReader => ({
+  const grantsOf = (tool: PayTool, { looks: [...looks] = [], claim }: Answers): GrantsReader => ({
     list: async () => [],
-    whyVoid: async () => voids.shift(),
-    claim: async () => ({ grant: grantFor(tool), use: 1, ...(again && { again }) }),
+    look: async () => looks.shift() ?? grantFor(tool),
+    claim: async () => claim ?? { use: 1 },
   });
-  const AGAIN: Claimed = { again: true };
-  const REVOKED_LATE: Claimed = { void: [undefined, 'revoked'] };
-  const askAgain = (why: string) => ({
-    output: { askAgain: expect.stringContaining(why) },
-    isStarted: false,
-  });
+  const REVOKED: NoGrant = { refused: 'it was revoked' };
+  const SILENT: NoGrant = { unknown: 'no worker answered' };
+  const askAgain = { output: { askAgain: expect.stringContaining('it was revoked') }, isStarted: false };
+  const givenBack = { output: { notHere: 'no worker answered' }, isStarted: false };
 
-  it.each<[string, Effect, Claimed, object]>([
-    ['is started', 'unsafe', {}, PAID],
-    [
-      'goes to a person if the grant was revoked before',
-      'unsafe',
-      { void: ['revoked'] },
-      askAgain('revoked'),
-    ],
-    ['goes to a person if the grant is revoked meanwhile', 'unsafe', REVOKED_LATE, askAgain('revoked')],
-    ['goes to a person if an earlier start claimed its use', 'unsafe', AGAIN, askAgain('an earlier start')],
-    ['runs again if it may, though an earlier start claimed its use', 'idempotent', AGAIN, PAID],
-  ])('%s', async (_, effect, claimed, expected) => {
-    const deps = (tool: PayTool) => ({ grants: grantsOf(tool, claimed) });
-    expect(await run({ effect, input, deps })).toMatchObject(expected);
+  it.each<[string, Answers, object]>([
+    ['is started', {}, PAID],
+    ['goes to a person if the grant was revoked before', { looks: [REVOKED] }, askAgain],
+    ['goes to a person if its claim is refused', { claim: REVOKED }, askAgain],
+    ['goes to a person if the grant is revoked meanwhile', { looks: [undefined, REVOKED] }, askAgain],
+    ['is tried again if the grant cannot be read', { looks: [SILENT] }, givenBack],
+    ['is tried again if nobody answers its claim', { claim: SILENT }, givenBack],
+    ['is tried again if the last look fails', { looks: [undefined, SILENT] }, givenBack],
+  ])('%s', async (_, answers, expected) => {
+    const deps = (tool: PayTool) => ({ grants: grantsOf(tool, answers) });
+    expect(await run({ effect: 'unsafe', input, deps })).toMatchObject(expected);
   });
 
   it.each([

@@ -7,7 +7,7 @@ import { judgeGrant } from '../../src/activities/control/grants';
 import { prepareCall } from '../../src/activities/prepare-call';
 import { parseApprovers } from '../../src/authority/approvers';
 import { parsePolicy } from '../../src/authority/policy';
-import type { UseTaken } from '../../src/contract/control/grants';
+import type { GrantShown } from '../../src/contract/control/grants';
 import type { JsonObject } from '../../src/contract/json';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -194,7 +194,7 @@ describe('a value that the parser changes', () => {
 
   it('has to fit a grant', async () => {
     const args = { env: 'PROD/x' };
-    const grant = (narrowing: UseTaken['grant']['narrowing']) => ({
+    const grant = (narrowing: GrantShown['narrowing']) => ({
       ...{ id: 'g', agent: 'a', tool: 'deploy', toolDigest: deploy.digest, ruleDigest: '', policyDigest: '' },
       ...{
         narrowing,
@@ -202,9 +202,10 @@ describe('a value that the parser changes', () => {
         at: new Date(0).toISOString(),
         until: '2999-01-01T00:00:00.000Z',
         by: 'anna',
+        takenAt: [],
       },
     });
-    const judged = (narrowing: UseTaken['grant']['narrowing']) =>
+    const judged = (narrowing: GrantShown['narrowing']) =>
       judgeGrant(
         grant(narrowing),
         { agent: 'a', tool: deploy, args, value: { env: 'prod/x' }, policyDigest: undefined },

@@ -1,7 +1,6 @@
 import { connect, type Countersign, type GrantOptions } from '../../src/client';
-import { startControl } from '../../src/client/control/pauses';
-import { LIMITS } from '../../src/contract/limits';
-import { CONTROL, UPDATES } from '../../src/contract/names';
+import { ON_CONTROL_QUEUE } from '../../src/client/control/pauses';
+import { grantWorkflowId, WORKFLOWS } from '../../src/contract/names';
 import { defineAgent } from '../../src/tools/define-agent';
 import type { ScriptedStep } from '../../src/models/scripted';
 import { recordTool, useEffects } from '../support/effects';
@@ -154,63 +153,99 @@ it('says no to a grant where its tool wants none, and to one that is over', asyn
   await other.terminate();
 });
 
-it('is not fooled by who forges a grant for another tool, version or rule, or names one that is not there', async () => {
+/** Starts the workflow of a grant as anybody with rights on the server may. */
+const startRaw = (id: string, ...args: unknown[]) =>
+  fixture.client.workflow.start(WORKFLOWS.grant, {
+    ...{ workflowId: grantWorkflowId(id), ...ON_CONTROL_QUEUE, args },
+  });
+
+it('is not fooled by who forges a grant for another tool, version, rule or id', async () => {
   const handle = await start('clerk', 'pay', { tag: 'forged' });
   await waitFor(handle, '1.1');
   const { terms } = await client.grants.plan(handle.workflowId, '1.1', { by: 'ann', times: 1 });
   await handle.terminate();
-  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
+  const other = '00000000-0000-4000-8000-000000000001';
   const forged = [
-    { ...terms, toolDigest: 'b'.repeat(64) },
-    { ...terms, id: '00000000-0000-4000-8000-000000000001', ruleDigest: 'c'.repeat(64) },
+    await startRaw(terms.id, { ...terms, toolDigest: 'b'.repeat(64) }),
+    await startRaw(other, { ...terms, id: other, ruleDigest: 'c'.repeat(64) }),
   ];
-  for (const one of forged) await control.executeUpdate(UPDATES.grant, { args: [one] });
+  const misnamed = await startRaw('another', terms);
+  await expect(misnamed.result()).rejects.toThrow();
+  await until('both to be listed', async () => (await client.grants.list()).grants.length >= 2);
   const again = await start('clerk', 'pay', { tag: 'forged' });
   await waitFor(again, '1.1');
   expect(await story(again)).not.toContain('call_started');
   expect(await effects.lines('forged')).toEqual([]);
   await again.terminate();
+  await Promise.all(forged.map((one) => one.terminate()));
   for (const wrong of [{}, { ...terms, times: 0 }, { ...terms, all: true }])
-    await expect(control.executeUpdate(UPDATES.grant, { args: [wrong] })).rejects.toThrow();
+    await expect((await startRaw('wrong', wrong)).result()).rejects.toThrow();
 });
 
-it('keeps count when what holds the grants continues as new', async () => {
-  const args = { tag: 'moved', amount: 1 };
-  await give(args, { times: 2 });
-  const first = await start('clerk', 'pay', args);
-  expect(await first.result()).toMatchObject({ status: 'answered' });
-  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
-  const { runId } = await control.describe();
-  const others = Array.from({ length: 10 }, (_, n) => `other_${n}`);
-  for (let n = 0; n < LIMITS.pauseUpdates / 2; n += others.length)
-    for (const name of ['pause', 'resume'])
-      await Promise.all(
-        others.map((tool) => control.executeUpdate(name, { args: [{ tool, reason: 'x', by: 'ann' }] })),
-      );
-  await until('the next run', async () => (await control.describe()).runId !== runId);
-  const handle = await start('clerk', 'pay', args, args);
-  await waiting(handle, 1);
-  expect(await effects.lines('moved')).toHaveLength(2);
+it('gives the same grant once, and none under an id that is taken', async () => {
+  const handle = await start('clerk', 'pay', { tag: 'twice' });
+  await waitFor(handle, '1.1');
+  const { terms } = await client.grants.plan(handle.workflowId, '1.1', { by: 'ann', times: 1 });
+  const given = await client.grants.give(terms);
+  await expect(client.grants.give(terms)).resolves.toEqual(given);
+  const another = client.grants.give({ ...terms, times: 2 });
+  await expect(another).rejects.toMatchObject({ code: 'grant_refused' });
   await handle.terminate();
-  const { ended, floor } = await client.grants.revoke({ by: 'ann' });
-  expect(ended.length).toBeGreaterThan(1);
-  expect(floor).toBeDefined();
-  expect((await client.grants.list()).grants).toEqual([]);
+  await client.grants.revoke({ by: 'ann' });
+  await until('no grants', async () => (await client.grants.list()).grants.length === 0);
+  const { status } = await fixture.client.workflow.getHandle(grantWorkflowId(terms.id)).describe();
+  expect(status.name).toBe('RUNNING');
 });
 
-it('asks where what holds the grants is gone', async () => {
+it('asks where the workflow of the grant is gone', async () => {
   const args = { tag: 'gone', amount: 1 };
-  await give(args, { forMs: 600_000 });
-  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
-  // A pause of another tool: its call has found the grant, and waits behind it.
+  const id = await give(args, { forMs: 600_000 });
+  // A pause of the tool: its call has found the grant, and waits behind it.
   await client.pause({ tool: 'pay', reason: 'an incident', by: 'ann' });
   const held = await start('clerk', 'pay', args);
   await until('it to be held', async () => (await story(held)).includes('call_held'));
-  await control.terminate();
-  await startControl(fixture.client, 'closed too');
+  await fixture.client.workflow.getHandle(grantWorkflowId(id)).terminate();
+  await client.resume({ tool: 'pay', by: 'ann' });
   await waitFor(held, '1.1');
   expect(await effects.lines('gone')).toEqual([]);
   await held.terminate();
+});
+
+/** Turns that ask for sixty calls each. */
+const burst = (turns: number, args: ScriptedArgs): Promise<TurnHandle[]> =>
+  Promise.all(
+    Array.from({ length: turns }, () => start('clerk', 'pay', ...Array<ScriptedArgs>(60).fill(args))),
+  );
+
+it('lets all calls of a burst run, asks nobody, and counts each once', async () => {
+  const args = { tag: 'burst', amount: 1 };
+  const id = await give(args, { times: 400 });
+  const handles = await burst(5, args);
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  expect(results).toEqual(results.map(() => expect.objectContaining({ status: 'answered' })));
+  const requests = results.map(({ counts }) => counts.requests);
+  expect(requests).toEqual(requests.map(() => 0));
+  expect(await effects.lines('burst')).toHaveLength(300);
+  const { grants } = await client.grants.list();
+  expect(grants).toContainEqual(expect.objectContaining({ id, used: 300 }));
+  await client.grants.revoke({ id, by: 'ann' });
+});
+
+it('starts no call after the answer to a revocation in the middle of a burst', async () => {
+  const args = { tag: 'cut', amount: 1 };
+  const id = await give(args, { times: 400 });
+  const handles = await burst(3, args);
+  await until('some calls', async () => (await effects.lines('cut')).length > 0);
+  await client.grants.revoke({ id, by: 'ann' });
+  const ran = (await effects.lines('cut')).length;
+  expect(ran).toBeLessThan(180);
+  const open = async (handle: TurnHandle) => (await openOf(handle))?.count ?? 0;
+  await until('the others to ask', async () => {
+    const counts = await Promise.all(handles.map(open));
+    return counts.reduce((sum, count) => sum + count, 0) === 180 - ran;
+  });
+  expect(await effects.lines('cut')).toHaveLength(ran);
+  await Promise.all(handles.map((handle) => handle.terminate()));
 });
 
 it.each([

@@ -8,6 +8,7 @@ import { Worker } from '@temporalio/worker';
 import { connect } from '../../src/client';
 import type { CallInput } from '../../src/contract/call';
 import type { JsonObject } from '../../src/contract/json';
+import { CONTROL, grantWorkflowId } from '../../src/contract/names';
 import { makeSuccess } from '../../src/contract/result';
 import { ModelError } from '../../src/models/model';
 import { turnIdOf } from '../../src/history/read';
@@ -28,6 +29,8 @@ import { until } from '../support/until';
 const folder = join(__dirname, '..', 'histories');
 /** Of sessions and of turns in them: the other tests of recorded histories read turns alone. */
 const sessions = join(__dirname, '..', 'session-histories');
+/** Of the workflows that hold pauses and grants. */
+const controls = join(__dirname, '..', 'control-histories');
 
 const tool = (name: string, more: Partial<ToolOptions> = {}): Tool =>
   defineTool({
@@ -396,6 +399,25 @@ test('the turn "granted" replays, whose call runs by a grant', async () => {
   const { calls } = await client.view(handle.workflowId);
   expect(calls).toMatchObject([{ grant: { id: terms.id, use: 1, by: 'ann' } }]);
   await keepAndReplay('granted', await handle.fetchHistory());
+  await client.grants.revoke({ id: terms.id, by: 'ann' });
+  const grant = own.client.workflow.getHandle(grantWorkflowId(terms.id));
+  await keepAndReplay('grant', await grant.fetchHistory(), controls);
+});
+
+test('what holds the pauses replays, with a run for each change', async () => {
+  const agents = [defineAgent({ name: 'idle', instructions: 'x', model: scriptedModel([end]), tools: [] })];
+  const own = await startFixture({ agents, ownServer: {} });
+  const client = await connect({ client: own.client });
+  const control = own.client.workflow.getHandle(CONTROL.workflowId);
+  const runs = [(await control.describe()).runId];
+  await client.pause({ tool: 'pay', reason: 'an incident', by: 'ann' });
+  runs.push((await control.describe()).runId);
+  await client.resume({ tool: 'pay', by: 'ann' });
+  expect(new Set(runs).size).toBe(2);
+  for (const [n, runId] of runs.entries()) {
+    const run = own.client.workflow.getHandle(CONTROL.workflowId, runId);
+    await keepAndReplay(n === 0 ? 'paused' : 'resumed', await run.fetchHistory(), controls);
+  }
 });
 
 test('a session and a turn of it that was steered replay', async () => {

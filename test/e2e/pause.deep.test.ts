@@ -1,6 +1,5 @@
 import { connect, type Countersign } from '../../src/client';
-import { startControl } from '../../src/client/control/pauses';
-import { LIMITS } from '../../src/contract/limits';
+import { AFTER_CLOSING } from '../../src/contract/control/pauses';
 import { CONTROL } from '../../src/contract/names';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { decide, seenOf, waitFor } from '../support/turns';
@@ -74,7 +73,7 @@ test('a turn that is cancelled while a pause holds its call ends as cancelled, a
   expect(await fixture.effects('held')).toEqual([]);
 });
 
-test('closed, what holds the pauses holds every call until somebody starts it again', async () => {
+test('closed, what holds the pauses starts again and holds everything', async () => {
   const { fixture, client } = await startPlace();
   await fixture.addHere();
   await until('what holds the pauses', async () => (await client.pauses()).control === 'open');
@@ -83,15 +82,38 @@ test('closed, what holds the pauses holds every call until somebody starts it ag
   const handle = await fixture.startSteps(calls('put:held'));
   await until('the model call to be held', async () =>
     (await client.pendingActivities(handle.workflowId)).activities.some(({ lastFailure = '' }) =>
-      lastFailure.includes('was closed'),
+      lastFailure.includes('countersign-control was closed'),
     ),
   );
-  await startControl(fixture.client, 'unless closed');
-  await expect(client.pauses()).resolves.toEqual({ control: 'closed', pauses: [] });
-  await startControl(fixture.client, 'closed too');
+  const [pause, ...others] = (await client.pauses()).pauses;
+  expect(pause).toMatchObject({ ...AFTER_CLOSING });
+  expect(others).toEqual([]);
+  await client.resume({ all: true, by });
   await fixture.open('held');
   expect(await handle.result()).toMatchObject({ status: 'answered' });
   expect(await fixture.effects('held')).toHaveLength(1);
+});
+
+test('a worker that finds it deleted, while a turn is open, starts it with everything paused', async () => {
+  const { fixture, client } = await startPlace();
+  const first = await fixture.addProcess();
+  await client.pause({ tool: 'put', reason: 'an incident', by });
+  const handle = await fixture.startSteps(calls('put:deleted'));
+  await untilHeld(client, handle);
+  await first.kill();
+  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
+  await control.terminate();
+  await fixture.client.workflowService.deleteWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId: CONTROL.workflowId },
+  });
+  await until('nothing that holds pauses', async () => (await client.pauses()).control === 'absent');
+  await fixture.addProcess(fixture.otherMachine());
+  const { pauses } = await client.pauses();
+  expect(pauses).toMatchObject([{ ...AFTER_CLOSING }]);
+  await client.resume({ all: true, by });
+  await fixture.open('deleted');
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
 });
 
 test('model calls are held where that is asked, and pauses outlive many changes', async () => {
@@ -105,7 +127,7 @@ test('model calls are held where that is asked, and pauses outlive many changes'
   const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
   const { runId } = await control.describe();
   const others = Array.from({ length: 10 }, (_, n) => `other_${n}`);
-  for (let n = 0; n < LIMITS.pauseUpdates / 2; n += others.length) {
+  for (let round = 0; round < 3; round++) {
     const all = (update: string) =>
       Promise.all(others.map((tool) => control.executeUpdate(update, { args: [{ tool, reason: 'x', by }] })));
     await all('pause');

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, type DataConverter, WorkflowNotFoundError } from '@temporalio/common';
+import { Client, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Approvers } from '../../authority/approvers';
 import type { Authority } from '../../contract/authority/authority';
 import type { Assurance } from '../../contract/authority/rule';
@@ -8,119 +8,148 @@ import { countProvenVotes, UNCHECKED, type VoteProof } from '../../contract/auth
 import type { AskAgain, CallInput, CallSettings, GrantMark, GrantUse } from '../../contract/call';
 import { BY_EQUALITY, isRunTool } from '../../contract/control/by-equality';
 import { termsDigest } from '../../contract/control/confirmations';
-import { isGrantsSeen, isUseTaken } from '../../contract/control/grant-forms';
+import { isUseTaken } from '../../contract/control/grant-forms';
 import { type CastGrantVote, votesOn } from '../../contract/control/grant-votes';
 import {
-  type GrantSeen,
-  type GrantsMemo,
+  type GrantShown,
   type GrantTerms,
   type UseAsked,
   type UseTaken,
   whyEnded,
   whyOther,
-  whyVoid,
 } from '../../contract/control/grants';
 import { covers } from '../../contract/control/covers';
 import { isExact } from '../../contract/control/narrowing';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
+import { JobLimiter } from '../../contract/job-limiter';
 import type { JsonObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
-import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
+import { grantWorkflowId, UPDATES } from '../../contract/names';
+import { type ListedGrant, openGrants, readGrant } from '../../history/grants';
 import { contentDigest } from '../../tools/content-digest';
 import { judgedForm } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
 import { within } from '../../tools/within';
 
+/** An answer that no grant allows the call, or that it is not known, in words. */
+export type NoGrant = { refused: string } | { unknown: string };
+
 /** Asks about grants for calls. The functions never reject. */
 export interface GrantsReader {
-  /** The grants. The list is empty if they cannot be read, so that a person is asked. */
-  list(): Promise<readonly GrantSeen[]>;
-  /** Why a grant is void, by the memo of the workflow that holds the grants. Undefined: the grant is not void. */
-  whyVoid(id: string, grant?: Pick<GrantTerms, 'at'>): Promise<string | undefined>;
-  claim(asked: UseAsked): Promise<UseTaken | { why: string }>;
+  /** The grants that a call may name, as the server lists them. What allows a call is only known from its claim. */
+  list(): Promise<readonly ListedGrant[]>;
+  /** A grant as its workflow shows it. Refused: it is over, or was never there. */
+  look(id: string): Promise<GrantShown | NoGrant>;
+  /** Claims a use. All claims with the same key are one. */
+  claim(id: string, key: string, asked: UseAsked): Promise<UseTaken | NoGrant>;
 }
 
 /** The sources that a reader of grants asks. */
 interface ReaderParts {
-  memo(): Promise<GrantsMemo | { why: string }>;
-  query?(): Promise<unknown>;
-  update?(asked: UseAsked): Promise<unknown>;
+  list(): Promise<readonly ListedGrant[]>;
+  look?(id: string): Promise<GrantShown | undefined>;
+  update?(id: string, key: string, asked: UseAsked): Promise<unknown>;
   /** Milliseconds of a clock that does not change when somebody sets the time of day. @default performance.now */
   now?(): number;
 }
 
-/**
- * One reader for all calls of a process. A list counts for a second, and is asked for only if the memo says that there
- * are grants.
- */
+/** The most claims of a process that wait for an answer: the server takes ten updates of a workflow at a time. */
+const CLAIMS_AT_ONCE = 10;
+
+/** One reader for all calls of a process. What it read counts for a second, and calls that ask in this time share it. */
 export function createGrantsReader({
-  memo,
-  query = queryGrants,
+  list,
+  look = lookAtGrant,
   update = claimByUpdate,
   now = () => performance.now(),
 }: ReaderParts): GrantsReader {
-  let last: { at: number; list: Promise<readonly GrantSeen[]> } | undefined;
-  const read = async (): Promise<readonly GrantSeen[]> => {
-    try {
-      const found = await query();
-      return isGrantsSeen(found) ? found.grants : [];
-    } catch {
-      return [];
-    }
-  };
+  const claims = new JobLimiter(CLAIMS_AT_ONCE);
+  let known: readonly ListedGrant[] = [];
+  // A list only says which grant to ask, so an old one is better than none.
+  const lists = sharing(async () => (known = await list().catch(() => known)), now);
+  const looks = sharing(look, now);
   return {
-    list: async () => {
-      const known = await memo();
-      if ('why' in known || known.open === 0) return [];
-      if (last === undefined || now() - last.at >= TIMES.pausesKnown) last = { at: now(), list: read() };
-      const list = await last.list;
-      return list.filter((grant) => whyVoid(known, grant.id, grant) === undefined);
-    },
-    whyVoid: async (id, grant) => {
-      const known = await memo();
-      return 'why' in known ? known.why : whyVoid(known, id, grant);
-    },
-    claim: async (asked) => {
+    list: () => lists(''),
+    look: async (id) => {
       try {
-        const taken = await update(asked);
-        return isUseTaken(taken) ? taken : { why: 'the answer to its claim cannot be read' };
+        return (await looks(id)) ?? { refused: 'it is not there' };
       } catch (error) {
-        return { why: reasonOf(error) };
+        return { unknown: `the grant cannot be read: ${errorMessage(error)}` };
+      }
+    },
+    claim: async (id, key, asked) => {
+      try {
+        return await claimed(claims, () => update(id, key, asked));
+      } catch (error) {
+        return noGrantBy(error);
       }
     },
   };
 }
 
-/** A refusal in the words of the workflow that holds the grants, or any other error in our words. */
-function reasonOf(error: unknown): string {
-  const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
-  if (cause instanceof ApplicationFailure) return cause.message;
-  if (error instanceof WorkflowNotFoundError) return `${CONTROL.workflowId} does not run`;
-  return `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`;
+/** Asks for each key at most once a second. After a failure, the next call asks again. */
+function sharing<T>(ask: (key: string) => Promise<T>, now: () => number): (key: string) => Promise<T> {
+  const asked = new Map<string, { at: number; answer: Promise<T> }>();
+  return (key) => {
+    for (const [one, { at }] of asked) if (now() - at >= TIMES.pausesKnown) asked.delete(one);
+    const found = asked.get(key);
+    if (found !== undefined) return found.answer;
+    const begun = { at: now(), answer: ask(key) };
+    begun.answer.catch(() => asked.get(key) === begun && asked.delete(key));
+    asked.set(key, begun);
+    return begun.answer;
+  };
 }
 
-function queryGrants(): Promise<unknown> {
+/** Claims once the claims before are answered. The wait for them counts. */
+async function claimed(claims: JobLimiter, claim: () => Promise<unknown>): Promise<UseTaken> {
+  const until = performance.now() + TIMES.useAnswer;
+  const answer = claims.run(async () => {
+    if (performance.now() >= until) throw new Error('other claims were before it');
+    return claim();
+  });
+  const { ended } = await within(answer, TIMES.useAnswer);
+  if (!ended) throw new Error('no worker answered');
+  const taken = await answer;
+  if (isUseTaken(taken)) return taken;
+  throw new Error('the answer cannot be read');
+}
+
+/** A refusal in the words of the grant, or why it is not known whether the use is claimed. */
+function noGrantBy(error: unknown): NoGrant {
+  const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
+  if (cause instanceof ApplicationFailure) return { refused: cause.message };
+  if (error instanceof WorkflowNotFoundError) return { refused: 'it is over' };
+  return {
+    unknown: `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`,
+  };
+}
+
+/** Lists the grants with the client of the current activity. One that this process cannot read hides no other. */
+export async function listOpenGrants(listing: DataConverter): Promise<readonly ListedGrant[]> {
   const { client } = Context.current();
-  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(QUERIES.grants));
+  const { connection, options } = client;
+  const lister = new Client({ connection, namespace: options.namespace, dataConverter: listing });
+  return inTime(() => openGrants(lister));
+}
+
+function lookAtGrant(id: string): Promise<GrantShown | undefined> {
+  const { client } = Context.current();
+  return inTime(() => readGrant(client, id));
 }
 
 /** Asks with the client of the current activity, and waits no longer than a worker may take to answer. */
 async function inTime<T>(ask: () => Promise<T>): Promise<T> {
   const { client } = Context.current();
-  const asked = client.withDeadline(Date.now() + TIMES.useAnswer, ask);
-  const { ended } = await within(asked, TIMES.useAnswer);
-  if (!ended) throw new Error('no worker answered');
-  return asked;
+  return client.withDeadline(Date.now() + TIMES.useAnswer, ask);
 }
 
-function claimByUpdate(asked: UseAsked): Promise<unknown> {
+function claimByUpdate(id: string, key: string, asked: UseAsked): Promise<unknown> {
   const { client } = Context.current();
-  return inTime(() =>
-    client.workflow.getHandle(CONTROL.workflowId).executeUpdate<unknown, [UseAsked]>(UPDATES.use, {
-      args: [asked],
-    }),
-  );
+  const handle = client.workflow.getHandle(grantWorkflowId(id));
+  const claim = { args: [asked] satisfies [UseAsked], updateId: key };
+  return inTime(() => handle.executeUpdate<unknown, [UseAsked]>(UPDATES.use, claim));
 }
 
 /**
@@ -170,7 +199,7 @@ interface GoodGrant {
  * call.
  */
 export async function judgeGrant(
-  grant: UseTaken['grant'],
+  grant: GrantShown,
   call: GrantedCall,
   place: { namespace: string; now: number },
 ): Promise<GoodGrant | { why: string }> {
@@ -197,7 +226,7 @@ function alone([given]: VoteProof[]): GoodGrant | { why: string } {
 
 /** Checks votes on a grant. The code that checks signatures is loaded only if a vote is signed. */
 async function proofsOf(
-  grant: UseTaken['grant'],
+  grant: GrantShown,
   file: Approvers | undefined,
   place: { namespace: string; now: number },
 ): Promise<(vote: CastGrantVote) => VoteProof> {
@@ -219,7 +248,7 @@ async function proofsOf(
   };
 }
 
-function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): string | undefined {
+function whyNot(grant: GrantShown, call: GrantedCall, now: number): string | undefined {
   const { tool, args, value } = call;
   const allowed = grantsOf(tool);
   if (allowed === 'none') return 'calls of this tool are decided one by one';
@@ -248,16 +277,21 @@ function markOf({ id, by, until, times }: GrantTerms, { confirmedBy }: GoodGrant
   return { id, by, until, times, ...(confirmedBy.length === 0 ? {} : { confirmedBy }) };
 }
 
-/** The output that asks a person instead, if the grant of a call is void. Undefined: the grant is not void. */
+/**
+ * Why a call may not start by the grant that it names, before its use is claimed. `lack`: nobody knows, so the call is
+ * tried again. Undefined: it may.
+ */
 export async function voidGrant(
   reader: GrantsReader | undefined,
   input: CallInput,
-): Promise<AskAgain | undefined> {
-  if (reader === undefined) return askInstead(input, 'this worker can claim none');
+  call: GrantedCall,
+): Promise<AskAgain | { lack: string } | undefined> {
+  if (reader === undefined || input.grant === undefined)
+    return askInstead(input, 'this worker can claim none');
   // A decision to run it again names what ran before.
   if (input.generation > 0) return askInstead(input, 'it takes a decision to run a call again');
-  const why = await reader.whyVoid(input.grant?.id ?? '');
-  return why === undefined ? undefined : askInstead(input, why);
+  const found = await lookAgain(reader, input.grant.id, call);
+  return 'assurance' in found ? undefined : insteadOf(found, input, call);
 }
 
 function askInstead({ grant, secret }: CallInput, why: string, authority?: Authority): AskAgain {
@@ -265,29 +299,43 @@ function askInstead({ grant, secret }: CallInput, why: string, authority?: Autho
   return { askAgain: `the grant${whose} does not allow it: ${why}`, ...defined({ secret, authority }) };
 }
 
+function insteadOf(no: NoGrant, input: CallInput, { authority }: GrantedCall): AskAgain | { lack: string } {
+  return 'refused' in no ? askInstead(input, no.refused, authority) : { lack: no.unknown };
+}
+
+/** A grant as it is now, with the judgement on it. It may have been revoked, and the input of the call proves nothing. */
+async function lookAgain(
+  reader: GrantsReader,
+  id: string,
+  call: GrantedCall,
+): Promise<(GoodGrant & { grant: GrantShown }) | NoGrant> {
+  const grant = await reader.look(id);
+  if ('refused' in grant || 'unknown' in grant) return grant;
+  const { namespace } = Context.current().info;
+  const judged = await judgeGrant(grant, call, { namespace, now: Date.now() });
+  return 'why' in judged ? { refused: judged.why } : { ...judged, grant };
+}
+
 /**
- * Claims a use of the grant that a call names, right before its handler, and checks the whole grant once more, because
- * the input of the call proves nothing. If a check fails, a person is asked instead.
+ * Claims a use of the grant that a call names, right before its handler, and looks at the whole grant once more. If the
+ * grant does not allow the call, a person is asked instead.
  */
 export async function claimGrant(
   reader: GrantsReader | undefined,
   input: CallInput,
   call: GrantedCall,
-): Promise<GrantUse | AskAgain> {
+): Promise<GrantUse | AskAgain | { lack: string }> {
   const { grant: named } = input;
-  const no = (why: string): AskAgain => askInstead(input, why, call.authority);
-  if (named === undefined || reader === undefined) return no('this worker can claim none');
-  const { namespace, workflowExecution } = Context.current().info;
+  if (named === undefined || reader === undefined) return askInstead(input, 'this worker can claim none');
+  const { workflowExecution } = Context.current().info;
   // The key contains the run: if a reset made a new run, the call starts a second time, and that is a further use.
   const key = contentDigest(`${workflowExecution?.runId ?? ''}:${input.callKey}`).slice(0, 32);
-  const taken = await reader.claim({ id: named.id, key, ...aboutCall(call) });
-  if ('why' in taken) return no(taken.why);
-  const { grant, use, again } = taken;
-  if (grant.id !== named.id || use > grant.times) return no('the answer to its claim is about another one');
-  const judged = await judgeGrant(grant, call, { namespace, now: Date.now() });
-  if ('why' in judged) return no(judged.why);
-  if (again === true && call.tool.effect === 'unsafe')
-    return no('an earlier start of this call claimed its use');
-  const after = await reader.whyVoid(grant.id, grant);
-  return after === undefined ? { ...markOf(grant, judged), use, assurance: judged.assurance } : no(after);
+  const taken = await reader.claim(named.id, key, aboutCall(call));
+  if (!('use' in taken)) return insteadOf(taken, input, call);
+  const found = await lookAgain(reader, named.id, call);
+  if (!('assurance' in found)) return insteadOf(found, input, call);
+  const { grant, assurance } = found;
+  if (taken.use > grant.times)
+    return askInstead(input, 'the answer to its claim is about another one', call.authority);
+  return { ...markOf(grant, found), use: taken.use, assurance };
 }

@@ -2,21 +2,20 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { CallInput, HeldInput, Paused } from '../../contract/call';
-import { readGrantsMemo } from '../../contract/control/grant-forms';
-import type { GrantsMemo } from '../../contract/control/grants';
-import { type AboutToStart, type Pause, pauseOf, pauseText, readPauses } from '../../contract/control/pauses';
+import {
+  type AboutToStart,
+  CONTROL_HINTS,
+  CONTROL_STATES,
+  type Pause,
+  pauseOf,
+  pauseText,
+  readPauses,
+} from '../../contract/control/pauses';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
 import { isSilence } from '../../history/server-errors';
-import { createGrantsReader, type GrantsReader } from './grants';
-
-/** The server's answer about the workflow that holds the pauses and the grants. `absent`: there is no such workflow. */
-export type ControlLook =
-  { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo } | { state: 'closed' | 'absent' };
-
-type OpenLook = Extract<ControlLook, { state: 'open' }>;
 
 /** Says whether a call or a model call may start now. */
 export interface PausesReader {
@@ -27,15 +26,9 @@ export interface PausesReader {
   whyHeld(what: AboutToStart): Promise<string | undefined>;
 }
 
-/** A reader of pauses that also gives the grants from the same answer, without a further request. */
-export interface ControlReader extends PausesReader {
-  /** The void grants, or why they are not known, in words. Never rejects. */
-  grants(): Promise<GrantsMemo | { why: string }>;
-}
-
 /** The source that a reader asks, and the clock that shows the age of an answer. */
 interface ReaderParts {
-  look(): Promise<ControlLook>;
+  look(): Promise<readonly Pause[]>;
   /** Milliseconds of a clock that does not change when somebody sets the time of day. @default performance.now */
   now?(): number;
   /** Receives a line if the server gives no answer, or is slow. */
@@ -49,17 +42,16 @@ const SLOW_MS = 1_000;
 
 /**
  * Makes a reader of the pauses for all calls of a process. Calls that ask within a second after a request share its
- * answer. Every call is held if the answer cannot be read, or if the workflow was seen before and is absent now.
+ * answer. Every call is held if the answer cannot be read.
  */
 export function createPausesReader({
   look,
   now = () => performance.now(),
   warn = () => undefined,
-}: ReaderParts): ControlReader {
+}: ReaderParts): PausesReader {
   const note = telling(warn);
-  let wasSeen = false;
-  let last: { at: number; read: Promise<ControlLook> } | undefined;
-  const read = (): Promise<ControlLook> => {
+  let last: { at: number; read: Promise<readonly Pause[]> } | undefined;
+  const read = (): Promise<readonly Pause[]> => {
     if (last !== undefined && now() - last.at < SHARED_MS) return last.read;
     const begun = { at: now(), read: look() };
     begun.read.then(
@@ -78,29 +70,15 @@ export function createPausesReader({
     last = begun;
     return begun.read;
   };
-  const seen = async (): Promise<ControlLook> => {
-    const found = await read();
-    wasSeen ||= found.state !== 'absent';
-    return found;
-  };
-  const known = async <T>(of: (open: OpenLook) => T): Promise<T | { why: string }> => {
-    try {
-      const found = await seen();
-      return found.state === 'open' ? of(found) : { why: `${CONTROL.workflowId} is ${found.state}` };
-    } catch (error) {
-      return { why: errorMessage(error) };
-    }
-  };
   return {
     whyHeld: async (what) => {
       try {
-        const found = await seen();
-        return whyHeld(found, what, wasSeen);
+        const pause = pauseOf(await read(), what);
+        return pause && pauseText(pause);
       } catch (error) {
         return `nobody can tell whether it is paused: ${errorMessage(error)}`;
       }
     },
-    grants: () => known(({ grants }) => grants),
   };
 }
 
@@ -113,37 +91,41 @@ function telling(warn: (line: string) => void): (what: string | undefined) => vo
   };
 }
 
-function whyHeld(found: ControlLook, what: AboutToStart, wasSeen: boolean): string | undefined {
-  if (found.state === 'open') {
-    const pause = pauseOf(found.pauses, what);
-    return pause && pauseText(pause);
-  }
-  // The workflow was never there, so nobody can have paused anything.
-  if (found.state === 'absent' && !wasSeen) return undefined;
-  const now = found.state === 'closed' ? 'was closed' : 'is gone';
-  return `the workflow ${CONTROL.workflowId}, which holds the pauses, ${now}; countersign setup starts it again`;
-}
-
-/** Asks the server once, with the client of the current activity. */
-export async function lookAtControl(): Promise<ControlLook> {
+/**
+ * Asks the server for the pauses, with the client of the current activity. Where the workflow that holds them is closed
+ * or gone, `restart` starts it again, and its new pauses count.
+ */
+export async function lookAtControl(restart: (client: Client) => Promise<void>): Promise<readonly Pause[]> {
   const { client } = Context.current();
   try {
-    return await client.withDeadline(Date.now() + TIMES.pausesKnown, () => describeControl(client));
+    return await client.withDeadline(Date.now() + TIMES.pausesKnown, async () => {
+      const found = await describeControl(client);
+      if (found !== undefined) return found;
+      await restart(client);
+      const again = await describeControl(client);
+      if (again === undefined) throw new Error(`${CONTROL_STATES.closed}. ${CONTROL_HINTS.closed}`);
+      return again;
+    });
   } catch (error) {
     if (isSilence(error)) throw new Error(`the server gave none within ${TIMES.pausesKnown / 1000} s`);
-    if (error instanceof WorkflowNotFoundError) return { state: 'absent' };
     throw error;
   }
 }
 
-async function describeControl(client: Client): Promise<ControlLook> {
-  const { status, type, memo } = await client.workflow.getHandle(CONTROL.workflowId).describe();
-  if (type !== WORKFLOWS.control) throw new Error(`${CONTROL.workflowId} is another workflow: ${type}`);
-  if (status.name !== 'RUNNING') return { state: 'closed' };
-  const pauses = readPauses(memo?.[MEMO.pauses]);
-  const grants = readGrantsMemo(memo?.[MEMO.grants]);
-  if (pauses !== undefined && grants !== undefined) return { state: 'open', pauses, grants };
-  throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
+/** The pauses. Undefined: the workflow that holds them is closed or gone. */
+async function describeControl(client: Client): Promise<readonly Pause[] | undefined> {
+  try {
+    const { status, type, memo } = await client.workflow.getHandle(CONTROL.workflowId).describe();
+    if (type !== WORKFLOWS.control) throw new Error(`${CONTROL.workflowId} is another workflow: ${type}`);
+    if (status.name === 'PAUSED') throw new Error(`${CONTROL_STATES.suspended}. ${CONTROL_HINTS.suspended}`);
+    if (status.name !== 'RUNNING') return undefined;
+    const pauses = readPauses(memo?.[MEMO.pauses]);
+    if (pauses !== undefined) return pauses;
+    throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
 }
 
 /** The part of a worker that reads the pauses. Without it, nothing is held. */
@@ -193,13 +175,4 @@ function pausedFailure(why: string): ApplicationFailure {
     nextRetryDelay: Math.round(wait * (0.75 + Math.random() / 2)),
     category: 'BENIGN',
   });
-}
-
-/** The readers through which the calls of a process ask the workflow that holds pauses and grants. */
-export function createControlReaders(warn: (line: string) => void): {
-  pauses: PausesReader;
-  grants: GrantsReader;
-} {
-  const pauses = createPausesReader({ look: lookAtControl, warn });
-  return { pauses, grants: createGrantsReader({ memo: pauses.grants }) };
 }

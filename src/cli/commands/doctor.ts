@@ -178,7 +178,7 @@ async function setup({ json }: { json?: boolean }, { screen, withClient }: Conte
   await withClient(async ({ client, namespace }) => {
     screen.note('waiting until queries take each attribute; some seconds');
     const registered = await ensureAttributes({ connection: client.connection, namespace });
-    await startControl(client, 'closed too');
+    await startControl(client);
     if (json === true) screen.json({ namespace, registered });
     else if (registered.length === 0) screen.line(`${escapeText(namespace)} has all search attributes`);
     else screen.line(`${escapeText(namespace)} now has ${registered.join(', ')}`);

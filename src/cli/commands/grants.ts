@@ -171,9 +171,10 @@ async function revoke(
     const id = prefix === undefined ? undefined : (await findGrant(client, prefix)).id;
     const revoked = await client.grants.revoke({ by, ...defined({ id, reason }) });
     if (json === true) return screen.json(revoked);
-    const { ended, floor } = revoked;
+    const { ended, recorded } = revoked;
     for (const one of ended) screen.line(`Revoked ${one.id} of ${escapeText(one.by)}`);
-    if (floor !== undefined) screen.line(`All grants given before ${floor} are void.`);
+    if (recorded === true)
+      screen.note('No worker answered. It is recorded, and takes effect once a worker runs.');
   });
 }
 

@@ -15,6 +15,7 @@ import {
   judgeAll,
   type NamedRun,
   type Replaying,
+  type ReplayOptions,
   type ReplayProgress,
   type Work,
 } from './judge-runs';
@@ -57,10 +58,10 @@ const MOST = 200;
 
 /** Judges the runs of the newest turns of a server, or of the turns that a query finds. */
 export function judgeBatch(work: Work): Promise<Done> {
-  const { last, query, workflows } = work.options;
+  const { last, query } = work.options;
   const most = last === undefined ? MOST : readCount(last, '--last');
   return work.context.withClient(async (client) => {
-    const runs = await newestRuns(client, queryFor(query, workflows), most).catch((error: unknown) => {
+    const runs = await runsToReplay(client, work.options, most).catch((error: unknown) => {
       throw asQueryMistake(error, query);
     });
     work.progress.runs = runs.length;
@@ -76,6 +77,25 @@ function queryFor(query: string | undefined, workflows: string | undefined): Run
   const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
   const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;
   return { query: query ?? (workflows === undefined ? turn : own) };
+}
+
+/** The most runs of pauses and grants that are replayed. They are short. */
+const MOST_CONTROL = 50;
+
+/**
+ * The runs to replay. Unless the user says otherwise, the newest runs of pauses and grants come first: they have no
+ * build, so any new code has to take them.
+ */
+export async function runsToReplay(
+  client: Pick<Countersign, 'runs'>,
+  { query, workflows }: Pick<ReplayOptions, 'query' | 'workflows'>,
+  mostTurns: number,
+): Promise<RunSummary[]> {
+  const runs: RunSummary[] = [];
+  const held = `WorkflowType IN ('${WORKFLOWS.control}', '${WORKFLOWS.grant}')`;
+  if (query === undefined && workflows === undefined)
+    for await (const run of client.runs({ query: held })) if (runs.push(run) === MOST_CONTROL) break;
+  return [...runs, ...(await newestRuns(client, queryFor(query, workflows), mostTurns))];
 }
 
 /** The number of histories that are read at the same time, while earlier ones are replayed. */

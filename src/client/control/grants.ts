@@ -1,25 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConfirmAsked } from '../../contract/control/confirmations';
-import { isGrantsSeen } from '../../contract/control/grant-forms';
-import type {
-  GrantAsked,
-  GrantRefused,
-  GrantSeen,
-  GrantsSeen,
-  RevokeAsked,
-  Revoked,
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { type ConfirmAsked, termsDigest, termsIn } from '../../contract/control/confirmations';
+import { isGrantAsked } from '../../contract/control/grant-forms';
+import {
+  type GrantAsked,
+  type GrantRefused,
+  type GrantSeen,
+  type GrantsSeen,
+  noGrantText,
+  type RevokeAsked,
+  type Revoked,
 } from '../../contract/control/grants';
+import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
-import { TIMES } from '../../contract/limits';
-import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
-import { ask, isNotFound, isSilence, toCountersignError } from '../../history/server-errors';
+import { LIMITS, TIMES } from '../../contract/limits';
+import { grantWorkflowId, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
+import { type ListedGrant, openGrants, readGrant } from '../../history/grants';
+import { ask } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 import { readTimeline } from '../../history/read';
+import { readFirst } from '../../history/read-run';
 import { viewOf } from '../../history/view';
 import { listTurnsPage } from '../list';
 import type { Countersign } from '../types';
 import type { Grants } from './types';
-import { startControl, tellControl, unavailable } from './pauses';
+import { ON_CONTROL_QUEUE, refusalIn, tellControl, unavailable } from './pauses';
 import { coverageOf, planGrant } from './plan-grant';
 
 /** The grants of a namespace. */
@@ -38,81 +43,144 @@ export function makeGrants(context: ClientContext): Grants {
 
 /** Gives a grant, and resolves once every worker that looks for a grant finds it. */
 async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<GrantSeen> {
-  await ask(context, 'starting the workflow that holds grants', () =>
-    startControl(context.client, 'unless closed'),
-  );
-  const given = await update<GrantSeen, GrantAsked>(context, UPDATES.grant, asked);
-  // After this time, no worker uses what it read before.
-  await delay(TIMES.pausesKnown);
-  return given;
+  const { client } = context;
+  const open = await listOpen(context);
+  if (open.length >= LIMITS.grants && open.every(({ id }) => id !== asked.id))
+    throw refused(
+      'grants_full',
+      `there are ${LIMITS.grants} grants already, which is the most that are read`,
+    );
+  const handle = await ask(context, 'giving a grant', async () => {
+    try {
+      return await client.workflow.start(WORKFLOWS.grant, {
+        ...{ workflowId: grantWorkflowId(asked.id), ...ON_CONTROL_QUEUE, args: [asked] },
+        ...{ workflowIdReusePolicy: 'REJECT_DUPLICATE', workflowIdConflictPolicy: 'FAIL' },
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return client.workflow.getHandle(grantWorkflowId(asked.id));
+    }
+  });
+  const until = performance.now() + TIMES.updateAnswer;
+  for (;;) {
+    const { status } = await ask(context, 'giving a grant', () => handle.describe());
+    if (status.name !== 'RUNNING') throw await whyNotGiven(handle.result());
+    const found = (await listOpen(context)).find(({ id }) => id === asked.id);
+    if (found !== undefined && termsDigest(found) !== termsDigest(asked))
+      throw refused('grant_refused', 'there is another grant of this id');
+    if (found !== undefined) {
+      await untilRead();
+      return seenOf(context, found);
+    }
+    if (performance.now() > until)
+      throw unavailable(
+        'no worker took the grant yet, or the server does not list it; it holds once both did',
+      );
+    await delay(AGAIN_MS);
+  }
+}
+
+/** The time between two looks at a grant that was just given, in milliseconds. */
+const AGAIN_MS = 100;
+
+/** The reason why the workflow of a grant has ended. */
+async function whyNotGiven(result: Promise<unknown>): Promise<CountersignError> {
+  try {
+    await result;
+  } catch (error) {
+    const refusal = refusalIn(error, HINTS);
+    if (refusal !== undefined) return refusal;
+  }
+  return refused('grant_refused', 'it is over, and its id stays taken');
+}
+
+/** After this time, no worker uses what it read before. */
+function untilRead(): Promise<void> {
+  return delay(TIMES.pausesKnown);
 }
 
 /**
  * Confirms a grant. Workers keep an earlier answer about grants for some time, so this waits until that time is over.
  */
 async function confirmGrant(context: ClientContext, asked: ConfirmAsked): Promise<GrantSeen> {
-  const confirmed = await update<GrantSeen, ConfirmAsked>(context, UPDATES.confirm, asked);
-  await delay(TIMES.pausesKnown);
-  return confirmed;
-}
-
-/** Takes back a grant, or all grants. Once this resolves, no call claims a use any more. */
-function revokeGrants(context: ClientContext, asked: RevokeAsked): Promise<Revoked> {
-  return update<Revoked, RevokeAsked>(context, UPDATES.revoke, asked);
-}
-
-/** All grants. Empty if no worker has started the workflow that holds them. */
-async function listGrants(context: ClientContext): Promise<GrantsSeen> {
-  const found = await queryGrants(context);
-  if (found === undefined) return { grants: [] };
-  if (isGrantsSeen(found)) return found;
-  throw new CountersignError('server_failed', 'the answer to which grants there are cannot be read', {
-    hint: 'are the workers of this version? countersign doctor shows it',
-  });
+  const { id } = asked;
+  await update(context, id, { name: UPDATES.confirm, asked, doing: 'confirming a grant' });
+  await untilRead();
+  return seenOf(context, await requireGrant(context, id));
 }
 
 /**
- * Asks the workflow that holds the grants. Undefined if no worker has started it. After silence it asks once more,
- * because the answer to a question changes nothing and may have been lost with a task.
+ * Takes back a grant, or all grants that are listed. Once this resolves, no call starts by them any more, unless it
+ * says that a revocation is only recorded.
  */
-async function queryGrants({ client }: ClientContext): Promise<unknown> {
-  const ask = () =>
-    client.withDeadline(Date.now() + TIMES.updateAnswer / 2, () =>
-      client.workflow.getHandle(CONTROL.workflowId).query<unknown, []>(QUERIES.grants),
-    );
-  try {
-    return await ask().catch((error: unknown) => {
-      if (isSilence(error)) return ask();
-      throw error;
-    });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    if (isSilence(error)) throw unavailable('no worker answered, so it is not known which grants there are');
-    throw toCountersignError(error, 'asking which grants there are');
-  }
-}
-
-function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R> {
-  return tellControl<R, A, GrantRefused['code']>(
-    context,
-    { name, asked },
-    {
-      hints: HINTS,
-      doing: DOING[name] ?? name,
-    },
+async function revokeGrants(context: ClientContext, { id, ...asked }: RevokeAsked): Promise<Revoked> {
+  const grants = id === undefined ? await listOpen(context) : [await requireGrant(context, id)];
+  const silent = await Promise.all(
+    grants.map(async (grant) => {
+      try {
+        await update(context, grant.id, { name: UPDATES.revoke, asked, doing: 'revoking a grant' });
+        return false;
+      } catch (error) {
+        if (!(error instanceof CountersignError) || error.code !== 'control_unavailable') throw error;
+        const handle = context.client.workflow.getHandle(grantWorkflowId(grant.id));
+        await ask(context, 'revoking a grant', () => handle.signal(SIGNALS.revoke, asked));
+        return true;
+      }
+    }),
   );
+  await untilRead();
+  const ended = grants.map(termsIn);
+  return silent.includes(true) ? { ended, recorded: true } : { ended };
 }
 
-const DOING: Readonly<Record<string, string>> = {
-  [UPDATES.grant]: 'giving a grant',
-  [UPDATES.confirm]: 'confirming a grant',
-  [UPDATES.revoke]: 'revoking a grant',
-};
+/** All grants that were not revoked. Needs no worker. */
+async function listGrants(context: ClientContext): Promise<GrantsSeen> {
+  const open = await listOpen(context);
+  return { grants: await Promise.all(open.map((grant) => seenOf(context, grant))) };
+}
 
-const HINTS: Readonly<Record<GrantRefused['code'], string>> = {
+function listOpen(context: ClientContext): Promise<ListedGrant[]> {
+  return ask(context, 'asking which grants there are', () => openGrants(context.lister));
+}
+
+async function requireGrant(context: ClientContext, id: string): Promise<ListedGrant> {
+  const found = await ask(context, 'reading a grant', () => readGrant(context.client, id));
+  if (found !== undefined && found.revoked !== true) return found;
+  throw refused('grant_not_found', noGrantText(id));
+}
+
+/** A grant with the people who have to confirm it, whom only the input of its workflow names. */
+async function seenOf(
+  { source }: ClientContext,
+  { needsOthers, runId, revoked: _revoked, ...grant }: ListedGrant,
+): Promise<GrantSeen> {
+  if (needsOthers !== true) return grant;
+  const workflowId = grantWorkflowId(grant.id);
+  const raw = await readFirst(source, { turn: workflowId, runId });
+  const owner = { type: 'workflow', namespace: source.namespace, workflowId } as const;
+  const first = raw && (await source.decode(raw, owner));
+  const asked = first?.kind === 'started' ? first.input : undefined;
+  return { ...grant, ...defined({ authority: isGrantAsked(asked) ? asked.authority : undefined }) };
+}
+
+function update(
+  context: ClientContext,
+  id: string,
+  { name, asked, doing }: { name: string; asked: object; doing: string },
+): Promise<void> {
+  const updating = { workflowId: grantWorkflowId(id), name, asked };
+  const absent = { code: 'grant_not_found', message: noGrantText(id) } as const;
+  return tellControl<void, object, GrantRefused['code']>(context, updating, { hints: HINTS, doing, absent });
+}
+
+function refused(code: keyof typeof HINTS & CountersignError['code'], message: string): CountersignError {
+  return new CountersignError(code, message, { hint: HINTS[code] });
+}
+
+const HINTS = {
   malformed: 'see countersign grants --help',
   grant_refused: 'see docs/grants.md',
-  grants_full: 'revoke those that are not needed',
+  grants_full: 'revoke those that are not needed, before they are given',
   grant_not_found: 'countersign grants list shows what there is',
   grant_void: 'see docs/grants.md',
-};
+} as const satisfies Record<GrantRefused['code'], string>;

@@ -4,11 +4,16 @@ import {
   type Client,
   type WorkflowExecutionDescription,
   WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import type { GrantRefused } from '../../contract/control/grants';
 import {
+  AFTER_CLOSING,
+  CONTROL_HINTS,
+  CONTROL_STATES,
+  type ControlInput,
   type Pause,
   type Pauses,
   type PauseRefused,
@@ -19,12 +24,14 @@ import {
 } from '../../contract/control/pauses';
 import { CountersignError } from '../../contract/errors';
 import { isObject } from '../../contract/json';
-import { TIMES } from '../../contract/limits';
+import { SECOND, TIMES } from '../../contract/limits';
 import { CONTROL, MEMO, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
   ask,
+  detailsOf,
   isNotFound,
   isSilence,
+  isTaskFailing,
   isTransient,
   retry,
   toCountersignError,
@@ -32,22 +39,63 @@ import {
 import type { ClientContext } from '../context';
 
 /**
- * Starts the workflow that holds the pauses, if it does not run. A workflow that was closed is started again only
- * with `closed too`, because its pauses and grants are lost.
+ * Starts the workflow that holds the pauses, if it does not run. If it was closed, nobody knows what was paused, so it
+ * starts with everything paused.
+ *
+ * @throws CountersignError `control_unavailable` if Temporal's own pause holds that workflow.
  */
-export async function startControl(client: Client, when: 'unless closed' | 'closed too'): Promise<void> {
+export async function startControl(client: Client): Promise<void> {
+  const found = await unlessNotFound(client.workflow.getHandle(CONTROL.workflowId).describe());
+  const status = found?.status.name;
+  if (status === 'PAUSED') throw unavailable(CONTROL_STATES.suspended, CONTROL_HINTS.suspended);
+  if (status === 'RUNNING') return;
+  const isLost = status !== undefined || (await hasBegun(client));
+  const made = { id: randomUUID(), at: new Date().toISOString() };
+  const pauses: Pause[] = isLost ? [{ ...AFTER_CLOSING, ...made }] : [];
   try {
     await client.workflow.start(WORKFLOWS.control, {
-      workflowId: CONTROL.workflowId,
-      taskQueue: CONTROL.taskQueue,
-      workflowIdReusePolicy: when === 'closed too' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
-      workflowIdConflictPolicy: 'FAIL',
-      // Its tasks are short. If a worker took a task and did not answer, the task soon goes to another worker.
-      workflowTaskTimeout: '3s',
-      args: [],
+      ...{ workflowId: CONTROL.workflowId, workflowIdConflictPolicy: 'FAIL', ...ON_CONTROL_QUEUE },
+      args: [{ pauses } satisfies ControlInput],
+      ...(isLost ? { memo: { [MEMO.pauses]: pauses } } : {}),
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+/**
+ * How the workflows of pauses and grants are started. Their tasks are short. If a worker took a task and did not
+ * answer, the task soon goes to another worker.
+ */
+export const ON_CONTROL_QUEUE = { taskQueue: CONTROL.taskQueue, workflowTaskTimeout: '3s' } as const;
+
+/** The most turns that are looked at to find out whether a worker ever ran. */
+const MOST_LOOKED = 20;
+/** The events of a turn whose first task a worker has done. */
+const BEGUN_EVENTS = 4;
+
+/**
+ * Whether a worker worked on a turn that is still open. Then what holds the pauses was there, and was deleted after it
+ * was closed.
+ */
+async function hasBegun({ workflow }: Client): Promise<boolean> {
+  const query = `WorkflowType = '${WORKFLOWS.turn}' AND ExecutionStatus = 'Running'`;
+  let looked = 0;
+  for await (const { workflowId } of workflow.list({ query, pageSize: MOST_LOOKED })) {
+    const found = await unlessNotFound(workflow.getHandle(workflowId).describe());
+    if ((found?.historyLength ?? 0) >= BEGUN_EVENTS) return true;
+    looked += 1;
+    if (looked === MOST_LOOKED) break;
+  }
+  return false;
+}
+
+async function unlessNotFound<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
   }
 }
 
@@ -56,27 +104,20 @@ export async function readControl(context: ClientContext): Promise<Pauses> {
   const found = await describeControl(context);
   if (found === undefined) return { control: 'absent', pauses: [] };
   if (found.type !== WORKFLOWS.control) return { control: 'unreadable', pauses: [] };
+  if (found.status.name === 'PAUSED') return { control: 'suspended', pauses: [] };
   if (found.status.name !== 'RUNNING') return { control: 'closed', pauses: [] };
   const pauses = readPauses(found.memo?.[MEMO.pauses]);
   return pauses === undefined ? { control: 'unreadable', pauses: [] } : { control: 'open', pauses };
 }
 
-/**
- * Describes the workflow that holds pauses, grants and absences. Undefined if nobody has started it. Needs no
- * worker.
- */
-export function describeControl(
-  { client, ...context }: ClientContext,
-  doing = 'asking what is paused',
-): Promise<WorkflowExecutionDescription | undefined> {
-  return ask(context, doing, async () => {
-    try {
-      return await client.workflow.getHandle(CONTROL.workflowId).describe();
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    }
-  });
+/** Describes the workflow that holds the pauses. Undefined if nobody has started it. Needs no worker. */
+function describeControl({
+  client,
+  ...context
+}: ClientContext): Promise<WorkflowExecutionDescription | undefined> {
+  return ask(context, 'asking what is paused', () =>
+    unlessNotFound(client.workflow.getHandle(CONTROL.workflowId).describe()),
+  );
 }
 
 /**
@@ -84,9 +125,6 @@ export function describeControl(
  * before no longer counts.
  */
 export async function pause(context: ClientContext, asked: PauseAsked): Promise<PauseTaken> {
-  await ask(context, 'starting the workflow that holds pauses', () =>
-    startControl(context.client, 'closed too'),
-  );
   const taken = await update<PauseTaken>(context, UPDATES.pause, asked);
   const until = performance.now() + ANSWER_MS;
   for (;;) {
@@ -107,17 +145,13 @@ export function resume(context: ClientContext, asked: ResumeAsked): Promise<Paus
 
 const ANSWER_MS = TIMES.updateAnswer;
 
-function update<R>(context: ClientContext, name: string, asked: PauseAsked | ResumeAsked): Promise<R> {
-  const isResume = name === UPDATES.resume;
-  return tellControl<R, typeof asked, PauseRefused['code']>(
-    context,
-    { name, asked },
-    {
-      hints: HINTS,
-      absent: isResume ? { code: 'pause_not_found', message: 'nothing is paused' } : undefined,
-      doing: isResume ? 'letting calls go on' : 'pausing',
-    },
-  );
+async function update<R>(context: ClientContext, name: string, asked: PauseAsked | ResumeAsked): Promise<R> {
+  await ask(context, 'starting the workflow that holds pauses', () => startControl(context.client));
+  const update = { workflowId: CONTROL.workflowId, name, asked };
+  const doing = name === UPDATES.pause ? 'pausing' : 'resuming';
+  return tellControl<R, PauseAsked | ResumeAsked, PauseRefused['code']>(context, update, {
+    ...{ hints: HINTS, doing },
+  });
 }
 
 const HINTS: Readonly<Record<PauseRefused['code'], string>> = {
@@ -144,39 +178,63 @@ interface ControlWords<C extends RefusalCode> {
   doing: string;
 }
 
-/** Sends an update to the workflow that holds pauses and grants. @throws CountersignError with the given words. */
+/** An update of a workflow that holds pauses or a grant, and its payload. */
+interface Updating<A> {
+  workflowId: string;
+  name: string;
+  asked: A;
+}
+
+/**
+ * Sends an update to a workflow that holds pauses or a grant. While its task fails on one worker, another may do it, so
+ * it tries again for ten seconds.
+ *
+ * @throws CountersignError with the given words.
+ */
 export async function tellControl<R, A, C extends RefusalCode>(
   { client }: ClientContext,
-  { name, asked }: { name: string; asked: A },
+  { workflowId, name, asked }: Updating<A>,
   words: ControlWords<C>,
 ): Promise<R> {
-  const handle = client.workflow.getHandle(CONTROL.workflowId);
+  const handle = client.workflow.getHandle(workflowId);
   // All attempts are one update: an attempt whose answer was lost may have taken effect, and must not do so again.
   const how = { args: [asked] satisfies [A], updateId: randomUUID() };
   const send = (): Promise<R> =>
     client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, how));
   try {
-    // The workflow continues as new now and then, and is busy for a moment.
-    return await retry(
-      { passes: (error) => isTransient(error) && !isSilence(error), forMs: ANSWER_MS },
-      send,
-    );
+    // The workflow continues as new after each change, and is busy for a moment.
+    const passes = (error: unknown): boolean =>
+      isTaskFailing(error) || (isTransient(error) && !isSilence(error));
+    return await retry({ passes, forMs: ANSWER_MS }, send);
   } catch (error) {
     throw errorOf(error, words);
   }
 }
 
 function errorOf<C extends RefusalCode>(error: unknown, words: ControlWords<C>): CountersignError {
-  if (error instanceof WorkflowUpdateFailedError) {
-    const [refused] = error.cause instanceof ApplicationFailure ? (error.cause.details ?? []) : [];
-    if (isRefused(refused, words.hints)) return refusal(refused, words);
-  }
+  const found = refusalIn(error, words.hints);
+  if (found !== undefined) return found;
   if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
+  if (isTaskFailing(error))
+    return unavailable(
+      `every worker that took it failed at its task, for ${ANSWER_MS / SECOND} s: ${detailsOf(error)}`,
+      'Temporal shows why, at the last failed workflow task. A worker of the version before it may still answer.',
+    );
   if (isNotFound(error))
     return words.absent === undefined
       ? unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`)
       : refusal(words.absent, words);
   return toCountersignError(error, words.doing);
+}
+
+/** The refusal by which a workflow refused an update, or ended. Undefined: the error is another one. */
+export function refusalIn<C extends RefusalCode>(
+  error: unknown,
+  hints: Readonly<Record<C, string>>,
+): CountersignError | undefined {
+  const isOurs = error instanceof WorkflowUpdateFailedError || error instanceof WorkflowFailedError;
+  const [refused] = isOurs && error.cause instanceof ApplicationFailure ? (error.cause.details ?? []) : [];
+  return isRefused(refused, hints) ? refusal(refused, { hints }) : undefined;
 }
 
 function isRefused<C extends RefusalCode>(
@@ -189,7 +247,7 @@ function isRefused<C extends RefusalCode>(
 
 function refusal<C extends RefusalCode>(
   { code, message }: Refusal<C>,
-  { hints }: ControlWords<C>,
+  { hints }: Pick<ControlWords<C>, 'hints'>,
 ): CountersignError {
   return new CountersignError(errorCodeOf(code), message, { hint: hints[code] });
 }
@@ -199,9 +257,10 @@ function errorCodeOf(code: RefusalCode) {
   return code === 'grant_void' ? 'grant_refused' : code;
 }
 
-/** The error if the workflow that holds pauses and grants does not answer. */
-export function unavailable(message: string): CountersignError {
-  return new CountersignError('control_unavailable', message, {
-    hint: 'Start a worker (countersign worker), and do it again.',
-  });
+/** The error if a workflow that holds pauses or a grant does not answer. */
+export function unavailable(
+  message: string,
+  hint = 'Start a worker (countersign worker), and do it again.',
+): CountersignError {
+  return new CountersignError('control_unavailable', message, { hint });
 }

@@ -86,16 +86,13 @@ export interface Grants {
    * @throws CountersignError `usage`, `grant_not_found`, `grant_refused`, `grants_full`, `control_unavailable`.
    */
   confirm(asked: ConfirmAsked): Promise<GrantSeen>;
-  /**
-   * All grants, each with the number of its uses that are claimed. Needs a worker. @throws CountersignError
-   * `control_unavailable`.
-   */
+  /** All grants that hold or wait, each with the number of its uses that are claimed. Reads at most 200. */
   list(): Promise<GrantsSeen>;
   /**
-   * Takes back a grant, or all grants that were given so far. A call that has not claimed its use by then asks a
-   * person. Needs a worker.
+   * Takes back a grant, or all grants that are listed. Once this resolves, no call starts by them any more: a call that
+   * has not started asks a person. If no worker answers, the revocation is only recorded.
    *
-   * @throws CountersignError `grant_not_found`, `control_unavailable`.
+   * @throws CountersignError `grant_not_found`, `no_server`.
    */
   revoke(asked: RevokeAsked): Promise<Revoked>;
 }

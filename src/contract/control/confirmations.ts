@@ -4,13 +4,11 @@ import { confirmerOf, type GrantVote } from './grant-votes';
 import {
   type Grant,
   type GrantRefused,
-  type GrantsState,
   type GrantTerms,
   noGrantText,
   refuseGrant,
   whyEnded,
   whyFull,
-  withoutPast,
 } from './grants';
 
 export interface ConfirmAsked extends GrantVote {
@@ -29,14 +27,8 @@ export function termsDigest(grant: GrantTerms): string {
 }
 
 /** Adds the vote of one more person to a grant. Only the last vote of each person is kept. */
-export function confirmGrant(
-  before: GrantsState,
-  { id, ...vote }: ConfirmAsked,
-  now: number,
-): { state: GrantsState; grant: Grant } | GrantRefused {
-  const state = withoutPast(before, now);
-  const grant = state.grants.find((one) => one.id === id);
-  if (grant === undefined) return refuseGrant('grant_not_found', noGrantText(id));
+export function confirmGrant(grant: Grant, { id, ...vote }: ConfirmAsked, now: number): Grant | GrantRefused {
+  if (id !== grant.id) return refuseGrant('grant_not_found', noGrantText(id));
   const confirmer = confirmerOf(grant, { name: vote.voter, now });
   if ('why' in confirmer) return refuseGrant('grant_refused', confirmer.why);
   const why = whyNotTaken(grant, vote, now);
@@ -44,13 +36,12 @@ export function confirmGrant(
   const { voter } = confirmer;
   const taken = { ...vote, voter };
   const { confirmed = [] } = grant;
-  if (confirmed.some((one) => JSON.stringify(one) === JSON.stringify(taken))) return { state, grant };
+  if (confirmed.some((one) => JSON.stringify(one) === JSON.stringify(taken))) return grant;
   const others = confirmed.filter((one) => one.voter !== voter);
   if (others.length >= LIMITS.grantVotes)
     return refuseGrant('grants_full', `${LIMITS.grantVotes} people confirmed it already, which is the most`);
   const next: Grant = { ...grant, confirmed: [...others, taken] };
-  const grants = state.grants.map((one) => (one === grant ? next : one));
-  return whyFull(grants) ?? { state: { ...state, grants }, grant: next };
+  return whyFull(next) ?? next;
 }
 
 function whyNotTaken(grant: Grant, { at, seenDigest }: GrantVote, now: number): string | undefined {

@@ -3,7 +3,7 @@ import { defined } from '../defined';
 import { isObject } from '../json';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import { utf8Bytes } from '../text/bytes';
-import { type GrantsState, reasonIssue } from './grants';
+import { reasonIssue } from './grants';
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
 
@@ -69,10 +69,10 @@ export interface PauseTaken {
 export interface Pauses {
   /**
    * The state of the workflow of CONTROL. `absent`: no worker has started it yet, so nothing is paused. `closed`: no
-   * call with an effect and no model call starts. `unreadable`: the same, unless the workers have a key that is missing
-   * here.
+   * call with an effect and no model call starts before it runs again. `suspended`: none starts, because Temporal's own
+   * pause holds that workflow. `unreadable`: none starts, unless the workers have a key that is missing here.
    */
-  control: 'open' | 'absent' | 'closed' | 'unreadable';
+  control: 'open' | 'absent' | 'closed' | 'suspended' | 'unreadable';
   pauses: Pause[];
 }
 
@@ -85,8 +85,6 @@ export interface PauseRefused {
 /** The state that the workflow of the pauses takes along when it continues as new. */
 export interface ControlInput {
   pauses: Pause[];
-  /** Absent: there are no grants. */
-  grants?: GrantsState;
 }
 
 /** The result of one change of the pauses. */
@@ -168,12 +166,26 @@ export function pauseText(pause: Pause): string {
 export const CONTROL_STATES = {
   closed:
     'the workflow countersign-control, which holds the pauses, was closed: no call with an effect starts',
+  suspended:
+    "the workflow countersign-control, which holds the pauses, is paused by Temporal's own `workflow pause`: no call with an effect starts",
   unreadable: 'the pauses cannot be read here; workers without their key start no call with an effect',
 } as const;
 export const CONTROL_HINTS = {
-  closed: 'Run `countersign setup`: it starts it again, with nothing paused.',
+  closed:
+    'A worker starts it again, and so does `countersign setup`, with everything paused; `countersign resume --all` ends that.',
+  suspended: 'Run `temporal workflow unpause --workflow-id countersign-control`.',
   unreadable: 'Give the key of the workers: `--encryption-key-file`.',
 } as const;
+
+/**
+ * The pause with which the workflow of CONTROL starts again after it was closed: what it held is not known any more, so
+ * it holds everything.
+ */
+export const AFTER_CLOSING: PauseAsked = {
+  models: true,
+  by: 'countersign',
+  reason: 'countersign-control was closed, so nobody knows what was paused; look, and resume with --all',
+};
 
 /** Reads the pauses in a memo, or in the state that a run takes along. Undefined: they cannot be read. */
 export function readPauses(value: unknown): Pause[] | undefined {

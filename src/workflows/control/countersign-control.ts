@@ -3,259 +3,93 @@ import {
   CancellationScope,
   condition,
   makeContinueAsNewFunc,
-  setHandler,
-  upsertMemo,
   uuid4,
-  workflowInfo,
 } from '@temporalio/workflow';
-import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import { confirmGrant } from '../../contract/control/confirmations';
-import {
-  GRANT_FIELDS,
-  isConfirmAsked,
-  isGrantAsked,
-  isRevokeAsked,
-  isUseAsked,
-  readGrants,
-} from '../../contract/control/grant-forms';
-import {
-  addGrant,
-  claimUse,
-  grantSeen,
-  type GrantRefused,
-  type GrantsState,
-  memoOf,
-  noGrants,
-  revokeGrants,
-  seenOf,
-} from '../../contract/control/grants';
 import {
   addPause,
   type ControlInput,
   endPauses,
   PAUSE,
   type Pause,
-  type PauseRefused,
   readPauses,
   RESUME,
 } from '../../contract/control/pauses';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
-import { LIMITS } from '../../contract/limits';
 import { FAILURES, MEMO } from '../../contract/names';
 import { describeIssues } from '../../contract/read-json';
 import { messageCheck, messageGuard } from '../../contract/schema/message';
 import type { MessageOf, MessageSchema } from '../../contract/schema/message';
 import { whyUnreadable } from '../../contract/unreadable';
 import { misfit } from '../check-start';
-import {
-  type Bounds,
-  confirmUpdate,
-  grantsQuery,
-  grantUpdate,
-  pauseUpdate,
-  readMessage,
-  refusalFailure,
-  resumeUpdate,
-  revokeUpdate,
-  takenOf,
-  useUpdate,
-} from '../messages';
+import { pauseUpdate, resumeUpdate } from '../messages';
+import { type Form, readAs, take } from './taking';
 
-/** The most bytes of a message without a grant, as JSON: twice the most that its texts may have. */
+/** The most bytes of a message, as JSON: twice the most that its texts may have. */
 const BYTES = 8 * 1024;
-/** The most bytes of the confirmation of a grant, with its signature and the signed text, as JSON. */
-const GRANT_BYTES = 32 * 1024;
 
-/** The state that this workflow holds. */
-interface Held {
-  pauses: Pause[];
-  grants: GrantsState;
-  /** The number of updates that this run has taken. */
-  updates: number;
-}
+const failure = FAILURES.pause;
+const PAUSING = formOf(PAUSE, 'pause');
+const RESUMING = formOf(RESUME, 'resume');
 
 /**
- * Holds the pauses and the grants of a namespace. Its memo has the pauses and the ids of void grants.
- * A worker that starts a call reads them with one request to the server, for which no worker of this workflow has to
- * run. The workflow never ends by itself. If it existed and is closed, no call with an effect starts.
+ * Holds the pauses of a namespace in its memo. A worker that starts a call reads them with one request to the server,
+ * for which no worker of this workflow has to run. The workflow never ends by itself. After each change it continues as
+ * new, so that no build has to repeat what another build did.
  */
 export async function countersignControl(input?: ControlInput): Promise<void> {
-  const held = heldIn(input);
-  takePauses(held);
-  takeGrants(held);
-  const isLong = (): boolean =>
-    held.updates >= LIMITS.pauseUpdates || (held.updates > 0 && workflowInfo().continueAsNewSuggested);
+  let pauses = pausesIn(input);
+  let isChanged = false;
+  const change = (now: Pause[]): void => {
+    pauses = now;
+    isChanged = true;
+  };
+  take(
+    { update: pauseUpdate, failure },
+    (message) => addPause(pauses, readAs(message, PAUSING), UNNAMED),
+    ({ pauses: now, taken }) => {
+      // The id is drawn here, because history does not record what a validator draws.
+      const made = { id: uuid4(), at: new Date(Date.now()).toISOString() };
+      const pause = taken.already === true ? taken.pause : { ...taken.pause, ...made };
+      change(now.map((one) => (one === taken.pause ? pause : one)));
+      return { ...taken, pause };
+    },
+  );
+  take(
+    { update: resumeUpdate, failure },
+    (message) => endPauses(pauses, readAs(message, RESUMING)),
+    (judged) => {
+      change(judged.pauses);
+      return judged.ended;
+    },
+  );
   // A cancellation is ignored, because a closed workflow would hold all calls. So only terminating it closes the
   // workflow.
-  await CancellationScope.nonCancellable(() => condition(() => isLong() && allHandlersFinished()));
-  const { pauses, grants } = held;
-  const hasGrants = grants !== noGrants();
-  const memo = defined({
-    [MEMO.pauses]: pauses.length === 0 ? undefined : pauses,
-    [MEMO.grants]: hasGrants ? memoOf(grants) : undefined,
-  });
-  const next: ControlInput = { pauses, ...(hasGrants ? { grants } : {}) };
-  await makeContinueAsNewFunc<typeof countersignControl>({ memo })(next);
+  await CancellationScope.nonCancellable(() => condition(() => isChanged && allHandlersFinished()));
+  // Without this entry, the next run would have that of this run.
+  const memo = { [MEMO.pauses]: pauses };
+  await makeContinueAsNewFunc<typeof countersignControl>({ memo })({ pauses });
 }
 
-function takePauses(held: Held): void {
-  const publish = (now: Pause[]): void => {
-    held.pauses = now;
-    upsertMemo({ [MEMO.pauses]: now.length === 0 ? null : now });
-  };
-  const pausing = (message: RawValue, made: { id: string; at: string }) =>
-    addPause(held.pauses, read(message, PAUSE, 'pause'), made);
-  const resuming = (message: RawValue) => endPauses(held.pauses, read(message, RESUME, 'resume'));
-  setHandler(
-    pauseUpdate,
-    (message) => {
-      held.updates += 1;
-      const { pauses: now, taken } = takenOf(pausing(message, { id: uuid4(), at: isoNow() }), FAILURES.pause);
-      if (taken.already !== true) publish(now);
-      return taken;
-    },
-    // The id is drawn in the handler, because history does not record what a validator draws.
-    { validator: (message) => void takenOf(pausing(message, UNNAMED), FAILURES.pause) },
-  );
-  take(held, { update: resumeUpdate, failure: FAILURES.pause }, resuming, ({ pauses: now, ended }) => {
-    publish(now);
-    return ended;
-  });
-}
-
-/** A pause's id and time as the validator uses them: they are as long as a real id and a real time. */
+/** A pause's id and time as they are judged: they are as long as a real id and a real time. */
 const UNNAMED = { id: '0'.repeat(36), at: new Date(0).toISOString() };
 
-function isoNow(): string {
-  return new Date(Date.now()).toISOString();
-}
-
-function takeGrants(held: Held): void {
-  const publish = (now: GrantsState): void => {
-    held.grants = now;
-    upsertMemo({ [MEMO.grants]: memoOf(now) });
-  };
-  const giving = (message: RawValue) => addGrant(held.grants, readAs(message, GRANT), Date.now());
-  const confirming = (message: RawValue) =>
-    confirmGrant(held.grants, readAs(message, CONFIRMATION), Date.now());
-  const revoking = (message: RawValue) => revokeGrants(held.grants, readAs(message, REVOCATION), Date.now());
-  const claiming = (message: RawValue) => claimUse(held.grants, readAs(message, USE), Date.now());
-  const failure = FAILURES.grant;
-  take(held, { update: grantUpdate, failure }, giving, ({ state, grant }) => {
-    publish(state);
-    return grantSeen(grant);
-  });
-  // Votes and claims are not in the memo: each would be one more event, and no worker reads them there.
-  take(held, { update: confirmUpdate, failure }, confirming, ({ state, grant }) => {
-    held.grants = state;
-    return grantSeen(grant);
-  });
-  take(held, { update: revokeUpdate, failure }, revoking, ({ state, revoked }) => {
-    publish(state);
-    return revoked;
-  });
-  take(held, { update: useUpdate, failure }, claiming, ({ state, taken }) => {
-    held.grants = state;
-    return taken;
-  });
-  setHandler(grantsQuery, () => seenOf(held.grants));
-}
-
-type Refused = PauseRefused | GrantRefused;
-
-/** An update, and the type of the failure that refuses it. */
-interface Taking<R> {
-  update: UpdateDefinition<R, [RawValue]>;
-  failure: string;
-}
-
 /**
- * Sets a handler that judges an update twice. The validator judges it, so that a refused update leaves nothing in
- * history. The handler judges it again, because another update of the same workflow task may have come first.
+ * The pauses that this run begins with. If this worker lacks the key of the input, the task waits for a worker that has
+ * it.
  */
-function take<T extends object, R>(
-  held: { updates: number },
-  { update, failure }: Taking<R>,
-  judge: (message: RawValue) => T | Refused,
-  apply: (taken: T) => R,
-): void {
-  setHandler(
-    update,
-    (message) => {
-      held.updates += 1;
-      return apply(takenOf(judge(message), failure));
-    },
-    { validator: (message) => void takenOf(judge(message), failure) },
-  );
-}
-
-/** The form that a message must have. */
-interface Form<T> extends Bounds {
-  fits(value: unknown): value is T;
-  /** The type of the failure that refuses a message. */
-  failure: string;
-}
-
-/** Reads a message that must have this form. @throws ApplicationFailure */
-function readAs<T>(message: RawValue, form: Form<T>): T {
-  const found = readMessage(message, form);
-  if (!found.ok) throw refusalFailure({ code: 'malformed', message: found.message }, form.failure);
-  if (form.fits(found.value)) return found.value;
-  throw refusalFailure({ code: 'malformed', message: `this is not a ${form.what}` }, form.failure);
-}
-
-/**
- * The state that this run begins with. If this worker lacks the key of the input, the task waits for a worker that
- * has it.
- */
-function heldIn(input: unknown): Held {
+function pausesIn(input: unknown): Pause[] {
   const unreadable = whyUnreadable(input);
   if (unreadable !== undefined) throw new Error(`the input cannot be read: ${unreadable.why}`);
-  const given = isObject(input) ? input : {};
-  const pauses = readPauses(given['pauses']);
-  const grants = readGrants(given['grants']);
-  if (pauses !== undefined && grants !== undefined) return { pauses, grants, updates: 0 };
-  throw misfit('this is not the input of the workflow that holds pauses and grants');
+  const pauses = readPauses(isObject(input) ? input['pauses'] : undefined);
+  if (pauses === undefined) throw misfit('this is not the input of the workflow that holds pauses');
+  return pauses;
 }
 
-function read<S extends MessageSchema>(message: RawValue, schema: S, what: string): MessageOf<S> {
-  const bounds: Bounds = { what, bytes: BYTES, fields: Object.keys(schema.properties) };
-  const found = readMessage(message, bounds);
-  if (!found.ok) throw refusalFailure({ code: 'malformed', message: found.message }, FAILURES.pause);
-  const { value } = found;
-  if (messageGuard(schema)(value)) return value;
-  const issues = describeIssues(messageCheck(schema)(value));
-  throw refusalFailure({ code: 'malformed', message: `not a ${what}: ${issues}` }, FAILURES.pause);
+function formOf<S extends MessageSchema>(schema: S, what: string): Form<MessageOf<S>> {
+  const issuesOf = messageCheck(schema);
+  return {
+    ...{ what, bytes: BYTES, fields: Object.keys(schema.properties), failure },
+    fits: messageGuard(schema),
+    issues: (value) => describeIssues(issuesOf(value)),
+  };
 }
-
-const BY_GRANTS = { failure: FAILURES.grant };
-const GRANT = {
-  what: 'grant',
-  // The message contains all people who may confirm the grant.
-  bytes: LIMITS.messageBytes,
-  fields: GRANT_FIELDS.asked,
-  fits: isGrantAsked,
-  ...BY_GRANTS,
-};
-const CONFIRMATION = {
-  what: 'confirmation of a grant',
-  bytes: GRANT_BYTES,
-  fields: GRANT_FIELDS.confirm,
-  fits: isConfirmAsked,
-  ...BY_GRANTS,
-};
-const REVOCATION = {
-  what: 'revocation',
-  bytes: BYTES,
-  fields: GRANT_FIELDS.revoke,
-  fits: isRevokeAsked,
-  ...BY_GRANTS,
-};
-const USE = {
-  what: 'use of a grant',
-  bytes: BYTES,
-  fields: GRANT_FIELDS.use,
-  fits: isUseAsked,
-  ...BY_GRANTS,
-};

@@ -1,10 +1,11 @@
-import { type CancellationScope, condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
+import { type CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { CallSettings, SpentDecision } from '../../contract/call';
 import { defined } from '../../contract/defined';
-import { callIdIn, callKey, gateMemoKey } from '../../contract/names';
+import { callIdIn, callKey } from '../../contract/names';
 import { expire, approvalNote, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
 import type { ChangeNotifier } from '../changes';
+import { recordCall } from '../publish';
 import { timerMs } from '../timers';
 import {
   fitsLike,
@@ -26,7 +27,7 @@ export interface GateState extends ApprovalContext {
 }
 
 /**
- * Opens a request. The whole request is written into the memo before it is listed as open, so that history keeps it.
+ * Opens a request. The whole request is recorded before it is listed as open.
  */
 export function open<A extends object>(
   gate: GateState,
@@ -43,7 +44,7 @@ export function open<A extends object>(
   if (approvals.calls.size === 0) gate.stepKey = uuid4();
   if (request.schema !== undefined) approvals.schemas.set(call.toolDigest, request.schema);
   const state = register(approvals, call, { callKey: callKey(gate.stepKey, callId), now: Date.now() });
-  upsertMemo({ [gateMemoKey(callId)]: call });
+  recordCall(call);
   markChanged(gate);
   return state;
 }
@@ -71,7 +72,7 @@ export async function untilDecided<A extends object>(
 function askAgain<A extends object>(gate: GateState, state: CallState, request: PlainRequest<A>): void {
   gate.changes.publish();
   reopen(state, toEditedCall(request, state), Date.now());
-  upsertMemo({ [gateMemoKey(state.call.callId)]: state.call });
+  recordCall(state.call);
   markChanged(gate);
 }
 
@@ -83,7 +84,6 @@ export function close(gate: GateState, { call }: CallState): void {
   gate.approvals.calls.delete(call.callId);
   markChanged(gate);
   gate.changes.publish();
-  upsertMemo({ [gateMemoKey(call.callId)]: null });
 }
 
 /** The decision that the workflow gets if a call is allowed. */

@@ -1,3 +1,5 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import {
   createGrantsReader,
   type GrantedCall,
@@ -7,7 +9,7 @@ import {
 import type { Authority } from '../../../src/contract/authority/authority';
 import { termsDigest } from '../../../src/contract/control/confirmations';
 import type { GrantVote } from '../../../src/contract/control/grant-votes';
-import type { GrantAsked, UseTaken } from '../../../src/contract/control/grants';
+import type { GrantAsked, GrantShown } from '../../../src/contract/control/grants';
 import { defineTool } from '../../../src/tools/define-tool';
 
 const NOW = Date.parse('2026-11-25T12:00:00.000Z');
@@ -20,6 +22,8 @@ const GRANT: GrantAsked = {
   ...{ ruleDigest: 'r', policyDigest: '', narrowing: { cents: { is: 'range', max: 100 } } },
   ...{ times: 3, at: iso(NOW), until: iso(NOW + 60_000), by: 'anna' },
 };
+const { authority: _none, ...TERMS } = GRANT;
+const SHOWN: GrantShown = { ...TERMS, takenAt: iso(NOW) };
 const people = ['anna', 'bob'].map((name) => ({ name, groups: ['finance'], delegates: [] }));
 const authority = (rule: Partial<Authority['rule']> = {}, part: Partial<Authority> = {}): Authority => ({
   ...{ fileDigest: 'f', ruleDigest: 'r', people, requesters: ['rita'] },
@@ -34,8 +38,8 @@ const call = (part: Partial<GrantedCall> = {}): GrantedCall => ({
   ...{ agent: 'clerk', tool, args: { cents: 5 }, policyDigest: undefined, authority: authority() },
   ...part,
 });
-const judge = (part: Partial<GrantedCall>, grant: Partial<UseTaken['grant']> = {}, now = NOW) =>
-  judgeGrant({ ...GRANT, ...grant }, call(part), { namespace: 'default', now });
+const judge = (part: Partial<GrantedCall>, grant: Partial<GrantShown> = {}, now = NOW) =>
+  judgeGrant({ ...SHOWN, ...grant }, call(part), { namespace: 'default', now });
 
 it('takes a grant that is as good as the decision', async () => {
   await expect(judge({})).resolves.toEqual({ assurance: 'claimed', confirmedBy: [] });
@@ -161,37 +165,80 @@ it('says which tools have no grants', () => {
 });
 
 describe('the reader', () => {
-  const seen = { ...GRANT, ruleDigest: '', takenAt: iso(NOW), used: 0 };
   const { id } = GRANT;
+  const listed = { ...SHOWN, used: 0, runId: 'r' };
+  const { agent, toolDigest, ruleDigest, policyDigest } = GRANT;
+  const asked = { agent, tool: 'pay', toolDigest, ruleDigest, policyDigest };
 
-  it.each<[string, object, unknown, number]>([
-    ['those that there are', { revoked: [], open: 1 }, { grants: [seen] }, 1],
-    ['none that was revoked', { revoked: [id], open: 1 }, { grants: [seen] }, 0],
-    ['none below the floor', { revoked: [], open: 1, floor: iso(NOW + 1) }, { grants: [seen] }, 0],
-    ['none where the memo has none', { revoked: [], open: 0 }, { grants: [seen] }, 0],
-    ['none where the answer is forged', { revoked: [], open: 1 }, { grants: [{ ...seen, all: true }] }, 0],
-    ['none where nobody answers', { revoked: [], open: 1 }, new Error('no worker'), 0],
-    ['none where the workflow is gone', { why: 'it is absent' }, { grants: [seen] }, 0],
-  ])('lists %s', async (_case, memo, answer, count) => {
-    const query = async () => {
-      if (answer instanceof Error) throw answer;
-      return answer;
+  it('asks once a second for all calls, and keeps what it knows where the server does not answer', async () => {
+    let [now, lists] = [0, 0];
+    const list = async () => {
+      lists += 1;
+      if (lists === 2) throw new Error('too many questions');
+      return [listed];
     };
-    const reader = createGrantsReader({ memo: async () => ({ revoked: [], open: 0, ...memo }), query });
-    await expect(reader.list()).resolves.toHaveLength(count);
+    const reader = createGrantsReader({ list, now: () => now });
+    const all = await Promise.all([reader.list(), reader.list()]);
+    expect(all).toEqual([[listed], [listed]]);
+    now = 999;
+    await reader.list();
+    expect(lists).toBe(1);
+    now = 1000;
+    await expect(reader.list()).resolves.toEqual([listed]);
+    expect(lists).toBe(2);
+  });
+
+  it('looks at each grant once a second, and again after a failure', async () => {
+    let looks = 0;
+    const look = async () => {
+      looks += 1;
+      if (looks === 1) throw new Error('no server');
+      return looks === 2 ? SHOWN : undefined;
+    };
+    let now = 0;
+    const reader = createGrantsReader({ list: async () => [], look, now: () => now });
+    await expect(reader.look(id)).resolves.toEqual({ unknown: expect.stringMatching(/no server/) });
+    for (const _ of [1, 2]) await expect(reader.look(id)).resolves.toEqual(SHOWN);
+    now = 1000;
+    await expect(reader.look(id)).resolves.toEqual({ refused: 'it is not there' });
   });
 
   it.each<[string, unknown]>([
     ['no answer', new Error('no worker answered')],
-    ['an answer in another form', { use: 1 }],
-  ])('claims nothing by %s', async (_case, answer) => {
+    ['an answer in another form', { use: 0 }],
+  ])('does not know whether a use is claimed by %s', async (_case, answer) => {
     const update = async () => {
       if (answer instanceof Error) throw answer;
       return answer;
     };
-    const reader = createGrantsReader({ memo: async () => ({ revoked: [], open: 1 }), update });
-    const { agent, toolDigest, ruleDigest, policyDigest } = GRANT;
-    const asked = { id, agent, tool: 'pay', toolDigest, ruleDigest, policyDigest, key: 'k' };
-    await expect(reader.claim(asked)).resolves.toEqual({ why: expect.any(String) });
+    const reader = createGrantsReader({ list: async () => [], update });
+    await expect(reader.claim(id, 'k', asked)).resolves.toEqual({ unknown: expect.any(String) });
+  });
+
+  it.each([
+    ['the words of the grant', refusal('it was revoked'), 'it was revoked'],
+    ['that it is over', new WorkflowNotFoundError('gone', 'w', undefined), 'it is over'],
+  ])('knows that a use is refused by %s', async (_case, error, refused) => {
+    const reader = createGrantsReader({ list: async () => [], update: () => Promise.reject(error) });
+    await expect(reader.claim(id, 'k', asked)).resolves.toEqual({ refused });
+  });
+
+  it('has at most ten claims under way, and the others wait', async () => {
+    let [running, most] = [0, 0];
+    const update = async () => {
+      most = Math.max(most, (running += 1));
+      await new Promise(setImmediate);
+      running -= 1;
+      return { use: 1 };
+    };
+    const reader = createGrantsReader({ list: async () => [], update });
+    const all = await Promise.all(Array.from({ length: 50 }, (_, n) => reader.claim(id, `k${n}`, asked)));
+    expect(all).toEqual(all.map(() => ({ use: 1 })));
+    expect(most).toBe(10);
   });
 });
+
+function refusal(message: string): Error {
+  const cause = ApplicationFailure.create({ message, nonRetryable: true });
+  return new WorkflowUpdateFailedError('refused', cause);
+}

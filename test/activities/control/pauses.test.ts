@@ -1,6 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import {
-  type ControlLook,
   createPausesReader,
   pausedCall,
   requireUnpaused,
@@ -18,16 +17,12 @@ const PAUSE: Pause = {
   tool: 'pay',
 };
 const CALL = { agent: 'a', tool: 'pay' };
-const open = (...pauses: Pause[]): ControlLook => ({
-  state: 'open',
-  pauses,
-  grants: { revoked: [], open: 0 },
-});
+const open = (...pauses: Pause[]): Pause[] => pauses;
 
 /** A reader with a clock of its own. Each look gives the next of these; an error is thrown. */
-const readerOf = (...looks: (ControlLook | Error)[]) => {
+const readerOf = (...looks: (readonly Pause[] | Error)[]) => {
   const place = { now: 0, looked: 0 };
-  const look = async (): Promise<ControlLook> => {
+  const look = async (): Promise<readonly Pause[]> => {
     const next = looks[Math.min(place.looked++, looks.length - 1)];
     if (next === undefined || next instanceof Error) throw next ?? new Error('no look is left');
     return next;
@@ -40,20 +35,11 @@ describe('the reader', () => {
     ['a pause', open(PAUSE), /^ann paused calls of pay at .*: an incident$/],
     ['nothing paused', open(), undefined],
     ['another tool paused', open({ ...PAUSE, tool: 'look' }), undefined],
-    ['none that ever was', { state: 'absent' as const }, undefined],
-    ['a closed one', { state: 'closed' as const }, /was closed; countersign setup starts it again/],
     ['one that cannot be read', new Error('no server'), /nobody can tell whether it is paused: no server/],
   ])('says what it comes to: %s', async (_case, look, expected) => {
     const held = await readerOf(look).reader.whyHeld(CALL);
     if (expected === undefined) expect(held).toBeUndefined();
     else expect(held).toMatch(expected);
-  });
-
-  it('holds everything once what it has seen is gone', async () => {
-    const { reader, place } = readerOf(open(), { state: 'absent' });
-    await expect(reader.whyHeld(CALL)).resolves.toBeUndefined();
-    place.now = 1000;
-    await expect(reader.whyHeld(CALL)).resolves.toMatch(/is gone/);
   });
 
   it('asks once for all who ask at the same time, and again after a second from when it began', async () => {
@@ -68,7 +54,7 @@ describe('the reader', () => {
     expect(place.looked).toBe(2);
   });
 
-  it.each<[string, number, ControlLook | Error, number, RegExp | undefined]>([
+  it.each<[string, number, readonly Pause[] | Error, number, RegExp | undefined]>([
     ['a quick answer', 900, open(), 1, undefined],
     ['a slow answer', 2_000, open(), 1, /took 2\.0 s/],
     ['no answer', 2_000, new Error('nothing came'), 2, /no call with an effect starts: nothing came/],

@@ -1,4 +1,5 @@
-import { asQueryMistake, newestRuns } from '../../../src/cli/replay/replay';
+import type { RunQuery } from '../../../src/client';
+import { asQueryMistake, newestRuns, runsToReplay } from '../../../src/cli/replay/replay';
 
 const listing = (...turns: string[]) => ({
   runs: async function* () {
@@ -15,6 +16,21 @@ it.each<[name: string, listed: string[], most: number, taken: string[]]>([
 ])('takes %s', async (_, listed, most, taken) => {
   const runs = await newestRuns(listing(...listed), {}, most);
   expect(runs.map(({ runId }) => runId)).toEqual(taken);
+});
+
+it.each<[string, object, string[]]>([
+  ['pauses and grants first', {}, ['of control', 'of turns']],
+  ['only what a query finds', { query: 'of turns' }, ['of turns']],
+  ['only workflows of your own', { workflows: 'mine.ts' }, ['of turns']],
+])('replays %s', async (_, options, expected) => {
+  const client = {
+    runs: async function* ({ query = '' }: RunQuery = {}) {
+      const turn = query.includes('countersignControl') ? 'of control' : 'of turns';
+      yield { turn, runId: 'r', startedAt: '', open: false };
+    },
+  };
+  const runs = await runsToReplay(client, options, 200);
+  expect(runs.map(({ turn }) => turn)).toEqual(expected);
 });
 
 const grpc = (code: number) =>

@@ -1,44 +1,56 @@
 import type { Client } from '@temporalio/client';
 import { makeGrants } from '../../../src/client/control/grants';
 import type { ClientContext } from '../../../src/client/context';
-import { CountersignError } from '../../../src/contract/errors';
+import { MEMO, WORKFLOWS } from '../../../src/contract/names';
 
-const silence = (): Error =>
-  Object.assign(new Error('too late'), { name: 'WorkflowUpdateRPCTimeoutOrCancelledError' });
+const ID = '00000000-0000-4000-8000-000000000001';
+const DIGEST = 'a'.repeat(64);
+const TERMS = {
+  ...{ id: ID, agent: 'clerk', tool: 'pay', toolDigest: DIGEST, ruleDigest: '', policyDigest: '' },
+  ...{ narrowing: {}, times: 3, by: 'ann' },
+  ...{ at: '2026-11-25T12:00:00.000Z', until: '2026-11-25T13:00:00.000Z' },
+};
+const shown = (more: object = {}, workflowId = `countersign-grant-${ID}`) => ({
+  ...{ workflowId, runId: 'r', type: WORKFLOWS.grant, status: { name: 'RUNNING' } },
+  memo: { [MEMO.grant]: { ...TERMS, takenAt: TERMS.at, ...more }, [MEMO.uses]: 2 },
+});
 
-/** A client whose queries end as the answers say, one after the other. */
-function contextOf(...answers: (() => Promise<unknown>)[]): { context: ClientContext; query: jest.Mock } {
-  const query = jest.fn(() => answers.shift()?.() ?? Promise.reject(new Error('asked too often')));
+/** A client whose server lists these workflows, and the signals that they got. No worker answers an update. */
+function contextOf(...listed: object[]): { context: ClientContext; signals: string[] } {
+  const signals: string[] = [];
+  const silent = () =>
+    Promise.reject(Object.assign(new Error('late'), { name: 'WorkflowUpdateRPCTimeoutOrCancelledError' }));
+  const handle = {
+    describe: async () => listed[0],
+    executeUpdate: silent,
+    signal: async (name: string) => void signals.push(name),
+  };
+  const withDeadline = (_: number, call: () => unknown) => call();
+  const list = async function* () {
+    yield* listed;
+  };
   const client = {
-    withDeadline: (_: number, call: () => unknown) => call(),
-    workflow: { getHandle: () => ({ query }) },
+    ...{ withDeadline, connection: { withDeadline } },
+    workflow: { getHandle: () => handle, list },
   } as unknown as Client;
-  return { context: { client } as unknown as ClientContext, query };
+  const context = { client, lister: client, connection: { withDeadline } } as unknown as ClientContext;
+  return { context, signals };
 }
-const silent = () => Promise.reject(silence());
-const answered = () => Promise.resolve({ grants: [] });
 
-it('asks again if no worker answers, and takes the second answer', async () => {
-  const { context, query } = contextOf(silent, answered);
-  expect(await makeGrants(context).list()).toEqual({ grants: [] });
-  expect(query).toHaveBeenCalledTimes(2);
+it.each<[string, object, number]>([
+  ['one that holds', shown(), 1],
+  ['none that was revoked', shown({ revoked: true }), 0],
+  ['none in the name of another', shown({}, 'countersign-grant-other'), 0],
+  ['none in another form', shown({ all: true }), 0],
+  ['none without a memo', { ...shown(), memo: undefined }, 0],
+])('lists %s', async (_case, listed, count) => {
+  const { grants } = await makeGrants(contextOf(listed).context).list();
+  expect(grants).toEqual(count === 0 ? [] : [{ ...TERMS, takenAt: TERMS.at, used: 2 }]);
 });
 
-it('says after two silences that no worker answered', async () => {
-  const { context, query } = contextOf(silent, silent);
-  const error: unknown = await makeGrants(context)
-    .list()
-    .catch((e: unknown) => e);
-  expect(error).toBeInstanceOf(CountersignError);
-  expect(error).toMatchObject({
-    code: 'control_unavailable',
-    message: expect.stringMatching(/no worker answered/) as string,
-  });
-  expect(query).toHaveBeenCalledTimes(2);
-});
-
-it('does not ask again after another failure', async () => {
-  const { context, query } = contextOf(() => Promise.reject(new Error('broken')), answered);
-  await expect(makeGrants(context).list()).rejects.toThrow(/asking which grants/);
-  expect(query).toHaveBeenCalledTimes(1);
+it('records a revocation where no worker answers', async () => {
+  const { context, signals } = contextOf(shown());
+  const revoked = await makeGrants(context).revoke({ id: ID, by: 'ann' });
+  expect(revoked).toEqual({ ended: [TERMS], recorded: true });
+  expect(signals).toEqual(['revoke']);
 });

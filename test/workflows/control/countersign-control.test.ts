@@ -1,35 +1,24 @@
-import type { Authority } from '../../../src/contract/authority/authority';
 import { UPDATES } from '../../../src/contract/names';
 import { countersignControl } from '../../../src/workflows/control/countersign-control';
 import { endWorkflow, jobs, lines, WorkflowUnderTest } from '../../support/workflow';
 
 afterEach(endWorkflow);
 
-const NOW = Date.parse('2026-11-25T12:00:00.000Z');
-const iso = (ms: number): string => new Date(NOW + ms).toISOString();
-const DIGEST = 'a'.repeat(64);
+const pause = (tool: string) => jobs.update(UPDATES.pause, { tool, reason: 'x', by: 'ann' }, `pause ${tool}`);
+const ANSWER = ['accept update', 'complete update'];
 
-/** A grant that several of these people have to confirm. */
-function asked(people: number) {
-  const groups = ['accounts-payable-and-receivable', 'finance-of-the-northern-countries', 'on-call'];
-  const names = Array.from({ length: people }, (_, n) => `somebody.with.a.rather.long.name.${n}`);
-  const authority: Authority = {
-    ...{ fileDigest: DIGEST, ruleDigest: DIGEST, requesters: ['anna'] },
-    rule: {
-      ...{ name: 'two', then: 'ask', rosters: [groups.map((one) => `group:${one}`)], need: 2, groups: [] },
-      ...{ notRequester: true, denyNeeds: 1, assurance: 'claimed' },
-    },
-    people: names.map((name) => ({ name, groups, delegates: [], mail: `${name}@finance.example.com` })),
-  };
-  return {
-    ...{ id: '00000000-0000-4000-8000-000000000001', agent: 'clerk', tool: 'pay', toolDigest: DIGEST },
-    ...{ ruleDigest: DIGEST, policyDigest: '', narrowing: {}, times: 3, until: iso(3_600_000), at: iso(0) },
-    ...{ by: names[0], authority },
-  };
-}
+it('answers all updates of a task, and continues as new', async () => {
+  const { workflow } = await WorkflowUnderTest.start(countersignControl, { args: [{ pauses: [] }] });
+  const resume = jobs.update(UPDATES.resume, { tool: 'a', by: 'ann' });
+  const commands = await workflow.task([pause('a'), pause('b'), resume, pause('c')]);
+  expect(lines(commands).filter((line) => line.endsWith('update'))).toHaveLength(8);
+  expect(lines(commands)).not.toContain('reject update');
+  expect(lines(commands).at(-1)).toBe('continueAsNewWorkflowExecution');
+});
 
-it.each([2, 200])('takes a grant that %i people may confirm, as many as a rule may name', async (people) => {
-  const { workflow } = await WorkflowUnderTest.start(countersignControl, { now: NOW });
-  const commands = await workflow.task([jobs.update(UPDATES.grant, asked(people))]);
-  expect(lines(commands)).toEqual(['accept update', 'memo grants', 'complete update']);
+it('stays as it is after a refusal, and through a cancellation', async () => {
+  const { workflow } = await WorkflowUnderTest.start(countersignControl);
+  const refused = await workflow.task([jobs.update(UPDATES.resume, { tool: 'a', by: 'ann' }), jobs.cancel()]);
+  expect(lines(refused)).toEqual(['reject update']);
+  expect(lines(await workflow.task([pause('a')]))).toEqual([...ANSWER, 'continueAsNewWorkflowExecution']);
 });

@@ -1,0 +1,104 @@
+import { CancellationScope, setHandler, sleep, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import type { RawValue } from '@temporalio/common';
+import { confirmGrant } from '../../contract/control/confirmations';
+import {
+  GRANT_FIELDS,
+  isConfirmAsked,
+  isGrantAsked,
+  isRevokeAsked,
+  isUseAsked,
+} from '../../contract/control/grant-forms';
+import {
+  claimUse,
+  type Grant,
+  type GrantAsked,
+  refuseGrant,
+  revokeGrant,
+  shownOf,
+  takeGrant,
+} from '../../contract/control/grants';
+import { FAILURES, grantWorkflowId, MEMO } from '../../contract/names';
+import { whyUnreadable } from '../../contract/unreadable';
+import { confirmUpdate, refusalFailure, revokeSignal, revokeUpdate, takenOf, useUpdate } from '../messages';
+import { readAs, take } from './taking';
+
+/** The most bytes of a revocation and of a claim, as JSON: twice the most that their texts may have. */
+const BYTES = 8 * 1024;
+/** The most bytes of a confirmation, with its signature and the signed text, as JSON. */
+const CONFIRMATION_BYTES = 32 * 1024;
+
+const failure = FAILURES.grant;
+
+/**
+ * Holds one grant until it ends. Its memo shows the grant and the number of its uses; lists and workers read only that.
+ * A grant that was revoked stays open, so that nobody can give one of the same id.
+ */
+export async function countersignGrant(input: GrantAsked): Promise<void> {
+  let grant = grantIn(input);
+  const show = (now: Grant): void => {
+    grant = now;
+    upsertMemo({ [MEMO.grant]: shownOf(now) });
+  };
+  const revoking = (message: RawValue): ReturnType<typeof revokeGrant> =>
+    revokeGrant(grant, readAs(message, REVOCATION));
+  show(grant);
+  upsertMemo({ [MEMO.uses]: grant.used });
+  take(
+    { update: confirmUpdate, failure },
+    (message) => confirmGrant(grant, readAs(message, CONFIRMATION), Date.now()),
+    show,
+  );
+  take({ update: revokeUpdate, failure }, revoking, show);
+  setHandler(revokeSignal, (message) => {
+    try {
+      if (grant.revoked !== true) show(takenOf(revoking(message), failure));
+    } catch {
+      // Nobody waits for the answer to a signal, and a bad one changes nothing.
+    }
+  });
+  take(
+    { update: useUpdate, failure },
+    (message) => claimUse(grant, readAs(message, USE), Date.now()),
+    (now) => {
+      grant = now;
+      upsertMemo({ [MEMO.uses]: now.used });
+      return { use: now.used };
+    },
+  );
+  // A cancellation is ignored. Whoever takes a grant back revokes it, and its id stays taken.
+  await CancellationScope.nonCancellable(() => sleep(Math.max(1, Date.parse(grant.until) - Date.now())));
+}
+
+/**
+ * The grant that this workflow was started for. If this worker lacks the key of the input, the task waits for a worker
+ * that has it.
+ *
+ * @throws ApplicationFailure if the grant cannot be given. It ends the workflow.
+ */
+function grantIn(input: unknown): Grant {
+  const unreadable = whyUnreadable(input);
+  if (unreadable?.waits === true) throw new Error(`the input cannot be read: ${unreadable.why}`);
+  if (!isGrantAsked(input))
+    throw refusalFailure({ code: 'malformed', message: 'this is not a grant' }, failure);
+  const isNamed = workflowInfo().workflowId === grantWorkflowId(input.id);
+  return takenOf(
+    isNamed ? takeGrant(input, Date.now()) : refuseGrant('malformed', 'its workflow has another id'),
+    failure,
+  );
+}
+
+const CONFIRMATION = {
+  ...{ what: 'confirmation of a grant', bytes: CONFIRMATION_BYTES, failure },
+  fields: GRANT_FIELDS.confirm,
+  fits: isConfirmAsked,
+};
+const REVOCATION = {
+  ...{ what: 'revocation', bytes: BYTES, failure },
+  fields: GRANT_FIELDS.revoke,
+  fits: isRevokeAsked,
+};
+const USE = {
+  ...{ what: 'use of a grant', bytes: BYTES, failure },
+  fields: GRANT_FIELDS.use,
+  fits: isUseAsked,
+};
