@@ -26,7 +26,7 @@ export interface PromptOptions {
   cacheMark?: PartMeta;
   /** The subset of JSON Schema that the provider takes. Absent: all of it. */
   schemas?: SchemaSubset;
-  /** Whether the provider makes schemas strict unless it is told not to: models would write every optional key. */
+  /** Whether the provider makes a schema strict if the request does not say. A model would then write every optional key. */
   makesStrict?: boolean;
 }
 
