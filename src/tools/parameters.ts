@@ -2,6 +2,7 @@ import { defined } from '../contract/defined';
 import { z } from 'zod';
 import { isObject, isPlainObject, type JsonObject, parseJson } from '../contract/json';
 import { applyDefaults, schemaCheck } from '../contract/schema/schema';
+import { readJson } from '../contract/read-json';
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { Parameters, ParameterSpec, ParsedArguments } from './types';
 import { leaveToZod, plainSchema } from '../contract/schema/standard';
@@ -76,7 +77,7 @@ function resolved(given: JsonSchema, { texts, refinements }: Reading): ResolvedP
       try {
         const { own, check } = (first ??= inUse(text));
         // We copy the arguments, so that a handler's changes do not reach the record or the schema's defaults.
-        const filled = copyArguments(applyDefaults(own, args, { texts }));
+        const filled = copyArguments(applyDefaults(own, args, { readText: texts ? readJson : undefined }));
         const issues = check(filled);
         if (issues.length > 0) return { ok: false, issues };
         return refinements === undefined ? { ok: true, value: filled } : refine(refinements, filled);

@@ -64,10 +64,10 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
   if (!parsed.ok) return { ok: false, tool: named, proposed, failure: validationFailure(parsed.issues) };
   const { value } = parsed;
   const tool = named.forCall?.(value) ?? named;
-  const texts = tool.jsonTexts;
+  const as = { readText: tool.jsonTexts ? readJson : undefined };
   const spelled = tool.spelling?.spell(proposed) ?? proposed;
-  const args = copyArguments(applyDefaults(tool.schema, spelled, { texts }));
-  const notes = notesOn(tool, asMeant(tool.schema, proposed, { texts }).readings);
+  const args = copyArguments(applyDefaults(tool.schema, spelled, as));
+  const notes = notesOn(tool, asMeant(tool.schema, proposed, as).readings);
   if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value, notes };
   const filled = fillInDefaults(args, value);
   const again = tool.parse(filled);

@@ -1,5 +1,4 @@
 import { isObject, isSoundJson, type Json, type JsonObject } from '../json';
-import { readJson } from '../read-json';
 import type { JsonSchema } from '../tool';
 import { SchemaChecker } from './check-value';
 import { isSchema, partsOf, References } from './reference';
@@ -13,21 +12,27 @@ export interface Reading {
   as: 'absent' | 'json';
 }
 
+/** How arguments are read. */
+export interface MeantOptions {
+  /** Reads a text as JSON. Absent: a text is only a text. */
+  readText?: ((text: string) => { ok: true; value: Json } | { ok: false }) | undefined;
+}
+
 /** The most schemas that are looked at for one value. Only a schema that refers to itself has more. */
 const MOST_PLACES = 200;
 
 /**
  * Arguments as they are meant. A null counts as absent if the key is optional and its schema forbids null: some
- * providers make models write a value for every key. With `texts`, a text counts as the list or object that it is in
+ * providers make models write a value for every key. With `readText`, a text counts as the list or object that it is in
  * JSON, if the schema wants such a value there and no text. Never throws.
  */
 export function asMeant(
   schema: JsonSchema,
   value: JsonObject,
-  { texts = false } = {},
+  { readText }: MeantOptions = {},
 ): { value: JsonObject; readings: Reading[] } {
-  if (!texts && !hasNull(value)) return { value, readings: [] };
-  const reader = new Reader(schema, texts);
+  if (readText === undefined && !hasNull(value)) return { value, readings: [] };
+  const reader = new Reader(schema, readText);
   try {
     const read = reader.read([schema], value, '');
     return isSchema(read) && isSoundJson(read)
@@ -51,7 +56,7 @@ class Reader {
 
   constructor(
     root: JsonSchema,
-    private readonly texts: boolean,
+    private readonly readJson: MeantOptions['readText'],
   ) {
     this.checker = new SchemaChecker(root);
     this.references = new References(root);
@@ -85,7 +90,7 @@ class Reader {
   }
 
   private readText(places: readonly JsonObject[], text: string, path: string): Json {
-    const meant = this.texts && /^\s*[[{]/.test(text) ? readJson(text) : undefined;
+    const meant = /^\s*[[{]/.test(text) ? this.readJson?.(text) : undefined;
     if (meant?.ok !== true || !places.some(({ type }) => wants(type, meant.value))) return text;
     if (places.some((schema) => this.isText(schema, text))) return text;
     this.readings.push({ path, as: 'json' });

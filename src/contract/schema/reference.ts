@@ -69,7 +69,7 @@ export class References {
     this.register(root, this.outer);
   }
 
-  /** The resource that a schema belongs to. Undefined for what is no schema by its place. */
+  /** The resource that a schema belongs to. Undefined if nothing at that place is a schema. */
   ownerOf(schema: JsonObject): SchemaResource | undefined {
     return this.owners.get(schema);
   }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json';
-import { asMeant } from './as-meant';
+import { asMeant, type MeantOptions } from './as-meant';
 import { SchemaChecker } from './check-value';
 import { isSchema } from './reference';
 import type { Issue, JsonSchema } from '../tool';
@@ -55,11 +55,7 @@ const TOGETHER = [
  * because only the validator knows which branch applies. If only the defaults make the arguments unfit, they are left
  * out.
  */
-export function applyDefaults(
-  schema: JsonSchema,
-  value: JsonObject,
-  options?: { texts: boolean },
-): JsonObject {
+export function applyDefaults(schema: JsonSchema, value: JsonObject, options?: MeantOptions): JsonObject {
   const { value: meant } = asMeant(schema, value, options);
   const filled = fillDefaults(schema, meant);
   if (!TOGETHER.some((keyword) => schema[keyword] !== undefined)) return filled;

@@ -7,7 +7,7 @@ import { assertReadable, compilePattern } from './pattern';
 import { partsOf, References, type SchemaPart } from './reference';
 import { defaultsBelow } from './schema';
 
-/** A schema that can be used for the arguments of a tool, and what was left out of it. */
+/** A usable schema of a tool's arguments, and the parts that it lacks. */
 export interface UsableSchema {
   schema: JsonSchema;
   /** What cannot be checked and is not in the schema, in words with the place. */

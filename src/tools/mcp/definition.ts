@@ -67,7 +67,7 @@ function readOne(tool: unknown): Listed {
   try {
     if (given !== name) throw new Error(`its name has more than ${NAME_CHARACTERS} characters`);
     const definition = fitting(tool);
-    const { unchecked, misfits, notes } = argumentsOf(definition);
+    const { unchecked, misfits, notes } = readForModels(definition);
     const all = [...notes, ...misfits, ...unchecked.map((what) => `checked by the server only: ${what}`)];
     return { definition, ...(all.length === 0 ? {} : { notes: all }) };
   } catch (error) {
@@ -101,7 +101,7 @@ export interface ReadDefinition extends UsableSchema {
  *
  * @throws Error if the schema is not one of an object.
  */
-export function argumentsOf({ name, title, description, inputSchema }: Definition): ReadDefinition {
+export function readForModels({ name, title, description, inputSchema }: Definition): ReadDefinition {
   const { $schema: _dialect, ...schema } = inputSchema;
   const given = description ?? title ?? '';
   const whole = given.trim() === '' ? name : given;

@@ -10,7 +10,7 @@ import { createPool } from '../pool';
 import type { CallContext, FunctionSchema, Tool } from '../types';
 import type { McpCall, McpConnection } from './connection';
 import type { McpServer, McpStart, McpToolSettings } from './declare';
-import { argumentsOf, type Definition, definitionsIn, type Listed, toolNames } from './definition';
+import { readForModels, type Definition, definitionsIn, type Listed, toolNames } from './definition';
 import { ELICITATION_MS } from './elicitation';
 import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock-file';
 import { whyNotStarted } from './exact-version';
@@ -195,7 +195,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
 export function shownToModels(
   definition: Definition,
 ): Pick<FunctionSchema['function'], 'description' | 'parameters'> & { unchecked: string[] } {
-  const { description, schema, unchecked } = argumentsOf(definition);
+  const { description, schema, unchecked } = readForModels(definition);
   // Invisible characters would reach the model, but the person who allowed the tool could not see them.
   return { description: escapeHidden(description), parameters: schema, unchecked };
 }

@@ -18,7 +18,7 @@ import {
   mayBeChanged,
   planFile,
   previewOf,
-  type Written,
+  type WrittenFile,
 } from './plan';
 import { normalPath } from './path';
 import { pathSpelling } from './spelling';
@@ -153,7 +153,7 @@ function contentTool(root: Root, pack: Pack) {
         const plan = approved(path, context);
         context.signal.throwIfAborted();
         const { hunks, ranBefore } = context;
-        const say = (written: Written): string =>
+        const say = (written: WrittenFile): string =>
           [describeWritten(written), otherForm(path, written.path)].filter(Boolean).join(' ');
         if (plan !== undefined) return say(await executePlan(root, plan, { hunks, ranBefore }));
         if (needsBase && ranBefore) throw mayBeChanged(normalPath(path));

@@ -36,7 +36,7 @@ export async function planFile(root: Root, path: string, change: Change): Promis
  * Changes one file without a plan, if nobody is asked. So no diff is made.
  * @throws ToolError if the change cannot be made, or would change nothing.
  */
-export async function changeFile(root: Root, path: string, change: Change): Promise<Written> {
+export async function changeFile(root: Root, path: string, change: Change): Promise<WrittenFile> {
   assertWritable(splitPath(path));
   const current = await readBytesIfThere(root, path);
   const found = current?.path ?? normalPath(path);
@@ -51,7 +51,7 @@ export async function changeFile(root: Root, path: string, change: Change): Prom
  * Changes one file without a plan, if an earlier attempt may have done it. `change` must not depend on the text before.
  * @throws ToolError `conflict` if the change cannot be made now. It says that the earlier attempt may have made it.
  */
-export async function changeFileAgain(root: Root, path: string, change: Change): Promise<Written> {
+export async function changeFileAgain(root: Root, path: string, change: Change): Promise<WrittenFile> {
   assertWritable(splitPath(path));
   try {
     const current = await readBytesIfThere(root, path);
@@ -112,7 +112,7 @@ export function previewOf(plan: FilePlan): Preview {
 }
 
 /** The result of executing a plan. */
-export interface Written {
+export interface WrittenFile {
   path: string;
   /** Size of the file now; 0 if nothing was written. */
   bytes: number;
@@ -137,7 +137,7 @@ interface PlanRun {
  *
  * @throws ToolError `conflict`.
  */
-export async function executePlan(root: Root, plan: FilePlan, run: PlanRun = {}): Promise<Written> {
+export async function executePlan(root: Root, plan: FilePlan, run: PlanRun = {}): Promise<WrittenFile> {
   try {
     return await writePlanned(root, plan, run.hunks);
   } catch (error) {
@@ -153,12 +153,12 @@ function conflictError(path: string, why: string, { ranBefore = false }: PlanRun
   return new ToolError(message, { code: 'conflict' });
 }
 
-async function writePlanned(root: Root, plan: FilePlan, chosen?: readonly string[]): Promise<Written> {
+async function writePlanned(root: Root, plan: FilePlan, chosen?: readonly string[]): Promise<WrittenFile> {
   const { path } = plan;
   assertWritable(splitPath(path));
   const { kept, rejected } = choose(plan, chosen);
   if (kept.length === 0 && rejected.length > 0) return { path, bytes: 0, done: 'rejected', rejected };
-  const write = async (place: FileLocation): Promise<Written> => {
+  const write = async (place: FileLocation): Promise<WrittenFile> => {
     const current = await orIfMissing(readBytes(place), null);
     const bytes = current?.bytes ?? null;
     if (bytes !== null && isDone(plan, kept, bytes)) {
@@ -218,7 +218,7 @@ function applyPlanned(plan: FilePlan, kept: readonly Hunk[], base: string): stri
 }
 
 /** The result of a write for the model. */
-export function describeWritten({ path, bytes, done, rejected }: Written): string {
+export function describeWritten({ path, bytes, done, rejected }: WrittenFile): string {
   if (done === 'rejected') {
     return `Nothing was written to ${path}: a person rejected every hunk. Stop, and do not propose this change again.`;
   }

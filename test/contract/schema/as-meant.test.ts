@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../src/contract/json';
+import { readJson } from '../../../src/contract/read-json';
 import { asMeant } from '../../../src/contract/schema/as-meant';
 
 const text: JsonObject = { type: 'string' };
@@ -66,7 +67,7 @@ it.each<[string, JsonObject, JsonObject, string[]]>([
   ],
   ['what is no JSON', { all: '[1', at: '{"x":1,"x":2}' }, { all: '[1', at: '{"x":1,"x":2}' }, []],
 ])('a text is read as JSON where the tool wants that: %s', (_, given, value, paths) => {
-  const read = asMeant(schema, given, { texts: true });
+  const read = asMeant(schema, given, { readText: readJson });
   expect(read.value).toEqual(value);
   expect(read.readings.map(({ path }) => path)).toEqual(paths);
   expect(asMeant(schema, given)).toEqual({ value: given, readings: [] });

@@ -26,7 +26,7 @@ test('an anchor in data is not one', () => {
   expect(findReference(root, '#data')).toBeUndefined();
 });
 
-test('a property that has the name of a keyword is no anchor', () => {
+test('the name of a property does not count as an anchor', () => {
   expect(findReference({ properties: { $anchor: { type: 'string' } } }, '#x')).toBeUndefined();
 });
 

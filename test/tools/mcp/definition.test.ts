@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { TOOL_NAME } from '../../../src/contract/names';
 import {
-  argumentsOf,
+  readForModels,
   digestDefinition,
   type Definition,
   MOST_TOOLS,
@@ -77,7 +77,7 @@ describe('what a server lists', () => {
 
 it('leaves out the dialect of a schema', () => {
   const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...inputSchema };
-  expect(argumentsOf({ name: 'read', inputSchema: schema }).schema).toEqual(inputSchema);
+  expect(readForModels({ name: 'read', inputSchema: schema }).schema).toEqual(inputSchema);
 });
 
 it('cuts a long description for models, and digests all of it', () => {
@@ -87,7 +87,7 @@ it('cuts a long description for models, and digests all of it', () => {
     inputSchema,
   }));
   if (long === undefined || longer === undefined) throw new Error('no definition');
-  expect(argumentsOf(long).description).toHaveLength(8192);
+  expect(readForModels(long).description).toHaveLength(8192);
   expect(digestDefinition(long)).not.toBe(digestDefinition(longer));
 });
 
