@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { link, mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errnoOf, errorMessage } from './contract/errors';
@@ -45,7 +45,7 @@ export async function makeFolder(path: string): Promise<void> {
     });
     await syncFolder(dirname(path));
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
+    if (errnoOf(error) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error;
   }
 }
 

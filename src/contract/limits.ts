@@ -298,6 +298,8 @@ export const TIMES = {
    * a grant. A worker waits so long for the server's answer, and a slow server needs some seconds.
    */
   pausesKnown: 5 * SECOND,
+  /** Calls of a process that ask about pauses or about one grant within this time share one answer. */
+  answerShared: SECOND,
   /**
    * The time that a worker waits until a grant has answered its claim, with the wait for the claims before it. Then the
    * call is given back, and tried again soon.

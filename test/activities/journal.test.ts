@@ -216,11 +216,11 @@ it('works again once a write works, and says each of the two once', async () => 
 it.each<[string, (at: string) => Promise<unknown>, string | undefined]>([
   ['a folder that is there', (at) => mkdir(at), undefined],
   ['a folder that can be made', async () => undefined, undefined],
-  ['a file in the place of the folder', (at) => writeFile(at, ''), 'ENOTDIR'],
+  ['a file in the place of the folder', (at) => writeFile(at, ''), 'EEXIST'],
   [
     'a file above the folder',
     (at) => rm(dirname(at), { recursive: true }).then(() => writeFile(dirname(at), '')),
-    'ENOTDIR',
+    'EEXIST',
   ],
 ])('says of %s whether a journal can be kept there, and makes no folder', async (_what, make, why) => {
   const at = join(directory, 'state', 'journal');

@@ -202,7 +202,7 @@ describe('a value that the parser changes', () => {
         at: new Date(0).toISOString(),
         until: '2999-01-01T00:00:00.000Z',
         by: 'anna',
-        takenAt: [],
+        takenAt: new Date(0).toISOString(),
       },
     });
     const judged = (narrowing: GrantShown['narrowing']) =>

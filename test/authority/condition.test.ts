@@ -59,11 +59,10 @@ it.each<[string, JsonObject]>([
   ['args.__proto__ == 1', {}],
   ['args.list.all(n, n > 0)', { list: Array.from({ length: 1001 }, () => 1) }],
   ['args.text.matches("a(b")', { text: 'a' }],
-  ['args.text.matches(args.pattern)', { text: 'a', pattern: 'a|'.repeat(1_001) }],
   ['args.text.matches("a{1000}")', { text: 'b'.repeat(100_000) }],
   [
-    'args.list.exists(n, args.text.matches(n))',
-    { text: 'a'.repeat(100_000), list: Array.from({ length: 1_000 }, (_, n) => `b${n}.*c`) },
+    'args.list.exists(n, args.text.matches("b.*c"))',
+    { text: 'a'.repeat(100_000), list: Array.from({ length: 1_000 }, (_, n) => n) },
   ],
   ['1 / args.cents == 1', { cents: 0 }],
 ])('%s of %j cannot be worked out', (text, args) => {

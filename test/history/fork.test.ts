@@ -52,14 +52,8 @@ test.each<[string, string[]]>([
 });
 
 test('who forks a turn, and everybody whose words it read, asked for what the fork does', () => {
-  const script = turn();
-  script.update(
-    'decide',
-    { callId: '1.3', decision: 'denied', reason: 'pay bob', approver: 'bob' },
-    { ...accepted('1.3', 'denied'), approver: 'bob' },
-  );
-  const { origin } = plan(script, { at: '2', by: 'eve' });
-  expect(origin?.others).toEqual(expect.arrayContaining(['bob', 'eve']));
+  const { origin } = plan(turn().think(2, [run('2.1')]), { at: '2', by: 'eve' });
+  expect(origin?.others).toEqual(expect.arrayContaining(['ann', 'eve']));
 });
 
 test.each<[string, string[]]>([

@@ -92,7 +92,7 @@ export function createGrantsReader({
 function sharing<T>(ask: (key: string) => Promise<T>, now: () => number): (key: string) => Promise<T> {
   const asked = new Map<string, { at: number; answer: Promise<T> }>();
   return (key) => {
-    for (const [one, { at }] of asked) if (now() - at >= TIMES.pausesKnown) asked.delete(one);
+    for (const [one, { at }] of asked) if (now() - at >= TIMES.answerShared) asked.delete(one);
     const found = asked.get(key);
     if (found !== undefined) return found.answer;
     const begun = { at: now(), answer: ask(key) };

@@ -35,8 +35,6 @@ interface ReaderParts {
   warn?(line: string): void;
 }
 
-/** Calls that ask within this time after a request share its answer, in milliseconds. */
-const SHARED_MS = 1_000;
 /** An answer that takes longer than this is slow, in milliseconds. */
 const SLOW_MS = 1_000;
 
@@ -52,7 +50,7 @@ export function createPausesReader({
   const note = telling(warn);
   let last: { at: number; read: Promise<readonly Pause[]> } | undefined;
   const read = (): Promise<readonly Pause[]> => {
-    if (last !== undefined && now() - last.at < SHARED_MS) return last.read;
+    if (last !== undefined && now() - last.at < TIMES.answerShared) return last.read;
     const begun = { at: now(), read: look() };
     begun.read.then(
       () => {

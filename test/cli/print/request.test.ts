@@ -91,7 +91,7 @@ describe('a request', () => {
       '  amount  10',
       '  to      ann',
       'decide:',
-      '  cs approve t-1/1.1 --saw 0123456789abcdef',
+      '  cs approve t-1/1.1 --saw 0123456789abcdef0123456789abcdef',
       '  cs deny t-1/1.1 --reason "…"',
     ]);
   });
