@@ -73,7 +73,7 @@ it.each<[string, string, string, string, string, boolean?]>([
   ['every place', 'a\nb\r\na\r\nb\ra\rb', 'a\nb', 'X\nb', 'X\nb\r\nX\r\nb\rX\rb', true],
   ['an end that the edit is about', 'a\r\nb\n', 'a\r\n', 'a\n', 'a\nb\n'],
   ['the one exact place', 'a\r\nb\na\nb\n', 'a\nb', 'c', 'a\r\nb\nc\n'],
-])('line ends match in any spelling, and stay: %s', (_, base, old_text, new_text, target, all) => {
+])('line ends match in any spelling, and stay: %s', (_, base, old_text, new_text, target, all = false) => {
   expect(replace(base, old_text, new_text, all)).toBe(target);
 });
 
