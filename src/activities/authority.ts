@@ -30,6 +30,7 @@ import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tig
 import { furtherForms } from '../tools/prepare';
 import type { Tool } from '../tools/types';
 import type { ActivityDeps } from './deps';
+import type { RequestTimes, SignedPlace } from './reset-history';
 
 /** The rules that hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
 export interface RuleOwner extends PolicyOwner {
@@ -151,15 +152,6 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
   return failed === undefined
     ? `the rule '${rule.name}' of the approvers file refuses it`
     : whyNotEvaluated(rule.name, failed);
-}
-
-/** Where a call belongs, as the server reports it. What the call's input says does not count. */
-export type SignedPlace = Pick<SignedCallFacts, 'namespace' | 'workflowId' | 'runId'>;
-
-/** When people were asked about a call, and when the call was scheduled. Milliseconds since 1970, by the server's clock. */
-export interface RequestTimes {
-  asked: number;
-  scheduled: number;
 }
 
 /** The data for checking votes. */

@@ -2,9 +2,8 @@ import { Context } from '@temporalio/activity';
 import type { CallOutput } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { contentDigest } from '../tools/content-digest';
-import type { SignedPlace } from './authority';
 import type { OutcomeSealer } from './journal';
-import { placeHere } from './reset-history';
+import { placeHere, type SignedPlace } from './reset-history';
 
 /** One scheduling of an activity. No other has the same run, id and time. */
 export interface GivenBackPlace extends SignedPlace {

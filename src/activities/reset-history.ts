@@ -9,7 +9,16 @@ import { ACTIVITIES } from '../contract/names';
 import { type HistoryEvent, isReset } from '../history/decode/decode';
 import { readHistory } from '../history/read-run';
 import { unlessGone } from '../history/server-errors';
-import type { RequestTimes, SignedPlace } from './authority';
+import type { SignedCallFacts } from '../authority/statement';
+
+/** Where a call belongs, as the server reports it. What the call's input says does not count. */
+export type SignedPlace = Pick<SignedCallFacts, 'namespace' | 'workflowId' | 'runId'>;
+
+/** When people were asked about a call, and when the call was scheduled. Milliseconds since 1970, by the server's clock. */
+export interface RequestTimes {
+  asked: number;
+  scheduled: number;
+}
 
 type Payload = temporal.api.common.v1.IPayload;
 

@@ -22,7 +22,7 @@ import { withTerminal } from './review/terminal';
 import { waits, withoutId } from './print/inbox';
 import { wrapAll } from './print/format';
 import { section, tableLines } from './print/table';
-import { type Room, shownOf } from './print/whole';
+import { type Room, wholeText } from './print/whole';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
 import { whyNoBatch, whyNotInBatch } from '../history/batch';
@@ -206,7 +206,7 @@ function wholeLines({ item, request }: Planned, now: number, screen: ScreenForma
   const { turn, callId, tool, agent } = item;
   const again = request.note === undefined ? '' : `  asked again: ${request.note}`;
   const head = `${turn}/${callId}  ${tool}  for ${agent}  waits ${waits(item, now)}${again}`;
-  return section(escapeText(head), wrapAll(shownOf(request, ROOM).lines, screen.width - 2), screen);
+  return section(escapeText(head), wrapAll(wholeText(request, ROOM).lines, screen.width - 2), screen);
 }
 
 function leftOutLine({ item, why }: LeftOut): string {
@@ -331,7 +331,7 @@ function whySigned({ authority }: RequestOpened): string | undefined {
 }
 
 function whyCut(request: RequestOpened): string | undefined {
-  if (shownOf(request, ROOM).isWhole) return undefined;
+  if (wholeText(request, ROOM).isWhole) return undefined;
   return 'it is too long to be shown whole with others; look at it on its own';
 }
 

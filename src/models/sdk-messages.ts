@@ -29,7 +29,7 @@ export interface PromptOptions {
   schemas?: SchemaSubset;
   /** The ids of calls that the model takes. */
   ids: IdForm;
-  /** What the provider's package is told of each tool, such as `strict: false`. */
+  /** What the provider's package gets with each tool, such as `strict: false`. */
   tool?: Pick<SdkTool, 'strict'>;
 }
 

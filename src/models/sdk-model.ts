@@ -99,7 +99,7 @@ function refusePage({ headers }: Response, input: Parameters<typeof fetch>[0]): 
   const type = headers.get('content-type') ?? '';
   if (!/^(?:text\/html|application\/xhtml)/i.test(type)) return;
   const url = input instanceof Request ? input.url : String(input);
-  const message = `${url} answered with ${type}, which is no reply of a model; look at baseUrl and at proxies`;
+  const message = `${url} answered with ${type}, so it did not come from a model; look at baseUrl and at proxies`;
   throw new ModelError('network', message, { retryable: true });
 }
 

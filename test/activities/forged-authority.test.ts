@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { checkVotes, type RequestTimes, type VoteCheck } from '../../src/activities/authority';
+import { checkVotes, type VoteCheck } from '../../src/activities/authority';
+import type { RequestTimes } from '../../src/activities/reset-history';
 import { type Approvers, parseApprovers } from '../../src/authority/approvers';
 import { statementOf, statementText } from '../../src/authority/statement';
 import type { Authority, Vote } from '../../src/contract/authority/authority';

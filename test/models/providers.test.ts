@@ -765,7 +765,7 @@ describe('a strict gateway', () => {
     expect(JSON.stringify(server.requests[1]?.body)).toContain('eager_input_streaming');
   });
 
-  it('of OpenAI is told that tools are not strict', async () => {
+  it('of OpenAI gets tools that are not strict', async () => {
     await ask(make('openai'), answer('openai', true));
     expect(server.requests[0]?.body).toMatchObject({ tools: [{ name: 'read_file', strict: false }] });
   });

@@ -11,7 +11,7 @@ export type ReadAnswer = { value: JsonObject } | { wrong: string };
  * Reads the value that an agent asks for from a text: the whole text or, as models like to write, one JSON object in a
  * Markdown fence or between words. Several objects that fit have no one meaning.
  */
-export function readAnswer(text: string, output: NonNullable<Agent['output']>): ReadAnswer {
+export function readOutput(text: string, output: NonNullable<Agent['output']>): ReadAnswer {
   const objects = objectsIn(text);
   const fitting = objects.filter((value) => output.parse(value).ok);
   const [value, ...others] = distinct(fitting);

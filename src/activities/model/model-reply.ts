@@ -11,7 +11,7 @@ import type { Agent } from '../../tools/define-agent';
 import type { ActivityDeps } from '../deps';
 import type { TextWriter } from '../text-streams';
 import { type Asking, inTime } from './ask-model';
-import { readAnswer } from './answer-value';
+import { readOutput } from './answer-value';
 import { toMessages } from './model-messages';
 import { EmptyReply } from './model-tries';
 
@@ -106,7 +106,7 @@ interface Replied {
 }
 
 /**
- * A reply that has no call as text. A model that writes one is told once.
+ * A reply that has no call as text. A model that writes one learns that once.
  *
  * @throws ModelError `request` if the second reply has one, too.
  */
@@ -123,7 +123,7 @@ async function calledReply(agent: Agent, { names, reply, ask }: Replied): Promis
 function writtenIn({ output }: Agent, names: readonly string[], reply: ModelReply): string | undefined {
   const { text, toolCalls, thoughts = '' } = reply;
   if (toolCalls.length > 0) return undefined;
-  if (output !== undefined && 'value' in readAnswer(text, output)) return undefined;
+  if (output !== undefined && 'value' in readOutput(text, output)) return undefined;
   return writtenCall(text.trim() === '' ? thoughts : text, names);
 }
 
@@ -181,13 +181,13 @@ function instructionsOf({ instructions, output }: Agent): string {
 async function fittingReply(agent: Agent, { names, reply, ask }: Replied): Promise<ValuedReply> {
   const { output } = agent;
   if (output === undefined || reply.toolCalls.length > 0) return reply;
-  const first = readAnswer(reply.text, output);
+  const first = readOutput(reply.text, output);
   if ('value' in first) return { ...reply, ...first };
   const told = `${first.wrong} Answer again, with the whole JSON object only.`;
   const second = await askAgain(reply, told, ask);
   refuseWritten(agent, names, second);
   if (second.toolCalls.length > 0) return second;
-  const value = readAnswer(second.text, output);
+  const value = readOutput(second.text, output);
   if ('value' in value) return { ...second, ...value };
   throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, {
     retryable: false,

@@ -3,7 +3,7 @@ import { CountersignError } from '../../contract/errors';
 import { isToolError } from '../../tools/errors';
 import { sandbox, type Sandbox } from '../../tools/sandbox';
 import { LIMIT_NAMES } from '../../tools/sandbox/limits';
-import { isProcessor, numberOf } from '../../tools/sandbox/seccomp';
+import { isProcessor, systemCallNumber } from '../../tools/sandbox/seccomp';
 import type { Finding } from './machine';
 import { MIB } from '../../contract/limits';
 
@@ -40,7 +40,7 @@ echo done
 `;
 
 /** The number of the system call that reads keys, if this processor has a sandbox. */
-const KEYCTL = isProcessor(process.arch) ? numberOf(process.arch, 'keyctl') : undefined;
+const KEYCTL = isProcessor(process.arch) ? systemCallNumber(process.arch, 'keyctl') : undefined;
 
 /** Whether programs can run separately from this machine. The check tries it. */
 export async function checkSandbox(

@@ -2,7 +2,7 @@ import { assuranceWanted } from '../../contract/authority/authority';
 import { assuranceText, isAssured } from '../../contract/authority/rule';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { RequestOpened } from '../../history/events';
-import { type Room, shownOf } from '../print/whole';
+import { type Room, wholeText } from '../print/whole';
 import type { Notice, NoticeType } from './notices';
 
 /** The conditions under which a message gets buttons that decide. */
@@ -41,7 +41,7 @@ export function whyOnlyLink(
   // A plan without a target only binds the call to files. The preview's text then says all that is decided.
   if ((request.preview?.plan?.targetHash ?? '') !== '')
     return 'It changes a file: look at the changes in the web inbox.';
-  const { lines, isWhole } = shownOf(request, room);
+  const { lines, isWhole } = wholeText(request, room);
   if (countMarks(deceivingIn(request)) > 0 || lines.some((line) => ENTITY.test(line)))
     return 'Its text deceives the eye: decide it in the web inbox, which marks what does.';
   return isWhole ? undefined : 'It is too long to be shown whole: decide it in the web inbox.';

@@ -13,7 +13,7 @@ import { usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
 import { type Browsers, pushToBrowser, type PushSender } from './browsers';
-import { shownOf } from '../print/whole';
+import { wholeText } from '../print/whole';
 import { whyOnlyLink } from './buttons';
 import { headingOf, inboxPathOf } from './mail-text';
 import {
@@ -246,7 +246,7 @@ export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: C
   const about = { user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...namesOf(notice) };
   if (why === undefined && request !== undefined) {
     const { seenDigest = '', callKey } = request;
-    const text = shownOf(request, ROOM).lines.join('\n');
+    const text = wholeText(request, ROOM).lines.join('\n');
     return { ...about, title, text, seen: { seenDigest, callKey } };
   }
   const said = [cut(escapeText(summary), ROOM.characters), ...(why === undefined ? [] : [why])];

@@ -4,7 +4,7 @@ import { describeVoting } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
-import { shownOf } from '../print/whole';
+import { wholeText } from '../print/whole';
 import { type ButtonRules, whyOnlyLink } from './buttons';
 import { noticeFacts, headingOf, linkTo } from './mail-text';
 import type { Notice } from './notices';
@@ -41,7 +41,7 @@ export function slackMessage(
   const digest = call?.request?.seenDigest ?? '';
   const value = JSON.stringify({ callId: notice.data.callId, digest, key: postKey(notice, target) });
   const hasButtons = why === undefined && value.length <= MOST_VALUE;
-  const shown = call?.request === undefined ? [] : [preformatted(shownOf(call.request, ROOM).lines)];
+  const shown = call?.request === undefined ? [] : [preformatted(wholeText(call.request, ROOM).lines)];
   const said = why === undefined ? [] : [context(why)];
   return {
     hasButtons,

@@ -10,7 +10,7 @@ export interface Room {
 }
 
 /** The beginning of the arguments and the preview that fits into the room. */
-export function shownOf(
+export function wholeText(
   { arguments: args, preview }: Pick<RequestOpened, 'arguments' | 'preview'>,
   { characters, lines: mostLines, indent }: Room,
 ): { lines: string[]; isWhole: boolean } {

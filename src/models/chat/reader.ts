@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/json';
 import { ModelError } from '../model';
 import { finishOf } from './finish';
 import { chatUsage } from './usage';
-import { argumentsOf, extraOf, isWhole, mergeExtra, textOf, wordOf } from './values';
+import { asArguments, extraOf, isWhole, mergeExtra, textOf, asWord } from './values';
 
 /** The name under which a part keeps what its server wants back. */
 export const CHAT = 'chat';
@@ -71,7 +71,7 @@ export class ReplyReader {
 
   private takeChoice(choice: Record<string, unknown>): LanguageModelV3StreamPart[] {
     this.hasChoice = true;
-    const reason = wordOf(choice['finish_reason']);
+    const reason = asWord(choice['finish_reason']);
     if (reason !== undefined && !['', 'null', 'None'].includes(reason)) this.reason = reason;
     this.usage = usageIn(choice) ?? this.usage;
     const isMessage = !isObject(choice['delta']);
@@ -198,8 +198,8 @@ function piecesOf(said: Record<string, unknown>): Piece[] {
 }
 
 function pieceOfContent(part: unknown): Piece {
-  if (!isObject(part)) return { kind: 'text', text: wordOf(part) ?? '' };
-  const type = wordOf(part['type']) ?? 'text';
+  if (!isObject(part)) return { kind: 'text', text: asWord(part) ?? '' };
+  const type = asWord(part['type']) ?? 'text';
   if (/^(?:thinking|reasoning)/.test(type))
     return {
       kind: 'reasoning',
@@ -213,9 +213,9 @@ function pieceOfCall(wire: Record<string, unknown>): OpenCall {
   const inner = isObject(wire['function']) ? wire['function'] : {};
   const either = { ...wire, ...inner };
   return {
-    place: wordOf(wire['index']),
-    id: wordOf(wire['id']) ?? '',
-    name: wordOf(either['name']) ?? wordOf(wire['function']) ?? '',
+    place: asWord(wire['index']),
+    id: asWord(wire['id']) ?? '',
+    name: asWord(either['name']) ?? asWord(wire['function']) ?? '',
     arguments: argumentsText(either['arguments'] ?? either['parameters'] ?? either['input']),
     extra: extraOf(wire, (name) => !CALL_FIELDS.includes(name)),
     inFunction: extraOf(inner, (name) => !FUNCTION_FIELDS.includes(name)),
@@ -224,7 +224,7 @@ function pieceOfCall(wire: Record<string, unknown>): OpenCall {
 
 /** The arguments of one piece. What the whole text means is read at the end. */
 function argumentsText(value: unknown): string {
-  return typeof value === 'string' ? value : argumentsOf(value);
+  return typeof value === 'string' ? value : asArguments(value);
 }
 
 function addToCall(call: OpenCall, piece: OpenCall): void {
@@ -239,5 +239,5 @@ function addToCall(call: OpenCall, piece: OpenCall): void {
 function toPart({ id, name, arguments: args, extra, inFunction }: OpenCall): LanguageModelV3StreamPart {
   const kept = { ...extra, ...(Object.keys(inFunction).length === 0 ? {} : { function: inFunction }) };
   const meta = Object.keys(kept).length === 0 ? {} : { providerMetadata: { [CHAT]: kept } };
-  return { type: 'tool-call', toolCallId: id, toolName: name, input: argumentsOf(args), ...meta };
+  return { type: 'tool-call', toolCallId: id, toolName: name, input: asArguments(args), ...meta };
 }

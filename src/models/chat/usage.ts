@@ -1,6 +1,6 @@
 import type { LanguageModelV3Usage } from '@ai-sdk/provider';
 import { isObject } from '../../contract/json';
-import { numberOf } from './values';
+import { asNumber } from './values';
 
 /**
  * The tokens that a server of chat completions counted. Where thoughts are not part of the counted output, the total or
@@ -10,12 +10,12 @@ export function chatUsage(counted: unknown): LanguageModelV3Usage {
   const usage = isObject(counted) ? counted : {};
   const of = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
   const first = (values: readonly unknown[]): number | undefined =>
-    values.map(numberOf).find((value) => value !== undefined);
+    values.map(asNumber).find((value) => value !== undefined);
   const inputs = of(usage['prompt_tokens_details'] ?? usage['input_tokens_details']);
   const outputs = of(usage['completion_tokens_details'] ?? usage['output_tokens_details']);
   const input = first([usage['prompt_tokens'], usage['input_tokens']]);
   const written = first([usage['completion_tokens'], usage['output_tokens']]);
-  const total = numberOf(usage['total_tokens']);
+  const total = asNumber(usage['total_tokens']);
   const thoughts = first([outputs['reasoning_tokens'], usage['reasoning_tokens']]);
   const cached = first([
     inputs['cached_tokens'],

@@ -1,13 +1,13 @@
 import { isJsonObject, isObject, type Json, type JsonObject, parseJson } from '../../contract/json';
 
 /** A number, or a text that is one, such as `"12"`. */
-export function numberOf(value: unknown): number | undefined {
+export function asNumber(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isInteger(number) && number >= 0 ? number : undefined;
 }
 
 /** A scalar as a text. Undefined for anything else. */
-export function wordOf(value: unknown): string | undefined {
+export function asWord(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
@@ -15,7 +15,7 @@ export function wordOf(value: unknown): string | undefined {
 /** The text in a value: a scalar, an object with its text under one of the usual names, or a list of these. */
 export function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join('');
-  if (!isObject(value)) return wordOf(value) ?? '';
+  if (!isObject(value)) return asWord(value) ?? '';
   return textOf(value['text'] ?? value['value'] ?? value['content'] ?? '');
 }
 
@@ -23,7 +23,7 @@ export function textOf(value: unknown): string {
  * The arguments of a call as one text. A server may send them as an object, as a text in a text, or as null or an empty
  * list, as some languages write an object without keys. Every other text stays as the model wrote it.
  */
-export function argumentsOf(value: unknown): string {
+export function asArguments(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return isEmptyList(value) ? '' : JSON.stringify(value);
   const read = parseJson(value);

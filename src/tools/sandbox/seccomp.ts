@@ -93,7 +93,7 @@ export function seccompFilter(processor: Processor): Buffer {
     [IS_EQUAL, AUDIT[processor], 1, 0],
     [RETURN, END_PROCESS],
     ...(processor === 'x64' ? refuseX32 : []),
-    ...RULES.flatMap((rule) => rule.calls.flatMap((call) => operationsOf(rule, numberOf(processor, call)))),
+    ...RULES.flatMap((rule) => rule.calls.flatMap((call) => operationsOf(rule, systemCallNumber(processor, call)))),
     [RETURN, ALLOW],
   ];
   return Buffer.concat(operations.map(encode));
@@ -102,7 +102,7 @@ export function seccompFilter(processor: Processor): Buffer {
 const refuseX32: readonly Operation[] = [[LOAD, CALL], [IS_AT_LEAST, X32, 0, 1], fail(ENOSYS)];
 
 /** The number of a system call. Undefined if the processor lacks it. */
-export function numberOf(processor: Processor, call: string): number | undefined {
+export function systemCallNumber(processor: Processor, call: string): number | undefined {
   const numbers: Readonly<Record<string, number>> = NUMBERS[processor];
   return numbers[call];
 }

@@ -154,7 +154,7 @@ it.each<[string, Answer[], number]>([
   expect(server.requests).toHaveLength(asked);
 });
 
-it('a model that is told and writes a call again fails, and nothing ran', async () => {
+it('a model that writes a call once more fails, and nothing ran', async () => {
   const written = said(`<function=look>${ARGS}</function>`);
   await expect(turn([written, written])).rejects.toMatchObject({
     nonRetryable: true,

@@ -1,11 +1,11 @@
-import { shownOf } from '../../../src/cli/print/whole';
+import { wholeText } from '../../../src/cli/print/whole';
 import { request } from '../support';
 
 const SMALL = { characters: 30, lines: 2, indent: 0 };
 
 it('shows as much as there is room for, and says where it is cut', () => {
-  expect(shownOf(request(), SMALL)).toEqual({ lines: ['{"amount":10,"to":"ann"}'], isWhole: true });
-  const long = shownOf(request({ arguments: { to: 'x'.repeat(40) } }), SMALL);
+  expect(wholeText(request(), SMALL)).toEqual({ lines: ['{"amount":10,"to":"ann"}'], isWhole: true });
+  const long = wholeText(request({ arguments: { to: 'x'.repeat(40) } }), SMALL);
   expect(long).toEqual({ lines: [`{"to":"${'x'.repeat(23)}`, '… (cut)'], isWhole: false });
-  expect(shownOf(request({ preview: { text: 'pays' } }), SMALL).isWhole).toBe(false);
+  expect(wholeText(request({ preview: { text: 'pays' } }), SMALL).isWhole).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { isProcessor, numberOf, seccompFilter } from '../../../src/tools/sandbox/seccomp';
+import { isProcessor, systemCallNumber, seccompFilter } from '../../../src/tools/sandbox/seccomp';
 
 const ALLOWED = 0x7fff0000;
 const END = 0x80000000;
@@ -47,7 +47,7 @@ describe.each<Processor>(['x64', 'arm64'])('on %s', (processor) => {
   const ask = (number: number, ...given: number[]) =>
     judge(filter, { audit: AUDIT[processor], number, arguments: given });
   const askFor = (call: string, ...given: number[]): number | undefined => {
-    const number = numberOf(processor, call);
+    const number = systemCallNumber(processor, call);
     return number === undefined ? undefined : ask(number, ...given);
   };
 
@@ -121,8 +121,8 @@ it('refuses the calls of x32, and of no number', () => {
 
 it('has the numbers of the kernel', () => {
   const calls = ['keyctl', 'openat', 'fchmodat', 'io_uring_setup', 'bpf', 'socket', 'perf_event_open'];
-  expect(calls.map((call) => numberOf('x64', call))).toEqual([250, 257, 268, 425, 321, 41, 298]);
-  expect(calls.map((call) => numberOf('arm64', call))).toEqual([219, 56, 53, 425, 280, 198, 241]);
+  expect(calls.map((call) => systemCallNumber('x64', call))).toEqual([250, 257, 268, 425, 321, 41, 298]);
+  expect(calls.map((call) => systemCallNumber('arm64', call))).toEqual([219, 56, 53, 425, 280, 198, 241]);
 });
 
 it.each(['ia32', 'arm', 'riscv64', 's390x', 'toString'])('knows no filter for %s', (name) => {
