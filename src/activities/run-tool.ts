@@ -146,6 +146,8 @@ async function unlikeShown(
   const { decision, plan, callId } = input;
   const isMadeAgain = plan === undefined ? tool.declaredDigest !== undefined : plan.targetHash === '';
   if (decision === undefined || !isMadeAgain) return undefined;
+  // An edit may have made it a call that nobody has to be asked about: no preview was made of it.
+  if (decision.previewDigest === undefined && tool.safety !== 'dangerous') return undefined;
   try {
     const preview = await makePreview({ tool, value, callId }, { run: deps.run, about: aboutTurn(input) });
     if ((preview && contentDigest(preview.text)) === decision.previewDigest) return undefined;

@@ -71,7 +71,10 @@ it('lets three of five parallel calls run, and asks about the others', async () 
   expect(await effects.lines('three')).toHaveLength(3);
   const { grants } = await client.grants.list();
   expect(grants).toContainEqual(expect.objectContaining({ id, times: 3, used: 3, by: 'ann' }));
-  const view = await client.view(handle.workflowId);
+  const view = await until('the results of three', async () => {
+    const seen = await client.view(handle.workflowId);
+    return seen.calls.filter(({ phase }) => phase === 'done').length === 3 && seen;
+  });
   const ran = view.calls.filter(({ phase }) => phase === 'done');
   expect(ran.map(({ grant }) => grant?.use).sort()).toEqual([1, 2, 3]);
   expect(ran).toEqual(
