@@ -4,7 +4,6 @@ import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { CountedVote } from '../authority/roster';
 import type { ApproversSource } from '../authority/source';
-import type { SignedCallFacts } from '../authority/statement';
 import { errorMessage } from '../contract/errors';
 import {
   type Authority,

@@ -1,6 +1,6 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3Prompt } from '@ai-sdk/provider';
 import { isJsonObject, type JsonObject } from '../contract/json';
-import { ModelError } from './model';
+import type { ModelError } from './model';
 
 type Settings = NonNullable<LanguageModelV3CallOptions['providerOptions']>[string];
 

@@ -1,11 +1,13 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { z } from 'zod';
+import { connect } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { planTool } from '../support/plan-tool';
 import { readBack, scriptBook, toolTexts } from '../support/script-book';
+import { testAddress } from '../support/server';
 import {
   decide,
   eventsOf,
@@ -78,17 +80,20 @@ test('edits that do not fit are refused at once, with where and what, and the re
   expect(await effects.lines('fits')).toEqual(['pay fits']);
 });
 
-test('an edit that fits the JSON Schema but not a rule of the tool: an error result at the last check, nothing runs', async () => {
+test('an edit that fits the JSON Schema but not a rule of the tool: it is asked about again, and nothing runs', async () => {
   const handle = await start('even', { tag: 'even', amount: 2 });
   await waitFor(handle, '1.1');
   const odd = { ...modified, arguments: { tag: 'even', amount: 3 } };
   expect(await decide(handle, odd)).toMatchObject({ accepted: true });
-  const { answer, counts } = await handle.result();
-  expect(answer).toContain('Error [validation]');
-  expect(answer).toContain('must be even');
-  expect(answer).toContain('amount: 2 → 3');
-  expect(counts).toMatchObject({ failed: 1, modified: 1 });
+  const client = await connect({ address: testAddress() });
+  const request = await until('the request to come back', async () => {
+    const [call] = (await client.view(handle.workflowId)).calls;
+    return call?.request?.note !== undefined && call.request;
+  });
+  await client.close();
+  expect(request.note).toMatch(/amount.*must be even/);
   expect(await effects.lines('even')).toEqual([]);
+  await handle.terminate();
 });
 
 test('an edit that leaves out what has a default: the model, the record and the handler have the same arguments', async () => {

@@ -105,7 +105,9 @@ it('a turn asks four long questions at a time beside its requests, and takes dec
     return asked.size === 6;
   });
   await pending(handle, 57);
-  const { calls } = await client.view(handle.workflowId);
-  expect(calls.filter(({ tool, phase }) => tool === 'ask' && phase === 'done')).toHaveLength(6);
+  await until('all six calls to end', async () => {
+    const { calls } = await client.view(handle.workflowId);
+    return calls.filter(({ tool, phase }) => tool === 'ask' && phase === 'done').length === 6;
+  });
   await handle.terminate();
 });

@@ -93,7 +93,9 @@ export function seccompFilter(processor: Processor): Buffer {
     [IS_EQUAL, AUDIT[processor], 1, 0],
     [RETURN, END_PROCESS],
     ...(processor === 'x64' ? refuseX32 : []),
-    ...RULES.flatMap((rule) => rule.calls.flatMap((call) => operationsOf(rule, systemCallNumber(processor, call)))),
+    ...RULES.flatMap((rule) =>
+      rule.calls.flatMap((call) => operationsOf(rule, systemCallNumber(processor, call))),
+    ),
     [RETURN, ALLOW],
   ];
   return Buffer.concat(operations.map(encode));
