@@ -68,13 +68,13 @@ it('lets three of five parallel calls run, and asks about the others', async () 
   const id = await give(args, { times: 3 });
   const handle = await start('clerk', 'pay', args, args, args, args, args);
   await waiting(handle, 2);
-  expect(await effects.lines('three')).toHaveLength(3);
-  const { grants } = await client.grants.list();
-  expect(grants).toContainEqual(expect.objectContaining({ id, times: 3, used: 3, by: 'ann' }));
   const view = await until('the results of three', async () => {
     const seen = await client.view(handle.workflowId);
     return seen.calls.filter(({ phase }) => phase === 'done').length === 3 && seen;
   });
+  expect(await effects.lines('three')).toHaveLength(3);
+  const { grants } = await client.grants.list();
+  expect(grants).toContainEqual(expect.objectContaining({ id, times: 3, used: 3, by: 'ann' }));
   const ran = view.calls.filter(({ phase }) => phase === 'done');
   expect(ran.map(({ grant }) => grant?.use).sort()).toEqual([1, 2, 3]);
   expect(ran).toEqual(
