@@ -307,7 +307,7 @@ const RULES: readonly Rule[] = [
     fill: (line) => `${line} agents.ts`,
     says: /is in order: 1 person/,
   },
-  { line: /^npx countersign approvers explain /, turn: pay, says: /rule +default/ },
+  { line: /^npx countersign approvers explain /, turn: pay, says: /No approvers file judged this call/ },
   {
     line: /^npx countersign policy (check|test)/,
     fill: (line) => withRules(`${line.replace(/(check|test)/, '$1 agents.ts')} --file policy.yaml`),
