@@ -181,7 +181,7 @@ describe('a turn, from the command line', () => {
     expect(unnamed).toMatchObject({ code: 2, err: expect.stringContaining(`Open: ${turn}/1.1`) });
     const wrong = await cli('approve', `${turn}/9.9`);
     expect(wrong).toMatchObject({ code: 4, err: expect.stringContaining(`Open: ${turn}/1.1`) });
-    const stale = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef'.repeat(2));
+    const stale = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef'.repeat(4));
     expect(stale).toMatchObject({ code: 3, err: expect.stringContaining('is not what you saw') });
     const short = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef');
     expect(short).toMatchObject({ code: 2, err: expect.stringContaining('32 hex digits') });
@@ -247,7 +247,7 @@ describe('a worker', () => {
     worker.signal('SIGTERM');
     expect(await worker.ended).toMatchObject({ code: 0, err: expect.stringContaining('worker stopped') });
     const recorded = await approveSeen(cli, `${turn}/1.1`);
-    expect(recorded).toMatchObject({ code: 0, out: expect.stringContaining('when a worker returns') });
+    expect(recorded).toMatchObject({ code: 0, out: expect.stringContaining('if a worker takes it up before the deadline') });
     worker = await startWorker();
     expect(await cli('show', turn, '--follow')).toMatchObject({ code: 0 });
   });
