@@ -3,6 +3,10 @@ import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { withDefaults } from './schema/schema';
 import type { JsonSchema } from './tool';
 
+/** Who asked, under a rule with `notRequester`. */
+export const WORDS_COUNT =
+  'The model reads this, so you then count as one of those who asked, and a rule with notRequester wants others to approve.';
+
 /** An agent's question to a person. The answer is never a permission. */
 export interface Question {
   text: string;

@@ -266,6 +266,8 @@ export interface CallDetails {
   ownVote?: CastVote['decision'];
   /** Only with `ownVote`: the names of the people who may vote and have not voted. */
   votersLeft?: readonly string[];
+  /** What follows for the person from their words, which the model would read. Absent: the rule does not mind. */
+  afterWords?: string;
   /** Set if the person who sends this request may have the call asked about again, which voids its votes. */
   mayAskAgain?: true;
   /**

@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowOptions } from '../client/requests';
-import { voterIn, votingOf } from '../contract/authority/authority';
+import { afterWords, voterIn, votingOf } from '../contract/authority/authority';
 import { isAtLeast, type Role } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import { LISTED_STATES } from '../contract/turn-states';
@@ -99,6 +99,7 @@ async function callDetails(
   return {
     ...{ view, callId },
     ...defined({ schema, timeoutMs, changed, voting: describeVoting(call, now), votersLeft }),
+    ...defined({ afterWords: afterWords(authorityOn(call), { approver: who.user, now }) }),
     ...own,
   };
 }

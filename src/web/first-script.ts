@@ -8,7 +8,6 @@ export { RESOLUTIONS, voteOf } from '../contract/decision';
 export { defined } from '../contract/defined';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';
 export { readJson } from '../contract/read-json';
-export { WORDS_COUNT } from '../contract/authority/authority';
 export { stepOfCall } from '../contract/names';
 export { isJsonObject, isObject } from '../contract/json';
 export { CountersignError, errorMessage } from '../contract/errors';

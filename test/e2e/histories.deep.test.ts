@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
@@ -602,7 +602,7 @@ function withoutMachine(json: string): string {
   });
   return inData
     .replaceAll(OWN_QUEUE, HERE)
-    .replaceAll(`${resolve(__dirname, '..', '..')}/`, '/app/')
+    .replaceAll(`${join(__dirname, '..', '..')}/`, '/app/')
     .replaceAll(/"identity": ?"\d+@[^"]+"/g, '"identity": "1@host"')
     .replaceAll(/"\d+@[^"]+?(-[0-9a-f]{32})"/g, '"1@host$1"');
 }

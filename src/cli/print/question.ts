@@ -1,5 +1,4 @@
-import { WORDS_COUNT } from '../../contract/authority/authority';
-import { fieldsOf, type QuestionField } from '../../contract/question';
+import { fieldsOf, type QuestionField, WORDS_COUNT } from '../../contract/question';
 import { expiry } from '../../contract/text/times';
 import { shellWord } from '../../contract/text/shell-word';
 import type { QuestionOpened } from '../../history/events';

@@ -1,6 +1,7 @@
 import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
 import { LONGEST_READ } from '../limits';
+import { WORDS_COUNT } from '../question';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 import { type CastVote, type DatedVote, isSameName, nameKey, SOMEBODY, type Voter } from './votes';
@@ -271,10 +272,6 @@ export function afterWords(
   const isTooFew = left !== undefined && left.length < approvalsNeeded(authority.rule);
   return `${WORDS_COUNT}${isTooFew ? ' Too few others could approve it.' : ''}`;
 }
-
-/** Who asked, under a rule with `notRequester`. */
-export const WORDS_COUNT =
-  'The model reads this, so you then count as one of those who asked, and a rule with notRequester wants others to approve.';
 
 /** What a vote says. A resolution is a vote only if it runs the call again. */
 export type VoteDecision = 'approved' | 'denied' | 'run-again';

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { WORDS_COUNT } from '../../contract/authority/authority';
-import { completeAnswer, fieldsOf, type Question } from '../../contract/question';
+import { completeAnswer, fieldsOf, type Question, WORDS_COUNT } from '../../contract/question';
 import type { JsonObject } from '../../contract/json';
 import type { Issue } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';

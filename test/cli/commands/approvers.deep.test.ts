@@ -20,11 +20,11 @@ beforeEach(async () => {
 });
 
 const CONFIG = `
-const { defineAgent, defineTool } = require('countersign');
+const { defineAgent, defineConfig, defineTool } = require('countersign');
 const pay = defineTool({ name: 'pay', description: 'pays', safety: 'dangerous', handler: () => 'paid',
   parameters: { type: 'object', properties: { amount: { type: 'integer' } }, additionalProperties: false } });
 const clerk = defineAgent({ name: 'clerk', instructions: 'help', model: { id: 'm', generate: async () => ({}) }, tools: [pay] });
-module.exports = { agents: [clerk] };
+module.exports = defineConfig({ agents: [clerk] });
 `;
 
 const FILE = `installation: '${'ab'.repeat(16)}'

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { afterWords } from '../../../contract/authority/authority';
 import { asksAgainAfterEdit } from '../../../contract/decision';
 import { defined } from '../../../contract/defined';
 import { withDefaults } from '../../../contract/schema/schema';
@@ -12,7 +11,7 @@ import { type Choice, decisionText, hunkIds, toDecision, whyNot, type WhyNot } f
 import { type ArgumentsDraft, isChanged, issuesOf } from '../../model/draft';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
-import { useAppContext, useKeys, useNow } from '../../ui/app';
+import { useKeys, useNow } from '../../ui/app';
 import { focusToDecide, TO_DECIDE } from '../../ui/late-keys';
 import { Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
@@ -142,9 +141,8 @@ interface BarProps extends DecidingProps {
 /** The reason and the buttons for a request. */
 export function DecisionBar({ request, review, ...props }: BarProps): JSX.Element {
   const { isSending, send } = useSend(props, sendDecision);
-  const { user } = useAppContext().session;
   const isRead = review.edit.isChanged || props.typed.reason.trim() !== '';
-  const said = isRead ? afterWords(request.authority, { approver: user, now: Date.now() }) : undefined;
+  const said = isRead ? props.details.afterWords : undefined;
   const decide = (kind: 'approve' | 'deny'): void => {
     const body = toDecision(request, kind, review.choice);
     const isNow = kind === 'approve' && review.asksAgain;
