@@ -4,7 +4,8 @@
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-export { RESOLUTIONS, voteOf } from '../contract/decision';
+export { SOMEBODY } from '../contract/authority/votes';
+export { isDenial, RESOLUTIONS, voteOf } from '../contract/decision';
 export { defined } from '../contract/defined';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';
 export { readJson } from '../contract/read-json';
@@ -13,11 +14,10 @@ export { isJsonObject, isObject } from '../contract/json';
 export { CountersignError, errorMessage } from '../contract/errors';
 export { callIdOf, effectiveEvents } from '../history/events';
 export { addUsage } from '../contract/spending/usage';
-export { describeEvent } from '../history/describe';
 export { keyOfStart, viewOf } from '../history/view';
 export { isWaiting } from '../history/view-types';
 export { allowedBy, effectOfDecision, effectOfResolution } from '../history/decisions';
-export { kindOfResult } from '../contract/result';
+export { kindOfResult, outputOf } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
 export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
@@ -33,8 +33,10 @@ export {
   describeProgress,
   describeState,
   describeTokens,
+  grantText,
   howKnown,
   hunksText,
+  VERIFIED,
 } from '../history/labels';
 export {
   controlConversation,

@@ -247,7 +247,10 @@ describe('a worker', () => {
     worker.signal('SIGTERM');
     expect(await worker.ended).toMatchObject({ code: 0, err: expect.stringContaining('worker stopped') });
     const recorded = await approveSeen(cli, `${turn}/1.1`);
-    expect(recorded).toMatchObject({ code: 0, out: expect.stringContaining('if a worker takes it up before the deadline') });
+    expect(recorded).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('if a worker takes it up before the deadline'),
+    });
     worker = await startWorker();
     expect(await cli('show', turn, '--follow')).toMatchObject({ code: 0 });
   });

@@ -41,7 +41,7 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
       {view.fork !== undefined && count === undefined && <Paths fork={view.fork} events={events} />}
       <Late
         load={loadPicture}
-        show={({ Picture, Scrubber }) => (
+        show={([{ Picture }, { Scrubber }]) => (
           <>
             <Picture
               {...{ turn, events, show }}
@@ -245,7 +245,7 @@ function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   );
 }
 
-const loadPicture = () => import('../picture');
+const loadPicture = () => Promise.all([import('../picture'), import('../scrubber')]);
 const loadMoment = () => import('../moment');
 const loadTwoPaths = () => import('../two-paths');
 
