@@ -29,6 +29,7 @@ const SCRIPTS = [
   'stats',
   'syntax',
   'turns',
+  'scrubber',
   'two-paths',
   'votes',
 ];
