@@ -26,10 +26,10 @@ const SCRIPTS = [
   'push',
   'push-worker',
   'question',
+  'scrubber',
   'stats',
   'syntax',
   'turns',
-  'scrubber',
   'two-paths',
   'votes',
 ];
