@@ -5,23 +5,15 @@ import {
   type Answer,
   completion,
   delta,
-  type FakeServer,
   json,
   pieces,
   recorded,
   requestOf,
-  startServer,
+  useServer,
   wireCall,
 } from './openai/server';
 
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.requests.length = 0;
-});
+const server = useServer();
 
 const usage = { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 };
 const twice = [

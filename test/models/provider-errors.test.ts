@@ -1,23 +1,8 @@
 import { retryAfter, toModelError } from '../../src/models/provider-errors';
 import { failure, KEY } from './openai/attempt';
-import {
-  type Answer,
-  completion,
-  delta,
-  type FakeServer,
-  json,
-  recorded,
-  startServer,
-} from './openai/server';
+import { type Answer, completion, delta, json, recorded, startServer, useServer } from './openai/server';
 
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.requests.length = 0;
-});
+const server = useServer();
 
 describe('errors', () => {
   const error = (message: string, code: unknown = null) => ({ error: { message, type: null, code } });

@@ -4,26 +4,11 @@ import { CountersignError } from '../../src/contract/errors';
 import { type Model, ModelError, type ModelMessage, type ModelReply } from '../../src/models/model';
 import { anthropic, google, modelOf, openai, type ProviderOptions } from '../../src/models/providers';
 import { resolveParameters } from '../../src/tools/parameters';
-import {
-  type Answer,
-  type FakeServer,
-  json,
-  pieces,
-  recorded,
-  requestOf,
-  startServer,
-} from './openai/server';
+import { type Answer, json, pieces, recorded, requestOf, useServer } from './openai/server';
 
 const KEY = 'sk-very-secret-key-0123456789';
 
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.requests.length = 0;
-});
+const server = useServer();
 
 const MAKE = { openai, anthropic, google };
 type Name = keyof typeof MAKE;

@@ -11,24 +11,16 @@ import { defineTool } from '../../../src/tools/define-tool';
 import {
   completion,
   delta,
-  type FakeServer,
   json,
   pieces,
   recorded,
-  startServer,
+  useServer,
   wireCall,
   type Answer,
 } from '../../models/openai/server';
 
 const logger = new DefaultLogger('ERROR');
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.requests.length = 0;
-});
+const server = useServer();
 
 const look = defineTool({
   name: 'look',

@@ -3,23 +3,15 @@ import {
   type Answer,
   completion,
   delta,
-  type FakeServer,
   json,
   pieces,
   recorded,
-  startServer,
+  useServer,
   wireCall,
 } from '../openai/server';
 import type { ModelMessage, ModelReply } from '../../../src/models/model';
 
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.requests.length = 0;
-});
+const server = useServer();
 
 const ARGUMENTS = '{"path":"a"}';
 const CALL = wireCall('c1', 'read_file', ARGUMENTS);

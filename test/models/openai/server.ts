@@ -18,7 +18,24 @@ export interface FakeServer {
   close(): Promise<void>;
 }
 
+/** A server for the tests of a file. Each test begins without requests. */
+export function useServer(): FakeServer {
+  const { fake, listen } = makeServer();
+  beforeAll(listen);
+  afterAll(() => fake.close());
+  beforeEach(() => {
+    fake.requests.length = 0;
+  });
+  return fake;
+}
+
 export async function startServer(): Promise<FakeServer> {
+  const { fake, listen } = makeServer();
+  await listen();
+  return fake;
+}
+
+function makeServer(): { fake: FakeServer; listen(): Promise<void> } {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -28,10 +45,8 @@ export async function startServer(): Promise<FakeServer> {
       fake.answer(response, { body, headers: request.headers });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const fake: FakeServer = {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: '',
     answer: json({ choices: [] }),
     requests: [],
     open: () =>
@@ -44,7 +59,14 @@ export async function startServer(): Promise<FakeServer> {
         server.closeAllConnections();
       }),
   };
-  return fake;
+  return {
+    fake,
+    listen: async () => {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as AddressInfo;
+      fake.baseUrl = `http://127.0.0.1:${port}/v1`;
+    },
+  };
 }
 
 export interface AnswerOptions {
