@@ -1,6 +1,5 @@
 /** Builds the web inbox's page: a script and the parts of it that are loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at, say } from './root.mjs';
@@ -39,26 +38,6 @@ const shared = (found) => ({
 
 const AS_IT_IS = ['index.html', 'manifest.webmanifest', 'icon.svg', 'icon.png'];
 
-const namesIn = (list) => list.split(',').map((one) => one.split(' as '));
-
-/** Fails where a late screen imports what the first script does not export: browsers would refuse the whole screen. */
-const checkLate = async (outDir, found) => {
-  const read = (name) => readFile(join(outDir, `${name}.js`), 'utf8');
-  const first = await read('app');
-  const exported = new Set(
-    [...first.matchAll(/export\{([^}]*)\}/g)].flatMap(([, list]) =>
-      namesIn(list).map((names) => names.at(-1)),
-    ),
-  );
-  for (const path of found) {
-    const late = await read(basename(path));
-    for (const [, list] of late.matchAll(/import\{([^}]*)\}from"\.\/app\.js"/g))
-      for (const [name] of namesIn(list))
-        if (!exported.has(name))
-          throw new Error(`${basename(path)} needs ${name}: export it in src/web/first-script.ts`);
-  }
-};
-
 /** Writes the files of the page into a folder. */
 export const buildWeb = async (outDir) => {
   const { build } = await import('esbuild');
@@ -88,7 +67,6 @@ export const buildWeb = async (outDir) => {
     const screen = { in: `${path}.tsx`, out: basename(path) };
     await build({ ...options, entryPoints: [screen], plugins: [shared(found)] });
   }
-  await checkLate(outDir, found);
   // A service worker is a script and no module, which not every browser takes.
   await build({ ...options, format: 'iife', entryPoints: [at('src', 'web', 'push-worker.ts')] });
   for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));

@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { type WorkflowExecutionDescription, WorkflowFailedError } from '@temporalio/client';
-import {
-  CancelledFailure,
-  TerminatedFailure,
-  TimeoutFailure,
-  WorkflowNotFoundError,
-} from '@temporalio/common';
+import { CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import type { CallOutput } from '../contract/call';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import type { ToolFailure } from '../contract/result';
 import { amountText } from '../contract/spending/budget';
+import { unlessNotFound } from '../history/server-errors';
 import type { SubAgent } from '../tools/types';
 import { cachedOutput, type Execution, notRunResult } from './execution';
 import { isResetRun, readResetHistory } from './reset-history';
@@ -69,13 +65,8 @@ function refused(why: string): ToolFailure {
   return { code: 'refused', message: `Not started: ${why}. Nothing ran.` };
 }
 
-async function describe(workflowId: string): Promise<WorkflowExecutionDescription | undefined> {
-  try {
-    return await Context.current().client.workflow.getHandle(workflowId).describe();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+function describe(workflowId: string): Promise<WorkflowExecutionDescription | undefined> {
+  return unlessNotFound(Context.current().client.workflow.getHandle(workflowId).describe());
 }
 
 /** The time between two heartbeats, in milliseconds: well within the heartbeat timeout. */

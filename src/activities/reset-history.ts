@@ -23,7 +23,7 @@ export interface RequestTimes {
 type Payload = temporal.api.common.v1.IPayload;
 
 /** The histories that may hold a start or a decision of a call, in a run that a reset made. */
-export interface ResetHistory {
+interface ResetHistory {
   own: readonly HistoryEvent[];
   /** The history of the run that this run was reset from, then of the run that the former was reset from, and so on. */
   bases: readonly (readonly HistoryEvent[])[];

@@ -61,7 +61,7 @@ const LONGEST = 2_000;
 /** The most entries of a list or a map in the facts of a condition that loops over lists or maps. */
 const MOST_ENTRIES = 1_000;
 
-const { STRING, BOOL } = CelScalar;
+const { STRING, BOOL, INT, UINT, DOUBLE } = CelScalar;
 
 /**
  * The most work that the patterns of one evaluation may be: characters of text by characters of pattern, by the largest
@@ -72,7 +72,7 @@ const MOST_MATCHING = 200_000_000;
 const matchesOf = plan(celEnv({}), parse('text.matches(pattern)'));
 let matchingLeft = MOST_MATCHING;
 
-/** The function `matches` of CEL. A pattern from the arguments of a call may be of any length, and a loop may try many. */
+/** The function `matches` of CEL. A loop may try a pattern on many texts. */
 const matches = celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
   const repeated = Math.max(
     1,
@@ -84,8 +84,6 @@ const matches = celMethod('matches', STRING, [STRING], BOOL, function (pattern) 
   if (isCelError(found)) throw found;
   return found === true;
 });
-
-const { INT, UINT, DOUBLE } = CelScalar;
 
 function numberOf(value: bigint | number | CelUint): number {
   return Number(typeof value === 'object' ? value.value : value);

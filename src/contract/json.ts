@@ -56,3 +56,8 @@ function isSound(value: unknown, levels: number): boolean {
   if (!isObject(value)) return true;
   return keys(value).every((key) => key !== '__proto__' && isSound(value[key], levels - 1));
 }
+
+/** The values without those whose text another one has. */
+export function distinct<T extends Json>(values: readonly T[]): T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+}

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { isGrantShown, isUsed } from '../contract/control/grant-forms';
 import type { GrantShown } from '../contract/control/grants';
 import { LIMITS } from '../contract/limits';
 import { grantWorkflowId, MEMO, WORKFLOWS } from '../contract/names';
+import { unlessNotFound } from './server-errors';
 
 /** A grant as the memo of its workflow shows it. */
 export interface ListedGrant extends GrantShown {
@@ -31,15 +31,10 @@ export async function openGrants({ workflow }: Client): Promise<ListedGrant[]> {
 
 /** A grant as its workflow shows it now. Undefined: there is none, or it is over. */
 export async function readGrant({ workflow }: Client, id: string): Promise<ListedGrant | undefined> {
-  try {
-    const { status, type, memo, runId } = await workflow.getHandle(grantWorkflowId(id)).describe();
-    if (status.name !== 'RUNNING' || type !== WORKFLOWS.grant) return undefined;
-    const grant = grantIn(memo, grantWorkflowId(id));
-    return grant && { ...grant, runId };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const found = await unlessNotFound(workflow.getHandle(grantWorkflowId(id)).describe());
+  if (found?.status.name !== 'RUNNING' || found.type !== WORKFLOWS.grant) return undefined;
+  const grant = grantIn(found.memo, grantWorkflowId(id));
+  return grant && { ...grant, runId: found.runId };
 }
 
 function grantIn(

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
+import { type ConnectionLike, isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { isKeyRefused, SERVER_HINTS, STATUS } from '../contract/text/server-hints';
 
@@ -174,6 +174,16 @@ export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined>
     return await reading;
   } catch (error) {
     if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+    throw error;
+  }
+}
+
+/** What the server says of a workflow. Undefined if it has no such workflow. */
+export async function unlessNotFound<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../contract/json';
+import { distinct, isObject, type Json, type JsonObject } from '../contract/json';
 import { isSchema } from '../contract/schema/reference';
 import { guidanceIn } from '../contract/schema/standard';
 
@@ -106,8 +106,4 @@ function merge(own: JsonObject, part: JsonObject): void {
 function typesOf(values: readonly Json[]): Json {
   const types = [...new Set(values.map((one) => (one === null ? 'null' : typeof one)))];
   return types.length === 1 ? (types[0] ?? 'string') : types;
-}
-
-function distinct(schemas: readonly Json[]): Json[] {
-  return [...new Map(schemas.map((one) => [JSON.stringify(one), one])).values()];
 }

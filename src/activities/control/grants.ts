@@ -31,6 +31,7 @@ import { contentDigest } from '../../tools/content-digest';
 import { judgedForm } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
 import { within } from '../../tools/within';
+import { sharing } from './pauses';
 
 /** An answer that no grant allows the call, or that it is not known, in words. */
 export type NoGrant = { refused: string } | { unknown: string };
@@ -85,20 +86,6 @@ export function createGrantsReader({
         return noGrantBy(error);
       }
     },
-  };
-}
-
-/** Asks for each key at most once a second. After a failure, the next call asks again. */
-function sharing<T>(ask: (key: string) => Promise<T>, now: () => number): (key: string) => Promise<T> {
-  const asked = new Map<string, { at: number; answer: Promise<T> }>();
-  return (key) => {
-    for (const [one, { at }] of asked) if (now() - at >= TIMES.answerShared) asked.delete(one);
-    const found = asked.get(key);
-    if (found !== undefined) return found.answer;
-    const begun = { at: now(), answer: ask(key) };
-    begun.answer.catch(() => asked.get(key) === begun && asked.delete(key));
-    asked.set(key, begun);
-    return begun.answer;
   };
 }
 

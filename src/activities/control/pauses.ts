@@ -1,6 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import type { CallInput, HeldInput, Paused } from '../../contract/call';
 import {
   type AboutToStart,
@@ -15,7 +14,7 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
-import { isSilence } from '../../history/server-errors';
+import { isSilence, unlessNotFound } from '../../history/server-errors';
 
 /** Says whether a call or a model call may start now. */
 export interface PausesReader {
@@ -48,35 +47,41 @@ export function createPausesReader({
   warn = () => undefined,
 }: ReaderParts): PausesReader {
   const note = telling(warn);
-  let last: { at: number; read: Promise<readonly Pause[]> } | undefined;
-  const read = (): Promise<readonly Pause[]> => {
-    if (last !== undefined && now() - last.at < TIMES.answerShared) return last.read;
-    const begun = { at: now(), read: look() };
-    begun.read.then(
-      () => {
-        const tookMs = now() - begun.at;
-        note(
-          tookMs > SLOW_MS ? `took ${(tookMs / 1000).toFixed(1)} s, so every call takes longer` : undefined,
-        );
-      },
-      (error: unknown) => {
-        // The next call asks again.
-        last = last === begun ? undefined : last;
-        note(`did not come, so no call with an effect starts: ${errorMessage(error)}`);
-      },
-    );
-    last = begun;
-    return begun.read;
-  };
+  const read = sharing(async () => {
+    const from = now();
+    try {
+      const pauses = await look();
+      const tookMs = now() - from;
+      note(tookMs > SLOW_MS ? `took ${(tookMs / 1000).toFixed(1)} s, so every call takes longer` : undefined);
+      return pauses;
+    } catch (error) {
+      note(`did not come, so no call with an effect starts: ${errorMessage(error)}`);
+      throw error;
+    }
+  }, now);
   return {
     whyHeld: async (what) => {
       try {
-        const pause = pauseOf(await read(), what);
+        const pause = pauseOf(await read(''), what);
         return pause && pauseText(pause);
       } catch (error) {
         return `nobody can tell whether it is paused: ${errorMessage(error)}`;
       }
     },
+  };
+}
+
+/** Asks for each key at most once a second, so that calls share answers. After a failure, the next call asks again. */
+export function sharing<T>(ask: (key: string) => Promise<T>, now: () => number): (key: string) => Promise<T> {
+  const asked = new Map<string, { at: number; answer: Promise<T> }>();
+  return (key) => {
+    for (const [one, { at }] of asked) if (now() - at >= TIMES.answerShared) asked.delete(one);
+    const found = asked.get(key);
+    if (found !== undefined) return found.answer;
+    const begun = { at: now(), answer: ask(key) };
+    begun.answer.catch(() => asked.get(key) === begun && asked.delete(key));
+    asked.set(key, begun);
+    return begun.answer;
   };
 }
 
@@ -112,18 +117,15 @@ export async function lookAtControl(restart: (client: Client) => Promise<void>):
 
 /** The pauses. Undefined: the workflow that holds them is closed or gone. */
 async function describeControl(client: Client): Promise<readonly Pause[] | undefined> {
-  try {
-    const { status, type, memo } = await client.workflow.getHandle(CONTROL.workflowId).describe();
-    if (type !== WORKFLOWS.control) throw new Error(`${CONTROL.workflowId} is another workflow: ${type}`);
-    if (status.name === 'PAUSED') throw new Error(`${CONTROL_STATES.suspended}. ${CONTROL_HINTS.suspended}`);
-    if (status.name !== 'RUNNING') return undefined;
-    const pauses = readPauses(memo?.[MEMO.pauses]);
-    if (pauses !== undefined) return pauses;
-    throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const found = await unlessNotFound(client.workflow.getHandle(CONTROL.workflowId).describe());
+  if (found === undefined) return undefined;
+  const { status, type, memo } = found;
+  if (type !== WORKFLOWS.control) throw new Error(`${CONTROL.workflowId} is another workflow: ${type}`);
+  if (status.name === 'PAUSED') throw new Error(`${CONTROL_STATES.suspended}. ${CONTROL_HINTS.suspended}`);
+  if (status.name !== 'RUNNING') return undefined;
+  const pauses = readPauses(memo?.[MEMO.pauses]);
+  if (pauses !== undefined) return pauses;
+  throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
 }
 
 /** The part of a worker that reads the pauses. Without it, nothing is held. */

@@ -1,11 +1,11 @@
-import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
+import { distinct, isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import type { Agent } from '../../tools/define-agent';
 
 /** The most issues that the model reads, which is enough to correct an answer. */
 const MOST_ISSUES = 20;
 
 /** The value of an answer, or what is wrong with the answer. */
-export type ReadAnswer = { value: JsonObject } | { wrong: string };
+type ReadAnswer = { value: JsonObject } | { wrong: string };
 
 /**
  * Reads the value that an agent asks for from a text: the whole text or, as models like to write, one JSON object in a
@@ -33,8 +33,4 @@ function objectsIn(text: string): JsonObject[] {
   if (found.length > 0) return found;
   const between = parseJson(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
   return isJsonObject(between) ? [between] : [];
-}
-
-function distinct(values: readonly JsonObject[]): JsonObject[] {
-  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }

@@ -32,12 +32,13 @@ export async function askModel(
   const reader = { model: asking.model, store };
   let messages = await toMessages(entries, reader);
   let notes: ModelNote[] = asking.isFallback ? ['fallback'] : [];
+  const instructions = instructionsOf(agent);
   const tools = offeredTools(agent, entries);
   const names = tools.map((tool) => tool.function.name);
   return inTime(asking, async (generate) => {
     const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
       generate({
-        instructions: instructionsOf(agent),
+        instructions,
         messages: [...messages, ...more],
         tools,
         // The text of a second answer would follow that of the first, so it comes only with the finished reply.
@@ -55,8 +56,7 @@ export async function askModel(
       }
     };
     const first = await askWithin();
-    if (isCutShort({ instructions: instructionsOf(agent), messages, tools }, first))
-      notes = [...notes, 'cut'];
+    if (isCutShort({ instructions, messages, tools }, first)) notes = [...notes, 'cut'];
     const reply = await calledReply(agent, { names, reply: first, ask });
     const fitting = await fittingReply(agent, { names, reply: checked(reply, entries), ask });
     return notes.length === 0 ? fitting : { ...fitting, notes };

@@ -55,6 +55,7 @@ const usageSchema = z
     cost: count,
     currency: z.string().optional(),
   })
+  .transform((usage) => defined(usage))
   .catch({});
 
 /**
@@ -74,7 +75,7 @@ const triesSchema = z.object({
   /** The index of the present model among the models of the step. */
   at: z.int().nonnegative().default(0),
   /** What models used in attempts that failed. */
-  usage: z.record(z.string(), z.union([z.number(), z.string()])).default({}),
+  usage: usageSchema,
 });
 type Tries = z.infer<typeof triesSchema>;
 
@@ -171,8 +172,8 @@ export class ModelTries {
 
   /** What models used in the attempts before this one. */
   get spent(): Usage | undefined {
-    const read = usageSchema.parse(this.before.usage);
-    return Object.keys(read).length === 0 ? undefined : defined(read);
+    const { usage } = this.before;
+    return Object.keys(usage).length === 0 ? undefined : usage;
   }
 
   private get next(): Model | undefined {
@@ -240,8 +241,7 @@ export class ModelTries {
     const used = error instanceof ModelError ? error.options.usage : undefined;
     const bytes = { read: 0, wrote: 0 };
     const more = used && priced(used, { model: this.model.id, pricing: this.pricing, bytes });
-    const usage = more === undefined ? this.spent : addUsage(this.spent ?? {}, more);
-    return { usage: { ...usage } };
+    return { usage: addUsage(this.before.usage, more) };
   }
 
   private after(error: unknown): Tries {

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { Argument, type Command } from 'commander';
 import { defined } from '../../contract/defined';
 import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
 import { nameOption, readText, usageError } from '../options';
-import { doubtKeys, signing } from '../review/decision';
+import { doubtKeys, signingResolution } from '../review/decision';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
 
@@ -51,8 +50,7 @@ async function resolve(
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
     const subject = { turn, agent, call, ...defined({ sign }) };
-    const signed =
-      outcome === 'run-again' ? await signing(subject, outcome, { reason }) : { decisionId: randomUUID() };
+    const signed = await signingResolution(subject, outcome, reason);
     const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
     const resolution = {
       ...said,

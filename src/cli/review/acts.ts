@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { Answer, InboxItem } from '../../client';
 import type { ResolutionKind } from '../../contract/decision';
 import { answerByForm, declineAnswer } from './answer';
 import { decideByEditor } from './changed';
 import { confirmDeceptiveText } from './seen';
-import { decide, givenUp, idOf, doubtKeys, requestOf, signing, type Subject } from './decision';
+import { decide, givenUp, idOf, doubtKeys, requestOf, signingResolution, type Subject } from './decision';
 import { askUntilAnswered, type KeyChoice, confirm } from './confirm';
 import { decideByHunks } from './hunks';
 import type { Terminal } from './terminal';
@@ -113,10 +112,7 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
   const returned =
     resolution === 'happened' ? await terminal.ask('What did it return? (Enter: nobody knows) ') : '';
   if (!(await confirm(terminal, QUESTIONS[resolution]))) throw givenUp('you did not confirm');
-  const signed =
-    resolution === 'run-again'
-      ? await signing(subject, resolution, { reason })
-      : { decisionId: randomUUID() };
+  const signed = await signingResolution(subject, resolution, reason);
   return client.resolve(turn, {
     callId: call.callId,
     resolution,

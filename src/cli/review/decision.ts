@@ -75,7 +75,7 @@ export async function decide(
  * @throws CountersignError `signature_needed` if the person does not sign and the rule counts only signed votes; the
  * errors of signing.
  */
-export async function signing(
+async function signing(
   subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'>,
   decision: VoteDecision,
   { reason, hunks: chosen }: { reason?: string | undefined; hunks?: readonly string[] | undefined },
@@ -96,6 +96,15 @@ export async function signing(
         ? 'Decide it in the web inbox, or sign it with your key: --sign.'
         : `Sign it with your key: countersign approve ${idOf(subject)} --sign`,
   });
+}
+
+/** As `signing`, for a resolution. Only running a call again is a vote, which a rule may want signed. */
+export async function signingResolution(
+  subject: Parameters<typeof signing>[0],
+  resolution: Resolution['resolution'],
+  reason: string | undefined,
+): ReturnType<typeof signing> {
+  return resolution === 'run-again' ? signing(subject, resolution, { reason }) : { decisionId: randomUUID() };
 }
 
 /** The error for a person who left without a decision. The program did not fail. */

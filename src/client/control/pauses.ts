@@ -7,7 +7,7 @@ import {
   WorkflowFailedError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import type { GrantRefused } from '../../contract/control/grants';
 import {
   AFTER_CLOSING,
@@ -35,6 +35,7 @@ import {
   isTransient,
   retry,
   toCountersignError,
+  unlessNotFound,
 } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 
@@ -88,15 +89,6 @@ async function hasBegun({ workflow }: Client): Promise<boolean> {
     if (looked === MOST_LOOKED) break;
   }
   return false;
-}
-
-async function unlessNotFound<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
 }
 
 /** The pauses that are in effect now. */

@@ -5,6 +5,7 @@ import {
   type LanguageModelV3Content,
   type LanguageModelV3StreamPart,
 } from '@ai-sdk/provider';
+import { defined } from '../../contract/defined';
 import type { JsonObject } from '../../contract/json';
 import type { HttpModelSettings } from '../http-settings';
 import { framesOf } from './frames';
@@ -49,7 +50,7 @@ function addContent(content: LanguageModelV3Content[], part: LanguageModelV3Stre
   else if (part.type === 'text-start' || part.type === 'reasoning-start') {
     const { providerMetadata } = part;
     const type = part.type === 'text-start' ? 'text' : 'reasoning';
-    content.push({ type, text: '', ...(providerMetadata === undefined ? {} : { providerMetadata }) });
+    content.push({ type, text: '', ...defined({ providerMetadata }) });
   } else if ('delta' in part && (last?.type === 'text' || last?.type === 'reasoning'))
     last.text += part.delta;
 }
@@ -88,13 +89,13 @@ async function post(
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      ...defined({ authorization: apiKey === undefined ? undefined : `Bearer ${apiKey}` }),
       ...headers,
     },
     body: JSON.stringify(
       withSettings({ ...toBody(call, model), ...streamed }, call.providerOptions?.[CHAT] ?? {}),
     ),
-    ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
+    ...defined({ signal: call.abortSignal }),
   });
   if (response.ok) return response;
   throw new APICallError({

@@ -1,4 +1,5 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3Message } from '@ai-sdk/provider';
+import { defined } from '../../contract/defined';
 import { isJsonObject, isObject, type Json, type JsonObject } from '../../contract/json';
 import { CHAT, IN_CONTENT } from './reader';
 
@@ -13,7 +14,7 @@ export function toBody(
 ): JsonObject {
   return {
     model,
-    ...(maxOutputTokens === undefined ? {} : { max_tokens: maxOutputTokens }),
+    ...defined({ max_tokens: maxOutputTokens }),
     messages: prompt.flatMap((message) => toMessages(message, model)),
     ...(tools.length === 0 ? {} : { tools: tools.flatMap(toTool) }),
   };

@@ -3,16 +3,7 @@ import { isToolError, ToolError } from '../errors';
 import { applyHunks, HunkMismatch, makeHunks, renderDiff, reverseHunks } from './hunks';
 import { assertWritable, normalPath, splitPath, orIfMissing } from './path';
 import { type FileLocation, readBytes, readBytesIfThere, type Root } from './root';
-import {
-  decodeText,
-  encodeText,
-  type Encoding,
-  encodingOf,
-  hashBytes,
-  isBinary,
-  isMarked,
-  MARK,
-} from './text';
+import { decodeText, encodeText, type Encoding, encodingOf, hashBytes, isBinary, marked } from './text';
 import { requireOneName, writeAtomic } from './write-atomic';
 
 /**
@@ -58,7 +49,7 @@ export async function changeFileAgain(root: Root, path: string, change: Change):
     if (current === null) return await changeFile(root, path, change);
     const encoding = encodingOf(current.bytes);
     const made = change(null, encoding);
-    const asked = encodeText(isMarked(encoding) && !made.startsWith(MARK) ? MARK + made : made, encoding);
+    const asked = encodeText(marked(made, encoding), encoding);
     if (!current.bytes.equals(asked)) return await changeFile(root, path, change);
     return { path: normalPath(path), bytes: asked.length, done: 'asked', rejected: [] };
   } catch (error) {
@@ -90,8 +81,7 @@ function changed(path: string, bytes: Buffer | null, change: Change) {
   const encoding = bytes === null ? 'utf8' : encodingOf(bytes);
   const base = bytes === null ? null : decodeText(bytes, encoding);
   const made = change(base, encoding);
-  // Without its mark, nothing would say that the bytes are UTF-16.
-  const target = isMarked(encoding) && !made.startsWith(MARK) ? MARK + made : made;
+  const target = marked(made, encoding);
   if (target === base) throw new ToolError(`Nothing would change in "${path}"; it already is as asked.`);
   return { base, target, encoding };
 }

@@ -32,6 +32,11 @@ export function isMarked(encoding: Encoding): boolean {
   return encoding === 'utf16le' || encoding === 'utf16be';
 }
 
+/** A text with the mark that its encoding needs: without it, nothing would say that the bytes are UTF-16. */
+export function marked(text: string, encoding: Encoding): string {
+  return isMarked(encoding) && !text.startsWith(MARK) ? MARK + text : text;
+}
+
 /** Bytes as text; `encodeText` with the same encoding gives the same bytes back. */
 export function decodeText(bytes: Buffer, encoding: Encoding): string {
   if (encoding !== 'utf16be') return bytes.toString(encoding);
