@@ -1,11 +1,12 @@
 import { temporal } from '@temporalio/proto';
 import { connect, type Countersign } from '../../src/client';
+import type { RunningServer } from '../../src/engine/server-launch';
 import { defineAgent } from '../../src/tools/define-agent';
 import { drawKey, ringOf } from '../encryption/ring';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
-import { testAddress } from '../support/server';
+import { startOwnServer, testAddress } from '../support/server';
 import { decide, eventsOf, send, verdictsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { clientWith, handleOf } from '../support/vault';
@@ -30,10 +31,14 @@ const key = drawKey('first');
 /** Two workers: one without keys, and one with a key that reads plaintext, too. */
 const rings = { 'without keys': { required: false }, 'with keys': { keys: [key], required: false } };
 const fixtures = new Map<string, Fixture>();
+let server: RunningServer;
 let slow: Fixture;
 const clients = new Map<string, Countersign>();
 
+// A server of its own: without keys nobody could read an inbox with turns of this file.
 beforeAll(async () => {
+  server = await startOwnServer();
+  process.env['COUNTERSIGN_TEST_ADDRESS'] = server.address;
   const agents = [defineAgent({ name: 'unreadable', instructions: 'do', model: book.model, tools })];
   for (const [ring, encryption] of Object.entries(rings)) {
     fixtures.set(ring, await startFixture({ agents, worker: { encryption } }));
@@ -43,7 +48,10 @@ beforeAll(async () => {
   const asleep = [defineAgent({ name: 'slow', instructions: 'do', model: sleeper, tools: [] })];
   slow = await startFixture({ agents: asleep, worker: { encryption: rings['with keys'] } });
 });
-afterAll(() => Promise.all([...clients.values()].map((countersign) => countersign.close())));
+afterAll(async () => {
+  await Promise.all([...clients.values()].map((countersign) => countersign.close()));
+  await server.stop();
+});
 
 const of = <T>(ring: string, map: ReadonlyMap<string, T>): T => {
   const found = map.get(ring);
