@@ -30,6 +30,7 @@ import { earlierBeat, type Since, startHeartbeat, whileBeating } from './heartbe
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson, seenDigestOf } from '../contract/digest';
 import { dryKindOf } from '../contract/fork';
+import type { FilePlan, Preview } from '../contract/plan';
 import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
@@ -135,26 +136,45 @@ function notRun(
 }
 
 /**
- * The failure of a call whose preview is not what the approver was shown. Nothing binds the text of a preview to its
- * plan, unless the plan has a target: then screens show the hunks. So such a preview is made again, as is the preview of
- * a tool that has a place: it says what the call can reach there. Undefined: the preview is the same, or another tool's.
+ * The failure of a call whose preview is not what the approver was shown. A plan with a target shows itself: screens show
+ * its hunks. Nothing binds the text of any other preview to its plan. So the preview is made again if there is a plan, or
+ * if the tool has a place: the preview then says what the call can reach there. Undefined: nothing differs, or the tool is
+ * another one.
  */
 async function unlikeShown(
   { deps, tool, input }: { deps: ActivityDeps; tool: Tool; input: CallInput },
   value: unknown,
 ): Promise<ToolFailure | undefined> {
   const { decision, plan, callId } = input;
-  const isMadeAgain = plan === undefined ? tool.declaredDigest !== undefined : plan.targetHash === '';
-  if (decision === undefined || !isMadeAgain) return undefined;
+  const hasPlace = tool.declaredDigest !== undefined;
+  if (decision === undefined || (plan === undefined && !hasPlace)) return undefined;
   // An edit may have made it a call that nobody has to be asked about: no preview was made of it.
   if (decision.previewDigest === undefined && tool.safety !== 'dangerous') return undefined;
   try {
     const preview = await makePreview({ tool, value, callId }, { run: deps.run, about: aboutTurn(input) });
-    if ((preview && contentDigest(preview.text)) === decision.previewDigest) return undefined;
+    if (isAsShown(preview, { decision, plan, hasPlace })) return undefined;
     return notAsShown(`It is now:\n${cutOutput(preview?.text ?? '', LIMITS.reasonBytes)}`);
   } catch (error) {
+    // The handler compares the file with such a plan. An earlier attempt may have left nothing to change.
+    if (hasTarget(plan)) return undefined;
     return notAsShown(describeFailure(error, deps.run.secrets?.hide).message);
   }
+}
+
+/** Whether a preview made now shows what the approver was shown. The plan of the call's input may say anything. */
+function isAsShown(
+  now: Preview | undefined,
+  { decision, plan, hasPlace }: { decision: SpentDecision; plan: FilePlan | undefined; hasPlace: boolean },
+): boolean {
+  // An earlier attempt may have left nothing to change, so that there is no plan any more.
+  if (hasTarget(plan) && now?.plan === undefined && isLaterAttempt()) return true;
+  if (hasTarget(now?.plan) !== hasTarget(plan)) return false;
+  if (!hasTarget(plan)) return (now && contentDigest(now.text)) === decision.previewDigest;
+  return !hasPlace || now?.plan?.baseHash !== plan?.baseHash || now?.plan?.targetHash === plan?.targetHash;
+}
+
+function hasTarget(plan: FilePlan | undefined): boolean {
+  return plan !== undefined && plan.targetHash !== '';
 }
 
 function notAsShown(how: string): ToolFailure {

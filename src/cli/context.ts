@@ -21,7 +21,7 @@ export interface GlobalOptions {
 export type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
 
 /** Wishes of one command for its connection, besides the global options. */
-export type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs'>;
+export type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs' | 'timeoutMs'>;
 
 /** Everything that a command gets besides its own arguments. */
 export interface Context {
@@ -56,7 +56,7 @@ export function createContext(parts: ContextParts): Context {
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, ...place } = options();
       const { address, namespace, readyMs } = wish;
-      const timeoutMs = timeout === undefined ? undefined : readTime(timeout, '--timeout', 1);
+      const timeoutMs = timeout === undefined ? wish.timeoutMs : readTime(timeout, '--timeout', 1);
       const client = await connect({
         ...{ ...place, env },
         ...defined({ address, namespace, readyMs, timeoutMs }),

@@ -36,6 +36,12 @@ export interface LiveWorker {
 
 type Server = Pick<ConnectionLike, 'workflowService'>;
 
+/** The approvers files with which workers started, by their short digests. `none`: such a worker has no file. */
+export function approversOf(workers: readonly LiveWorker[]): string[] {
+  const known = workers.filter(({ agents }) => agents !== undefined);
+  return [...new Set(known.map(({ approvers = 'none' }) => approvers))];
+}
+
 /**
  * The workers that poll a queue, except workers that shut down. A killed worker counts for another minute. The server
  * names the pollers of only one partition of a queue. The pollers of the other partitions are known by their

@@ -10,7 +10,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import { withRequesters } from '../contract/authority/authority';
 import { defined } from '../contract/defined';
 import type {
   CallBase,
@@ -36,6 +35,7 @@ import { authorityOf } from './approvals/votes';
 import { resetRun } from './current-build';
 import { rawResult, decodedValueOf } from './messages';
 import { roundOf } from './paused-call';
+import { originOfCall } from './session/words';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
 import { askedChild, reserveChild } from './child-turn';
@@ -149,7 +149,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     ...(isDry(turn) ? { dry: true as const } : {}),
     ...defined({
       child: askedChild(turn, state),
-      ...{ origin: originOf(turn, state), round: roundOf(state), secret: state.secret, decision },
+      ...{ origin: originOfCall(turn, state), round: roundOf(state), secret: state.secret, decision },
       authority: authorityOf(state),
       grant: decision === undefined ? state.grant : undefined,
       plan: state.plan,
@@ -252,13 +252,8 @@ export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall>
   const policyReason = isRaise(tool) ? call.policyReason : undefined;
   const asked = { callId, id, tool, raw, ...defined({ askedAgain, policyReason }) };
   const { agent, approvals } = turn;
-  const by = { agent, approvals, ...defined({ origin: originOf(turn, state) }) };
+  const by = { agent, approvals, ...defined({ origin: originOfCall(turn, state) }) };
   return prepare(by, asked, settings.taskQueue);
-}
-
-/** Who asked for a call: whoever asked for its turn, and whoever edited it. */
-function originOf({ origin }: Turn, { edit }: CallState): Turn['origin'] {
-  return edit === undefined ? origin : withRequesters(origin, [edit.approver]);
 }
 
 /** Asks a worker which people decide on a request for more budget. Never throws. */

@@ -47,6 +47,7 @@ import { resultHead, type ToolResult } from '../contract/result';
 import { factsOf, noted } from './approvals/transitions';
 import type { CallState } from './approvals/state';
 import { rawResult, decodedValueOf } from './messages';
+import { originOfCall } from './session/words';
 import type { Turn } from './turn';
 
 /** How a turn is started as the child of another workflow. */
@@ -208,12 +209,13 @@ function inputOf(turn: Turn, state: CallState, { settings, ready: { trace } }: C
   const { workflowId } = workflowInfo();
   const { task } = state.effective;
   const cap = state.child?.given;
+  const origin = originOfCall(turn, state);
   return {
     agent: settings.agent,
     prompt: typeof task === 'string' ? task : JSON.stringify(state.effective),
     lineage: [...turn.lineage, { turn: workflowId, callId: state.call.callId, agent: turn.agent }],
     ...defined({
-      origin: trace === undefined ? turn.origin : { ...turn.origin, trace },
+      origin: trace === undefined ? origin : { ...origin, trace },
       cap: cap === undefined || Object.keys(cap).length === 0 ? undefined : cap,
     }),
   };

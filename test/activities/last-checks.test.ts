@@ -15,7 +15,7 @@ import type { Preview } from '../../src/contract/plan';
 import type { Effect } from '../../src/contract/tool';
 import type { HistoryEvent } from '../../src/history/decode/decode';
 import { defined } from '../../src/contract/defined';
-import { defineTool } from '../../src/tools/define-tool';
+import { defineTool, inPlace } from '../../src/tools/define-tool';
 import { PAY_INPUT } from '../support/calls';
 import { newSigner } from '../support/ssh';
 import { clientWith, EMPTY_JOURNAL, workerWith } from './fake-worker';
@@ -41,6 +41,7 @@ type PayTool = ReturnType<typeof toolOf>;
 
 interface Run {
   effect: Effect;
+  isPlaced?: boolean;
   preview?: () => Preview;
   /** What the worker has, beside the tool. */
   deps?: (tool: PayTool) => Partial<ActivityDeps>;
@@ -54,9 +55,18 @@ const decided = (): Partial<CallInput> => ({
 });
 
 /** How a call ends that a person approved, and whether its handler was started. */
-const run = async ({ effect, preview, deps, input = decided, runId = 'run-1', histories = {} }: Run) => {
+const run = async ({
+  effect,
+  isPlaced,
+  preview,
+  deps,
+  input = decided,
+  runId = 'run-1',
+  histories = {},
+}: Run) => {
   const starts: string[] = [];
-  const tool = toolOf(effect, starts, preview);
+  const own = toolOf(effect, starts, preview);
+  const tool = isPlaced === true ? inPlace(own, {}) : own;
   const worker = { ...workerWith(tool), ...deps?.(tool) };
   const call: CallInput = {
     ...PAY_INPUT,
@@ -83,6 +93,7 @@ it.each<Effect>(['unsafe', 'idempotent'])('a call that nothing forbids is starte
 describe('a call whose preview only binds it to files', () => {
   const PLAN = { path: '.', baseHash: 'b', targetHash: '', encoding: 'utf8' as const, hunks: [] };
   const TARGET = { ...PLAN, targetHash: 't' };
+  const OTHER = { ...PLAN, targetHash: 'o' };
   const shown = (preview: Preview) => (): Partial<CallInput> => {
     const { previewDigest, ...rest } = previewDigests(preview);
     const seenDigest = seenDigestOf({ argsDigest: digestJson(ARGS), ...defined({ previewDigest }), ...rest });
@@ -96,23 +107,48 @@ describe('a call whose preview only binds it to files', () => {
   it.each<[string, Preview, () => Preview]>([
     ['the preview is the same', { text: 'runs A', plan: PLAN }, () => ({ text: 'runs A', plan: PLAN })],
     ['the plan has a target, whose hunks are shown', { text: 'A', plan: TARGET }, gone],
+    ['it has another target now', { text: 'A', plan: TARGET }, () => ({ text: 'B', plan: OTHER })],
     ['there is no plan, and the text may differ', { text: '10 EUR of 20' }, () => ({ text: '10 EUR of 30' })],
   ])('is started if %s', async (_case, before, preview) => {
     for (const effect of ['unsafe', 'idempotent'] as const)
       expect(await run({ effect, preview, input: shown(before) })).toMatchObject(PAID);
   });
 
-  it.each<[string, () => Preview, string]>([
-    ['says something else', () => ({ text: 'runs B', plan: PLAN }), 'It is now:\nruns B'],
-    ['cannot be made', gone, 'Ask for it anew. the file is gone'],
-  ])('is not started if the preview %s', async (_case, preview, why) => {
+  const runsA = { text: 'runs A', plan: PLAN };
+  const runsB = (): Preview => ({ text: 'runs B', plan: PLAN });
+
+  it.each<[string, () => Preview, string, Preview]>([
+    ['says something else', runsB, 'It is now:\nruns B', runsA],
+    ['cannot be made', gone, 'Ask for it anew. the file is gone', runsA],
+    [
+      'has a target in the input alone, whose hunks hid the text',
+      runsB,
+      'runs B',
+      { text: 'runs B', plan: TARGET },
+    ],
+    [
+      'has a target that the input hid behind a text',
+      () => ({ text: 'writes B', plan: TARGET }),
+      'writes B',
+      { text: 'writes B', plan: PLAN },
+    ],
+  ])('is not started if the preview %s', async (_case, preview, why, before) => {
     const { output, isStarted } = await run({
-      ...{ effect: 'unsafe', preview, input: shown({ text: 'runs A', plan: PLAN }) },
+      ...{ effect: 'unsafe', preview, input: shown(before) },
     });
     expect(isStarted).toBe(false);
     expect(output).toMatchObject({
       result: { success: false, error: { code: 'conflict', message: expect.stringContaining(why) } },
     });
+  });
+
+  it('is not started in a place where its arguments make other bytes of the same file', async () => {
+    const call = { effect: 'idempotent' as const, isPlaced: true, input: shown({ text: 'A', plan: TARGET }) };
+    expect(await run({ ...call, preview: () => ({ text: 'A', plan: TARGET }) })).toMatchObject(PAID);
+    const changed = { ...OTHER, baseHash: 'c' };
+    expect(await run({ ...call, preview: () => ({ text: 'A', plan: changed }) })).toMatchObject(PAID);
+    const { isStarted } = await run({ ...call, preview: () => ({ text: 'A', plan: OTHER }) });
+    expect(isStarted).toBe(false);
   });
 });
 

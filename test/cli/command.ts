@@ -21,16 +21,16 @@ export async function runCommand(
   const screen = testScreen();
   let code = 0;
   const asked: CommandRun['asked'] = [];
+  const answer =
+    (name: string) =>
+    async (...given: unknown[]) => {
+      if (name === 'find') return given[0];
+      if (name === 'pauses') return answers.pauses ?? { control: 'open', pauses: [] };
+      asked.push([name, ...given]);
+      return Reflect.get(answers, name);
+    };
   const client: Countersign = new Proxy(Object.create(null), {
-    get:
-      (_, method) =>
-      async (...given: unknown[]) => {
-        const name = String(method);
-        if (name === 'find') return given[0];
-        if (name === 'pauses') return answers.pauses ?? { control: 'open', pauses: [] };
-        asked.push([name, ...given]);
-        return Reflect.get(answers, name);
-      },
+    get: (_, method) => (method === 'client' ? answers.client : answer(String(method))),
   });
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   add(program, {

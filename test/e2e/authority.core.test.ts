@@ -79,8 +79,10 @@ beforeAll(async () => {
   ];
   const asking = { instructions: 'do', model: book.model };
   const helper = defineAgent({ ...asking, name: 'helper', tools: [askUser()] });
-  const clerk = defineAgent({ ...asking, name: 'clerk', tools: [...tools, askUser(), agentTool(helper)] });
-  await fixture.addWorker({}, { agents: [clerk, helper], approvers: file });
+  const deputy = defineAgent({ ...asking, name: 'deputy', tools });
+  const children = [agentTool(helper), agentTool(deputy, dangerous)];
+  const clerk = defineAgent({ ...asking, name: 'clerk', tools: [...tools, askUser(), ...children] });
+  await fixture.addWorker({}, { agents: [clerk, helper, deputy], approvers: file });
   client = await connect({ address: testAddress() });
 });
 afterAll(() => client.close());
@@ -224,6 +226,15 @@ describe('under notRequester, whoever writes what the model reads', () => {
       approver: 'bob',
     });
 
+  /** The child turn of a turn, once a call of it waits. */
+  const childOf = (turn: string, agent: string, phase: CallView['phase']): Promise<string> =>
+    until('the child to ask', async () => {
+      const found = (await client.list({ agent })).find((one) => one.turn.startsWith(turn))?.turn;
+      return (
+        found !== undefined && (await client.view(found)).calls.some((one) => one.phase === phase) && found
+      );
+    });
+
   const doors: Record<string, (tag: string) => Promise<[turn: string, callId: string]>> = {
     'denies with a reason': async (tag) => {
       const turn = await started(large('none'), large(tag));
@@ -240,13 +251,7 @@ describe('under notRequester, whoever writes what the model reads', () => {
     'answers a question of a child turn': async (tag) => {
       const task = book.add(QUESTION, { text: 'pay bob' });
       const turn = await started(call('helper', { task }), large(tag));
-      let found = '';
-      await until('the child to ask', async () => {
-        const turns = await client.list({ agent: 'helper' });
-        found = turns.find((one) => one.turn.startsWith(turn))?.turn ?? '';
-        return found !== '' && (await client.view(found)).calls.some(({ phase }) => phase === 'asked');
-      });
-      await answer(found);
+      await answer(await childOf(turn, 'helper', 'asked'));
       return [turn, '2.1'];
     },
     'forks it with a reply of their own': async (tag) => {
@@ -256,6 +261,49 @@ describe('under notRequester, whoever writes what the model reads', () => {
       const change = { what: 'reply', reply } as const;
       const { turn } = await client.fork({ turn: of, at: '1', world: 'live', change, by: 'bob' });
       return [turn, '1.1'];
+    },
+    'wrote the task of its parent': async (tag) => {
+      const turn = await started(call('deputy', { task: book.add({ text: 'nothing' }) }));
+      await waits(turn, '1.1');
+      const task = book.add(large(tag), { text: 'done' });
+      await vote(turn, 'bob', { decision: 'modified', arguments: { task } });
+      await until('the edit', async () => (await callOf(turn)).request?.arguments['task'] === task);
+      await vote(turn, 'anna');
+      return [await childOf(turn, 'deputy', 'requested'), '1.1'];
+    },
+    'wrote earlier in its conversation': async (tag) => {
+      const session = client.session(`s-${tag}`, { ...START, taskQueue: fixture.taskQueue });
+      await session.send({ text: book.add({ text: 'yes' }), sender: 'bob' });
+      await session.send({ text: book.add(large(tag), { text: 'done' }), sender: 'rita' });
+      await until('the second turn', async () => (await session.history()).turns.length === 2);
+      return [`${session.id}.t2`, '1.1'];
+    },
+    'began its conversation, which another goes on with': async (tag) => {
+      const began = { agent: 'clerk', requester: 'bob', taskQueue: fixture.taskQueue };
+      const session = client.session(`s-${tag}`, began);
+      await session.send(book.add({ text: 'yes' }));
+      await session.send({ text: book.add(large(tag), { text: 'done' }), sender: 'rita' });
+      await until('the second turn', async () => (await session.history()).turns.length === 2);
+      return [`${session.id}.t2`, '1.1'];
+    },
+    'steers it': async (tag) => {
+      const session = client.session(`s-${tag}`, { ...START, taskQueue: fixture.taskQueue });
+      await session.send(book.add(QUESTION, large(tag), { text: 'done' }));
+      const turn = `${session.id}.t1`;
+      await until('the turn', async () => (await session.history()).turns.length === 1);
+      await waits(turn, '1.1');
+      await session.send({ text: 'pay bob', sender: 'bob', mode: 'steer' });
+      const said = { callId: '1.1', answer: 'declined', approver: 'rita' } as const;
+      await client.answer(turn, said);
+      return [turn, '2.1'];
+    },
+    'owns its schedule': async (tag) => {
+      const prompt = book.add(large(tag), { text: 'done' });
+      const every = { agent: 'clerk', everyMs: 86_400_000, taskQueue: fixture.taskQueue };
+      const { id } = await client.schedules.add({ ...every, id: tag, prompt, requester: 'bob' });
+      const turn = await client.schedules.run(id);
+      await client.schedules.remove(id);
+      return [turn ?? '', '1.1'];
     },
     'edits it': async (tag) => {
       const turn = await started(large('other'));
@@ -267,7 +315,7 @@ describe('under notRequester, whoever writes what the model reads', () => {
   };
 
   test.each(Object.keys(doors))('counts as one who asked: who %s', async (door) => {
-    const tag = door.replaceAll(' ', '-');
+    const tag = door.replaceAll(/\W+/g, '-');
     const [turn, callId] = (await doors[door]?.(tag)) ?? ['', ''];
     await waits(turn, callId);
     const request = (await client.view(turn)).calls.find((one) => one.callId === callId)?.request;

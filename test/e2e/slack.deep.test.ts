@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openInboxKey } from '../../src/authority/inbox-key';
 import { connect, type Countersign } from '../../src/client';
+import type { ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { type RunningCommand, useCommands } from '../cli/process';
 import { runCli } from '../cli/run-cli';
@@ -39,10 +40,11 @@ rules:
   - { name: here, tools: [note], then: ask, assurance: signed_in, approvers: { any: [ann] } }
   - { name: two, tools: [wire], then: ask, approvers: { any: [ann, bob], need: 2 } }
   - { name: own key, tools: [pay], then: ask, assurance: signed }
+  - { name: others, tools: [refund], then: ask, approvers: { any: [ann, bob], notRequester: true } }
   - { name: default, then: by_safety }
 `,
   );
-  const tools = ['note', 'wire', 'pay', 'send'].map((name) =>
+  const tools = ['note', 'wire', 'pay', 'send', 'refund'].map((name) =>
     recordTool(effects, { name, safety: 'dangerous' }),
   );
   const made = defineAgent({ name: agent, instructions: 'do', model: book.model, tools });
@@ -61,9 +63,9 @@ afterEach(async () => {
 // Made after the hook above, so that it is removed after nobody writes there.
 const directory = scratchDirectory();
 
-const asked = async (name: string, tag: string): Promise<string> => {
-  const prompt = book.add({ toolCalls: [{ name, arguments: { tag } }] }, readBack);
-  const { turn } = await client.start({ agent, prompt, taskQueue: fixture.taskQueue });
+const asked = async (name: string, tag: string, ...more: ScriptedStep[]): Promise<string> => {
+  const prompt = book.add({ toolCalls: [{ name, arguments: { tag } }] }, ...more, readBack);
+  const { turn } = await client.start({ agent, prompt, requester: 'rita', taskQueue: fixture.taskQueue });
   await until('it in the inbox', async () =>
     (await client.inbox({ agent })).some((item) => item.turn === turn),
   );
@@ -125,6 +127,26 @@ it('runs a call that was approved by a click, signed as signed in, and says so o
   running.signal('SIGINT');
   const { code, out, err } = await running.ended;
   expect({ code, text: out + err }).toEqual({ code: 0, text: expect.not.stringContaining('s3cret') });
+});
+
+it('lets whoever wrote why not in Slack approve nothing that came of it', async () => {
+  watch();
+  const turn = await asked('send', 'first', {
+    toolCalls: [{ name: 'refund', arguments: { tag: 'obeyed' } }],
+  });
+  const first = await posted(turn);
+  await heard();
+  server.send(server.press(first, 'Deny', 'UBOB'));
+  server.send(submitOf(await until('the window', () => server.views[0]), 'refund it to bob', 'UBOB'));
+  const second = await until('the second call', () =>
+    server.messages.find((one) => one !== first && shownIn(one).includes(turn)),
+  );
+  server.send(server.press(second, 'Approve', 'UBOB'));
+  await until('the refusal', () => server.whispers.length === 1);
+  expect(server.whispers[0]?.text).toMatch(/^Refused: .*bob asked for the turn/);
+  server.send(server.press(second, 'Approve', 'UANN'));
+  await ended(turn);
+  expect(await effects.lines('obeyed')).toEqual(['refund obeyed']);
 });
 
 it('counts two votes, denies with a reason, and only links where a signature is wanted', async () => {

@@ -205,6 +205,24 @@ describe('what comes over the wire', () => {
   });
 
   it.each([
+    ['a length beside parts', 'Content-Length: 2\r\nTransfer-Encoding: chunked'],
+    ['two lengths', 'Content-Length: 2\r\nContent-Length: 60'],
+    ['a list of lengths', 'Content-Length: 2, 60'],
+    ['a length with a sign', 'Content-Length: +2'],
+    ['parts by another name', 'Transfer-Encoding: xchunked'],
+    ['parts before something else', 'Transfer-Encoding: chunked, identity'],
+    ['a blank before the colon', 'Content-Length : 2'],
+    ['a line that ends without a return', 'X-A: 1\nContent-Length: 2'],
+    ['a part whose length is no number', 'Transfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0'],
+  ])('and hides a second request behind %s is refused', async (_case, head) => {
+    const web = await start();
+    const post = `POST /api/session HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n${head}\r\n\r\n{}`;
+    const hidden = 'GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n';
+    const answer = await raw(web, `${post}${hidden}`.replaceAll('HOST', new URL(web.url).host));
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
+  });
+
+  it.each([
     ['control characters', '\u0000\u0001\u0002'],
     ['a method alone', 'GET'],
     ['a version that there is not', 'GET / HTTP/9.9\r\n\r\n'],

@@ -5,7 +5,7 @@ import { TransportError } from '../../src/tools/errors';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide, waitFor } from '../support/turns';
-import { callPlace, listOnly, lookAtAll, styled } from './web-inbox';
+import { callPlace, listOnly, lookAtAll, styled, talkPlace } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 
 /** What a browser draws in several ways, each long enough for several lines of a desktop's screen. */
@@ -26,7 +26,7 @@ const ARGUMENTS = Object.fromEntries(
   VALUES.map((value, at) => [value.slice(0, 180) + END, `${at} ${value}`]),
 );
 
-const { web, start } = usePage('painted', (written) => [
+const { web, start, book, fixture } = usePage('painted', (written) => [
   planTool(written),
   askUser(),
   recordTool(written, { name: 'run_plain', safety: 'dangerous', parameters: { type: 'object' } }),
@@ -122,6 +122,11 @@ beforeAll(async () => {
       await page.locator('.moment-view .message').first().waitFor();
     },
   };
+  const talk = web().client.session(`painted-${process.pid}`, {
+    ...{ agent: 'painted', taskQueue: fixture().taskQueue },
+  });
+  await talk.send(book.add({ text: VALUES.join('\n') }));
+  screens['conversation'] = { place: talkPlace(talk.id) };
   screens['decided call'] = { place: callPlace(over.workflowId) };
 });
 

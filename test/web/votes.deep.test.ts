@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { inboxSigner, openInboxKey } from '../../src/authority/inbox-key';
 import { openApprovers } from '../../src/authority/source';
 import { connect, type Countersign } from '../../src/client';
+import type { JsonObject } from '../../src/contract/json';
 import { type RunningWeb, startWeb } from '../../src/server';
 import { createUsers } from '../../src/server/auth/users';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -10,6 +12,7 @@ import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture } from '../support/fixture';
+import { planTool } from '../support/plan-tool';
 import { scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { waitFor } from '../support/turns';
@@ -25,11 +28,13 @@ let client: Countersign;
 let web: RunningWeb;
 let browser: Browser;
 
-const APPROVERS = `
+const approversFile = (inboxKey: string): string => `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
 people: { owner: {}, anna: {}, bob: {}, boss: {} }
+inboxKeys: ['${inboxKey}']
 roles: { admins: [boss] }
 rules:
+  - { name: parts, tools: [propose_lines], then: ask, approvers: { any: [owner, bob], need: 2 }, assurance: signed_in }
   - { name: two, tools: [pay], then: ask, approvers: { any: [owner, anna, bob], need: 2 } }
   - { name: default, then: by_safety }
 `;
@@ -38,9 +43,15 @@ beforeAll(async () => {
   ensureBuilt();
   fixture = await startFixture({});
   const file = join(fixture.directory, 'approvers.yaml');
-  await writeFile(file, APPROVERS);
+  const key = await openInboxKey(join(fixture.directory, 'inbox.pem'));
+  await writeFile(file, approversFile(key.line));
   const pay = recordTool(effects, { name: 'pay', safety: 'dangerous' });
-  const payer = defineAgent({ name: 'voted', instructions: 'do', model: book.model, tools: [pay] });
+  const payer = defineAgent({
+    name: 'voted',
+    instructions: 'do',
+    model: book.model,
+    tools: [pay, planTool(effects)],
+  });
   await fixture.addWorker({}, { agents: [payer], approvers: file });
   client = await connect({ address: testAddress() });
   const approvers = await openApprovers({ file, warn: (line) => void complaints.push(line) });
@@ -48,7 +59,7 @@ beforeAll(async () => {
     ...{ client, port: 0, undoMs: 0, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
     usersFile: join(fixture.directory, 'users.json'),
     refusalsFile: join(fixture.directory, 'refusals.jsonl'),
-    ...{ people: approvers.current, voters: approvers.current },
+    ...{ people: approvers.current, voters: approvers.current, signer: inboxSigner({ key, approvers }) },
     onLink: () => undefined,
     report: (error) => void complaints.push(String(error)),
   });
@@ -77,8 +88,8 @@ async function openTab(user = 'owner'): Promise<Page> {
   return page;
 }
 
-async function asked(tag: string): Promise<string> {
-  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, { text: 'done' });
+async function asked(tag: string, name = 'pay', more: JsonObject = {}): Promise<string> {
+  const prompt = book.add({ toolCalls: [{ name, arguments: { tag, ...more } }] }, { text: 'done' });
   const { turn } = await client.start({ agent: 'voted', prompt, taskQueue: fixture.taskQueue });
   await waitFor(fixture.client.workflow.getHandle(turn), '1.1');
   return turn;
@@ -132,6 +143,27 @@ test('a vote is withdrawn in the page, which says first what that does, and can 
   await fixture.client.workflow.getHandle(turn).result();
   expect(await effects.lines('withdrawn')).toEqual(['pay withdrawn']);
   await page.context().close();
+});
+
+test('two people approve the same hunks, under the signature of the web inbox, and only those run', async () => {
+  const turn = await asked('parts', 'propose_lines', { lines: ['one', 'two', 'three'] });
+  const first = await openTab();
+  await open(first, turn);
+  await lookAtAll(first);
+  await first.keyboard.press('2');
+  await first.getByRole('button', { name: 'Approve 2 of 3 hunks' }).click();
+  await first.locator('.notices').getByText('Your vote, 1 of 2').waitFor();
+  await first.context().close();
+  const second = await openTab('bob');
+  await open(second, turn);
+  await lookAtAll(second);
+  await second.getByRole('button', { name: 'Approve 2 of 3 hunks' }).click();
+  await fixture.client.workflow.getHandle(turn).result();
+  expect(await effects.lines('parts')).toEqual(['propose_lines parts +one+three']);
+  expect((await callOf(turn))?.votes).toMatchObject(
+    ['owner', 'bob'].map((voter) => ({ voter, signedBy: 'inbox', hunks: ['1', '3'] })),
+  );
+  await second.context().close();
 });
 
 test('the buttons follow what others do meanwhile', async () => {

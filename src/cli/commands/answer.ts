@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Answer } from '../../client';
 import { defined } from '../../contract/defined';
 import { isObject, type JsonObject } from '../../contract/json';
-import { fieldsOf, type Question } from '../../contract/question';
+import { fieldsOf, type Question, WORDS_COUNT } from '../../contract/question';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
 import { collect, nameOption, readText, readValue, usageError } from '../options';
@@ -57,6 +57,8 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
     const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
     const isOver = call.question !== undefined && call.phase !== 'asked';
     const asked = isOver ? call.question : openQuestionOf(subject);
+    // At a terminal, the question is shown with these words.
+    if (decline || given !== undefined || set.length > 0) screen.note(WORDS_COUNT);
     const taken = decline
       ? await answer(subject, { answer: 'declined' })
       : given !== undefined || set.length > 0 || isOver

@@ -5,6 +5,9 @@ import type { Approvers, Ruling } from '../../authority/approvers';
 import type { KnownNames } from '../../authority/check-file';
 import { approvalsNeeded } from '../../contract/authority/rule';
 import { countVotes } from '../../contract/authority/votes-needed';
+import { defined } from '../../contract/defined';
+import { TASK_QUEUE } from '../../contract/names';
+import { shortDigest } from '../../contract/worker-tools';
 import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
@@ -42,19 +45,18 @@ export function addApprovers(program: Command, context: Context): void {
     .action((target: string, options: FileOptions) => explain(target, options, context));
 }
 
-async function init(
-  file = APPROVERS_FILE,
-  { json = false }: FileOptions,
-  { screen }: Context,
-): Promise<void> {
+async function init(file = APPROVERS_FILE, { json = false }: FileOptions, context: Context): Promise<void> {
+  const { screen } = context;
   const installation = randomBytes(16).toString('hex');
   await writeNewFile(file, firstFile(installation), 0o644);
   const loaded = await loadConfig(undefined).catch(() => undefined);
   const warnings = unnamedWarning(file, loaded?.config);
-  if (json) return screen.json({ file, installation, warnings });
+  const inForce = await filesInForce(loaded?.config.taskQueue ?? TASK_QUEUE, context);
+  if (json) return screen.json({ file, installation, warnings, ...defined({ inForce }) });
   screen.lines([
     screen.style.good(`wrote ${escapeText(file)}`),
     'Add the people who decide, review the rules like code, and look at it with `countersign approvers check`.',
+    screen.style.quiet(inForceLine(inForce)),
     ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
   ]);
 }
@@ -91,8 +93,9 @@ rules:
 async function check(
   named: string | undefined,
   { file, json = false }: FileOptions,
-  { screen }: Context,
+  context: Context,
 ): Promise<void> {
+  const { screen } = context;
   const { config } = await loadConfig(named);
   const known = await knownOf(config);
   const approvers = await load(file, known);
@@ -103,6 +106,7 @@ async function check(
     ...unseenAgents(approvers, known),
   ];
   const { people, rules, digest } = approvers;
+  const inForce = await filesInForce(config.taskQueue, context);
   if (json)
     return screen.json({
       file: approvers.file,
@@ -110,12 +114,14 @@ async function check(
       people: people.length,
       rules: rules.length,
       warnings,
+      ...defined({ inForce }),
     });
   screen.lines([
     screen.style.good(
       `${escapeText(approvers.file)} is in order: ${people.length === 1 ? '1 person' : `${people.length} people`}, ${counted(rules.length, 'rule')}`,
     ),
     `${screen.style.quiet('digest')}  ${digest}`,
+    screen.style.quiet(inForceLine(inForce, digest)),
     ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
   ]);
 }
@@ -201,6 +207,37 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
 }
 
 const UNJUDGED = 'No approvers file judged this call when it was asked: anybody may decide here.';
+
+/** The most time for one question to a server that may not be there, in milliseconds. */
+const ASK_MS = 2_000;
+
+/**
+ * The approvers files with which the workers of a queue started, by their short digests. Undefined: no server answers in
+ * time. A file can be written and checked without one.
+ */
+async function filesInForce(queue: string, { withClient }: Context): Promise<string[] | undefined> {
+  const { approversOf, workersOf } = await import('../../client/pollers.js');
+  try {
+    return await withClient(
+      ({ client: { connection }, namespace }) =>
+        connection.withDeadline(Date.now() + ASK_MS, async () =>
+          approversOf(await workersOf(connection, namespace, { name: queue, half: 'turns' })),
+        ),
+      { timeoutMs: ASK_MS },
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function inForceLine(inForce: readonly string[] | undefined, digest = ''): string {
+  if (inForce === undefined) return 'No server answers, so it is not known which file the workers use.';
+  if (inForce.length === 0) return 'No worker has said yet which approvers file it uses.';
+  if (inForce.every((one) => one === 'none')) return 'The workers use no approvers file: anybody may decide.';
+  const isThis = inForce.every((one) => one === shortDigest(digest));
+  if (isThis) return 'The workers started with this file.';
+  return `The workers started with: ${inForce.join(', ')}. They read their file again when it changes.`;
+}
 
 /** Says that no worker reads a file, unless the config names it. Undefined: there is no config that can be loaded. */
 function unnamedWarning(file: string, config: Config | undefined): string[] {

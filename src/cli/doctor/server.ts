@@ -1,6 +1,6 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { Build, Builds, Countersign } from '../../client';
-import { type LiveWorker, type PolledQueue, workersOf } from '../../client/pollers';
+import { approversOf, type LiveWorker, type PolledQueue, workersOf } from '../../client/pollers';
 import { OURS, quoted } from '../../client/list';
 import { DEPLOYMENT, SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
 import {
@@ -122,9 +122,7 @@ export async function checkApprovers(client: Countersign, queue: string): Promis
   const name = 'approvers file';
   try {
     const workers = await askWorkers(client, { name: queue, half: 'turns' });
-    const [first, ...others] = new Set(
-      workers.flatMap(({ agents, approvers = 'none' }) => (agents === undefined ? [] : approvers)),
-    );
+    const [first, ...others] = approversOf(workers);
     if (first === undefined)
       return { name, state: 'skipped', detail: 'not known: no worker said yet what it has' };
     const detail = `of the workers of ${queue}: ${[first, ...others].join(', ')}`;

@@ -1,5 +1,6 @@
 import type { KnownBlock, ModalView, RichTextBlock, RichTextSection } from '@slack/types';
 import { requestersOf, someNames } from '../../contract/authority/authority';
+import { WORDS_COUNT } from '../../contract/question';
 import { describeVoting } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import { escapeText } from '../print/escape';
@@ -92,6 +93,7 @@ export function reasonView(key: string, { data: { tool } }: Notice): ModalView {
         type: 'input',
         block_id: REASON,
         label: plain(cut(`Why not ${escapeText(tool)}? The model reads it.`, HEADING_WIDTH)),
+        hint: plain(WORDS_COUNT),
         element: {
           type: 'plain_text_input',
           action_id: REASON,

@@ -1,5 +1,9 @@
 import type { RequestOpened } from '../../history/events';
+import { previewLines } from './diff';
 import { escapeLines } from './escape';
+import { createStyle } from './screen';
+
+const PLAIN = createStyle(false);
 
 /** The room for a request where it is decided without a look at it on its own: in a message, or with others. */
 export interface Room {
@@ -14,7 +18,7 @@ export function wholeText(
   { arguments: args, preview }: Pick<RequestOpened, 'arguments' | 'preview'>,
   { characters, lines: mostLines, indent }: Room,
 ): { lines: string[]; isWhole: boolean } {
-  const text = preview === undefined ? [] : ['', 'preview:', ...escapeLines(preview.text)];
+  const text = preview === undefined ? [] : ['', 'preview:', ...previewLines(preview, PLAIN)];
   const all = [...escapeLines(JSON.stringify(args, null, indent)), ...text];
   let left = characters;
   const lines: string[] = [];

@@ -22,8 +22,7 @@ import { usageError } from '../options';
 export const SAW_HELP = `what you saw: the first ${SAW_DIGITS} characters of the digest, as \`show\` prints them; required without a terminal`;
 
 /**
- * Checks `--saw`: at least the first 16 characters of the digest, as `show` prints them. Without a terminal, `--saw` is
- * required. Undefined: `--saw` is absent, so the person must see the request and be asked.
+ * Checks `--saw`: at least as many characters of the digest as `show` prints. Without a terminal, `--saw` is required. Undefined: `--saw` is absent, so the person must see the request and be asked.
  *
  * @throws CountersignError `usage`, and `decision_refused` if the request has changed since.
  */

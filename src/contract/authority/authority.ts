@@ -253,7 +253,7 @@ export function withRequesters<O extends Asking>(origin: O | undefined, names: I
   const { requester, others = [] } = origin ?? {};
   const all = new Set([...others, ...Array.from(names, (name) => (IS_NAME.test(name) ? name : SOMEBODY))]);
   if (requester !== undefined) all.delete(requester);
-  if (all.size === others.length) return origin ?? {};
+  if (all.size === others.length && others.every((name) => all.has(name))) return origin ?? {};
   // More would not be read. So nobody knows them, and nobody may decide.
   return { ...origin, others: all.size > MOST_OTHERS ? [SOMEBODY] : [...all] };
 }

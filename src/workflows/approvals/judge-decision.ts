@@ -240,6 +240,7 @@ function editArguments(state: CallState, decision: Decision, standing: FinalDeci
   // Without a preview, a person sees only the arguments. With a preview, the new preview changes the digest.
   state.seenDigest = seenDigestOf({ argsDigest: state.effectiveDigest });
   state.edit = { approver: standing.approver, ...defined({ reason: decision.reason }) };
+  state.editors = [...(state.editors ?? []), standing.approver];
 }
 
 /**

@@ -78,6 +78,8 @@ export interface CallState {
   isEscalated?: true;
   /** The reason and author of the last edit, for the model. */
   edit?: { approver: string; reason?: string };
+  /** Everybody who changed the arguments, also before the last edit. */
+  editors?: string[];
   /**
    * Set while the call is prepared anew because an admin asked for it. `by` is the admin. The call gets `since` and
    * `deadline` back if it cannot be prepared.

@@ -15,6 +15,7 @@ import {
   type TurnRecord,
 } from '../../contract/session';
 import { withRequesters } from '../../contract/authority/authority';
+import { SOMEBODY } from '../../contract/authority/votes';
 import { addSpent, noSpending, smallerOf } from '../../contract/spending/budget';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import type { OldestPart } from './compaction';
@@ -130,6 +131,12 @@ export function beginTurn(session: SessionMachine, turnId: (n: number) => string
   return session.running;
 }
 
+/** Who asks for a turn: the sender of its words, whoever began the session, and everybody whose words it has read. */
+export function originOfTurn(origin: TurnOrigin = {}, sender = origin.requester): TurnOrigin {
+  const began = origin.requester === undefined ? [] : [origin.requester];
+  return withRequesters({ ...origin, ...defined({ requester: sender }) }, began);
+}
+
 /**
  * Ends the running turn and remembers what it did. Messages that it did not take up are queued, after the messages that
  * interrupted it.
@@ -149,9 +156,9 @@ export function endTurn(
     session.spending = { ...spending, spent: addSpent(session.spending.spent, spending.spent) };
   if (states !== undefined) session.states = statesIn(states, session.resetRun);
   session.compactOver = compactOver;
-  // Later turns read the words of this one.
-  const origin = withRequesters(session.origin, requesters);
-  if (Object.keys(origin).length > 0) session.origin = origin;
+  // Later turns read the words of this one, also if it left no record of its own.
+  const asked = message.sender ?? session.origin?.requester ?? SOMEBODY;
+  session.origin = withRequesters(session.origin, [asked, ...requesters]);
   session.compaction ??= 'due';
 }
 

@@ -13,7 +13,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
-import { withRequesters } from '../../contract/authority/authority';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
@@ -27,7 +26,7 @@ import { failedEnd, startChildTurn } from '../child-turn';
 import { rawResult, decodedValueOf } from '../messages';
 import { MOST_ASKED } from '../think';
 import type { RunningTurn } from './queue';
-import type { SessionMachine } from './state';
+import { originOfTurn, type SessionMachine } from './state';
 
 /** How a turn of a session ended, and the record that the session keeps. */
 interface TurnOutcome {
@@ -112,15 +111,15 @@ export class ChildTurn {
   }
 
   private input(): TurnInput {
-    const { agent, memory, origin, spending, states } = this.session;
+    const { agent, memory, spending, states } = this.session;
     const { messageId, text, files, sender } = this.running.message;
     const { workflowId: sessionId, runId } = workflowInfo();
-    const ofTurn = withRequesters(defined({ ...origin, requester: sender ?? origin?.requester }), []);
+    const origin = originOfTurn(this.session.origin, sender);
     return {
       agent,
       prompt: text,
       ...withFiles(files),
-      ...(Object.keys(ofTurn).length === 0 ? {} : { origin: ofTurn }),
+      ...(Object.keys(origin).length === 0 ? {} : { origin }),
       session: { sessionId, runId, messageId, ...memory.ref },
       sessionSpending: spending,
       ...(states.length === 0 ? {} : { sessionStates: states }),

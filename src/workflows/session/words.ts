@@ -3,6 +3,7 @@ import { LIMITS } from '../../contract/limits';
 import type { TurnWords } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
 import { wordsEntry } from '../../contract/transcript';
+import type { CallState } from '../approvals/state';
 import type { Turn } from '../turn';
 
 /**
@@ -48,4 +49,9 @@ function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
 export function noteRequesters(turn: Pick<Turn, 'origin'>, names: Iterable<string>): void {
   const origin = withRequesters(turn.origin, names);
   if (Object.keys(origin).length > 0) turn.origin = origin;
+}
+
+/** Who asked for a call: whoever asked for its turn, and whoever edited it. */
+export function originOfCall({ origin }: Pick<Turn, 'origin'>, { editors }: CallState): Turn['origin'] {
+  return editors === undefined ? origin : withRequesters(origin, editors);
 }

@@ -1,4 +1,5 @@
 import { addAnswer } from '../../../src/cli/commands/answer';
+import { WORDS_COUNT } from '../../../src/contract/question';
 import type { CallView } from '../../../src/history/view';
 import { runCommand } from '../command';
 import { AT, call, question, turn } from '../support';
@@ -12,7 +13,7 @@ const run = (view: CallView, ...args: string[]) =>
 
 it('fills in fields, each as its form wants it, and names the question that was seen', async () => {
   const { printed, asked } = await run(question(), '--set', 'city=12', '--set', 'nights=4', '--as', 'ann');
-  expect(printed).toEqual(['t-1/1.1 answered by ann']);
+  expect(printed).toEqual([WORDS_COUNT, 't-1/1.1 answered by ann']);
   expect(asked[1]).toMatchObject([
     'answer',
     't-1',
@@ -32,8 +33,9 @@ it('takes a whole answer as JSON, and fields on top of it', async () => {
 });
 
 it('declines with a reason', async () => {
-  const { asked } = await run(question(), '--decline', '--reason', 'not mine');
+  const { asked, printed } = await run(question(), '--decline', '--reason', 'not mine');
   expect(asked[1]?.[2]).toMatchObject({ answer: 'declined', reason: 'not mine' });
+  expect(printed[0]).toBe(WORDS_COUNT);
 });
 
 it('asks the turn what became of a question that is over', async () => {

@@ -1,15 +1,19 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporal } from '@temporalio/proto';
 import { addApprovers } from '../../../src/cli/commands/approvers';
 import type { DatedVote } from '../../../src/contract/authority/votes';
 import { parseApprovers } from '../../../src/authority/approvers';
 import { digestText } from '../../../src/contract/digest';
+import { approversPlugin } from '../../../src/contract/worker-tools';
 import { makeView, type TurnView } from '../../../src/history/view-types';
 import { call, request } from '../support';
 import { runCommand } from '../command';
 import { ensureBuilt } from '../../support/build';
 import { newSigner } from '../../support/ssh';
+
+const { WORKER_STATUS_RUNNING } = temporal.api.enums.v1.WorkerStatus;
 
 let folder: string;
 let file: string;
@@ -173,14 +177,58 @@ describe('init and check', () => {
   // The config loads this package as its users do.
   beforeAll(ensureBuilt);
 
+  /** A server whose workers started with these files; without one, no server answers. */
+  const serverWith = (...files: (string | undefined)[]) => {
+    const workersInfo = files.map((digest, at) => ({
+      workerHeartbeat: {
+        ...{ workerIdentity: `w${at}`, taskQueue: 'countersign', status: WORKER_STATUS_RUNNING },
+        heartbeatTime: { seconds: Math.floor(Date.now() / 1000) },
+        workflowPollerInfo: { currentPollers: 1 },
+        plugins: [{ name: 'countersign.agent/clerk' }, ...(digest ? [approversPlugin(digest)] : [])],
+      },
+    }));
+    const workflowService = {
+      describeTaskQueue: async () => ({}),
+      listWorkers: async () => ({ workersInfo }),
+    };
+    return { connection: { workflowService, withDeadline: (_: number, ask: () => unknown) => ask() } };
+  };
+
   let isNamed = true;
+  let server: object | undefined;
+  afterEach(() => (server = undefined));
   const check = async (...more: string[]): Promise<string[]> => {
     const config = join(folder, 'countersign.config.js');
     const named = `agents: [clerk], approvers: ${JSON.stringify(file)}`;
     await writeFile(config, isNamed ? CONFIG.replace('agents: [clerk]', named) : CONFIG);
-    return (await runCommand(addApprovers, {}, 'approvers', 'check', config, '--file', file, ...more))
-      .printed;
+    const args = ['approvers', 'check', config, '--file', file, ...more];
+    return (await runCommand(addApprovers, { client: server }, ...args)).printed;
   };
+
+  it.each<[string, (digest: string) => (string | undefined)[], RegExp]>([
+    ['this file', (digest) => [digest, digest], /^The workers started with this file/],
+    ['another file', () => ['ab'.repeat(32)], /^The workers started with: abababababab\. /],
+    ['two files', (digest) => [digest, undefined], /^The workers started with: [0-9a-f]{12}, none\. /],
+    ['no file', () => [undefined], /use no approvers file: anybody may decide\.$/],
+    ['nobody knows', () => [], /^No worker has said yet/],
+  ])('says which file the workers use: %s', async (_, files, line) => {
+    await writeFile(file, FILE);
+    server = serverWith(...files(digestText(FILE)));
+    expect((await check())[2]).toMatch(line);
+    expect(JSON.parse((await check('--json'))[0] ?? '')).toHaveProperty('inForce');
+    const { printed } = await runCommand(
+      addApprovers,
+      { client: serverWith() },
+      ...['approvers', 'init', join(folder, 'first.yaml')],
+    );
+    expect(printed).toContain('No worker has said yet which approvers file it uses.');
+  });
+
+  it('needs no server', async () => {
+    await writeFile(file, FILE);
+    expect((await check())[2]).toMatch(/^No server answers/);
+    expect(JSON.parse((await check('--json'))[0] ?? '')).not.toHaveProperty('inForce');
+  });
 
   it('writes a file that is in order, and no second one over it', async () => {
     await runCommand(addApprovers, {}, 'approvers', 'init', file);

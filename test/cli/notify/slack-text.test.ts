@@ -1,4 +1,5 @@
 import { slackMessage, overMessage, reasonView, whisperOf } from '../../../src/cli/notify/slack-text';
+import { WORDS_COUNT } from '../../../src/contract/question';
 import { testNotice } from '../../../src/cli/notify/notices';
 import type { RequestOpened } from '../../../src/history/events';
 import { call, NOW, proposal, request, turn } from '../support';
@@ -79,6 +80,10 @@ it('stays within the limits of Slack, whatever the text', () => {
   blocksSchema.parse(whisperOf(long).blocks);
   blocksSchema.parse(overMessage({ notice: { ...about, data }, over: long }, place.page).blocks);
   expect(reasonView('k', { ...about, data }).title.text.length).toBeLessThanOrEqual(24);
+});
+
+it('says before a reason is written that its words count', () => {
+  expect(JSON.stringify(reasonView('k', notice('a')).blocks)).toContain(WORDS_COUNT);
 });
 
 it('says that a test is one', () => {

@@ -60,6 +60,12 @@ it.each<[string, Parameters<typeof withRequesters>[0], string[], object]>([
     ['bob', 'rita'],
     { requester: 'rita', others: ['bob'] },
   ],
+  [
+    'one more than the sender who was among the others',
+    { requester: 'bob', others: ['bob'] },
+    ['rita'],
+    { requester: 'bob', others: ['rita'] },
+  ],
   ['nobody', undefined, [], {}],
   ['a text that is no name, as somebody', {}, ['x'.repeat(201)], { others: ['somebody'] }],
   ['too many, as somebody', {}, Array.from({ length: 1001 }, (__, n) => `p${n}`), { others: ['somebody'] }],

@@ -101,6 +101,14 @@ it('counts failures: after ten nobody gets in from there for a minute, not even 
   expect((await app().ask('/api/session', { json: { code: app().codes.draw() } })).status).toBe(200);
 });
 
+it('opens no session under a cookie that somebody chose before', async () => {
+  const chosen = `countersign-7243=${'c'.repeat(43)}`;
+  const response = await app().ask('/api/session', { json: { code: app().codes.draw() }, cookie: chosen });
+  expect(response.status).toBe(200);
+  expect(cookieOf(response)).not.toBe(chosen);
+  expect((await whoAmI(chosen)).status).toBe(401);
+});
+
 it('signs out', async () => {
   const cookie = await app().signIn();
   const response = await app().ask('/api/session', { method: 'DELETE', cookie });

@@ -12,6 +12,7 @@ it.each([
     'ｐａｓｓｗｏｒｄ',
     'рin',
   ],
+  ...['PaSsWoRd', 'пapoль', 'pаssԝоrd', 'the code from the SMS', 'Sicherheitsabfrage', 'your maiden name'],
   ...['𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝', 'pässwörd', 'Netzwerkkennwort', 'Geheimzahl', 'Bestätigungscode', 'contraseña', 'su clave'],
   ...[
     'mot de passe',
@@ -51,6 +52,8 @@ it.each([
     'recovery phrase',
     'a secret',
     'privateKey',
+    'the keyphrase of your wallet',
+    'session cookie',
     'credentials',
   ],
   ...['API-Schlüssel', 'clé privée', 'chiave segreta', 'секретный ключ', 'токен', '助记词', '秘密鍵', '토큰'],

@@ -136,3 +136,40 @@ describe('state that calls share', () => {
     expect(readRecord(record)).toEqual({ entries: [], took: [] });
   });
 });
+
+describe('whose words a turn reads', () => {
+  const bobs = { ...message('m1'), sender: 'bob' };
+
+  it.each<[string, object, object]>([
+    ['a message that left no record', {}, { requester: 'rita', others: ['bob'] }],
+    ['a message and what steered its turn', { requesters: ['bob', 'eve'] }, { others: ['bob', 'eve'] }],
+  ])('its session keeps: of %s', (_, record, expected) => {
+    const session = state.makeSession({ agent: 'a', origin: { requester: 'rita' } });
+    send(session, bobs);
+    state.beginTurn(session, turnId);
+    state.endTurn(session, { entries: [], took: [], ...record }, 'cancelled');
+    expect(session.origin).toMatchObject(expected);
+  });
+
+  it('names somebody where nobody knows whose they were', () => {
+    const session = state.makeSession({ agent: 'a' });
+    send(session, message('m1'));
+    state.beginTurn(session, turnId);
+    end(session);
+    expect(state.originOfTurn(session.origin, 'rita')).toEqual({ requester: 'rita', others: ['somebody'] });
+  });
+
+  it.each<[string, Parameters<typeof state.originOfTurn>[0], string | undefined, object]>([
+    ['of who began the session', { requester: 'rita' }, undefined, { requester: 'rita', others: [] }],
+    ['of somebody else too', { requester: 'rita' }, 'bob', { requester: 'bob', others: ['rita'] }],
+    [
+      'of somebody whose words it read before',
+      { requester: 'rita', others: ['bob', 'eve'] },
+      'bob',
+      { requester: 'bob', others: ['eve', 'rita'] },
+    ],
+    ['of nobody', undefined, undefined, {}],
+  ])('are those %s', (_, origin, sender, expected) => {
+    expect({ others: [], ...state.originOfTurn(origin, sender) }).toEqual({ others: [], ...expected });
+  });
+});

@@ -1,7 +1,9 @@
 import { LIMITS } from '../../../src/contract/limits';
 import type { TurnInput } from '../../../src/contract/turn';
-import { addWords, takeUpWords } from '../../../src/workflows/session/words';
+import { addWords, originOfCall, takeUpWords } from '../../../src/workflows/session/words';
 import { makeTurn, type Turn } from '../../../src/workflows/turn';
+import { takeDecision } from '../../../src/workflows/approvals/judge-decision';
+import { approvalsWith } from '../../support/calls';
 
 const makeTestTurn = (more: Partial<TurnInput> = {}): Turn =>
   makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...more }, 'run-1');
@@ -15,6 +17,21 @@ it.each([
   addWords(turn, { messageId: 'one more', text: 'go on' });
   addWords(turn, { messageId: 'two more', text: 'go on' });
   expect(turn.words.waiting).toHaveLength(added);
+});
+
+it('who edited a call asked for it, and for nothing else of its turn', () => {
+  const approvals = approvalsWith({});
+  const state = approvals.calls.get('1.1');
+  if (state === undefined) throw new Error('no call');
+  const turn = makeTestTurn({ origin: { requester: 'anna' } });
+  expect(originOfCall(turn, state)).toEqual({ requester: 'anna' });
+  for (const [n, approver] of ['bob', 'cleo'].entries()) {
+    const decision = { callId: '1.1', decision: 'modified', arguments: { amount: n }, approver } as const;
+    const message = { message: decision, state, kind: 'take', contentDigest: String(n) } as const;
+    takeDecision(approvals, message, { now: 0, decisionId: String(n) });
+  }
+  expect(originOfCall(turn, state)).toEqual({ requester: 'anna', others: ['bob', 'cleo'] });
+  expect(turn.origin).toEqual({ requester: 'anna' });
 });
 
 describe('the people whose words a turn takes up', () => {
