@@ -46,6 +46,7 @@ const commands = {
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
   bench: (args) => jiti(at('bench', 'main.ts'), ...args),
   'bench:scale': (args) => jiti(at('bench', 'scale', 'main.ts'), ...args),
+  'bench:chaos': (args) => jiti(at('bench', 'chaos', 'main.ts'), ...args),
 };
 
 const main = async ([name, ...args]) => {

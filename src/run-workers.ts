@@ -17,6 +17,9 @@ const DRAIN_MS = 32_000;
 
 const LOOK_MS = 250;
 
+/** A process that does nothing for longer than this may lose its calls: the server waits 10 s for a heartbeat. */
+const STILL_MS = 5_000;
+
 /** The part of the SDK's worker that we use. */
 export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
@@ -25,7 +28,7 @@ export interface WorkerGroup {
   workers: readonly Runnable[];
   /** Closes the resources that the workers share. Called once, when all workers have ended or their time is over. */
   close(): Promise<void>;
-  log: Pick<Logger, 'error'>;
+  log: Pick<Logger, 'error' | 'warn'>;
 }
 
 /** Workers that run. */
@@ -42,7 +45,7 @@ export interface RunningWorkers {
  * of the first failure, however the other workers end.
  */
 export function runWorkers(group: WorkerGroup): RunningWorkers {
-  const watch = watchOver(group.workers);
+  const watch = watchOver(group);
   const runs = group.workers.map((worker) => worker.run());
   let cause: unknown;
   for (const run of runs) run.catch((error: unknown) => (cause ??= error));
@@ -99,7 +102,7 @@ async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>
 }
 
 /** Notices a failed worker early, because the worker's `run` rejects only when the worker has closed. */
-function watchOver(workers: readonly Runnable[]) {
+function watchOver({ workers, log }: Pick<WorkerGroup, 'workers' | 'log'>) {
   let expectedAt: number | undefined;
   const expectEnd = (): void => void (expectedAt ??= performance.now());
   const isLost = (worker: Runnable): boolean => {
@@ -111,8 +114,11 @@ function watchOver(workers: readonly Runnable[]) {
   const runtime = Runtime.instance();
   runtime.registerShutdownSignalCallback(expectEnd);
   let timer: NodeJS.Timeout | undefined;
+  const still = stillness();
   const failed = new Promise<void>((resolve) => {
     timer = setInterval(() => {
+      const stood = still();
+      if (stood !== undefined) log.warn(stood);
       if (workers.some(isLost)) resolve();
     }, LOOK_MS);
   });
@@ -121,6 +127,21 @@ function watchOver(workers: readonly Runnable[]) {
     runtime.deregisterShutdownSignalCallback(expectEnd);
   };
   return { failed, expectEnd, release };
+}
+
+/**
+ * Makes a function that is called again and again, and says in words that this process stood still since it was called
+ * last. Undefined: it did not.
+ */
+export function stillness(now: () => number = () => performance.now()): () => string | undefined {
+  let last = now();
+  return () => {
+    const ms = now() - last;
+    last += ms;
+    return ms < STILL_MS
+      ? undefined
+      : `this worker stood still for ${Math.round(ms / 1000)} s: it was frozen, its machine had no time for it, or a handler blocked it. Calls that it ran may be in doubt, or run again elsewhere.`;
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -12,11 +12,7 @@ import {
   startWorker,
 } from '../../lib/index';
 import { openConfig } from '../../lib/tools/mcp';
-import { declaredServers } from '../../lib/tools/mcp/declare';
-import { definitionsIn } from '../../lib/tools/mcp/definition';
-import { formatLock, lockStart, lockTool } from '../../lib/tools/mcp/lock-file';
-import { connectTo } from '../../lib/tools/mcp/reach';
-import { createSecrets } from '../../lib/tools/secrets';
+import { deps, writeLock } from '../mcp-lock';
 import { absolute, alternate, median, timed, type Bench, type Figure, type Measurement } from '../figure';
 import { OUR_QUEUE, startBaseline } from '../subjects';
 import { perStep, runLoop, runTurn, STEPS } from './step';
@@ -33,8 +29,6 @@ const program = (tools: number) => ({
 /** `one` has a single tool, and `many` has a thousand. */
 const mcpServers = { one: program(1), many: program(MANY) };
 
-const deps = { secrets: createSecrets(), warn: (line: string): void => console.error(line) };
-
 /** What calls of MCP servers cost over the calls themselves, and what a thousand of their tools cost where one is used. */
 export const mcp: Measurement = {
   name: 'mcp',
@@ -43,26 +37,13 @@ export const mcp: Measurement = {
     const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-mcp-'));
     try {
       const mcpLock = join(directory, 'lock');
-      writeFileSync(mcpLock, await agreed());
+      await writeLock(mcpLock, mcpServers);
       return [...(await calls(bench, mcpLock, directory)), ...(await opening(mcpLock))];
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
   },
 };
-
-/** What `mcp allow` would write. */
-async function agreed(): Promise<string> {
-  const servers = await declaredServers(mcpServers);
-  const locked = servers.map(async (server) => {
-    const connection = connectTo(server, deps);
-    const listed = definitionsIn(await connection.list(AbortSignal.timeout(60_000)));
-    await connection.close();
-    const tools = Object.fromEntries(listed.map((one) => [one.name, lockTool(one)]));
-    return [server.name, { start: lockStart(server.start), tools }] as const;
-  });
-  return formatLock({ version: 1, servers: Object.fromEntries(await Promise.all(locked)) });
-}
 
 /** Writes the definitions of tools as text, as every adapter of a provider does. */
 function writing(model: Model): Model {

@@ -115,6 +115,8 @@ export const LIMITS = {
    * above.
    */
   memoBytes: 4 * KIB,
+  /** The most bytes of a whole memo: the server ends a workflow whose memo is larger. This is Temporal Cloud's limit. */
+  memoOfServer: 40_000,
   /**
    * The most bytes of one call that a user's workflow gates, with arguments and preview. It is recorded through the
    * memo, where it has to fit beside what is there already.

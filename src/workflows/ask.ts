@@ -13,7 +13,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 import { type Approvals, type CallState, markChanged } from './approvals/state';
 import { closeCall, failureOf, register } from './approvals/transitions';
 import type { MessageQueue } from './message-queue';
-import { recordCall } from './publish';
+import { memoRoom, recordCall } from './publish';
 import * as messages from './messages';
 import type { Turn } from './turn';
 
@@ -120,8 +120,10 @@ function withForm({ question, ...by }: Asked): Judged {
   if (!made.ok) return { ok: false, why: `nobody could fill in the form: ${describeIssues(made.issues)}` };
   if (text.trim() === '' || text.length > LIMITS.questionChars)
     return { ok: false, why: `a question has 1 to ${LIMITS.questionChars} characters` };
-  if (utf8Bytes(JSON.stringify([text, made.form])) > LIMITS.callQuestionBytes)
+  const bytes = utf8Bytes(JSON.stringify([text, made.form]));
+  if (bytes > LIMITS.callQuestionBytes)
     return { ok: false, why: `a question with its form has at most ${LIMITS.callQuestionBytes} bytes` };
+  if (bytes > memoRoom()) return { ok: false, why: 'the memo of this turn has no room for it' };
   return { ok: true, asked: { ...by, question: { text, form: made.form } } };
 }
 

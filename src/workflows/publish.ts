@@ -5,13 +5,14 @@ import {
 } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { ValidCall } from '../contract/call';
+import { LIMITS } from '../contract/limits';
 import { ASKED, askedBy, attributeKey, gateMemoKey, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
 import { startOf, type TurnInput } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
 import type { ApprovalContext, CallState } from './approvals/state';
 import { reportChange } from './observe';
-import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';
+import { closedMemos, openCalls, openMemo, verdictsMemo } from './summary';
 
 const SCHEDULE = defineSearchAttributeKey(SCHEDULED_BY, SearchAttributeType.KEYWORD);
 
@@ -32,6 +33,12 @@ export function publishScheduled(input: TurnInput): void {
     ),
   );
   upsertMemo(memo);
+}
+
+/** The bytes for which the memo has room, beside what we keep there. */
+export function memoRoom(): number {
+  const used = utf8Bytes(JSON.stringify(workflowInfo().memo ?? {}));
+  return LIMITS.memoOfServer - LIMITS.memoBytes - used;
 }
 
 /**
@@ -96,12 +103,15 @@ export class Publisher {
   }
 
   /**
-   * Writes to the memo, in one event, the calls that the workflow closed by itself. The next event that writes the open
-   * calls removes them.
+   * Writes to the memo the calls that the workflow closed by itself. Where they are too many for one event, each event
+   * takes the place of the one before, and history has them all. The next event that writes the open calls removes them.
    */
   private writeMemo(fields: Record<string, unknown>): void {
     const { closings } = this.context.approvals;
-    if (closings.size > 0) fields[MEMO.closed] = closedMemo(closings);
+    const parts = closedMemos(closings);
+    const last = parts.pop();
+    for (const part of parts) upsertMemo({ [MEMO.closed]: part });
+    if (last !== undefined) fields[MEMO.closed] = last;
     else if (this.hasClosed && MEMO.open in fields) fields[MEMO.closed] = null;
     closings.clear();
     if (MEMO.closed in fields) this.hasClosed = fields[MEMO.closed] !== null;

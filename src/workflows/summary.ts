@@ -58,11 +58,18 @@ function votingOn(state: CallState): OpenItem['voting'] {
   return authority && votingUnder(authority, state.votes ?? [], Date.now());
 }
 
-/** The calls that the workflow closed by itself, by cause. */
-export function closedMemo(closings: ReadonlyMap<string, ClosingCause>): ClosedMemo {
-  const memo: ClosedMemo = {};
-  for (const [callId, cause] of closings) (memo[cause] ??= []).push(callId);
-  return memo;
+/** So many ids of calls fit into one half of the memo. */
+const CLOSED_AT_ONCE = 30;
+
+/** The calls that the workflow closed by itself, by cause, in parts that fit the memo. */
+export function closedMemos(closings: ReadonlyMap<string, ClosingCause>): ClosedMemo[] {
+  const memos: ClosedMemo[] = [];
+  let memo: ClosedMemo = {};
+  for (const [at, [callId, cause]] of [...closings].entries()) {
+    if (at % CLOSED_AT_ONCE === 0) memos.push((memo = {}));
+    (memo[cause] ??= []).push(callId);
+  }
+  return memos;
 }
 
 /** The newest verdicts that fit into one half of the memo. The waiting calls have the other half. */

@@ -1,18 +1,31 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { connect, type Countersign } from '../../src/client';
+import { CONTROL } from '../../src/contract/names';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
+import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture } from '../support/fixture';
+import { testCli } from '../support/server';
 import { until } from '../support/until';
 
 const by = 'ann';
+const effects = useEffects();
 let fixture: Fixture;
 let client: Countersign;
 
 /** Pauses are of a namespace. */
 beforeAll(async () => {
   fixture = await startFixture({
-    ownServer: {},
-    agents: [defineAgent({ name: 'idle', instructions: 'x', model: scriptedModel([]), tools: [] })],
+    // Temporal's own pause is an experiment, and off by default.
+    ownServer: { dynamicConfig: ['frontend.WorkflowPauseEnabled=true'] },
+    agents: [
+      defineAgent({
+        ...{ name: 'idle', instructions: 'x' },
+        model: scriptedModel([{ toolCalls: [{ name: 'put', arguments: { tag: 'x' } }] }, { text: 'done' }]),
+        tools: [recordTool(effects, { name: 'put', safety: 'cautious' })],
+      }),
+    ],
     workers: 0,
   });
   client = await connect({ client: fixture.client });
@@ -49,4 +62,40 @@ it('answers all who pause at once, and keeps what each said', async () => {
   const { pauses } = await client.pauses();
   expect(pauses.map(({ tool }) => tool).sort()).toEqual([...tools].sort());
   await client.resume({ all: true, by });
+});
+
+it("starts nothing while Temporal's own pause holds what holds the pauses, and says what ends that", async () => {
+  // Where these workers work, turns wait for the current build.
+  const taskQueue = `${fixture.taskQueue}-other`;
+  await fixture.addWorker({}, { taskQueue });
+  await worksHere();
+  const temporal = (verb: string) =>
+    promisify(execFile)(testCli(), [
+      ...['workflow', verb, '--workflow-id', CONTROL.workflowId, '--reason', 'by the test'],
+      ...['--address', fixture.address],
+    ]);
+  // The server says "something went wrong, please retry" while a task of the workflow is under way.
+  await until('the pause', () =>
+    temporal('pause').then(
+      () => true,
+      () => false,
+    ),
+  );
+  const { turn } = await client.start({ agent: 'idle', prompt: 'x', taskQueue });
+  const handle = fixture.client.workflow.getHandle(turn);
+  await until('its model call to be held', async () =>
+    (await client.pendingActivities(turn)).activities.some(({ lastFailure = '' }) =>
+      lastFailure.includes(`temporal workflow unpause --workflow-id ${CONTROL.workflowId}`),
+    ),
+  );
+  await expect(client.pauses()).resolves.toEqual({ control: 'suspended', pauses: [] });
+  for (const ask of [() => client.pause({ reason: 'x', by }), () => client.resume({ all: true, by })])
+    await expect(ask()).rejects.toMatchObject({
+      code: 'control_unavailable',
+      hint: expect.stringContaining('temporal workflow unpause'),
+    });
+  expect(await effects.lines()).toEqual([]);
+  await temporal('unpause');
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+  expect(await effects.lines()).toEqual(['put x']);
 });

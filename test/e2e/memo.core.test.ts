@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import { bundleWorkflows } from '../../src/bundle-workflows';
 import { connect, type Countersign } from '../../src/client';
+import { FAILURES } from '../../src/contract/names';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
@@ -16,6 +17,8 @@ import { until } from '../support/until';
 const LIMIT = 'limit.memoSize.error=40960';
 const KB = 1_000;
 let fixture: Fixture;
+/** On a server with the default limit, 2 MiB. */
+let unlimited: Fixture;
 let client: Countersign;
 let directory: string;
 
@@ -57,14 +60,17 @@ beforeAll(async () => {
     defineAgent({ name: 'asker', instructions: 'x', model, tools: [ask, pay], order: 'parallel' }),
   ];
   fixture = await startFixture({ ownServer: { dynamicConfig: [LIMIT] }, agents, worker: { workflowBundle } });
+  unlimited = await startFixture({ agents, worker: { workflowBundle } });
   client = await connect({ client: fixture.client });
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** Starts a workflow that has a memo of its own. */
-const start = (type: string, ...args: unknown[]): Promise<TurnHandle> =>
-  fixture.client.workflow.start(type, {
-    ...{ args, taskQueue: fixture.taskQueue, workflowId: `memo-${randomUUID()}` },
+const start = (type: string, ...args: unknown[]): Promise<TurnHandle> => startOn(fixture, type, ...args);
+
+const startOn = (on: Fixture, type: string, ...args: unknown[]): Promise<TurnHandle> =>
+  on.client.workflow.start(type, {
+    ...{ args, taskQueue: on.taskQueue, workflowId: `memo-${randomUUID()}` },
     memo: { mine: 'm'.repeat(10 * KB) },
   });
 
@@ -109,5 +115,43 @@ it('a turn asks four long questions at a time beside its requests, and takes dec
     const { calls } = await client.view(handle.workflowId);
     return calls.filter(({ tool, phase }) => tool === 'ask' && phase === 'done').length === 6;
   });
+  await handle.terminate();
+});
+
+it('a gate has more open at the default limit than its memo could hold', async () => {
+  const handle = await startOn(unlimited, 'many', 160, 14 * KB);
+  await pending(handle, 160);
+  await handle.terminate();
+});
+
+it('a request for which the own memo leaves no room fails in words, and the server ends nothing', async () => {
+  const handle = await fixture.client.workflow.start('many', {
+    ...{ args: [1, 14 * KB], taskQueue: fixture.taskQueue, workflowId: `memo-${randomUUID()}` },
+    memo: { mine: 'm'.repeat(25 * KB) },
+  });
+  await expect(handle.result()).rejects.toMatchObject({
+    cause: { type: FAILURES.gate, message: expect.stringContaining('memo leaves room for') },
+  });
+});
+
+it('a gate goes on when many requests under long ids expire together', async () => {
+  const handle = await start('expiring', 600);
+  await expect(handle.result()).resolves.toBe(600);
+});
+
+it('a session takes, refuses and keeps long messages while its turn asks', async () => {
+  const handle = await start('agentSession', { agent: 'asker' });
+  const session = client.session(handle.workflowId);
+  for (let n = 0; n < 30; n++)
+    await handle.signal('send', { messageId: String(n).padEnd(64, 'm'), text: '' });
+  for (let n = 0; n < 4; n++) await session.send('w'.repeat(10 * KB));
+  const { turn = '', refused } = await until('what it refused', async () => {
+    const now = await session.state();
+    return now.refused?.length === 20 && now;
+  });
+  expect(refused?.at(-1)).toMatchObject({ messageId: '29'.padEnd(64, 'm'), code: 'malformed' });
+  await pending(fixture.client.workflow.getHandle(turn), 62);
+  await expect(session.state()).resolves.toMatchObject({ state: 'running', waiting: 3 });
+  expect((await handle.describe()).status.name).toBe('RUNNING');
   await handle.terminate();
 });

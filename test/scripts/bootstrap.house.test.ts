@@ -9,7 +9,7 @@ it.each([[[]], [['unknown']], [['toString']]])('refuses the command %j and names
   const { status, stderr } = bootstrap(...args);
   expect(status).toBe(1);
   expect(stderr).toBe(
-    'countersign: usage: bootstrap.mjs prepare|prepack|demo|example|test|test:unit|test:all|test:house|check|mass|test:mutants|test:nodes|test:cluster|bench|bench:scale\n',
+    'countersign: usage: bootstrap.mjs prepare|prepack|demo|example|test|test:unit|test:all|test:house|check|mass|test:mutants|test:nodes|test:cluster|bench|bench:scale|bench:chaos\n',
   );
 });
 

@@ -1,4 +1,5 @@
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { LIMITS } from '../../src/contract/limits';
 import { MEMO, SCHEDULED_BY } from '../../src/contract/names';
 import { type ApprovalContext, makeApprovals, noteVerdict } from '../../src/workflows/approvals/state';
 import { cancelAll, expire, settle, start } from '../../src/workflows/approvals/transitions';
@@ -91,6 +92,18 @@ describe('search attributes', () => {
     expect(attributesIn(commands)).toMatchObject([expected]);
     expect(details).toBe(`${shapes.length} open`);
   });
+});
+
+it('writes calls that expire together in parts that fit the memo', async () => {
+  const ids = Array.from({ length: 64 }, (_, n) => String(n).padEnd(64, '-'));
+  const context = contextWith(...ids.map((callId) => ({ callId, expiresMs: 1000 })));
+  const expireAll = (): void => expire(context.approvals, 2000);
+  const { commands } = await published(context, publish, expireAll, publish);
+  const closed = memoIn(commands, MEMO.closed).map((memo) => JSON.stringify(memo));
+  expect(closed.length).toBeGreaterThan(1);
+  for (const memo of closed) expect(memo.length).toBeLessThanOrEqual(LIMITS.memoBytes / 2 + 100);
+  for (const id of ids) expect(closed.filter((memo) => memo.includes(id))).toHaveLength(1);
+  expect(memoIn(commands.slice(-2), MEMO.open)).toHaveLength(1);
 });
 
 it('names each tool that waits, then each that ever asked', async () => {

@@ -5,7 +5,7 @@ import { callIdIn, callKey } from '../../contract/names';
 import { expire, approvalNote, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
 import type { ChangeNotifier } from '../changes';
-import { recordCall } from '../publish';
+import { memoRoom, recordCall } from '../publish';
 import { timerMs } from '../timers';
 import {
   fitsLike,
@@ -36,7 +36,7 @@ export function open<A extends object>(
 ): CallState {
   const { approvals } = gate;
   const callId = request.callId ?? callIdIn(1, gate.asked);
-  const call = toCall(request, callId, settings);
+  const call = toCall(request, callId, settings, memoRoom());
   if (approvals.calls.has(callId) || approvals.closed.has(callId)) {
     throw gateFailure(`call id ${callId} was used before in this workflow`);
   }
@@ -71,7 +71,7 @@ export async function untilDecided<A extends object>(
  */
 function askAgain<A extends object>(gate: GateState, state: CallState, request: PlainRequest<A>): void {
   gate.changes.publish();
-  reopen(state, toEditedCall(request, state), Date.now());
+  reopen(state, toEditedCall(request, state, memoRoom()), Date.now());
   recordCall(state.call);
   markChanged(gate);
 }

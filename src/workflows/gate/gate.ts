@@ -53,7 +53,8 @@ export interface Gate<T extends object = AnyActivities> {
    * In a scope that is cancelled the request is withdrawn and the wait throws Temporal's CancelledFailure.
    *
    * @throws ApplicationFailure `countersign.gate`, not retryable: arguments that do not fit the schema, a request over
-   * 16 KiB (too large to review), a call id that was used before, or a wrong time.
+   * 16 KiB (too large to review) or one for which the workflow's own memo has no room, a call id that was used before,
+   * or a wrong time.
    */
   ask<A extends object>(request: GateRequest<A>): Promise<GateDecision<A>>;
   /**

@@ -138,7 +138,7 @@ export function argumentSchemaOf(tool: string, schema: StandardJsonSchema): Json
 }
 
 /**
- * The call of a request, in the form that approvals use.
+ * The call of a request, in the form that approvals use. `room`: the bytes that the memo of the workflow has left.
  *
  * @throws ApplicationFailure `countersign.gate`, not retryable, if the request is wrong.
  */
@@ -146,6 +146,7 @@ export function toCall<A extends object>(
   request: PlainRequest<A>,
   callId: string,
   settings = settingsOf(request),
+  room = Infinity,
 ): ValidCall {
   const { tool, reason } = request;
   checkNames(tool, callId);
@@ -163,9 +164,15 @@ export function toCall<A extends object>(
     ...(preview === undefined ? {} : { preview, ...previewDigests(preview) }),
     ...defined({ policyReason: reason }),
   };
-  if (utf8Bytes(JSON.stringify(call)) > LIMITS.gateRequestBytes) {
+  const bytes = utf8Bytes(JSON.stringify(call));
+  if (bytes > LIMITS.gateRequestBytes) {
     throw gateFailure(
       `a request of ${tool} is over ${LIMITS.gateRequestBytes} bytes: too large to review; split it`,
+    );
+  }
+  if (bytes > room) {
+    throw gateFailure(
+      `a request of ${tool} has ${bytes} bytes, and the workflow's own memo leaves room for ${Math.max(0, room)}: the server would end the workflow; keep less in the memo`,
     );
   }
   return call;
@@ -189,12 +196,13 @@ function previewOf<A extends object>(request: PlainRequest<A>): Preview | undefi
 export function toEditedCall<A extends object>(
   request: PlainRequest<A>,
   { call: { callId, id, tool, settings }, effective }: CallState,
+  room?: number,
 ): PreparedCall {
   try {
     if (!fitsLike(request, effective)) throw gateFailure('the changed arguments do not fit the schema');
     const { preview, ...rest } = request;
     const again = typeof preview === 'function' ? { preview } : {};
-    return toCall({ ...rest, ...again, arguments: effective }, callId, settings);
+    return toCall({ ...rest, ...again, arguments: effective }, callId, settings, room);
   } catch (error) {
     const message = errorMessage(error);
     const facts = { timestamp: new Date(Date.now()).toISOString() };

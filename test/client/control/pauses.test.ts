@@ -5,7 +5,10 @@ import { MEMO, WORKFLOWS } from '../../../src/contract/names';
 import { TIMES } from '../../../src/contract/limits';
 
 jest.mock('node:timers/promises', () => ({ setTimeout: jest.fn(() => Promise.resolve()) }));
-afterEach(() => jest.mocked(delay).mockClear());
+afterEach(() => {
+  jest.mocked(delay).mockClear();
+  jest.restoreAllMocks();
+});
 
 const PAUSE = { id: 'p1', at: '2026-01-01T00:00:00.000Z', reason: 'wait', by: 'ann' };
 
@@ -57,4 +60,30 @@ it.each([
   const { context } = controlled({ pause: PAUSE, ...how });
   await pause(context, { reason: 'wait', by: 'ann' });
   expect(jest.mocked(delay).mock.lastCall).toEqual([TIMES.pausesKnown]);
+});
+
+/** What the server says while the worker that took its task fails at it. */
+const failing = (): Error =>
+  Object.assign(new Error('9 FAILED_PRECONDITION'), {
+    ...{ code: 9, metadata: {} },
+    details: 'Unable to perform workflow execution update due to Workflow Task in failed state.',
+  });
+
+it('takes effect if a worker answers before ten seconds are over', async () => {
+  const { context, ids } = controlled(failing(), failing(), { pause: PAUSE });
+  expect(await pause(context, { reason: 'wait', by: 'ann' })).toEqual({ pause: PAUSE });
+  expect(ids).toHaveLength(3);
+});
+
+it('says after ten seconds that every worker failed, and where to look', async () => {
+  let now = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+  const { context, ids } = controlled(...Array.from({ length: 100 }, failing));
+  await expect(pause(context, { reason: 'wait', by: 'ann' })).rejects.toMatchObject({
+    code: 'control_unavailable',
+    message: expect.stringContaining('every worker that took it failed at its task, for 10 s'),
+    hint: expect.stringContaining('the last failed workflow task'),
+  });
+  expect(ids.length).toBeGreaterThan(2);
+  expect(new Set(ids).size).toBe(1);
 });

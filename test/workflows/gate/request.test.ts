@@ -181,3 +181,13 @@ describe('a request with the arguments of a person', () => {
     });
   });
 });
+
+it('a request for which the memo has no room is refused, and so is an edit that makes it so large', () => {
+  expect(() => toCall(request(), '1.1', undefined, 100)).toThrow('memo leaves room for 100:');
+  const [state] = approvalsWith({ args: { amount: 7 } }).calls.values();
+  if (state === undefined) throw new Error('there is a call');
+  expect(toEditedCall(request({ schema: PAY_SCHEMA }), state, -5)).toMatchObject({
+    kind: 'invalid',
+    result: { error: { code: 'validation', message: expect.stringContaining('leaves room for 0:') } },
+  });
+});

@@ -171,6 +171,31 @@ describe("after Temporal's own reset, which applies decisions again", () => {
     await replays(next);
   });
 
+  it('once more, what was decided before and after the first reset allows nothing', async () => {
+    const order = `twice-${randomUUID()}`;
+    const handle = await startPaying(order);
+    await waiting(handle);
+    await handle.signal('approval', { callId: '1.1', decision: 'approved', approver: 'ann' });
+    await handle.result();
+    const back = async (): Promise<WorkflowHandle> => {
+      const last = client.workflow.getHandle(handle.workflowId);
+      await resetTurn(last, '--event-id', await taskBefore(last, 'pay'));
+      await waiting(last);
+      await laterTask(last);
+      return last;
+    };
+    const second = await back();
+    expect(paidFor(order)).toHaveLength(1);
+    await second.signal('approval', { callId: '1.1', decision: 'approved', approver: 'ben' });
+    await second.result();
+    const third = await back();
+    expect(paidFor(order)).toHaveLength(2);
+    await decide(third, { approver: 'cy' });
+    expect(await third.result()).toMatchObject({ outcome: 'done', approver: 'cy' });
+    expect(paidFor(order)).toHaveLength(3);
+    await replays(third);
+  });
+
   it('an unsafe call that ran is in doubt, and a person says how it ended', async () => {
     const order = `lost-reset-${randomUUID()}`;
     const handle = await startPaying(order, { timeout: '1 minute' });
