@@ -18,6 +18,10 @@ import { DECIDED_BEFORE } from '../contract/call-texts';
 import { errorMessage } from '../contract/errors';
 import { optionalTsToMs } from '@temporalio/common';
 import { unstarted } from '../contract/lost-activity';
+import { isTransient, retry } from '../history/server-errors';
+
+/** How long a busy server is asked again. What it does not say in this time makes a person look. */
+const READ_MS = 60_000;
 
 /**
  * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the number of the
@@ -38,10 +42,12 @@ export async function earlierStart(
   if (info.currentAttemptScheduledTimestampMs > info.scheduledTimestampMs)
     return 'it was scheduled a second time';
   try {
-    const described = await describedStart();
-    if (described !== undefined) return described;
-    const round = input.round === undefined ? undefined : await startInThisRun(deps, input);
-    return round ?? (await startInOtherRun(input));
+    return await retry({ passes: isTransient, forMs: READ_MS }, async () => {
+      const described = await describedStart();
+      if (described !== undefined) return described;
+      const round = input.round === undefined ? undefined : await startInThisRun(deps, input);
+      return round ?? (await startInOtherRun(input));
+    });
   } catch (error) {
     return unreadStart(error);
   }

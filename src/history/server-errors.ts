@@ -6,17 +6,19 @@ import { isKeyRefused, SERVER_HINTS, STATUS } from '../contract/text/server-hint
 export { STATUS };
 
 /**
- * The gRPC status of an error, or of its cause. Undefined if there is none. A server whose time for a call is over
- * may reset its stream before the client's own time is over, and gRPC then says in these words that the call was
- * cancelled. For a call that we cancel ourselves, it uses other words.
+ * The gRPC status of an error, or of its cause. Undefined if there is none. A call whose time is over may count as
+ * cancelled: where a server resets its stream before the client's own time is over, and on the connection of a worker.
+ * For a call that we cancel ourselves, gRPC uses other words.
  */
 export function grpcStatusOf(error: unknown): number | undefined {
   if (isGrpcServiceError(error))
-    return error.code === STATUS.cancelled && error.details === 'Call cancelled'
+    return error.code === STATUS.cancelled && OUT_OF_TIME.includes(error.details)
       ? STATUS.deadlineExceeded
       : error.code;
   return error instanceof Error && error.cause !== undefined ? grpcStatusOf(error.cause) : undefined;
 }
+
+const OUT_OF_TIME = ['Call cancelled', 'Timeout expired'];
 
 /** Whether an error says that a workflow does not exist or is closed. The server answers both cases in the same way. */
 export function isNotFound(error: unknown): boolean {

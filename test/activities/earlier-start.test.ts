@@ -12,8 +12,8 @@ import { clientWith } from './fake-worker';
 
 type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
 
-const inRun = (runId: string, info: Info = {}) =>
-  new MockActivityEnvironment({ workflowExecution: { workflowId: 'turn', runId }, ...info });
+const inRun = (runId: string, info: Info = {}, options: object = {}) =>
+  new MockActivityEnvironment({ workflowExecution: { workflowId: 'turn', runId }, ...info }, options);
 
 it.each<[string, Info, RegExp]>([
   ['a second attempt', { attempt: 2 }, /this is attempt 2; an earlier one was started/],
@@ -44,6 +44,17 @@ it.each<[string, Parameters<typeof clientWith>[0], string | undefined]>([
   const info = { workflowExecution: { workflowId: 'turn', runId: 'run-1' } };
   const environment = new MockActivityEnvironment(info, { client: clientWith(onRecord) });
   expect(await environment.run(() => earlierStart({}, PAY_INPUT))).toBe(expected);
+});
+
+it('asks a server again that was too busy to answer', async () => {
+  const client = clientWith({});
+  const { workflowService: service } = client;
+  const answer = service.describeWorkflowExecution.bind(service);
+  const expired = Object.assign(new Error('late'), { code: 1, details: 'Timeout expired', metadata: {} });
+  const answers = [() => Promise.reject(expired), answer];
+  Object.assign(service, { describeWorkflowExecution: (request: object) => answers.shift()?.(request) });
+  expect(await inRun('run-1', {}, { client }).run(() => earlierStart({}, PAY_INPUT))).toBeUndefined();
+  expect(answers).toEqual([]);
 });
 
 const OTHER = defaultPayloadConverter.toPayload({ ...PAY_INPUT, callKey: 'key:1.2' });

@@ -33,8 +33,9 @@ test('the status is found in the error and in what caused it', () => {
   expect(detailsOf(new Error('other'))).toBe('other');
 });
 
-test('a stream that the server resets was late; a call that we cancel was not', () => {
+test('a stream that the server resets was late, and a call of a worker; a call that we cancel was not', () => {
   expect(grpcStatusOf(grpc(STATUS.cancelled, 'Call cancelled'))).toBe(STATUS.deadlineExceeded);
+  expect(grpcStatusOf(grpc(STATUS.cancelled, 'Timeout expired'))).toBe(STATUS.deadlineExceeded);
   expect(grpcStatusOf(grpc(STATUS.cancelled, 'Cancelled on client'))).toBe(STATUS.cancelled);
 });
 
