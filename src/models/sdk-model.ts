@@ -1,4 +1,5 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import { outgoingFetch } from '../proxies';
 import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
 import { toModelError } from './provider-errors';
@@ -83,10 +84,10 @@ function noStream(): ModelError {
 const REPLY_BYTES = 64 * 1024 * 1024;
 
 /** A `fetch` that follows no redirect, and that fails and closes the connection when a body exceeds the limit. */
-function limitedFetch(limit = REPLY_BYTES): typeof fetch {
+function limitedFetch(limit = REPLY_BYTES): typeof outgoingFetch {
   return async (input, init) => {
     // A redirect would send the conversation to a server that is not configured.
-    const response = await fetch(input, { ...init, redirect: 'manual' });
+    const response = await outgoingFetch(input, { ...init, redirect: 'manual' });
     if (response.body === null) return response;
     if (response.ok) refusePage(response, input);
     const { status, statusText, headers } = response;
@@ -95,7 +96,7 @@ function limitedFetch(limit = REPLY_BYTES): typeof fetch {
 }
 
 /** A page is what a proxy or another server answers. */
-function refusePage({ headers }: Response, input: Parameters<typeof fetch>[0]): void {
+function refusePage({ headers }: Response, input: Parameters<typeof outgoingFetch>[0]): void {
   const type = headers.get('content-type') ?? '';
   if (!/^(?:text\/html|application\/xhtml)/i.test(type)) return;
   const url = input instanceof Request ? input.url : String(input);

@@ -9,6 +9,7 @@ import {
   checkConfig,
   checkJournal,
   checkNode,
+  checkProxies,
   checkSdk,
   failed,
   type Finding,
@@ -63,7 +64,11 @@ interface Examined {
 
 async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
-  const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
+  const machine = [
+    ...[checkNode(), checkSdk(), await checkCli(context.env)],
+    ...checkProxies(context.env),
+    finding,
+  ];
   const journal = config === undefined ? [] : [await checkJournal(config)];
   const { checkMcp } = await import('../doctor/mcp.js');
   const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);

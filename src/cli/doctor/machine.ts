@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { journalFault, journalFolder } from '../../activities/journal';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Engine } from '../../engine/engine';
+import { proxyFor } from '../../proxies';
 import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
 import type { Config } from '../../tools/define-config';
 import { CONFIG_FILES, loadConfig } from '../load-config';
@@ -49,6 +50,21 @@ export function checkSdk(folder = process.cwd()): Finding {
   const problem = sdkProblem(sdkCopies([__dirname, folder]));
   if (problem === undefined) return { name, state: 'ok', detail: sdkVersion() };
   return { name, state: 'bad', detail: problem, todo: SDK_HINT };
+}
+
+/** The proxies that the environment names for the hosts of the internet. Passwords are not shown. */
+export function checkProxies(env: NodeJS.ProcessEnv): Finding[] {
+  return ['http', 'https'].flatMap((scheme): Finding[] => {
+    const name = `proxy for ${scheme}`;
+    try {
+      const proxy = proxyFor(new URL(`${scheme}://example.com`), env);
+      return proxy === undefined
+        ? []
+        : [{ name, state: 'ok', detail: `${proxy.url.host}, by ${proxy.name}` }];
+    } catch (error) {
+      return [failed(name, error)];
+    }
+  });
 }
 
 const ROUTES = {

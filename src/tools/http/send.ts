@@ -171,12 +171,16 @@ async function toAnswer(response: IncomingMessage, maxBytes: number): Promise<Ht
   return { status: statusCode, statusText: statusMessage, headers, body };
 }
 
-function tooLarge(maxBytes: number): { missing: string } {
+/** The body of an answer that has too many bytes. */
+export function tooLarge(maxBytes: number): { missing: string } {
   return { missing: `the body has more than ${maxBytes} bytes and is not shown` };
 }
 
 /** Reads a body. Undefined for a body over the limit, whose rest is not read. */
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+export async function readBody(
+  response: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  maxBytes: number,
+): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response) {

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkConfig, checkJournal, checkNode } from '../../../src/cli/doctor/machine';
+import { checkConfig, checkJournal, checkNode, checkProxies } from '../../../src/cli/doctor/machine';
 import { scratchDirectory } from '../../support/scratch';
 
 const scratch = scratchDirectory();
@@ -58,4 +58,18 @@ it.each([
   ['18.20.0', 'bad'],
 ])('Node.js %s is %s', (version, state) => {
   expect(checkNode(version).state).toBe(state);
+});
+
+it('names the proxies of the environment, and shows no password', () => {
+  const env = { HTTPS_PROXY: 'http://ann:s3cret@p.test:3128', http_proxy: 'ann:s3cret@p.test' };
+  const found = checkProxies(env);
+  expect(found).toEqual([
+    {
+      ...{ name: 'proxy for http', state: 'bad', detail: 'http_proxy is not the http(s) URL of a proxy' },
+      todo: 'Write http_proxy like http://proxy.example.com:3128, or remove it.',
+    },
+    { name: 'proxy for https', state: 'ok', detail: 'p.test:3128, by HTTPS_PROXY' },
+  ]);
+  expect(JSON.stringify(found)).not.toContain('s3cret');
+  expect(checkProxies({})).toEqual([]);
 });
