@@ -233,7 +233,7 @@ const SHORTEST = 4;
  * The forms in which a text may hold the secrets: unchanged, and written for a URL, JSON or Base64. The longest comes
  * first.
  */
-function formsOf(secrets: readonly string[]): string[] {
+export function formsOf(secrets: readonly string[]): string[] {
   return secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap((secret) => [

@@ -1,8 +1,10 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import { defined } from '../contract/defined';
+import { hideSecrets, redactSecrets } from '../contract/text/redact';
 import { outgoingFetch } from '../proxies';
 import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
-import { toModelError } from './provider-errors';
+import { formsOf, toModelError } from './provider-errors';
 import { type PromptOptions, toPrompt, toSdkTools } from './sdk-messages';
 import { lacksThoughts, wantsThoughts, withoutThinking } from './thinking';
 import { collectReply, toReply } from './sdk-reply';
@@ -31,6 +33,7 @@ export function sdkModel(options: SdkModelOptions): Model {
   return {
     id,
     takes,
+    about: aboutOf(options),
     async generate(request) {
       try {
         loaded ??= Promise.resolve(options.load(limitedFetch()));
@@ -40,6 +43,17 @@ export function sdkModel(options: SdkModelOptions): Model {
       }
     },
   };
+}
+
+function aboutOf({ settings: { baseUrl, secrets }, provider, call }: SdkModelOptions): string {
+  const all = {
+    ...defined({ maxOutputTokens: call?.maxOutputTokens }),
+    ...call?.providerOptions?.[provider],
+  };
+  const shown = Object.entries(Object(redactSecrets(all))).map(
+    ([name, value]) => `${name} ${JSON.stringify(value)}`,
+  );
+  return hideSecrets([baseUrl, ...shown].join(', '), formsOf(secrets));
 }
 
 async function ask(

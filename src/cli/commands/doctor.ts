@@ -8,6 +8,7 @@ import {
   checkCli,
   checkConfig,
   checkJournal,
+  checkModels,
   checkNode,
   checkProxies,
   checkSdk,
@@ -69,7 +70,7 @@ async function examine({ named, deployment, channels }: Examined, context: Conte
     ...checkProxies(context.env),
     finding,
   ];
-  const journal = config === undefined ? [] : [await checkJournal(config)];
+  const journal = config === undefined ? [] : [...(await checkModels(config)), await checkJournal(config)];
   const { checkMcp } = await import('../doctor/mcp.js');
   const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);
   const { checkChannels } = await import('../doctor/notify.js');

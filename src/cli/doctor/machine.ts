@@ -4,6 +4,7 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Engine } from '../../engine/engine';
 import { proxyFor } from '../../proxies';
 import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
+import { modelsOf } from '../../tools/define-agent';
 import type { Config } from '../../tools/define-config';
 import { CONFIG_FILES, loadConfig } from '../load-config';
 
@@ -114,6 +115,21 @@ export async function checkConfig(named: string | undefined): Promise<{ finding:
   } catch (error) {
     return { finding: failed(name, error) };
   }
+}
+
+/** The models of a config: whether they can be made, whose they are, and what they are asked with. */
+export async function checkModels({ agents }: Pick<Config, 'agents'>): Promise<Finding[]> {
+  const { modelOf } = await import('../../models/providers.js');
+  return [...new Set(agents.flatMap(modelsOf))].map((model) => {
+    try {
+      const { id, about } = modelOf(model);
+      const users = agents.filter((agent) => modelsOf(agent).includes(model)).map(({ name }) => name);
+      const detail = [`of ${users.join(', ')}`, ...(about === undefined ? [] : [about])].join('; ');
+      return { name: id, state: 'ok', detail };
+    } catch (error) {
+      return failed(String(model), error);
+    }
+  });
 }
 
 /** Whether a worker of a config could keep its journal of unsafe calls here. */
