@@ -98,7 +98,7 @@ function dispatcherFor(proxy: Proxy, { Pool, ProxyAgent }: typeof Undici): Dispa
     ...{ uri: url.origin, headers: authorizationOf(url) },
     // Proxies of companies take CONNECT for https only, so they get the whole address of what is plain http.
     proxyTunnel: false,
-    // The library would try for ever to reach a proxy that hangs up.
+    // The library would never cease to try a proxy that hangs up.
     clientFactory: (origin, options) => {
       const client = new Pool(origin, options);
       const connect = (to: Dispatcher.ConnectOptions) => tunnelOf(proxy, client.connect(to));

@@ -260,7 +260,7 @@ it.each([
 });
 
 it.each(['proxy.test:3128', 's3cret', 'socks5://ann:s3cret@proxy.test', 'ann:s3cret@proxy.test:1', '//x'])(
-  'says that %s is no proxy, and does not repeat it',
+  'says that %s does not name a proxy, and does not repeat it',
   async (value) => {
     process.env['HTTP_PROXY'] = value;
     const error: unknown = await outgoingFetch('http://far.test/').catch((thrown: unknown) => thrown);
