@@ -62,7 +62,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
     usage,
     waitMs: asked,
   } = context.ended === true ? ENDED : faultOf(error);
-  const forms = formsOf(context.secrets);
+  const forms = secretForms(context.secrets);
   const conceal = (text: string): string => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
   const retryable = RETRIED_FAILURES.some((one) => one === kind);
@@ -233,7 +233,7 @@ const SHORTEST = 4;
  * The forms in which a text may hold the secrets: unchanged, and written for a URL, JSON or Base64. The longest comes
  * first.
  */
-export function formsOf(secrets: readonly string[]): string[] {
+export function secretForms(secrets: readonly string[]): string[] {
   return secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap((secret) => [

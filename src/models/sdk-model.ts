@@ -4,7 +4,7 @@ import { hideSecrets, redactSecrets } from '../contract/text/redact';
 import { outgoingFetch } from '../proxies';
 import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
-import { formsOf, toModelError } from './provider-errors';
+import { secretForms, toModelError } from './provider-errors';
 import { type PromptOptions, toPrompt, toSdkTools } from './sdk-messages';
 import { lacksThoughts, wantsThoughts, withoutThinking } from './thinking';
 import { collectReply, toReply } from './sdk-reply';
@@ -53,7 +53,7 @@ function aboutOf({ settings: { baseUrl, secrets }, provider, call }: SdkModelOpt
   const shown = Object.entries(Object(redactSecrets(all))).map(
     ([name, value]) => `${name} ${JSON.stringify(value)}`,
   );
-  return hideSecrets([baseUrl, ...shown].join(', '), formsOf(secrets));
+  return hideSecrets([baseUrl, ...shown].join(', '), secretForms(secrets));
 }
 
 async function ask(

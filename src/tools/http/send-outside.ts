@@ -2,7 +2,7 @@ import { outgoingFetch, proxyFault, proxyFor } from '../../proxies';
 import { ToolError, TransportError } from '../errors';
 import { isPrivateHost } from './address';
 import { type HttpRequest, ONLY_PUBLIC } from './request';
-import { type HttpAnswer, type Network, readBody, send, tooLarge } from './send';
+import { type HttpAnswer, type Network, readAtMost, send, overLimit } from './send';
 
 /**
  * As `send`, but through the proxy that the environment names for the host, if there is one. Then the proxy looks the
@@ -20,8 +20,8 @@ export async function sendOutside(request: HttpRequest, network: Network): Promi
       body: body === undefined ? null : new Uint8Array(body),
     });
     const { status, statusText } = answer;
-    const read = await readBody(answer.body ?? [], network.maxBytes);
-    return { status, statusText, headers: [...answer.headers], body: read ?? tooLarge(network.maxBytes) };
+    const read = await readAtMost(answer.body ?? [], network.maxBytes);
+    return { status, statusText, headers: [...answer.headers], body: read ?? overLimit(network.maxBytes) };
   } catch (error) {
     const fault = proxyFault(error);
     const message = fault?.message ?? `the connection to ${url.host} broke after ${method} was sent`;
