@@ -218,6 +218,19 @@ export default tseslint.config(
       'prefer-const': 'error',
     },
   },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/proxies.ts', 'src/web/**'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        {
+          globals: [{ name: 'fetch', message: 'outgoingFetch of src/proxies.ts goes through the proxies.' }],
+          checkGlobalObject: true,
+        },
+      ],
+    },
+  },
   // The one place that talks to a person line by line.
   { files: ['src/cli/**/*.ts', 'examples/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
   // A row of a table has as many parameters as columns.

@@ -7,6 +7,7 @@ import {
   streamRetryMs,
   type TurnNews,
 } from './contract/streamed-text';
+import { outgoingFetch } from './proxies';
 
 /**
  * Sends a web inbox the names of turns in which a request began or ceased to wait for a person. Never throws, and
@@ -126,7 +127,7 @@ export async function postToInbox(
   path: string,
   body: unknown,
 ): Promise<Response> {
-  const response = await fetch(`${url}${path}`, {
+  const response = await outgoingFetch(`${url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -141,7 +142,8 @@ export async function postToInbox(
   throw new Error(`${url} answered with status ${response.status}`);
 }
 
-function causeOf(error: unknown): string {
+/** Why a `fetch` failed: the message of the cause, if there is one. */
+export function causeOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined
     ? errorMessage(error.cause)
     : errorMessage(error);

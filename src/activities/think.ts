@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Budget } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
-import { replyEntry, type TranscriptEntry } from '../contract/transcript';
+import { dropOutputs, replyEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { addUsage, priced, type Usage } from '../contract/spending/usage';
 import type { ThinkInput, ThinkOutput } from '../contract/think';
@@ -44,11 +44,15 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
       const known = await knownBefore({ agent, input, entries, ...about });
       const earlier = await earlierWords(input.session, deps.memory);
-      const how = { asking, store: deps.files, ...defined({ writer }) };
-      const reply = await askModel(known.agent, [...earlier, ...entries], how);
+      const isShortened = input.droppedBefore > 0;
+      const how = { asking, store: deps.files, isShortened, ...defined({ writer }) };
+      // The outputs of earlier turns are older than those that are left out here.
+      const older = isShortened ? dropOutputs(earlier, earlier.length) : earlier;
+      const { droppedBefore, ...reply } = await askModel(known.agent, [...older, ...entries], how);
       const step = { agent, model, input, reply, bytes };
       const prepared = await prepareStep(deps, step);
-      const output = { ...prepared, ...known.recorded, ...withSpent(prepared, asking.spent) };
+      const shortened = droppedBefore && { droppedBefore: Math.max(1, droppedBefore - earlier.length) };
+      const output = { ...prepared, ...known.recorded, ...shortened, ...withSpent(prepared, asking.spent) };
       writer?.finish(output.text);
       noteUsage(deps, agent, output);
       const turn = rememberStep(deps.memory, { entries, bytes }, output);

@@ -81,6 +81,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   payload_refused: EXIT.failed,
   model_failed: EXIT.failed,
   file_failed: EXIT.failed,
+  proxy_failed: EXIT.failed,
   login_failed: EXIT.failed,
   audit_invalid: EXIT.failed,
   audit_broken: EXIT.failed,

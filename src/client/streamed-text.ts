@@ -17,6 +17,7 @@ import { purposeOf } from '../history/fold/activities';
 import { is } from '../history/fold/guards';
 import { Payloads } from '../history/decode/payloads';
 import { describeTurn, readTurn } from '../history/read';
+import { outgoingFetch } from '../proxies';
 import { postToInbox, sendNewsTo } from '../stream-news';
 import type { ClientContext } from './context';
 import type { FollowOptions } from './requests';
@@ -207,7 +208,7 @@ async function* textAt(
     };
     try {
       heard();
-      const response = await fetch(`${url}/api/stream?${query}`, {
+      const response = await outgoingFetch(`${url}/api/stream?${query}`, {
         headers: { authorization: `Bearer ${token}` },
         redirect: 'error',
         signal: AbortSignal.any([signal, lost.signal]),

@@ -14,7 +14,7 @@ import type {
   Resolution,
 } from '../contract/decision';
 import type { ChangedTool } from '../contract/worker-tools';
-import type { OpenItem } from '../contract/turn';
+import type { OpenItem, OpenMemo } from '../contract/turn';
 import type { ListedState } from '../contract/turn-states';
 import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
@@ -180,6 +180,8 @@ export interface InboxItem extends OpenItem {
   session?: string;
   /** See `TurnSummary`. */
   callers?: string[];
+  /** The model that asked for it, and what people should know about its reply. Absent: nothing. */
+  by?: OpenMemo['by'];
 }
 
 /** The waiting items that have been read so far. */

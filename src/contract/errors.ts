@@ -49,6 +49,7 @@ export const ERROR_CODES = [
   'payload_refused',
   'model_failed',
   'file_failed',
+  'proxy_failed',
   'login_failed',
   'audit_invalid',
   'audit_broken',

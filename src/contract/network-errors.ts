@@ -28,7 +28,7 @@ const CODE = new RegExp(`^(${CODES})$`);
 const CODE_IN_TEXT = new RegExp(`\\b(${CODES})\\b`);
 
 /** Codes of errors that mean that the other side was never reached. */
-const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'proxy_failed'];
 
 /** Whether one error says that a connection broke or was given up. */
 export function saysBroken({ name, message, code }: ErrorFacts): boolean {

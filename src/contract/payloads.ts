@@ -138,6 +138,7 @@ const isThinkOutput = guard<ThinkOutput>(
     {
       context: TEXT,
       notes: { type: 'array', items: { enum: [...MODEL_NOTES] }, maxItems: MODEL_NOTES.length },
+      droppedBefore: { type: 'integer', minimum: 0 },
       usage: { type: 'object', properties: USAGE },
       opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
       budget: BUDGET,

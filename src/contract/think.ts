@@ -85,6 +85,11 @@ export interface ThinkOutput {
   finishReason: string;
   /** What people should know about how the reply came about. Absent: nothing. */
   notes?: ModelNote[];
+  /**
+   * The conversation was too long until the outputs before this entry were left out. Later steps begin without them.
+   * Absent: nothing more was left out.
+   */
+  droppedBefore?: number;
   usage?: Usage;
   /** The text from the agent's `context`. Only with the first reply of a turn. */
   context?: string;

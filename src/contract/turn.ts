@@ -23,7 +23,7 @@ import { LIMITS } from './limits';
 import { childStem } from './digest';
 import { attributeKey, MEMO } from './names';
 import type { Usage } from './spending/usage';
-import type { MovedStep, ResultRef, SessionRef } from './think';
+import type { ModelNote, MovedStep, ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
 import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
@@ -145,6 +145,8 @@ export interface OpenMemo {
   /** The number of all calls that wait. `items` has the first 20. */
   count: number;
   items: OpenItem[];
+  /** The model that asked for the calls, and what people should know about its reply. Absent: nothing. */
+  by?: { model: string; notes: ModelNote[] };
 }
 
 export interface OpenItem {

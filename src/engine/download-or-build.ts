@@ -19,6 +19,7 @@ import { describeError, every, run, type RunResult } from './run';
 import { errnoOf } from '../contract/errors';
 import { MIB } from '../contract/limits';
 import { isPlainLocal } from '../loopback';
+import { outgoingFetch } from '../proxies';
 
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
 export const DOWNLOAD_SERVICE = 'https://temporal.download';
@@ -133,7 +134,7 @@ const ask = async (url: URL): Promise<Response> => {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(new Error(`no answer from ${url.host}`)), CONNECT_MS);
   try {
-    return await fetch(url, { signal: abort.signal, redirect: 'manual' });
+    return await outgoingFetch(url, { signal: abort.signal, redirect: 'manual' });
   } finally {
     clearTimeout(timer);
   }

@@ -5,14 +5,13 @@ import { approvalsNeeded, assuranceText } from '../contract/authority/rule';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
-import type { ModelNote } from '../contract/think';
 import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Attribution } from './call-events';
-import type { CallPhase, CallView, StepView, TurnView } from './view-types';
+import type { CallPhase, CallView, TurnView } from './view-types';
 
 /** How a line looks: quiet, at work, asks a person, went well, went wrong. */
 export type Tone = 'quiet' | 'busy' | 'ask' | 'good' | 'bad';
@@ -168,17 +167,6 @@ export function failingTaskText({ attempt, reason }: { attempt: number; reason?:
 /** A number with its noun: `1 call`, `2,000 calls`. */
 export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
-}
-
-const NOTES: Readonly<Record<ModelNote, string>> = {
-  fallback: 'a fallback',
-  shortened: 'old outputs were left out, the conversation was too long for it',
-  cut: 'its server seems to have read only a part of the conversation',
-};
-
-/** The model that wrote a reply, and what people should know about that. */
-export function describeModel({ model, notes = [] }: Pick<StepView, 'model' | 'notes'>): string {
-  return notes.length === 0 ? model : `${model} (${notes.map((note) => NOTES[note]).join('; ')})`;
 }
 
 /** Tokens and their price. Empty if nothing was counted. */

@@ -69,6 +69,8 @@ export interface Model {
    * @default none
    */
   readonly takes?: readonly string[];
+  /** Where the model is and what it is asked with, for people. No secret. */
+  readonly about?: string;
   generate(request: ModelRequest): Promise<ModelReply>;
 }
 

@@ -11,6 +11,7 @@ import { RETRIED_FAILURES } from '../contract/names';
 import type { Usage } from '../contract/spending/usage';
 import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';
+import { proxyFault } from '../proxies';
 import { refusalOf } from './refusal';
 
 /** The values that the mapping needs besides the error. */
@@ -45,10 +46,10 @@ interface Fault {
  * | 429 | `rate_limit` | yes, after `retry-after` |
  * | 408, 504, time over, aborted | `timeout` | yes |
  * | other 5xx, 409, a body that is JSON but no reply | `server` | yes, after `retry-after` |
- * | no connection, a cut body or stream, a body that is not JSON | `network` | yes |
+ * | no connection or no proxy, a cut body or stream, a body that is not JSON | `network` | yes |
  * | 401, 402, 403, a spent quota | `auth` | no |
  * | content filter, refusal | `refused` | no |
- * | a redirect, other 4xx, no such host | `request` | no |
+ * | a redirect, other 4xx, no such host, a proxy that refuses | `request` | no |
  *
  * The cause is not kept: it holds the whole conversation, and an error travels into history.
  */
@@ -61,7 +62,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
     usage,
     waitMs: asked,
   } = context.ended === true ? ENDED : faultOf(error);
-  const forms = formsOf(context.secrets);
+  const forms = secretForms(context.secrets);
   const conceal = (text: string): string => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
   const retryable = RETRIED_FAILURES.some((one) => one === kind);
@@ -92,9 +93,9 @@ function faultOf(error: unknown): Fault {
 /** An error of our own from the code that reads a reply. The provider package may have wrapped it. */
 function known(error: unknown): Fault | undefined {
   const found = causesOf(error).find((cause) => cause instanceof ModelError);
-  return found === undefined
-    ? undefined
-    : { kind: found.kind, what: found.message, usage: found.options.usage };
+  if (found !== undefined) return { kind: found.kind, what: found.message, usage: found.options.usage };
+  const fault = proxyFault(error);
+  return fault && { kind: fault.data['retryable'] === true ? 'network' : 'request', what: fault.message };
 }
 
 const TIMEOUT_CODES = [
@@ -232,7 +233,7 @@ const SHORTEST = 4;
  * The forms in which a text may hold the secrets: unchanged, and written for a URL, JSON or Base64. The longest comes
  * first.
  */
-function formsOf(secrets: readonly string[]): string[] {
+export function secretForms(secrets: readonly string[]): string[] {
   return secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap((secret) => [

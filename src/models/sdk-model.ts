@@ -1,7 +1,10 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import { defined } from '../contract/defined';
+import { hideSecrets, redactSecrets } from '../contract/text/redact';
+import { outgoingFetch } from '../proxies';
 import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
-import { toModelError } from './provider-errors';
+import { secretForms, toModelError } from './provider-errors';
 import { type PromptOptions, toPrompt, toSdkTools } from './sdk-messages';
 import { lacksThoughts, wantsThoughts, withoutThinking } from './thinking';
 import { collectReply, toReply } from './sdk-reply';
@@ -30,6 +33,7 @@ export function sdkModel(options: SdkModelOptions): Model {
   return {
     id,
     takes,
+    about: aboutOf(options),
     async generate(request) {
       try {
         loaded ??= Promise.resolve(options.load(limitedFetch()));
@@ -39,6 +43,17 @@ export function sdkModel(options: SdkModelOptions): Model {
       }
     },
   };
+}
+
+function aboutOf({ settings: { baseUrl, secrets }, provider, call }: SdkModelOptions): string {
+  const all = {
+    ...defined({ maxOutputTokens: call?.maxOutputTokens }),
+    ...call?.providerOptions?.[provider],
+  };
+  const shown = Object.entries(Object(redactSecrets(all))).map(
+    ([name, value]) => `${name} ${JSON.stringify(value)}`,
+  );
+  return hideSecrets([baseUrl, ...shown].join(', '), secretForms(secrets));
 }
 
 async function ask(
@@ -83,10 +98,10 @@ function noStream(): ModelError {
 const REPLY_BYTES = 64 * 1024 * 1024;
 
 /** A `fetch` that follows no redirect, and that fails and closes the connection when a body exceeds the limit. */
-function limitedFetch(limit = REPLY_BYTES): typeof fetch {
+function limitedFetch(limit = REPLY_BYTES): typeof outgoingFetch {
   return async (input, init) => {
     // A redirect would send the conversation to a server that is not configured.
-    const response = await fetch(input, { ...init, redirect: 'manual' });
+    const response = await outgoingFetch(input, { ...init, redirect: 'manual' });
     if (response.body === null) return response;
     if (response.ok) refusePage(response, input);
     const { status, statusText, headers } = response;
@@ -95,7 +110,7 @@ function limitedFetch(limit = REPLY_BYTES): typeof fetch {
 }
 
 /** A page is what a proxy or another server answers. */
-function refusePage({ headers }: Response, input: Parameters<typeof fetch>[0]): void {
+function refusePage({ headers }: Response, input: Parameters<typeof outgoingFetch>[0]): void {
   const type = headers.get('content-type') ?? '';
   if (!/^(?:text\/html|application\/xhtml)/i.test(type)) return;
   const url = input instanceof Request ? input.url : String(input);

@@ -32,6 +32,7 @@ const SCRIPTS = [
   'turns',
   'two-paths',
   'votes',
+  'writer',
 ];
 
 /** All files of the page, by path, with their types. No other file is ever read. */

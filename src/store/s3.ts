@@ -1,5 +1,6 @@
 import { AwsClient } from 'aws4fetch';
 import { CountersignError } from '../contract/errors';
+import { outgoingFetch } from '../proxies';
 import type { StorePlace } from './folder';
 
 /** The longest time that one request may take. */
@@ -21,16 +22,12 @@ export function s3Place(
     ...(env['AWS_SESSION_TOKEN'] ? { sessionToken: env['AWS_SESSION_TOKEN'] } : {}),
     region: regionOf(env),
     service: 's3',
-    // No retries here: the request to a model and the sending of a file are retried as a whole.
-    retries: 0,
   });
   const root = rootOf(bucket, env);
-  const send = (key: string, init: { method: string; body?: Uint8Array<ArrayBuffer> }): Promise<Response> =>
-    client.fetch(`${root}/${prefix}${key}`, {
-      ...init,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(REQUEST_MS),
-    });
+  const send = async (key: string, init: { method: string; body?: Uint8Array<ArrayBuffer> }) => {
+    const options = { ...init, redirect: 'manual', signal: AbortSignal.timeout(REQUEST_MS) } as const;
+    return outgoingFetch(await client.sign(`${root}/${prefix}${key}`, options));
+  };
   return {
     async read(key, most) {
       const response = await send(key, { method: 'GET' });

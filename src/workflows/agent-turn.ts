@@ -135,6 +135,7 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker
     // recognizes a call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
+    turn.by = output.notes && { model: output.model, notes: output.notes };
     keepSchemas(turn, output);
     const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
     const step = new Step(turn, calls, runtime, isRepeated(turn, calls));

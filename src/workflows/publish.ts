@@ -92,7 +92,7 @@ export class Publisher {
   }
 
   private publishOpen(open: readonly CallState[], state: TurnState): void {
-    const memo = openMemo(open, this.context.stepKey);
+    const memo = openMemo(open, this.context);
     const text = JSON.stringify(memo);
     const changed = text !== this.open;
     this.writeMemo(changed ? { [MEMO.open]: memo } : {});

@@ -8,7 +8,7 @@ import type { SignalVerdict } from '../contract/decision';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-texts';
 import { type ClosedMemo, type OpenItem, openItemOf, type OpenMemo } from '../contract/turn';
-import type { CallState } from './approvals/state';
+import type { ApprovalContext, CallState } from './approvals/state';
 import { authorityOf } from './approvals/votes';
 
 /** One line about a call, for Temporal's own UI. */
@@ -31,10 +31,13 @@ export function openCalls(calls: Iterable<CallState>): CallState[] {
 }
 
 /** The memo that lists the waiting calls, cut to its limits. Null if no call waits. */
-export function openMemo(open: readonly CallState[], key: string): OpenMemo | null {
+export function openMemo(
+  open: readonly CallState[],
+  { stepKey: key, by }: Pick<ApprovalContext, 'stepKey' | 'by'>,
+): OpenMemo | null {
   if (open.length === 0) return null;
   const items = open.slice(0, LIMITS.memoRequests).map(openItem);
-  const memo = { key, count: open.length, items };
+  const memo = { key, count: open.length, items, ...defined({ by }) };
   while (items.length > 1 && utf8Bytes(JSON.stringify(memo)) > LIMITS.memoBytes / 2) items.pop();
   return memo;
 }

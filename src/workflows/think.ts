@@ -72,6 +72,7 @@ function windowAfter({ step, window }: Turn, { compactOver, usage }: ThinkOutput
 
 /** Adds a reply to the transcript. */
 export function appendReply(turn: Turn, output: ThinkOutput): void {
+  turn.transcript.dropBefore(output.droppedBefore ?? 0);
   turn.transcript.add(replyEntry(output));
   applyLimits(turn, output);
 }

@@ -99,6 +99,11 @@ export class Transcript {
     return cutTo;
   }
 
+  /** Drops the outputs of the entries before an index. */
+  dropBefore(index: number): void {
+    while (this.dropped < Math.min(index, this.list.length)) this.dropNext();
+  }
+
   private dropNext(): void {
     const entry = this.list[this.dropped];
     const shorter = entry && dropOutput(entry);

@@ -1,5 +1,6 @@
+import { MEMO } from '../../src/contract/names';
 import { DROPPED_OUTPUT, type TranscriptPage } from '../../src/contract/transcript';
-import type { ModelMessage, ModelRequest } from '../../src/models/model';
+import { ModelError, type ModelMessage, type ModelRequest } from '../../src/models/model';
 import type { ScriptedReply } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
@@ -112,6 +113,32 @@ const expectOwn = (seen: readonly ModelMessage[][], tag: string): void => {
   const contents = last.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
   expect(contents).toEqual([1, 2, 3, 4].map((step) => page(tag, `${step}.1`)));
 };
+
+test('outputs that the model has no room for stay out of later steps, and the request says so', async () => {
+  await fixture.addWorker();
+  let asked = 0;
+  const narrow = (reply: ScriptedReply) => (request: ModelRequest) => {
+    asked += 1;
+    const whole = request.messages.filter(
+      ({ role, content }) => role === 'tool' && content !== DROPPED_OUTPUT,
+    );
+    if (whole.length <= 2) return reply;
+    throw new ModelError('request', 'maximum context length is 8192 tokens', { retryable: false });
+  };
+  const read = narrow({ toolCalls: [{ name: 'read', arguments: { tag: 'narrow' } }] });
+  const pay = narrow({ toolCalls: [{ name: 'pay', arguments: { tag: 'narrow' } }] });
+  const handle = await fixture.start('reader', book.add(read, read, read, pay, narrow({ text: 'done' })));
+  await waitFor(handle, '4.1');
+  expect((await handle.describe()).memo?.[MEMO.open]).toMatchObject({
+    by: { model: 'book', notes: ['shortened'] },
+  });
+  await decide(handle, { callId: '4.1', decision: 'approved' });
+  await handle.result();
+  // Only the fourth step is asked twice.
+  expect(asked).toBe(6);
+  const inputs = await scheduledInputs(handle, 'countersign.think');
+  expect(inputs.map((input) => Reflect.get(Object(input), 'droppedBefore'))).toEqual([0, 0, 0, 0, 5]);
+});
 
 test('the query answers from the start for 0 and less; past the end there is nothing', async () => {
   await fixture.addWorker();

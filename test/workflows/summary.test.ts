@@ -23,11 +23,16 @@ it('is one line of at most 80 characters', () => {
 });
 
 it('is null where nothing waits', () => {
-  expect(openMemo([], 'k')).toBeNull();
+  expect(openMemo([], { stepKey: 'k' })).toBeNull();
+});
+
+it('names the model where people should know something about its reply', () => {
+  const by = { model: 'local', notes: ['fallback' as const] };
+  expect(openMemo(statesOf(1, 100), { stepKey: 'k', by })).toMatchObject({ key: 'k', by });
 });
 
 it.each([1, 20, 64])('counts all of %d and names at most 20, within the memo limit', (count) => {
-  const memo = openMemo(statesOf(count, 100), 'k');
+  const memo = openMemo(statesOf(count, 100), { stepKey: 'k' });
   expect(memo?.count).toBe(count);
   expect(memo?.items.length).toBeLessThanOrEqual(20);
   expect(memo?.items.length).toBeGreaterThan(0);
@@ -45,7 +50,7 @@ it('lists requests and calls in doubt, in order, and nothing else', () => {
   start(running);
   settle(approvals, running, { settlement: { inDoubt: { message: 'lost' } }, now: 5 });
   const open = openCalls(approvals.calls.values());
-  expect(openMemo(open, 'k')?.items).toMatchObject([
+  expect(openMemo(open, { stepKey: 'k' })?.items).toMatchObject([
     { callId: '1.1', kind: 'in_doubt', deadline: null, since: new Date(5).toISOString() },
     { callId: '1.2', kind: 'request', deadline: new Date(60_000).toISOString() },
   ]);
@@ -72,7 +77,9 @@ it("gives Temporal's own UI no link of a model, and lists the words as they are"
   const [state, running] = [...approvals.calls.values()];
   if (state === undefined || running === undefined) throw new Error('no calls');
   expect(summaryOf(state)).toBe('1.1 pay to=\\[Approve\\](https://evil.example)');
-  expect(openMemo([state], 'k')?.items[0]?.summary).toBe('1.1 pay to=[Approve](https://evil.example)');
+  expect(openMemo([state], { stepKey: 'k' })?.items[0]?.summary).toBe(
+    '1.1 pay to=[Approve](https://evil.example)',
+  );
   start(running);
   const message = 'lost\n- [x](https://evil.example)';
   settle(approvals, running, { settlement: { inDoubt: { message } }, now: 5 });

@@ -4,6 +4,7 @@ import { digestText } from '../../src/contract/digest';
 import { makeFailure } from '../../src/contract/result';
 import type { Usage } from '../../src/contract/spending/usage';
 import type { ThinkInput } from '../../src/contract/think';
+import { DROPPED_OUTPUT } from '../../src/contract/transcript';
 import type { TurnInput } from '../../src/contract/turn';
 import { judgeDecision, takeDecision } from '../../src/workflows/approvals/judge-decision';
 import { settle, start } from '../../src/workflows/approvals/transitions';
@@ -77,6 +78,16 @@ describe('the model is asked', () => {
 });
 
 describe('what the model returned', () => {
+  it('leaves out the outputs that the conversation had no room for, from then on', () => {
+    const turn = makeTestTurn();
+    appendPrompt(turn);
+    appendReply(turn, thinkOutput([validCall()], { replyId: 'r1' }));
+    appendResults(turn, [{ call: validCall(), result: result('1.1'), ours: true }]);
+    takeReply(turn, thinkOutput([], { replyId: 'r2', droppedBefore: 3 }));
+    expect(turn.transcript.entries[2]).toMatchObject({ content: DROPPED_OUTPUT });
+    expect(thinkInput(turn)).toMatchObject({ droppedBefore: 3, after: { replyId: 'r2', count: 4 } });
+  });
+
   it('enters the transcript and sets the limits of the turn', () => {
     const turn = makeTestTurn();
     const output = thinkOutput([], { maxSteps: 7, order: 'strict' });

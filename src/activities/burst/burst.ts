@@ -176,7 +176,8 @@ class Burst {
     const { repeated } = this;
     this.repeated = afterStep({ repeated, repeats: reply.repeats }, reply.calls, digests);
     this.spent = addSpent(this.spent, { ...noSpending(), time: spanOf(step) });
-    const { agent, origin, model, session, step: number, droppedBefore } = this.next;
+    const { agent, origin, model, session, step: number } = this.next;
+    const droppedBefore = reply.droppedBefore ?? this.next.droppedBefore;
     const after = { replyId: reply.replyId, count: this.count };
     const same = { agent, droppedBefore, ...defined({ origin, model, session }) };
     this.next = { ...same, step: number + 1, after, words: [], results };

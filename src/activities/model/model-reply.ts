@@ -18,6 +18,8 @@ import { EmptyReply } from './model-tries';
 interface AskingHow {
   asking: Asking;
   store: ActivityDeps['files'];
+  /** Whether old outputs were left out for an earlier step. */
+  isShortened: boolean;
   writer?: TextWriter;
 }
 
@@ -27,11 +29,14 @@ interface AskingHow {
 export async function askModel(
   agent: Agent,
   entries: readonly TranscriptEntry[],
-  { asking, store, writer }: AskingHow,
+  { asking, store, isShortened, writer }: AskingHow,
 ): Promise<ValuedReply> {
   const reader = { model: asking.model, store };
   let messages = await toMessages(entries, reader);
-  let notes: ModelNote[] = asking.isFallback ? ['fallback'] : [];
+  let droppedBefore: number | undefined;
+  const notes = new Set<ModelNote>();
+  if (asking.isFallback) notes.add('fallback');
+  if (isShortened) notes.add('shortened');
   const instructions = instructionsOf(agent);
   const tools = offeredTools(agent, entries);
   const names = tools.map((tool) => tool.function.name);
@@ -48,18 +53,18 @@ export async function askModel(
       try {
         return await ask();
       } catch (error) {
-        const shorter = isTooLong(error) ? withoutOldOutputs(entries) : entries;
-        if (shorter === entries) throw error;
-        messages = await toMessages(shorter, reader);
-        notes = [...notes, 'shortened'];
+        droppedBefore = isTooLong(error) ? oldOutputsEnd(entries) : undefined;
+        if (droppedBefore === undefined) throw error;
+        messages = await toMessages(dropOutputs(entries, droppedBefore), reader);
+        notes.add('shortened');
         return await ask();
       }
     };
     const first = await askWithin();
-    if (isCutShort({ instructions, messages, tools }, first)) notes = [...notes, 'cut'];
+    if (isCutShort({ instructions, messages, tools }, first)) notes.add('cut');
     const reply = await calledReply(agent, { names, reply: first, ask });
     const fitting = await fittingReply(agent, { names, reply: checked(reply, entries), ask });
-    return notes.length === 0 ? fitting : { ...fitting, notes };
+    return { ...fitting, ...defined({ notes: notes.size === 0 ? undefined : [...notes], droppedBefore }) };
   });
 }
 
@@ -71,11 +76,10 @@ function isTooLong(error: unknown): boolean {
 const TOO_LONG =
   /context[ _-]?(?:length|window|size)|maximum (?:context|prompt|input)|too[ _](?:long|large)|too many (?:input )?tokens|(?:tokens?|input|prompt)\b.{0,40}\bexceed|exceed.{0,60}\b(?:tokens?|context)|\bn(?:um)?_ctx\b/i;
 
-/** The conversation without the outputs before the last reply. The same list if there are none. */
-function withoutOldOutputs(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+/** The index of the last reply, if entries before it have outputs. */
+function oldOutputsEnd(entries: readonly TranscriptEntry[]): number | undefined {
   const last = entries.findLastIndex(({ kind }) => kind === 'reply');
-  const isFull = entries.slice(0, Math.max(0, last)).some((entry) => dropOutput(entry) !== entry);
-  return isFull ? dropOutputs(entries, last) : entries;
+  return entries.slice(0, Math.max(0, last)).some((entry) => dropOutput(entry) !== entry) ? last : undefined;
 }
 
 /** Fewer bytes than this are never called cut: a template's own tokens count for too much there. */
@@ -161,6 +165,8 @@ export interface ValuedReply extends ModelReply {
   value?: JsonObject;
   /** What people should know about how the reply came about. */
   notes?: ModelNote[];
+  /** The index before which outputs were left out because the conversation was too long. Absent: nothing more was. */
+  droppedBefore?: number;
 }
 
 /**

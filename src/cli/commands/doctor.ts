@@ -8,7 +8,9 @@ import {
   checkCli,
   checkConfig,
   checkJournal,
+  checkModels,
   checkNode,
+  checkProxies,
   checkSdk,
   failed,
   type Finding,
@@ -63,8 +65,12 @@ interface Examined {
 
 async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
-  const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
-  const journal = config === undefined ? [] : [await checkJournal(config)];
+  const machine = [
+    ...[checkNode(), checkSdk(), await checkCli(context.env)],
+    ...checkProxies(context.env),
+    finding,
+  ];
+  const journal = config === undefined ? [] : [...(await checkModels(config)), await checkJournal(config)];
   const { checkMcp } = await import('../doctor/mcp.js');
   const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);
   const { checkChannels } = await import('../doctor/notify.js');

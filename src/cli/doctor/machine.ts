@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { journalFault, journalFolder } from '../../activities/journal';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Engine } from '../../engine/engine';
+import { proxyFor } from '../../proxies';
 import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
+import { modelsOf } from '../../tools/define-agent';
 import type { Config } from '../../tools/define-config';
 import { CONFIG_FILES, loadConfig } from '../load-config';
 
@@ -49,6 +51,21 @@ export function checkSdk(folder = process.cwd()): Finding {
   const problem = sdkProblem(sdkCopies([__dirname, folder]));
   if (problem === undefined) return { name, state: 'ok', detail: sdkVersion() };
   return { name, state: 'bad', detail: problem, todo: SDK_HINT };
+}
+
+/** The proxies that the environment names for the hosts of the internet. Passwords are not shown. */
+export function checkProxies(env: NodeJS.ProcessEnv): Finding[] {
+  return ['http', 'https'].flatMap((scheme): Finding[] => {
+    const name = `proxy for ${scheme}`;
+    try {
+      const proxy = proxyFor(new URL(`${scheme}://example.com`), env);
+      return proxy === undefined
+        ? []
+        : [{ name, state: 'ok', detail: `${proxy.url.host}, by ${proxy.name}` }];
+    } catch (error) {
+      return [failed(name, error)];
+    }
+  });
 }
 
 const ROUTES = {
@@ -98,6 +115,21 @@ export async function checkConfig(named: string | undefined): Promise<{ finding:
   } catch (error) {
     return { finding: failed(name, error) };
   }
+}
+
+/** The models of a config: whether they can be made, whose they are, and what they are asked with. */
+export async function checkModels({ agents }: Pick<Config, 'agents'>): Promise<Finding[]> {
+  const { modelOf } = await import('../../models/providers.js');
+  return [...new Set(agents.flatMap(modelsOf))].map((model) => {
+    try {
+      const { id, about } = modelOf(model);
+      const users = agents.filter((agent) => modelsOf(agent).includes(model)).map(({ name }) => name);
+      const detail = [`of ${users.join(', ')}`, ...(about === undefined ? [] : [about])].join('; ');
+      return { name: id, state: 'ok', detail };
+    } catch (error) {
+      return failed(String(model), error);
+    }
+  });
 }
 
 /** Whether a worker of a config could keep its journal of unsafe calls here. */

@@ -7,7 +7,8 @@ import { type KeptSubscription, openSubscriptions, type Subscriptions } from '..
 import { subscriptionId } from '../../server/push/subscription';
 import { isPrivateHost } from '../../tools/http/address';
 import { type HostList, hostList } from '../../tools/http/hosts';
-import { send, systemLookup } from '../../tools/http/send';
+import { systemLookup } from '../../tools/http/send';
+import { sendOutside } from '../../tools/http/send-outside';
 import { usageError } from '../options';
 import type { SettingsOf } from './channels-file';
 import type { PushKeys } from './push-keys';
@@ -73,10 +74,12 @@ export async function pushToBrowser(sender: PushSender, posting: Posting): Promi
   const { headers, body } = sealed(sender, posting);
   const signal = AbortSignal.any([stop, AbortSignal.timeout(POST_MS)]);
   const network = { privateHosts: sender.privateHosts, lookup: systemLookup, maxBytes: MOST_ANSWER, signal };
-  const answer = await send({ method: 'POST', url, headers, body }, network).catch((error: unknown) => {
-    // The error's message names the host, but no secret part of the address.
-    throw notifyFailure(errorMessage(error));
-  });
+  const answer = await sendOutside({ method: 'POST', url, headers, body }, network).catch(
+    (error: unknown) => {
+      // The error's message names the host, but no secret part of the address.
+      throw notifyFailure(errorMessage(error));
+    },
+  );
   const { status } = answer;
   if (status >= 200 && status < 300) return;
   if (status === 404 || status === 410) {

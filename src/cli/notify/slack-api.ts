@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { installedVersion } from '../../models/providers';
+import { outgoingAgent } from '../../proxies';
 import { attempt } from './slack-errors';
 import type { PostPlace } from './slack-posts';
 import type { Socket } from './slack-socket';
@@ -99,6 +100,7 @@ export async function openSlack(access: SlackAccess): Promise<SlackApi> {
     rejectRateLimitedCalls: true,
     attachOriginalToWebAPIRequestError: false,
     allowAbsoluteUrls: false,
+    ...defined({ agent: outgoingAgent(new URL(access.api)) }),
   };
   const client = new WebClient(access.token, { ...options, logger });
   let known: Promise<SlackIdentity> | undefined;

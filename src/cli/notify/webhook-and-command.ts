@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import type { Notice, Receiver } from './notices';
-import { errorMessage } from '../../contract/errors';
+import { outgoingFetch } from '../../proxies';
+import { causeOf } from '../../stream-news';
 import { usageError } from '../options';
 import { readSecretText } from './secrets';
 
@@ -32,10 +33,9 @@ async function post(
 ): Promise<Response> {
   try {
     // A redirect could lead the signed body anywhere, so a redirect counts as a failure.
-    return await fetch(url, { ...init, method: 'POST', redirect: 'manual' });
+    return await outgoingFetch(url, { ...init, method: 'POST', redirect: 'manual' });
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new Error(`it could not be reached: ${errorMessage(cause)}`);
+    throw new Error(`it could not be reached: ${causeOf(error)}`);
   }
 }
 

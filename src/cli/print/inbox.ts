@@ -1,5 +1,6 @@
 import type { InboxItem } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
+import { describeModel } from '../../history/model-label';
 import type { Context } from '../context';
 import type { InboxChange } from '../live-inbox';
 import type { Screen } from './screen';
@@ -60,6 +61,7 @@ export function changeLine(
 }
 
 /** What an item asks for, in a few words. */
-export function withoutId({ summary, callId, tool }: InboxItem): string {
-  return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : `${tool} ${summary}`;
+export function withoutId({ summary, callId, tool, by }: InboxItem): string {
+  const what = summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : `${tool} ${summary}`;
+  return by === undefined ? what : `${what} [by ${describeModel(by)}]`;
 }

@@ -27,12 +27,12 @@ import { sumUsage } from '../../contract/spending/usage';
 import {
   describeActivity,
   describeLineage,
-  describeModel,
   describePhase,
   describeTokens,
   failingTaskText,
   grantText,
 } from '../../history/labels';
+import { describeModel } from '../../history/model-label';
 
 /** Everything that is needed to print a turn, apart from the turn's id. */
 export type PrintPlace = Omit<WaitingPlace, 'turn'>;

@@ -84,7 +84,7 @@ export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise
     ...{ turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' },
     ...(is.lineage(lineage) ? { lineage } : {}),
     ...(typeof session === 'string' ? { session } : {}),
-    ...defined({ callers: callersIn(turn.memo, false) }),
+    ...defined({ callers: callersIn(turn.memo, false), by: open.by }),
   };
   const items = isCut(turn) ? await allOpen(context, turn.id, open) : open.items;
   return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));

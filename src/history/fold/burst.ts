@@ -74,9 +74,10 @@ function asked(step: BurstStep, place: Place): DecodedEvent[] {
   const { scheduled, index, output, completed } = place;
   const before = output.steps[index - 1];
   const number = stepOf(scheduled) + index;
-  const { agent, droppedBefore } = is.thinkInput(scheduled.input)
-    ? scheduled.input
-    : { agent: '', droppedBefore: 0 };
+  const input = is.thinkInput(scheduled.input) ? scheduled.input : { agent: '', droppedBefore: 0 };
+  const { agent } = input;
+  const shortened = output.steps.slice(0, index).findLast(({ reply }) => reply.droppedBefore !== undefined);
+  const droppedBefore = shortened?.reply.droppedBefore ?? input.droppedBefore;
   const results = before === undefined ? [] : refsOf(endedIn(before));
   return [
     {

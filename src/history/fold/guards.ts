@@ -88,6 +88,7 @@ const thinkOutput = z.object({
   finishReason: z.string(),
   context: z.string().optional(),
   notes: z.array(z.enum(MODEL_NOTES)).optional(),
+  droppedBefore: z.number().optional(),
   schemas: z.record(z.string(), object).optional(),
   budget: budget.optional(),
 });
@@ -249,7 +250,12 @@ export const is = {
     z.object({ callKey: z.string(), generation: z.number(), secret: z.string(), result }),
   ),
   closedMemo: zodGuard<ClosedMemo>(z.partialRecord(z.enum(CLOSING_CAUSES), z.array(z.string()))),
-  openMemo: zodGuard<OpenMemo>(z.object({ key: z.string(), count: z.number(), items: z.array(openItem) })),
+  openMemo: zodGuard<OpenMemo>(
+    z.object({
+      ...{ key: z.string(), count: z.number(), items: z.array(openItem) },
+      by: z.object({ model: z.string(), notes: z.array(z.enum(MODEL_NOTES)) }).optional(),
+    }),
+  ),
   verdicts: zodGuard<SignalVerdict[]>(
     z.array(
       z.object({

@@ -8,6 +8,7 @@ import { isObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
 import { span } from '../../contract/text/times';
 import { isPlainLocal } from '../../loopback';
+import { outgoingFetch, proxyFault } from '../../proxies';
 import { cacheClock } from './cache-clock';
 import type { Identity } from './people';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
@@ -221,7 +222,11 @@ async function discovered(
       clientId,
       metadata,
       clientSecret === undefined ? client.None() : client.ClientSecretBasic(clientSecret),
-      { timeout: TIMEOUT_S, execute: isPlain ? [client.allowInsecureRequests] : [] },
+      {
+        timeout: TIMEOUT_S,
+        execute: isPlain ? [client.allowInsecureRequests] : [],
+        [client.customFetch]: (url, init) => outgoingFetch(url, defined(init)),
+      },
     );
     // The token comes over TLS, but the signature proves more, because somebody who can answer at that address still
     // cannot sign.
@@ -275,7 +280,7 @@ function inWords(error: unknown, issuer: string): unknown {
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
     case 'OAUTH_RESPONSE_IS_NOT_JSON':
     case 'OAUTH_PARSE_ERROR':
-      return unreachable(issuer);
+      return unreachable(issuer, proxyFault(error));
     default:
       return invalid('its form or its signature is wrong');
   }
@@ -316,8 +321,14 @@ function refused(issuer: string, answered: string): CountersignError {
   return new CountersignError('issuer_refused', what, { hint });
 }
 
+/** What a proxy on the way did wrong, to be appended to a message. */
+export function whyNoProxy(error: unknown): string {
+  const fault = proxyFault(error);
+  return fault === undefined ? '' : `: ${fault.message}`;
+}
+
 function unreachable(issuer: string, cause?: unknown): CountersignError {
-  const message = `the issuer ${issuer} cannot be reached, or does not answer as one`;
+  const message = `the issuer ${issuer} cannot be reached, or does not answer as one${whyNoProxy(cause)}`;
   return new CountersignError('issuer_unreachable', message, {
     hint: 'try again; `countersign doctor --sign-in <file>` looks at it from that machine',
     ...defined({ cause }),

@@ -2,7 +2,8 @@ import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { CountersignError } from '../../contract/errors';
 import { defined } from '../../contract/defined';
-import { groupsIn, plainTextIn } from './oidc';
+import { outgoingFetch } from '../../proxies';
+import { groupsIn, plainTextIn, whyNoProxy } from './oidc';
 import type { Identity } from './people';
 
 /**
@@ -59,9 +60,12 @@ export function createProxy(options: ProxyOptions, now: () => number = Date.now)
 }
 
 async function keysOf({ keys }: ProxyOptions): Promise<JWTVerifyGetKey> {
-  const { createLocalJWKSet, createRemoteJWKSet } = await import('jose');
+  const { createLocalJWKSet, createRemoteJWKSet, customFetch } = await import('jose');
   if ('set' in keys) return createLocalJWKSet(keys.set);
-  return createRemoteJWKSet(new URL(keys.url), { timeoutDuration: TIMEOUT_MS });
+  return createRemoteJWKSet(new URL(keys.url), {
+    timeoutDuration: TIMEOUT_MS,
+    [customFetch]: outgoingFetch,
+  });
 }
 
 const claimsSchema = z.object({
@@ -107,7 +111,9 @@ function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
     case 'ERR_JWKS_MULTIPLE_MATCHING_KEYS':
       return invalid(header, 'its form is wrong');
     default:
-      return 'url' in keys ? unreachable(keys.url) : invalid(header, 'its form or its signature is wrong');
+      return 'url' in keys
+        ? unreachable(keys.url, error)
+        : invalid(header, 'its form or its signature is wrong');
   }
 }
 
@@ -129,8 +135,9 @@ function clockWrong(header: string): CountersignError {
   );
 }
 
-function unreachable(url: string): CountersignError {
-  return new CountersignError('issuer_unreachable', `the keys of the proxy at ${url} cannot be read`, {
+function unreachable(url: string, cause: unknown): CountersignError {
+  const why = whyNoProxy(cause);
+  return new CountersignError('issuer_unreachable', `the keys of the proxy at ${url} cannot be read${why}`, {
     hint: 'try again; look at the address from the machine that runs the web inbox',
   });
 }

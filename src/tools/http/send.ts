@@ -165,18 +165,22 @@ async function toAnswer(response: IncomingMessage, maxBytes: number): Promise<Ht
   const headers = rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ''] as const] : [],
   );
-  const packed = await readBody(response, maxBytes);
+  const packed = await readAtMost(response, maxBytes);
   const codings = response.headers['content-encoding'] ?? '';
-  const body = packed === undefined ? tooLarge(maxBytes) : await unpack(packed, codings, maxBytes);
+  const body = packed === undefined ? overLimit(maxBytes) : await unpack(packed, codings, maxBytes);
   return { status: statusCode, statusText: statusMessage, headers, body };
 }
 
-function tooLarge(maxBytes: number): { missing: string } {
+/** The body of an answer that has too many bytes. */
+export function overLimit(maxBytes: number): { missing: string } {
   return { missing: `the body has more than ${maxBytes} bytes and is not shown` };
 }
 
 /** Reads a body. Undefined for a body over the limit, whose rest is not read. */
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+export async function readAtMost(
+  response: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  maxBytes: number,
+): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response) {
@@ -212,7 +216,7 @@ async function unpack(packed: Buffer, codings: string, maxBytes: number): Promis
     }
     return body;
   } catch (error) {
-    if (errnoOf(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
+    if (errnoOf(error) === 'ERR_BUFFER_TOO_LARGE') return overLimit(maxBytes);
     return { missing: `the body cannot be unpacked (${reasonOf(error)})` };
   }
 }

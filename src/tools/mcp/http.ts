@@ -1,5 +1,6 @@
 import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
 import { isUnreached } from '../../contract/network-errors';
+import { outgoingFetch, proxyFault } from '../../proxies';
 import { TransportError } from '../errors';
 import { limitAnswers } from './answers';
 import { ANSWER_LOST } from './result';
@@ -37,7 +38,7 @@ export function httpTransport(
 ): Transport {
   const transport = new library.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: authorize(boundedFetch(fetch)),
+    fetch: authorize(boundedFetch(outgoingFetch)),
     redirectPolicy: 'same-origin',
   });
   endLostRequests(transport);
@@ -74,7 +75,8 @@ export function boundedFetch(base: FetchLike, most = MESSAGE_BYTES): FetchLike {
 
 function toUnreached(error: unknown): unknown {
   if (!isUnreached(error)) return error;
-  return new TransportError('the MCP server cannot be reached', { nothingSent: true, cause: error });
+  const message = proxyFault(error)?.message ?? 'the MCP server cannot be reached';
+  return new TransportError(message, { nothingSent: true, cause: error });
 }
 
 /** Limits the bytes of a body; in a stream, the bytes of each event. An event ends with an empty line. */

@@ -6,10 +6,12 @@ import { errnoOf, errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { isSecureUrl } from '../../loopback';
+import { proxyFault } from '../../proxies';
 import { isTransportError } from '../errors';
 import { isPrivateHost } from '../http/address';
 import type { HttpRequest } from '../http/request';
-import { type HttpAnswer, type Lookup, send, systemLookup } from '../http/send';
+import { type HttpAnswer, type Lookup, systemLookup } from '../http/send';
+import { sendOutside } from '../http/send-outside';
 import type { Secrets } from '../secrets';
 import type { LoginAccount, Login } from './logins';
 
@@ -56,6 +58,8 @@ export function requireBearer(tokens: OAuthTokens): OAuthTokens {
 
 /** Why a request to an authorization server failed. Shows only the code and the message of the server's answer. */
 export function oauthReason(error: unknown, secrets: Secrets): string {
+  const fault = proxyFault(error);
+  if (fault !== undefined) return fault.message;
   if (isTransportError(error))
     return `the authorization server ${error.nothingSent ? 'cannot be reached' : 'hung up'}`;
   // We read the name: Jest and some applications load the library into another context, where `instanceof` fails.
@@ -114,7 +118,7 @@ export function safeFetch(
     const privateHosts = (): boolean => mayBePrivate(url, account);
     try {
       const request: HttpRequest = { method, url, headers: [...asked.headers], body };
-      return toResponse(await send(request, { privateHosts, lookup, maxBytes: ANSWER_BYTES, signal }));
+      return toResponse(await sendOutside(request, { privateHosts, lookup, maxBytes: ANSWER_BYTES, signal }));
     } catch (error) {
       signal.throwIfAborted();
       throw error;

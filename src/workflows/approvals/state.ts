@@ -14,6 +14,7 @@ import type { JsonObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
 import { LIMITS } from '../../contract/limits';
 import type { ToolResult } from '../../contract/result';
+import type { OpenMemo } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
 
 /**
@@ -221,6 +222,8 @@ export interface ApprovalContext {
   approvals: Approvals;
   /** A call's key is `<stepKey>:<callId>`, for all calls that are open at the same time. */
   stepKey: string;
+  /** See `OpenMemo`. Absent in a gate. */
+  by?: OpenMemo['by'];
   signalVerdicts: SignalVerdict[];
   /** The number of signals that have had a verdict so far. */
   signalCount: number;

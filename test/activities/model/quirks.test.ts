@@ -71,7 +71,8 @@ async function turn(
     if (output.calls.length === 0) return outputs;
     const results = output.calls.map(({ callId }) => ({ callId, digest: 'd', success: true, text: 'seen' }));
     const after = { replyId: output.replyId, count: 2 * outputs.length };
-    input = { ...input, step: input.step + 1, words: [], results, after };
+    const droppedBefore = output.droppedBefore ?? input.droppedBefore;
+    input = { ...input, step: input.step + 1, words: [], results, after, droppedBefore };
   }
 }
 
@@ -191,6 +192,15 @@ describe('a conversation that is too long', () => {
     expect(JSON.stringify(server.requests[2]?.body).match(/seen/g)).toHaveLength(2);
     expect(JSON.stringify(server.requests[3]?.body).match(/seen/g)).toHaveLength(1);
     expect(JSON.stringify(server.requests[3]?.body)).toContain('older output dropped');
+  });
+
+  it('stays without them in later steps, which say so', async () => {
+    const outputs = await turn([CLEAN, CLEAN, tooLong, CLEAN, DONE]);
+    const found = outputs.map(({ notes, droppedBefore }) => [notes, droppedBefore]);
+    const nothing = [undefined, undefined];
+    expect(found).toEqual([nothing, nothing, [['shortened'], 3], [['shortened'], undefined]]);
+    expect(server.requests).toHaveLength(5);
+    expect(JSON.stringify(server.requests[4]?.body).match(/seen/g)).toHaveLength(2);
   });
 
   it.each<[string, object | undefined, string[] | undefined]>([

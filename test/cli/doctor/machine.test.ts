@@ -1,6 +1,15 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkConfig, checkJournal, checkNode } from '../../../src/cli/doctor/machine';
+import {
+  checkConfig,
+  checkJournal,
+  checkModels,
+  checkNode,
+  checkProxies,
+} from '../../../src/cli/doctor/machine';
+import { openaiCompatible } from '../../../src/models/openai-compatible';
+import { openai } from '../../../src/models/providers';
+import { defineAgent } from '../../../src/tools/define-agent';
 import { scratchDirectory } from '../../support/scratch';
 
 const scratch = scratchDirectory();
@@ -58,4 +67,61 @@ it.each([
   ['18.20.0', 'bad'],
 ])('Node.js %s is %s', (version, state) => {
   expect(checkNode(version).state).toBe(state);
+});
+
+it('names the proxies of the environment, and shows no password', () => {
+  const env = { HTTPS_PROXY: 'http://ann:s3cret@p.test:3128', http_proxy: 'ann:s3cret@p.test' };
+  const found = checkProxies(env);
+  expect(found).toEqual([
+    {
+      ...{ name: 'proxy for http', state: 'bad', detail: 'http_proxy is not the http(s) URL of a proxy' },
+      todo: 'Write http_proxy like http://proxy.example.com:3128, or remove it.',
+    },
+    { name: 'proxy for https', state: 'ok', detail: 'p.test:3128, by HTTPS_PROXY' },
+  ]);
+  expect(JSON.stringify(found)).not.toContain('s3cret');
+  expect(checkProxies({})).toEqual([]);
+});
+
+it('shows what each model is asked with, and no secret', async () => {
+  const local = openaiCompatible({
+    ...{
+      baseUrl: 'http://gpu.test/v1',
+      model: 'qwen',
+      apiKey: 's3cret-key',
+      headers: { 'x-key': 's3cret-too' },
+    },
+    maxOutputTokens: 500,
+    settings: {
+      temperature: 0,
+      parallel_tool_calls: false,
+      api_key: 'hidden',
+      note: 's3cret-key',
+      max_tokens: 9,
+    },
+  });
+  const far = openai({ model: 'gpt-5', apiKey: 's3cret-key', settings: { reasoningEffort: 'high' } });
+  const agent = (name: string, fallback: string[] = []) =>
+    defineAgent({ name, instructions: 'x', model: local, fallback: [far, ...fallback], tools: [] });
+  const found = await checkModels({ agents: [agent('clerk'), agent('desk', ['google:gemini-9'])] });
+  expect(found).toEqual([
+    {
+      ...{ name: 'gpu.test/qwen', state: 'ok' },
+      detail:
+        'of clerk, desk; http://gpu.test/v1, maxOutputTokens 500, temperature 0, parallel_tool_calls false, api_key "[redacted]", note "[redacted]", max_tokens 9',
+    },
+    {
+      ...{ name: 'openai:gpt-5', state: 'ok' },
+      detail: 'of clerk, desk; https://api.openai.com/v1, store false, reasoningEffort "high"',
+    },
+    {
+      ...{
+        name: 'google:gemini-9',
+        state: 'bad',
+        detail: expect.stringContaining('GEMINI_API_KEY is not set'),
+      },
+      todo: expect.any(String),
+    },
+  ]);
+  expect(JSON.stringify(found)).not.toMatch(/s3cret|hidden/);
 });

@@ -21,6 +21,13 @@ it('lists what waits', () => {
   ]);
 });
 
+it('names the model where people should know something about its reply', () => {
+  const by = { model: 'local', notes: ['fallback', 'cut'] } as const;
+  expect(withoutId(item({ by: { ...by, notes: [...by.notes] } }))).toBe(
+    'pay amount=10 [by local (a fallback; its server seems to have read only a part of the conversation)]',
+  );
+});
+
 it.each([40, 60, 80])('fits %d columns', (width) => {
   for (const line of print([item({ summary: `1.1 pay ${'x'.repeat(200)}` })], width))
     expect(widthOf(line)).toBeLessThanOrEqual(width);

@@ -14,7 +14,7 @@ it('lists what waits beyond the memo in the order of the model, with what the me
   const items = openItems(viewOf(script.fold()));
   const approvals = makeApprovals();
   for (const call of calls) register(approvals, call, { callKey: '', now: 0 });
-  const memo = openMemo([...approvals.calls.values()], 'key');
+  const memo = openMemo([...approvals.calls.values()], { stepKey: 'key' });
   const known = ({ callId, kind, tool, summary }: (typeof items)[number]) => ({
     callId,
     kind,

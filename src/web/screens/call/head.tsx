@@ -6,7 +6,7 @@ import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip } from '../../ui/widgets';
 import { Files, Text } from '../../ui/text';
-import { goTo } from '../../ui/app';
+import { goTo, useLate } from '../../ui/app';
 
 interface HeadProps {
   view: TurnView;
@@ -122,9 +122,12 @@ function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): J
   );
 }
 
+const loadWriter = () => import('./writer');
+
 /** What the model said in the step of the call. The model's words do not prove what the call does. */
 export function ModelSays({ view, call }: { view: TurnView; call: CallView }): JSX.Element | null {
   const step = view.steps.find(({ step: n }) => n === call.step);
+  const writer = useLate(loadWriter, step !== undefined);
   if (step === undefined) return null;
   const others = step.callIds.length - 1;
   return (
@@ -140,6 +143,7 @@ export function ModelSays({ view, call }: { view: TurnView; call: CallView }): J
           <Text of={step.text.trim()} layout="block" kind="prose" />
         )}
       </blockquote>
+      {writer && <writer.Writer step={step} />}
     </figure>
   );
 }
