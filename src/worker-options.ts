@@ -163,7 +163,14 @@ export async function makeShared(
   const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
-  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
+  const ofWorker = {
+    memory: createMemory(),
+    holderQueue: holderQueue({ pid: process.pid, host: hostname() }, randomUUID()),
+    texts,
+    journal,
+    log,
+    metrics,
+  };
   const giveBacks = sealer && createGiveBacks(sealer);
   const lent = defined({ files, traces, news, giveBacks });
   const listing = encryption.listing();
@@ -183,10 +190,6 @@ function tellOfJournal(
 ): void {
   if (why === undefined) log.warn(`the journal in ${directory} works again; unsafe calls run here`);
   else log.error(`the journal in ${directory} fails, so unsafe calls are left to other workers: ${why}`);
-}
-
-function ownQueue(): string {
-  return holderQueue({ pid: process.pid, host: hostname() }, randomUUID());
 }
 
 /**
@@ -236,7 +239,16 @@ export async function workerOptions(
     ],
     dataConverter: converterOf(shared),
     activities: withOwn(
-      createActivities(activityDeps(config, toolsOn(config, place.taskQueue), shared)),
+      createActivities(
+        activityDeps(
+          config,
+          {
+            queue: place.taskQueue,
+            tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === place.taskQueue),
+          },
+          shared,
+        ),
+      ),
       own.activities,
     ),
     ...(isMain ? await workflowSide(settings, place.namespace, shared) : {}),
@@ -283,7 +295,9 @@ async function workflowSide(
   return {
     sinks: { ...own.sinks, ...ourSinks(observing(metrics.observer(config), traces), news) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
-    ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
+    ...(own.workflowTaskPollerBehavior !== undefined || own.maxConcurrentWorkflowTaskPolls !== undefined
+      ? {}
+      : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
     ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
   };
 }
@@ -302,10 +316,6 @@ function ourSinks(
   };
 }
 
-function hasOwnPolls(own: OwnWorkerOptions): boolean {
-  return own.workflowTaskPollerBehavior !== undefined || own.maxConcurrentWorkflowTaskPolls !== undefined;
-}
-
 async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption): Promise<string> {
   const head = `${enabled ? ENCODES_FAILURES : ''}${formatTools(digestsOf(settings.config))}`;
   return `${head}${await bundleCode(settings)}`;
@@ -315,10 +325,6 @@ async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryptio
 interface QueueTools {
   queue: string;
   tools: readonly Tool[];
-}
-
-function toolsOn(config: Config, queue: string): QueueTools {
-  return { queue, tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue) };
 }
 
 /** The dependencies of the activities of one task queue. */

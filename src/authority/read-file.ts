@@ -40,7 +40,6 @@ const keys = z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a day such as 2026-12-24, or a time such as 2026-12-24T08:00:00Z',
 });
-const isDay = (text: string): boolean => !text.includes('T');
 
 /** A person who votes in another's place. A day begins and ends in UTC, and the day of `until` still belongs to the time. */
 const delegate = z.preprocess(
@@ -49,7 +48,7 @@ const delegate = z.preprocess(
     name,
     from: moment.transform((text) => new Date(text).toISOString()).optional(),
     until: moment
-      .transform((text) => new Date(Date.parse(text) + (isDay(text) ? DAY : 0)).toISOString())
+      .transform((text) => new Date(Date.parse(text) + (text.includes('T') ? 0 : DAY)).toISOString())
       .optional(),
   }),
 );

@@ -48,7 +48,11 @@ export async function withWebInbox<T>(
 ): Promise<T> {
   const { screen } = context;
   const { startWeb } = await import('../server/index.js');
-  if (signIn !== undefined && approvers === undefined) throw needsPeople();
+  if (signIn !== undefined && approvers === undefined)
+    throw usageError(
+      '--sign-in wants --approvers: its people are those who sign in',
+      'add --approvers approvers.yaml',
+    );
   const authority =
     approvers === undefined ? undefined : await openPeople({ approvers, inboxKey, signIn }, context);
   const push = channels === undefined ? undefined : await openPush(channels, context.env);
@@ -66,7 +70,12 @@ export async function withWebInbox<T>(
       screen.note('a link that is spent was used; a fresh one:');
       screen.note(`  ${screen.style.link(link)}`);
     },
-    report: (error) => screen.note(screen.style.bad(`the web inbox failed: ${describe(error)}`)),
+    report: (error) =>
+      screen.note(
+        screen.style.bad(
+          `the web inbox failed: ${escapeText(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
+        ),
+      ),
   });
   const enough = onEnter(context, () => screen.lines(linkLines(web, context)));
   try {
@@ -75,13 +84,6 @@ export async function withWebInbox<T>(
     enough();
     await web.stop();
   }
-}
-
-function needsPeople(): CountersignError {
-  return usageError(
-    '--sign-in wants --approvers: its people are those who sign in',
-    'add --approvers approvers.yaml',
-  );
 }
 
 /**
@@ -168,8 +170,4 @@ function onEnter({ keyboard }: Context, act: () => void): () => void {
   const lines = createInterface({ input: keyboard.input });
   lines.on('line', act);
   return () => lines.close();
-}
-
-function describe(error: unknown): string {
-  return escapeText(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }

@@ -121,11 +121,11 @@ function parseKey(entry: string, which: string): RingKey {
   if (bytes.length !== KEY_BYTES || bytes.every((byte) => byte === bytes[0]))
     throw invalidKey(`${which} is not 32 random bytes`);
   const secret = createSecretKey(bytes);
-  return { id, secret, check: checkOf(secret) };
-}
-
-function checkOf(secret: KeyObject): string {
-  return createHmac('sha256', secret).update('countersign key check').digest('hex').slice(0, 16);
+  return {
+    id,
+    secret,
+    check: createHmac('sha256', secret).update('countersign key check').digest('hex').slice(0, 16),
+  };
 }
 
 function assertDifferent(keys: readonly RingKey[], source: string): void {

@@ -78,17 +78,18 @@ async function listMissing(place: NamespaceConnection): Promise<string[]> {
 }
 
 async function register({ connection, namespace }: NamespaceConnection, missing: string[]): Promise<void> {
-  const searchAttributes = Object.fromEntries(missing.map((name) => [name, valueType(name)]));
+  const searchAttributes = Object.fromEntries(
+    missing.map((name) => [
+      name,
+      VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    ]),
+  );
   try {
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
   } catch (error) {
     if (isAlreadyThere(error)) return;
     throw notAllowed(namespace, missing, error);
   }
-}
-
-function valueType(name: string): temporal.api.enums.v1.IndexedValueType {
-  return VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 }
 
 /** Whether the attribute exists, because another worker registered it in between. */

@@ -60,7 +60,13 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
     headers,
     usage,
     waitMs: asked,
-  } = context.ended === true ? ENDED : faultOf(error);
+  } = context.ended === true
+    ? ENDED
+    : (known(error) ??
+      brokenWay(error) ??
+      brokenReply(error) ??
+      answeredFault(error) ??
+      streamedFault(error) ?? { kind: 'network', what: 'the request failed', words: errorMessage(error) });
   const forms = formsOf(context.secrets);
   const conceal = (text: string): string => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
@@ -77,17 +83,6 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
 const QUOTED_CHARACTERS = 1000;
 
 const ENDED: Fault = { kind: 'timeout', what: 'the request was ended by its caller' };
-
-function faultOf(error: unknown): Fault {
-  return (
-    known(error) ??
-    brokenWay(error) ??
-    brokenReply(error) ??
-    answeredFault(error) ??
-    streamedFault(error) ??
-    unexpected(error)
-  );
-}
 
 /** An error of our own from the code that reads a reply. The provider package may have wrapped it. */
 function known(error: unknown): Fault | undefined {
@@ -207,10 +202,6 @@ function kindOfCode(code: string): ModelErrorKind {
   return CODES.find(([pattern]) => pattern.test(code))?.[1] ?? 'server';
 }
 
-function unexpected(error: unknown): Fault {
-  return { kind: 'network', what: 'the request failed', words: errorMessage(error) };
-}
-
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   for (let at = error; isError(at) && !causes.includes(at); at = at.cause) causes.push(at);
@@ -239,13 +230,9 @@ function formsOf(secrets: readonly string[]): string[] {
       secret,
       encodeURIComponent(secret),
       JSON.stringify(secret).slice(1, -1),
-      base64(secret),
+      Buffer.from(secret).toString('base64').replace(/=+$/, ''),
     ])
     .sort((a, b) => b.length - a.length);
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64').replace(/=+$/, '');
 }
 
 /** The explanation in the body of an error. */

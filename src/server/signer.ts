@@ -133,7 +133,14 @@ export async function signVote(
   const wanted = assuranceWanted(call.request?.authority, decision);
   const needsOwn = wanted !== undefined && !isAssured('signed_in', wanted);
   if (signer === undefined && !needsOwn) {
-    if (wanted !== undefined) throw needsInboxKey(turn, callId);
+    if (wanted !== undefined)
+      throw new CountersignError(
+        'signature_needed',
+        `the rule of ${callId} wants decisions signed in, and this web inbox signs none`,
+        {
+          hint: `Open it with --approvers <file>, or sign at a terminal: countersign approve ${turn}/${callId} --sign`,
+        },
+      );
     return {};
   }
   const { approver, reason, passkey } = vote;
@@ -155,15 +162,5 @@ function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | unde
     'signature_needed',
     `the rule of ${call} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,
     { hint: `Sign at a terminal: countersign approve ${call} --sign`, data: defined({ passkey }) },
-  );
-}
-
-function needsInboxKey(turn: string, callId: string): CountersignError {
-  return new CountersignError(
-    'signature_needed',
-    `the rule of ${callId} wants decisions signed in, and this web inbox signs none`,
-    {
-      hint: `Open it with --approvers <file>, or sign at a terminal: countersign approve ${turn}/${callId} --sign`,
-    },
   );
 }

@@ -321,16 +321,13 @@ function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
   const tools = agents.flatMap(({ registry }) => registry.list());
   for (const { name, digest, declaredDigest = digest, taskQueue: queue = taskQueue } of tools) {
     const place = JSON.stringify([queue, name]);
-    if ((digests.get(place) ?? declaredDigest) !== declaredDigest) throw disagreement(name, queue);
+    if ((digests.get(place) ?? declaredDigest) !== declaredDigest)
+      throw invalid(
+        `two different tools are named \`${name}\` on the queue \`${queue}\``,
+        'Give one of them another name or a task queue of its own.',
+      );
     digests.set(place, declaredDigest);
   }
-}
-
-function disagreement(name: string, queue: string): CountersignError {
-  return invalid(
-    `two different tools are named \`${name}\` on the queue \`${queue}\``,
-    'Give one of them another name or a task queue of its own.',
-  );
 }
 
 function invalid(message: string, hint = 'Correct what is given to defineConfig.'): CountersignError {

@@ -94,11 +94,7 @@ function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe, ranBefor
   const isInDoubt = unsafe && isLostOnTheWay(error);
   const message = isInDoubt ? `${failure.message.replace(/\.$/, '')}; ${UNKNOWN}` : failure.message;
   const result = failureResult(head, { ...failure, message }, { ...facts, partial });
-  return { result, retryable: mayRunAgain(error) };
-}
-
-function mayRunAgain(error: unknown): boolean {
-  return (isTransportError(error) || isToolError(error)) && error.retryable;
+  return { result, retryable: (isTransportError(error) || isToolError(error)) && error.retryable };
 }
 
 const UNKNOWN = 'whether it took effect is not known';

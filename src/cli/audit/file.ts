@@ -87,7 +87,9 @@ async function continueFile(handle: FileHandle, path: string, owner: Owner): Pro
   const known = createExportedRuns();
   const found = await readThrough(handle, known, keyId(owner.key));
   if (found.namespace !== undefined && found.namespace !== owner.namespace)
-    throw otherNamespace(path, found.namespace);
+    throw new CountersignError('usage', `${path} is of the namespace ${found.namespace}`, {
+      hint: 'Name another file with --out, or that namespace with --namespace.',
+    });
   await handle.truncate(found.bytes);
   const lines = signedLines(handle, owner);
   const chain = continueChain(found.signed?.end ?? (await startFile(handle, owner)));
@@ -106,7 +108,12 @@ async function continueFile(handle: FileHandle, path: string, owner: Owner): Pro
         await handle.close();
         await syncFolder(dirname(path));
         const records = (found.signed?.records ?? 0) + added;
-        return { added, dropped: found.unsigned, records, head: lastOf(chain) };
+        return {
+          added,
+          dropped: found.unsigned,
+          records,
+          head: { n: chain.end.next - 1, hash: chain.end.hash },
+        };
       }),
     abandon: () => withFileErrors(doing, () => handle.close()),
   };
@@ -147,16 +154,6 @@ function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
       return chars < BUFFER_CHARS ? DONE : flush(chain, new Date().toISOString());
     },
   };
-}
-
-function lastOf({ end }: ChainWriter): Written['head'] {
-  return { n: end.next - 1, hash: end.hash };
-}
-
-function otherNamespace(path: string, namespace: string): CountersignError {
-  return new CountersignError('usage', `${path} is of the namespace ${namespace}`, {
-    hint: 'Name another file with --out, or that namespace with --namespace.',
-  });
 }
 
 /** The records of a file up to its last signed head, and the records after it. */

@@ -80,7 +80,7 @@ async function main(): Promise<number> {
     await demo(readDemoOptions(process.argv.slice(2), isTerminal), screen);
     return EXIT.done;
   } catch (error) {
-    if (isAbort(error)) {
+    if (error instanceof Error && error.name === 'AbortError') {
       screen.note('');
       screen.note('ended; server and worker are stopped');
       return EXIT.interrupted;
@@ -90,10 +90,6 @@ async function main(): Promise<number> {
     for (const line of errorLines(error, { style, debug, typed: (text) => text })) screen.note(line);
     return exitCodeOf(error);
   }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
 }
 
 void main().then((code) => {

@@ -94,13 +94,10 @@ function placesIn(session: Session, scriptId: string): Debugger.BreakLocation[] 
     const found = placesBehind(session, scriptId, last);
     const end = found.at(-1);
     // After the last place, V8 names that place again.
-    if (end === undefined || isSame(end, last)) return places;
+    if (end === undefined || (end.lineNumber === last?.lineNumber && end.columnNumber === last.columnNumber))
+      return places;
     places.push(...found);
   }
-}
-
-function isSame(one: Debugger.BreakLocation, other: Debugger.BreakLocation | undefined): boolean {
-  return one.lineNumber === other?.lineNumber && one.columnNumber === other.columnNumber;
 }
 
 function placesBehind(

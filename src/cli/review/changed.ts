@@ -75,7 +75,14 @@ export async function nextRevision(subject: Subject, before: RequestOpened): Pro
     const call = (await client.view(turn)).calls.find(({ callId }) => callId === before.callId);
     if (call?.phase === 'requested' && call.request?.eventId !== before.eventId) return call;
     if (call?.phase !== 'replanning' && call?.phase !== 'requested') throw gone(subject, call);
-    if (performance.now() >= until) throw slow(subject);
+    if (performance.now() >= until)
+      throw new CountersignError(
+        'still_waiting',
+        `the changed request of ${idOf(subject)} is not there yet`,
+        {
+          hint: 'It waits for a decision once a worker has made it; countersign inbox lists it then.',
+        },
+      );
     await delay(LOOK_AGAIN_MS);
   }
 }
@@ -100,12 +107,6 @@ function unseen(next: Subject): CountersignError {
       data: { seenDigest: requestOf(next).seenDigest },
     },
   );
-}
-
-function slow(subject: Subject): CountersignError {
-  return new CountersignError('still_waiting', `the changed request of ${idOf(subject)} is not there yet`, {
-    hint: 'It waits for a decision once a worker has made it; countersign inbox lists it then.',
-  });
 }
 
 /** The error for a request that came back unchanged, with a note that says why. */

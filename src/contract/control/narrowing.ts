@@ -23,13 +23,14 @@ const MOST_VALUE = 300;
 
 /** A narrowing to the same arguments. A grant allows only these unless its giver says otherwise. */
 export function exactly(args: JsonObject): Record<string, Condition> {
-  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, equalTo(value)]));
-}
-
-function equalTo(value: Json): Condition {
-  return canonicalJson(value).length <= MOST_VALUE
-    ? { is: 'equal', value }
-    : { is: 'equal', digest: digestJson(value) };
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      canonicalJson(value).length <= MOST_VALUE
+        ? { is: 'equal', value }
+        : { is: 'equal', digest: digestJson(value) },
+    ]),
+  );
 }
 
 /** Whether all arguments have to be the same. */

@@ -148,7 +148,12 @@ export function callCompleted(
   delete held.absent;
   delete held.isPaused;
   // From now on, the call runs as a child turn. The child turn brings the result.
-  if (output !== undefined && 'child' in output && isChild(held)) {
+  if (
+    output !== undefined &&
+    'child' in output &&
+    isValidCall(held.call) &&
+    held.call.settings.child !== undefined
+  ) {
     held.leave = leaveOf(output);
     return [];
   }
@@ -189,10 +194,6 @@ function pausedBy(head: EventHeader, held: CallFold, { paused, mayHaveRun }: Pau
 export function callResumed(head: EventHeader, held: CallFold): TurnEvent[] {
   const { callId, tool } = held.call;
   return [{ type: 'call_resumed', ...eventHeader(head), callId, tool }];
-}
-
-function isChild({ call }: CallFold): boolean {
-  return isValidCall(call) && call.settings.child !== undefined;
 }
 
 /**

@@ -151,12 +151,8 @@ function attributionOf(
 
 /** A text field of a payload that may be anything. */
 export function textAt(input: unknown, key: string): string | undefined {
-  const value = valueAt(input, key);
+  const value = isObject(input) ? input[key] : undefined;
   return typeof value === 'string' ? value : undefined;
-}
-
-function valueAt(input: unknown, key: string): unknown {
-  return isObject(input) ? input[key] : undefined;
 }
 
 /** Applies a judged message to its call. */

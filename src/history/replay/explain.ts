@@ -54,7 +54,7 @@ export function explain(history: History, observed: Observed, said: string): Rep
   if (observed.failure !== undefined) return thrown(observed.failure, tasks, message);
   const difference = firstDifference(tasks, observed.done);
   if (difference !== undefined) return explainDifference(difference, tasks, message);
-  const eventId = eventIn(message) ?? lastDone(observed);
+  const eventId = eventIn(message) ?? Math.max(0, ...observed.done.keys());
   return { kind: 'unknown', eventId, ...stepAt(tasks, eventId), message };
 }
 
@@ -132,10 +132,6 @@ function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: numbe
 function eventIn(message: string): number | undefined {
   const [, id] = /HistoryEvent\(id: (\d+)/.exec(message) ?? [];
   return id === undefined ? undefined : Number(id);
-}
-
-function lastDone({ done }: Observed): number {
-  return Math.max(0, ...done.keys());
 }
 
 /**

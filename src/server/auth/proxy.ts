@@ -107,7 +107,11 @@ function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
     case 'ERR_JWKS_MULTIPLE_MATCHING_KEYS':
       return invalid(header, 'its form is wrong');
     default:
-      return 'url' in keys ? unreachable(keys.url) : invalid(header, 'its form or its signature is wrong');
+      return 'url' in keys
+        ? new CountersignError('issuer_unreachable', `the keys of the proxy at ${keys.url} cannot be read`, {
+            hint: 'try again; look at the address from the machine that runs the web inbox',
+          })
+        : invalid(header, 'its form or its signature is wrong');
   }
 }
 
@@ -127,10 +131,4 @@ function clockWrong(header: string): CountersignError {
     `by the clock here, the token in the header ${header} has expired or is from the future`,
     { hint: 'load the page again; if it stays, compare the clocks of the proxy and of the web inbox' },
   );
-}
-
-function unreachable(url: string): CountersignError {
-  return new CountersignError('issuer_unreachable', `the keys of the proxy at ${url} cannot be read`, {
-    hint: 'try again; look at the address from the machine that runs the web inbox',
-  });
 }

@@ -49,7 +49,10 @@ export function createStatsReader({ readerOf, refusals }: StatsReaderParts): Sta
   let last: Promise<unknown> = Promise.resolve();
   let open = 0;
   const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
-    if (open >= MOST_OPEN) throw tooMany();
+    if (open >= MOST_OPEN)
+      throw new CountersignError('too_many_attempts', `${MOST_OPEN} other stats are being read`, {
+        hint: 'ask again in a moment',
+      });
     open += 1;
     const reader = readerOf({ agents });
     const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, Date.now()));
@@ -73,12 +76,6 @@ export function createStatsReader({ readerOf, refusals }: StatsReaderParts): Sta
       return entry.answer;
     },
   };
-}
-
-function tooMany(): CountersignError {
-  return new CountersignError('too_many_attempts', `${MOST_OPEN} other stats are being read`, {
-    hint: 'ask again in a moment',
-  });
 }
 
 interface StatsSources extends Pick<StatsReaderParts, 'refusals'>, Pick<Permit, 'agents'> {

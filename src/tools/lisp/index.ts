@@ -90,7 +90,10 @@ type Options = z.output<typeof optionsSchema>;
  */
 export function createLispTools(given: LispOptions = {}): Tool[] {
   const parsed = optionsSchema.safeParse(given);
-  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
+  if (!parsed.success)
+    throw new CountersignError('config_invalid', `createLispTools: ${describeZodIssues(parsed.error)}`, {
+      hint: 'Correct what is given to createLispTools.',
+    });
   const options = parsed.data;
   const { root, taskQueue, timeout, outputLimit } = options;
   const dir = folderOf(options);
@@ -114,12 +117,6 @@ export function createLispTools(given: LispOptions = {}): Tool[] {
     ...(root === undefined ? [] : createBufferTools({ root, history, ...defined({ taskQueue }) })),
   ];
   return tools.map((tool) => inPlace(tool, { image, root: root === undefined ? null : resolve(root) }));
-}
-
-function invalid(message: string): CountersignError {
-  return new CountersignError('config_invalid', `createLispTools: ${message}`, {
-    hint: 'Correct what is given to createLispTools.',
-  });
 }
 
 /** The folder of an image. Each image has its own folder. */

@@ -180,7 +180,9 @@ function asksForSecret(message: string, form: JsonObject): boolean {
     mention(
       'code',
       message,
-      fields.filter(([, field]) => isNumber(field)),
+      fields.filter(
+        ([, field]) => isObject(field) && (field['type'] === 'integer' || field['type'] === 'number'),
+      ),
     )
   );
 }
@@ -195,10 +197,6 @@ function mention(kind: 'code' | 'text', message: string, fields: readonly [strin
     fields.length > 0 &&
     [message, ...words].some((text) => typeof text === 'string' && mentionsSecret(text, kind))
   );
-}
-
-function isNumber(field: unknown): boolean {
-  return isObject(field) && (field['type'] === 'integer' || field['type'] === 'number');
 }
 
 function isFreeText(field: unknown): boolean {

@@ -81,15 +81,15 @@ export async function chooseIdentity(mounts: readonly Mount[], uid = process.get
  */
 const OLD_BUBBLEWRAP = 'this bubblewrap cannot limit /tmp (0.8 can)';
 
-const hasAll = (options: ReadonlySet<string>, names: readonly string[]): boolean =>
-  names.every((name) => options.has(name));
-
 /** The limits that this machine cannot enforce, each with the reason. */
 export function unenforced(parts: Parts, identity: RunAs): Map<LimitName, string> {
   const { options, prlimit } = parts;
   const reasons = LIMIT_NAMES.map((name): [LimitName, string | undefined] => {
     if (name === 'tmp')
-      return [name, hasAll(options, ['--size', '--disable-userns']) ? undefined : OLD_BUBBLEWRAP];
+      return [
+        name,
+        ['--size', '--disable-userns'].every((name) => options.has(name)) ? undefined : OLD_BUBBLEWRAP,
+      ];
     if (prlimit === undefined) return [name, 'there is no `prlimit` (util-linux) here'];
     if (name === 'processes' && identity.kind === 'root')
       return [name, 'Linux does not limit the processes of root, who owns what may be written'];

@@ -232,11 +232,8 @@ async function* walkInto(root: Root, step: WalkStep, limits: WalkLimits): AsyncG
   try {
     yield* walkBelow(root, { path: step.path, depth: step.depth + 1 }, limits);
   } catch (error) {
-    if (limits.signal.aborted || !isExpected(error)) throw error;
+    if (limits.signal.aborted || !(error instanceof ToolError || (error instanceof Error && 'code' in error)))
+      throw error;
     yield { ...step, skipped: 'not readable' };
   }
-}
-
-function isExpected(error: unknown): boolean {
-  return error instanceof ToolError || (error instanceof Error && 'code' in error);
 }

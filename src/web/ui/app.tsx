@@ -61,8 +61,17 @@ export function useKeys(keys: Keys): void {
   current.current = keys;
   useEffect(() => {
     const take = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.repeat || hasModifier(event) || isLate()) return;
-      if (isTyping(event.target) || isPressing(event)) return;
+      if (
+        event.defaultPrevented ||
+        event.repeat ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        isLate()
+      )
+        return;
+      if (document.querySelector('dialog[open]') !== null || isField(event.target) || isPressing(event))
+        return;
       const act = Object.hasOwn(current.current, event.key) ? current.current[event.key] : undefined;
       if (act === undefined) return;
       event.preventDefault();
@@ -71,14 +80,6 @@ export function useKeys(keys: Keys): void {
     addEventListener('keydown', take);
     return () => removeEventListener('keydown', take);
   }, []);
-}
-
-function hasModifier({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
-  return ctrlKey || metaKey || altKey;
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return document.querySelector('dialog[open]') !== null || isField(target);
 }
 
 /** False on a touch screen, where hints about keys would only take room. */
