@@ -30,7 +30,7 @@ import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
 import { createNews, type InboxNews } from './stream-news';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
-import type { OwnWorkerOptions, TurnWorkerSettings } from './worker-settings';
+import type { TurnWorkerSettings } from './worker-settings';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { openFileStore } from './store';
 import { requireModels } from './models/providers';

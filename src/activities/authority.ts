@@ -171,7 +171,7 @@ export interface VoteCheck {
  * The result of the check: the votes let the call run, with signatures if the rule needs them, or a person has to
  * look again.
  */
-export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
+type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
 /**
  * The authority that decides a call. It joins this worker's own authority and the one in the call's input, so that the

@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
 import type { ActivityDeps } from './deps';
-import type { GivenBackPlace } from './given-back';
 import type { HistoryEvent } from '../history/decode/decode';
 import {
   isAllowedHere,

@@ -1,7 +1,7 @@
 import type { ApproversSource } from '../authority/source';
 import { requestersOf } from '../contract/authority/authority';
 import type { Roster } from '../contract/authority/roster';
-import type { CallInput, CallOutput, PreparedCall } from '../contract/call';
+import type { CallInput, CallOutput } from '../contract/call';
 import { defined } from '../contract/defined';
 import { isJsonObject, type JsonObject } from '../contract/json';
 import { makeSuccess } from '../contract/result';

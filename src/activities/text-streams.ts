@@ -32,7 +32,7 @@ export interface TextStreams {
 }
 
 /** The parts that the streams of a worker use. */
-export interface TextStreamsParts {
+interface TextStreamsParts {
   /** Sends pieces to the receiver. Absent: heartbeats carry the beginning of the text. */
   send?: SendText;
   secrets: Secrets;

@@ -55,7 +55,7 @@ type Content = z.output<typeof policySchema>;
 type RuleContent = Content['rules'][number];
 
 /** The facts against which the rules of a policy are checked. */
-export interface PolicyCheck {
+interface PolicyCheck {
   /** The known tools and agents. Absent: every name of a tool or an agent is accepted. */
   known?: KnownNames;
   /** Milliseconds. @default now */

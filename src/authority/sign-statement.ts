@@ -31,7 +31,7 @@ export interface SigningOptions {
   program?: string;
 }
 
-export interface SignedStatement extends SshSigner {
+interface SignedStatement extends SshSigner {
   armored: string;
 }
 

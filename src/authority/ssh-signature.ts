@@ -77,7 +77,7 @@ export function verifySshSignature(check: SshCheck): SshVerdict {
 }
 
 /** The content of a signature. Nothing in it is checked yet. */
-export interface SshSignature {
+interface SshSignature {
   key: PublicKey;
   namespace: string;
   isHardware: boolean;

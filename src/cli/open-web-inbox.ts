@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
 import type { StreamSender } from '../contract/streamed-text';
-import type { CountersignError } from '../contract/errors';
 import type { RunningWeb, WebOptions } from '../server';
 import type { Push } from '../server/push/store';
 import { userStateDir } from '../files';
@@ -13,7 +12,7 @@ import { escapeText } from './print/escape';
 import { readCount, readTime, usageError } from './options';
 
 /** The address of the web inbox, and the files that it uses. */
-export interface WebInboxOptions {
+interface WebInboxOptions {
   host?: string;
   port?: number;
   allowHosts?: readonly string[];

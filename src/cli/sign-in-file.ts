@@ -10,7 +10,7 @@ import type { SignInOptions } from '../server';
 import { readTextFile } from './files';
 
 /** The content of a sign-in file. The people are in the approvers file. */
-export type SignInFile = Omit<SignInOptions, 'people'>;
+type SignInFile = Omit<SignInOptions, 'people'>;
 
 /** An https address. Plain http is allowed on this machine only, where nobody can listen in between. */
 const address = z

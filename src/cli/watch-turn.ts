@@ -16,7 +16,7 @@ import { waitingCallIds } from './target';
 import { createView, type TurnView } from '../history/view';
 
 /** The turn to watch, and how to print it. */
-export interface WatchOptions {
+interface WatchOptions {
   turn: string;
   /** Whether to print each event as one line of JSON. */
   json: boolean;

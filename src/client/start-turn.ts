@@ -137,7 +137,7 @@ export function originGiven({
 }
 
 /** A turn that is ready to start. */
-export interface ReadyTurn {
+interface ReadyTurn {
   turn: string;
   taskQueue: string;
   /** The prompt that lists show. */

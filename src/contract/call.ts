@@ -43,7 +43,7 @@ export interface ChildAsked {
  * it.
  */
 export const CHILD_LOOKS = ['absent', 'there'] as const;
-export type ChildLook = (typeof CHILD_LOOKS)[number];
+type ChildLook = (typeof CHILD_LOOKS)[number];
 
 /** The fields of every call, whatever its result. */
 export interface CallBase {

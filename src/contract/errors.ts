@@ -115,7 +115,7 @@ export function errnoOf(error: unknown): string | undefined {
 }
 
 /** The optional parts of an error. */
-export interface ErrorExtras {
+interface ErrorExtras {
   /** The remedy, in one sentence. */
   hint?: string;
   /** Facts by name. The page of the code explains them. */

@@ -53,7 +53,7 @@ export interface ToolFailure {
 export type DryKind = 'would_run' | 'would_ask';
 
 /** Facts about how a call was executed. */
-export interface ResultMetadata {
+interface ResultMetadata {
   execution_time_ms: number;
   safety_level: Safety | null;
   /** True when a person approved or modified this call. False when the call needed no decision or got none. */

@@ -17,13 +17,13 @@ export interface EncryptionOptions {
 }
 
 /** The keys, and whether encryption is required. */
-export interface EncryptionSettings {
+interface EncryptionSettings {
   keys: readonly RingKey[];
   required: boolean;
 }
 
 /** The variables we read. */
-export const KEY_VARIABLES = {
+const KEY_VARIABLES = {
   keys: 'COUNTERSIGN_ENCRYPTION_KEYS',
   keyFile: 'COUNTERSIGN_ENCRYPTION_KEY_FILE',
   required: 'COUNTERSIGN_ENCRYPTION_REQUIRED',

@@ -69,7 +69,7 @@ export async function requireNamespace(connection: ConnectionLike, namespace: st
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
     if (code === STATUS.notFound)
       throw new CountersignError('namespace_missing', `the server has no namespace ${namespace}`, {
-        hint: `Check TEMPORAL_NAMESPACE, or ask somebody who may create namespaces to run:\n  ${`temporal operator namespace create --namespace ${namespace} --retention 30d`}`,
+        hint: `Check TEMPORAL_NAMESPACE, or ask somebody who may create namespaces to run:\n  temporal operator namespace create --namespace ${namespace} --retention 30d`,
         data: { namespace },
         cause: error,
       });

@@ -21,7 +21,7 @@ import { MIB } from '../contract/limits';
 import { isPlainLocal } from '../loopback';
 
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
-export const DOWNLOAD_SERVICE = 'https://temporal.download';
+const DOWNLOAD_SERVICE = 'https://temporal.download';
 
 /**
  * The SHA-256 of each archive of that release, from its checksums.txt. The keys are platform and architecture, as the
@@ -35,7 +35,7 @@ export const CLI_ARCHIVES: Readonly<Record<string, string>> = {
 };
 
 /** The options of the download route. */
-export interface DownloadOptions {
+interface DownloadOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;
   /**

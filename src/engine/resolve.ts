@@ -15,7 +15,7 @@ import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from
 import { DEFAULT_NAMESPACE, temporalSettings } from '../temporal-settings';
 
 /** The options of a search for a server. */
-export interface ResolveOptions {
+interface ResolveOptions {
   /** Receives lines about downloads and builds, and the reason why an expected route did not work. */
   progress?: Progress;
   /** False: nothing is downloaded or built. @default true */
@@ -138,7 +138,7 @@ export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefin
 };
 
 /** The first route: a server that is there already. */
-export const existingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
+const existingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
   name: 'existing',
   acquires: false,
   attempt: async (): Promise<Attempt> => {

@@ -13,7 +13,7 @@ const VALUE_TYPES: Readonly<Record<string, temporal.api.enums.v1.IndexedValueTyp
 };
 
 /** The namespace in which we look for the attributes, and a connection to its server. */
-export interface NamespaceConnection {
+interface NamespaceConnection {
   /** The connection of a client or of a worker. */
   connection: ConnectionLike & { operatorService: OperatorService };
   namespace: string;

@@ -57,7 +57,7 @@ export interface RunningServer {
 }
 
 /** The options of a launch; the paths are absolute. */
-export interface LaunchOptions extends StartOptions {
+interface LaunchOptions extends StartOptions {
   logFile: string;
 }
 

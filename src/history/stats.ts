@@ -47,7 +47,7 @@ export interface ModelStats {
 }
 
 /** Counts turns, one after the other. It remembers only numbers, never texts. */
-export interface StatsFold {
+interface StatsFold {
   /** Takes all events of one more turn. */
   add(events: readonly TurnEvent[]): void;
   stats(): Stats;
@@ -164,7 +164,7 @@ export interface ToolStats {
 }
 
 /** How people decided requests. */
-export interface DecisionStats {
+interface DecisionStats {
   /** The number of calls that waited for a decision. */
   requests: number;
   approved: number;
@@ -179,7 +179,7 @@ export interface DecisionStats {
 }
 
 /** How calls in doubt ended. */
-export interface DoubtStats {
+interface DoubtStats {
   calls: number;
   resolved: Record<ResolutionKind, number>;
 }

@@ -14,7 +14,7 @@ import { isObject, parseJson } from '../contract/json';
 import { refusalOf } from './refusal';
 
 /** The values that the mapping needs besides the error. */
-export interface ErrorContext {
+interface ErrorContext {
   /** The model's id. Every message begins with it. */
   model: string;
   /** Texts that must not be seen in any message. */

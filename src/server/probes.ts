@@ -5,7 +5,7 @@ import { CountersignError, errnoOf } from '../contract/errors';
 import { LOOPBACK_HOST } from '../loopback';
 
 /** The address at which a port is opened. */
-export interface ListenAddress {
+interface ListenAddress {
   /** An IP address, IPv6 without brackets. */
   host: string;
   port: number;
@@ -40,7 +40,7 @@ export interface ProbeAnswer {
 }
 
 /** Answers by path. */
-export type ProbePaths = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
+type ProbePaths = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
 
 /** An open port for programs. */
 export interface ProbePort {

@@ -35,7 +35,7 @@ interface ToSign {
 export type InboxSigner = (vote: ToSign) => Promise<VoteSignature | undefined>;
 
 /** Lets people sign votes with their passkeys. */
-export interface PasskeySigner {
+interface PasskeySigner {
   /** The place where a person may make a passkey. Undefined: the approvers file names no place. */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
   /**
@@ -60,10 +60,10 @@ export interface GrantToSign {
  * Signs, with the key of this web inbox, that a signed-in person gives or confirms a grant. Undefined if nobody would
  * check the signature.
  */
-export type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
+type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
 
 /** Lets people sign the grants that they give or confirm with their passkeys. */
-export interface GrantPasskeys {
+interface GrantPasskeys {
   /** The data to sign. Undefined: the person has no passkey in the file, or nobody would check the signature. */
   ask(grant: GrantToSign): Promise<GrantPasskeyAsk | undefined>;
   /** @throws CountersignError `signature_needed` if the worker would refuse the signature. */

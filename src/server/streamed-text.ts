@@ -39,7 +39,7 @@ export interface TextStore {
 const DONE_MS = 30_000;
 
 /** The most that is kept. The text that has not grown for the longest time is removed first. */
-export interface StoreLimits {
+interface StoreLimits {
   turns: number;
   /** UTF-16 units. */
   characters: number;

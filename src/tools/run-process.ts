@@ -10,7 +10,7 @@ import { within } from './within';
 import { errnoOf } from '../contract/errors';
 
 /** A program to run, never through a shell, so that nothing in its arguments is expanded. */
-export interface ProcessPlan {
+interface ProcessPlan {
   argv: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
@@ -213,7 +213,7 @@ export function markedEnvironment(mark: string): Record<string, string> {
 }
 
 /** The result of killing the processes that a command left behind. */
-export interface LeftBehind {
+interface LeftBehind {
   /** The number of processes that were found and killed. */
   killed: number;
   /** The number of processes that could not be killed. */

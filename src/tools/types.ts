@@ -30,7 +30,7 @@ export interface Approval {
 }
 
 /** Writes one line about a call. Secrets are redacted, control characters made visible, long lines cut. */
-export type WriteLine = (message: string, facts?: Readonly<Record<string, unknown>>) => void;
+type WriteLine = (message: string, facts?: Readonly<Record<string, unknown>>) => void;
 
 /** The second argument of a handler, a preview or a verify. */
 export interface CallContext {
@@ -297,4 +297,4 @@ export interface FunctionSchema {
 }
 
 /** Details of an error result. */
-export type Details = Json;
+type Details = Json;

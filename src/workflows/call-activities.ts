@@ -3,7 +3,6 @@ import {
   type ActivityOptions,
   condition,
   isCancellation,
-  type LocalActivityOptions,
   scheduleActivity,
   scheduleLocalActivity,
   sleep,

@@ -17,7 +17,7 @@ import { statementOf, statementText } from '../statement';
 import { factsToSign, signatureOf, timesToSign } from '../to-sign';
 
 /** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
-export interface PasskeyVotes {
+interface PasskeyVotes {
   /**
    * The site at which a person creates a passkey. `user` is the name under which the person is signed in. Undefined:
    * the file does not name the person, or has no site for passkeys.
@@ -92,7 +92,7 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
 /**
  * Asks signed-in people to sign with their passkeys the grants that they give or confirm, and checks these signatures.
  */
-export interface PasskeyGrantSigner {
+interface PasskeyGrantSigner {
   /**
    * The text to sign and the passkeys that may sign it. Undefined: the file has no place for passkeys, or no passkey of
    * the person, or the person has another name in the file than in the grant.

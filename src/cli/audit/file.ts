@@ -157,7 +157,7 @@ function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
 }
 
 /** The records of a file up to its last signed head, and the records after it. */
-export interface ReadThrough {
+interface ReadThrough {
   /** The result of the check at the last head. Undefined if there is no head. */
   signed?: VerifiedFile;
   /** The bytes up to the end of the last head. */
@@ -173,11 +173,7 @@ export interface ReadThrough {
  *
  * @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`.
  */
-export async function readThrough(
-  handle: FileHandle,
-  known: ExportedRuns,
-  key: string,
-): Promise<ReadThrough> {
+async function readThrough(handle: FileHandle, known: ExportedRuns, key: string): Promise<ReadThrough> {
   if (!(await handle.stat()).isFile()) throw notAudit('it is not a file');
   const verifier = createVerifier({ key });
   const found: ReadThrough = { bytes: 0, unsigned: 0 };
@@ -249,7 +245,7 @@ export async function readHead(file: string): Promise<ReadLine> {
 }
 
 /** The fields to take out, and the records to take them from. */
-export interface Redaction {
+interface Redaction {
   fields: readonly SealedField[];
   /** The turn whose records lose the fields. Absent: all records lose them. */
   turn?: string;

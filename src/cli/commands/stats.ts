@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { ListQuery } from '../../client';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { readEachTurn } from '../progress';

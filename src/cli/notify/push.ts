@@ -31,7 +31,7 @@ import { decidersOf } from './voters';
 import { SECOND } from '../../contract/limits';
 
 /** The settings of notifications in browsers. */
-export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
+interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
   keys: PushKeys & { subject: string };
   client: Pick<Countersign, 'view'>;
   approvers(): Promise<Approvers>;
@@ -229,7 +229,7 @@ export function tagOf({ type, id, data: { turn, callId } }: Pick<Notice, 'type' 
 }
 
 /** The user whom a message is for, and whether the user may decide. */
-export interface PushReader {
+interface PushReader {
   user: string;
   mayDecide: boolean;
 }

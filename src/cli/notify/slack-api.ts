@@ -22,7 +22,7 @@ export interface SlackAccess {
 }
 
 /** The workspace and the bot to which the token belongs. */
-export interface SlackIdentity {
+interface SlackIdentity {
   team: string;
   teamName: string;
   bot: string;
@@ -30,7 +30,7 @@ export interface SlackIdentity {
 }
 
 /** A message that may have been posted. */
-export interface Sought {
+interface Sought {
   target: string;
   notice: string;
   /** The earliest time of the message, in milliseconds since 1970. */

@@ -43,7 +43,7 @@ export const ANY = '**';
 /** The most arguments, and the most characters of a prefix or glob. */
 const MOST_NAMES = 50;
 const MOST_PATTERN = 200;
-export const MOST_NARROWING_BYTES = 4 * 1024;
+const MOST_NARROWING_BYTES = 4 * 1024;
 
 /** The problem with a narrowing that somebody gives. Undefined: there is no problem. */
 export function narrowingProblem(narrowing: Narrowing): string | undefined {

@@ -10,7 +10,7 @@ import { type FoundSchema, isOwnResource, References, type SchemaResource } from
  * ms. Only a schema whose branches multiply reaches this limit. An honest schema does not, with arguments within their
  * size limits.
  */
-export const MOST_WORK = 150_000;
+const MOST_WORK = 150_000;
 
 /** How deep a check may go. Without this limit, the check of a reference that leads to itself would never end. */
 const MOST_DEPTH = 400;
@@ -20,7 +20,7 @@ const { isArray } = Array;
 const { hasOwn, keys } = Object;
 
 /** Thrown if a check is given up because it would take too much work. */
-export class TooMuchWork extends Error {}
+class TooMuchWork extends Error {}
 
 /** Facts about a schema that are worked out once, not again for each value. */
 interface Facts {

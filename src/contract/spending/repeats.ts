@@ -1,5 +1,5 @@
 import { digestText } from '../digest';
-import { isValidCall, type PreparedCall, type ValidCall } from '../call';
+import { isValidCall, type PreparedCall } from '../call';
 import { LIMITS } from '../limits';
 import type { Repeated } from './carried';
 

@@ -14,7 +14,7 @@ import { parseJson } from '../../contract/json';
  * `unreadable`: the history is of a newer version, or its key is missing here. `unknown`: Temporal refuses the run,
  * although everything that can be compared agrees.
  */
-export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
+type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
 /** Why a run does not replay, in the terms of the agent, and the message of Temporal. */
 export interface ReplayFinding {
@@ -91,7 +91,7 @@ function at({ place }: { place?: string }): string {
 const NO_WORKFLOW = /no such function is exported by the workflow bundle/;
 
 /** The message in the text that the SDK's core gives. The text is the whole failure. */
-export function messageIn(said: string): string {
+function messageIn(said: string): string {
   const [, quoted] = /Failure \{ message: ("(?:[^"\\]|\\.)*")/.exec(said) ?? [];
   const parsed = z.string().safeParse(quoted === undefined ? undefined : parse(quoted));
   return parsed.success ? parsed.data : said.replace(/^Replay failed[^]*?Details: /, '');

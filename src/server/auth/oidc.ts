@@ -25,7 +25,7 @@ export interface OidcOptions {
 }
 
 /** The data at the beginning of a sign-in. */
-export interface SignInStart {
+interface SignInStart {
   /** The address to which the browser goes. */
   url: string;
   /** The secret that the browser's cookie holds until the browser comes back. */

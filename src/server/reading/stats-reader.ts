@@ -9,7 +9,7 @@ import type { StatsAnswer } from '../api';
 import type { RefusalLog } from '../refusal-log';
 
 /** The turns to count. */
-export interface StatsQuery {
+interface StatsQuery {
   /** Only turns that are open, or that ended at most this many milliseconds ago. */
   sinceMs?: number;
   agent?: string;
@@ -29,7 +29,7 @@ export interface StatsReader {
 }
 
 /** The parts that a reader works with. */
-export interface StatsReaderParts {
+interface StatsReaderParts {
   readerOf(permit: Pick<Permit, 'agents'>): Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
   refusals: Pick<RefusalLog, 'counts'>;
 }

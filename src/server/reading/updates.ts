@@ -17,7 +17,7 @@ export interface Read {
 }
 
 /** Everything that was read so far. */
-export interface Known {
+interface Known {
   read: Read | undefined;
   paused: Pauses | undefined;
   shares: InboxShares;

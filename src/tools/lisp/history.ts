@@ -33,7 +33,7 @@ const errorSchema = z.strictObject({
 });
 
 /** The last condition that nothing handled. */
-export type LastError = z.output<typeof errorSchema>;
+type LastError = z.output<typeof errorSchema>;
 
 /** The forms of an image, kept in its folder: they outlive the image and the worker. */
 export interface FormHistory {

@@ -9,7 +9,7 @@ import type { FormHistory } from './history';
 import type { LispSession } from './session';
 
 /** The settings that all tools of one pack share. */
-export interface LispPack {
+interface LispPack {
   session: LispSession;
   history: FormHistory;
   /** The package in which a name or a form is read, unless the call names another package. */

@@ -12,7 +12,7 @@ import { type LoginAccount, aloneWith, type Login, readLogin, removeLogin, write
 import { clientOf, loginFields, oauthReason, readScopes, requireBearer, safeFetch } from './oauth';
 
 /** The dependencies of authorized requests. */
-export interface AccessDeps {
+interface AccessDeps {
   secrets: Secrets;
   /** The longest time that an authorization server may take for one answer, in milliseconds. @default 15 seconds */
   answerMs?: number;

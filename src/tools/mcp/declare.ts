@@ -17,7 +17,7 @@ export type McpValue = string | { secret: string };
  * The calls that share a connection to a server, and so the server's memory: all calls of a worker, the calls of a
  * turn, or the calls of all turns of a session.
  */
-export type McpState = 'worker' | 'turn' | 'session';
+type McpState = 'worker' | 'turn' | 'session';
 
 /** A server that the worker starts and talks to over its standard input and output. */
 export interface McpCommand {

@@ -14,7 +14,7 @@ import { mentionsSecret } from './secret-words';
 export const ELICITATION_MS = 60 * 60 * 1000;
 
 /** The server that asks, and the tool whose call it asks in. */
-export interface AskedBy {
+interface AskedBy {
   server: string;
   tool: string;
 }
@@ -60,7 +60,7 @@ export function questionsOf(call: Asking, server: AskingServer): CallQuestions {
 }
 
 /** The answer to the server. */
-export type ElicitAnswer =
+type ElicitAnswer =
   { action: 'accept'; content: Record<string, string | number | boolean> } | { action: 'decline' | 'cancel' };
 
 /** No list of words finds every way to ask. */

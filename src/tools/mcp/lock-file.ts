@@ -35,7 +35,7 @@ const startSchema = z.union([
   }),
 ]);
 
-export type LockedStart = z.output<typeof startSchema>;
+type LockedStart = z.output<typeof startSchema>;
 
 type LockedOAuth = NonNullable<Extract<LockedStart, { url: string }>['oauth']>;
 

@@ -49,7 +49,7 @@ const DRAIN_MS = 200;
 const GRACE_MS = 1000;
 
 /** A connection to a server that runs as a process of this worker. */
-export interface StdioTransport extends Transport {
+interface StdioTransport extends Transport {
   /** The last text that the server wrote to its standard error. */
   lastWords(): string;
 }

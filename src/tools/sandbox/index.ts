@@ -142,7 +142,7 @@ export function sandbox(options: SandboxOptions = {}): Sandbox {
 }
 
 /** Makes a sandbox with a given resolver, for tests. */
-export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
+function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const { read, write, network, unsandboxed, ...rest } = parsed.data;

@@ -13,7 +13,7 @@ import { plainWords, saysLess } from './limits';
 export type Path = readonly (string | number)[];
 
 /** Typed text that is not valid yet, with the reason. */
-export interface HalfTyped {
+interface HalfTyped {
   text: string;
   problem: string;
 }
