@@ -90,9 +90,11 @@ export async function createWorkerOptions({
 function requireNoState(config: Config, taskQueue: string): void {
   const [first] = statefulTools(config, [taskQueue]);
   if (first === undefined) return;
-  throw new CountersignError('config_invalid', `the tool ${first.name} has state of a ${first.state}`, {
-    hint: 'Start the worker with `startWorker`: calls that share state need a second queue, which one worker cannot poll.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `the tool ${first.name} has state of a ${first.state}`,
+    'Start the worker with `startWorker`: calls that share state need a second queue, which one worker cannot poll.',
+  );
 }
 
 /** A plugin that closes what a worker opened, once the worker has ended. */
@@ -273,9 +275,11 @@ function withOwn(
 ): NonNullable<WorkerOptions['activities']> {
   const both = Object.keys(own).filter((name) => Object.hasOwn(ours, name));
   if (both.length === 0) return { ...ours, ...own };
-  throw new CountersignError('config_invalid', `two activities are called ${both.join(', ')}`, {
-    hint: "rename your own: a tool's name is an activity, and `default` is Countersign's",
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `two activities are called ${both.join(', ')}`,
+    "rename your own: a tool's name is an activity, and `default` is Countersign's",
+  );
 }
 
 /**

@@ -104,9 +104,11 @@ function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules
 }
 
 function invalid(mistakes: readonly string[]): CountersignError {
-  return new CountersignError('policy_invalid', mistakeLines(mistakes), {
-    hint: 'Correct the rules; `countersign policy check` looks at them again.',
-  });
+  return new CountersignError(
+    'policy_invalid',
+    mistakeLines(mistakes),
+    'Correct the rules; `countersign policy check` looks at them again.',
+  );
 }
 
 /** A rule with its parsed condition and its end. */

@@ -72,7 +72,7 @@ function readFlag(text: string | undefined): boolean | undefined {
 
 function invalid(message: string): CountersignError {
   const hint = `Set ${KEY_VARIABLES.keys} or ${KEY_VARIABLES.keyFile}, not both; ${KEY_VARIABLES.required} is true or false.`;
-  return new CountersignError('encryption_invalid', message, { hint });
+  return new CountersignError('encryption_invalid', message, hint);
 }
 
 /** One key of a ring. */
@@ -137,7 +137,7 @@ function assertDifferent(keys: readonly RingKey[], source: string): void {
 }
 
 function invalidKey(message: string): CountersignError {
-  return new CountersignError('encryption_invalid', message, { hint: HINT });
+  return new CountersignError('encryption_invalid', message, HINT);
 }
 
 /**

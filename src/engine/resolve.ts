@@ -81,9 +81,11 @@ export const settingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
     if (!binary) return { missed: 'COUNTERSIGN_TEMPORAL_CLI is not set', absent: true };
     const attempt = await tryBinary({ binary, route: 'setting', env });
     if ('engine' in attempt) return attempt;
-    throw new CountersignError('no_server', `COUNTERSIGN_TEMPORAL_CLI does not work: ${attempt.missed}`, {
-      hint: "Set it to the path of Temporal's command line, or unset it.",
-    });
+    throw new CountersignError(
+      'no_server',
+      `COUNTERSIGN_TEMPORAL_CLI does not work: ${attempt.missed}`,
+      "Set it to the path of Temporal's command line, or unset it.",
+    );
   },
 });
 

@@ -121,9 +121,7 @@ async function waitUntilUsable(place: NamespaceConnection, until: number): Promi
       throw new CountersignError(
         'attributes_missing',
         'the search attributes are registered but not usable yet',
-        {
-          hint: 'Wait a moment and try again.',
-        },
+        'Wait a moment and try again.',
       );
     }
     await new Promise((resolve) => setTimeout(resolve, 250));

@@ -153,9 +153,11 @@ const deathOf = async ({ exited, logFile }: ServerProcess): Promise<string> => {
 /** The error for a server that failed to start. A server on a full disk may not even be able to write why it ended. */
 const whyFailed = ({ dbFile }: ServerPlan, failure: string): CountersignError =>
   (dbFile === undefined ? undefined : fullDisk(dirname(dbFile))) ??
-  new CountersignError('server_failed', `the Temporal server did not start: ${failure}`, {
-    hint: 'Its own last lines above say why; `countersign doctor` checks the rest.',
-  });
+  new CountersignError(
+    'server_failed',
+    `the Temporal server did not start: ${failure}`,
+    'Its own last lines above say why; `countersign doctor` checks the rest.',
+  );
 
 const LAST_LINES = 12;
 /**

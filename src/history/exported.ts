@@ -96,9 +96,11 @@ function badHistory(message: string, cause?: unknown): CountersignError {
 
 /** The error for a file of a later release, because this release could read it wrongly. */
 function newerVersion(why: string): CountersignError {
-  return new CountersignError('newer_version', `this was made by a newer version of Countersign: ${why}`, {
-    hint: 'read it with that version or a later one: npm install countersign@latest',
-  });
+  return new CountersignError(
+    'newer_version',
+    `this was made by a newer version of Countersign: ${why}`,
+    'read it with that version or a later one: npm install countersign@latest',
+  );
 }
 
 /**
@@ -147,7 +149,7 @@ function refuseOthers([first]: readonly History[], events: readonly TurnEvent[])
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
   const hint = 'export the history of a turn; countersign list shows the turns there are';
   const message = `this is a history of the workflow ${JSON.stringify(type)}, not of a turn`;
-  throw new CountersignError('not_a_turn', message, { hint });
+  throw new CountersignError('not_a_turn', message, hint);
 }
 
 /** The type of a run's workflow. */

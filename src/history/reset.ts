@@ -61,11 +61,13 @@ export function planReset(runs: Runs, before: string): ResetPlan {
       ? new CountersignError(
           'reset_refused',
           `${before} is in an earlier run: ${turn} continued as new since, and only its last run can be reset`,
-          { hint: `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}` },
+          `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}`,
         )
-      : new CountersignError('call_not_found', `${turn} has no call ${before}`, {
-          hint: `countersign show ${shellWord(turn)} lists its calls.`,
-        });
+      : new CountersignError(
+          'call_not_found',
+          `${turn} has no call ${before}`,
+          `countersign show ${shellWord(turn)} lists its calls.`,
+        );
   const anchor = anchorOf(events, before);
   if (anchor === undefined) throw refused(`${before} never waited for a decision and never started`);
   if (isWaiting(events, before)) throw refused(`${before} waits for a decision as it is`);
@@ -73,9 +75,7 @@ export function planReset(runs: Runs, before: string): ResetPlan {
     throw new CountersignError(
       'reset_refused',
       `${before} ran in a burst, because its agent has durability 'gate': all of a burst is taken back or nothing of it`,
-      {
-        hint: `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}. Or reset to a call that waited for a decision.`,
-      },
+      `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}. Or reset to a call that waited for a decision.`,
     );
   const taskEventId = taskOf(last, anchor.eventId);
   const calls = callsAfter(events, { before, taskEventId });

@@ -144,9 +144,7 @@ export async function startWeb({
     throw new CountersignError(
       'usage',
       `the web inbox does not listen on ${host}: other machines reach it, and it has no users`,
-      {
-        hint: 'add a user first: countersign web user add <name>',
-      },
+      'add a user first: countersign web user add <name>',
     );
   const codes = isLocal ? createCodes() : undefined;
   const listening = await listen({ ...options, host });
@@ -265,7 +263,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/', issuerRoutes(deps));
   app.route('/', pageRoutes(deps));
   app.notFound(() => {
-    throw new CountersignError('not_found', 'there is nothing here', { hint: 'open / for the inbox' });
+    throw new CountersignError('not_found', 'there is nothing here', 'open / for the inbox');
   });
   app.onError((error, c) => {
     const { status, body } = deps.formatError(error);
@@ -284,9 +282,7 @@ function tooManyAtOnce(): CountersignError {
   return new CountersignError(
     'too_many_attempts',
     `${AT_ONCE} requests of yours are being answered already`,
-    {
-      hint: 'ask again once they are answered',
-    },
+    'ask again once they are answered',
   );
 }
 

@@ -26,9 +26,11 @@ export function readListenAddress(text: string, what: string): ListenAddress {
   const port = Number(digits);
   const isHost = bracketed === undefined ? IPV4.test(host) : IPV6.test(host);
   if (digits !== '' && isHost && port >= 1 && port <= 65_535) return { host, port };
-  throw new CountersignError('config_invalid', `the address for ${what} cannot be ${JSON.stringify(text)}`, {
-    hint: 'write it as 9464, 127.0.0.1:9464 or [::1]:9464',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `the address for ${what} cannot be ${JSON.stringify(text)}`,
+    'write it as 9464, 127.0.0.1:9464 or [::1]:9464',
+  );
 }
 
 /** The answer of one path. */

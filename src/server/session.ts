@@ -68,9 +68,11 @@ export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
 /** @throws CountersignError `not_allowed` for a person who may not start turns in conversations. */
 export function checkConverse(c: Context<Env>): void {
   if (c.get('who').rights.includes('converse')) return;
-  throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
-    hint: 'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
-  });
+  throw new CountersignError(
+    'not_allowed',
+    'you may not start turns in conversations',
+    'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
+  );
 }
 
 /**
@@ -246,9 +248,11 @@ export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env
   return new Hono<Env>().get('/', async (c) => {
     const place = await passkeys?.placeOf(senderOf(c).approver);
     if (place !== undefined) return c.json(place);
-    throw new CountersignError('not_found', 'the approvers file has no place for your passkeys', {
-      hint: 'ask whoever keeps it to add you to `people`, and the `rpId` and `origins` of this web inbox',
-    });
+    throw new CountersignError(
+      'not_found',
+      'the approvers file has no place for your passkeys',
+      'ask whoever keeps it to add you to `people`, and the `rpId` and `origins` of this web inbox',
+    );
   });
 }
 

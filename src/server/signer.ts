@@ -137,9 +137,7 @@ export async function signVote(
       throw new CountersignError(
         'signature_needed',
         `the rule of ${callId} wants decisions signed in, and this web inbox signs none`,
-        {
-          hint: `Open it with --approvers <file>, or sign at a terminal: countersign approve ${turn}/${callId} --sign`,
-        },
+        `Open it with --approvers <file>, or sign at a terminal: countersign approve ${turn}/${callId} --sign`,
       );
     return {};
   }

@@ -274,9 +274,11 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
  * tool of its agent.
  */
 function notAllowed(): CountersignError {
-  return new CountersignError('not_allowed', 'you may not start forks with effects', {
-    hint: 'fork without effects, or ask whoever runs the web inbox for the right: countersign web user add <name> --may-fork',
-  });
+  return new CountersignError(
+    'not_allowed',
+    'you may not start forks with effects',
+    'fork without effects, or ask whoever runs the web inbox for the right: countersign web user add <name> --may-fork',
+  );
 }
 
 function changeOf(change: z.infer<typeof changeSchema>, approver: string): ForkChange {

@@ -331,7 +331,7 @@ function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
 }
 
 function invalid(message: string, hint = 'Correct what is given to defineConfig.'): CountersignError {
-  return new CountersignError('config_invalid', `config: ${message}`, { hint });
+  return new CountersignError('config_invalid', `config: ${message}`, hint);
 }
 
 /** The config's own queue, and one for each tool that names another. */

@@ -147,15 +147,17 @@ function isOld(at: string, now: number): boolean {
 const TOO_OLD = 'it is too old to be sent';
 
 function refused(why: string): CountersignError {
-  return new CountersignError('signature_needed', `the signature of the passkey does not count: ${why}`, {
-    hint: 'Nothing was decided: look at the call again, and sign it anew.',
-  });
+  return new CountersignError(
+    'signature_needed',
+    `the signature of the passkey does not count: ${why}`,
+    'Nothing was decided: look at the call again, and sign it anew.',
+  );
 }
 
 function refusedGrant(why: string): CountersignError {
   return new CountersignError(
     'signature_needed',
     `the signature of the passkey on the grant does not count: ${why}`,
-    { hint: 'Nothing was decided and nothing is allowed: look at it again, and sign it anew.' },
+    'Nothing was decided and nothing is allowed: look at it again, and sign it anew.',
   );
 }

@@ -87,9 +87,11 @@ async function continueFile(handle: FileHandle, path: string, owner: Owner): Pro
   const known = createExportedRuns();
   const found = await readThrough(handle, known, keyId(owner.key));
   if (found.namespace !== undefined && found.namespace !== owner.namespace)
-    throw new CountersignError('usage', `${path} is of the namespace ${found.namespace}`, {
-      hint: 'Name another file with --out, or that namespace with --namespace.',
-    });
+    throw new CountersignError(
+      'usage',
+      `${path} is of the namespace ${found.namespace}`,
+      'Name another file with --out, or that namespace with --namespace.',
+    );
   await handle.truncate(found.bytes);
   const lines = signedLines(handle, owner);
   const chain = continueChain(found.signed?.end ?? (await startFile(handle, owner)));
@@ -239,9 +241,11 @@ export async function readHead(file: string): Promise<ReadLine> {
     .map((line) => readLine(line))
     .find((line) => typeof line !== 'string' && line.sig !== undefined);
   if (head !== undefined && typeof head !== 'string') return head;
-  throw new CountersignError('audit_invalid', `${file} holds no signed head`, {
-    hint: 'Keep the last line of an audit file: tail -n 1 audit.jsonl > head.json',
-  });
+  throw new CountersignError(
+    'audit_invalid',
+    `${file} holds no signed head`,
+    'Keep the last line of an audit file: tail -n 1 audit.jsonl > head.json',
+  );
 }
 
 /** The fields to take out, and the records to take them from. */

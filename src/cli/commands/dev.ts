@@ -92,9 +92,11 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
       printStart(server, { ...loaded, ...server, ...worker }, inbox, context);
       const lost = gone.then((why) =>
         Promise.reject(
-          new CountersignError('server_failed', `the Temporal server ended; ${why}`, {
-            hint: 'Nothing is lost: start again, and every turn goes on.',
-          }),
+          new CountersignError(
+            'server_failed',
+            `the Temporal server ended; ${why}`,
+            'Nothing is lost: start again, and every turn goes on.',
+          ),
         ),
       );
       await Promise.race([drained(worker, stop, context), lost]);

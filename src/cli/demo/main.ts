@@ -64,9 +64,11 @@ async function perform(
 
 function judge({ text }: Played, wrong: string, screen: Screen): void {
   if (wrong !== '') {
-    throw new CountersignError('turn_failed', `the files are not what was decided:\n${wrong}`, {
-      hint: 'This is a mistake of ours; please report it.',
-    });
+    throw new CountersignError(
+      'turn_failed',
+      `the files are not what was decided:\n${wrong}`,
+      'This is a mistake of ours; please report it.',
+    );
   }
   const what =
     text === undefined ? 'no file was touched' : `${SCENE.file} says "${text}", and nothing else changed`;

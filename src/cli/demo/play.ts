@@ -177,9 +177,11 @@ export function readDemoOptions(args: readonly string[], isTerminal: boolean): D
   const { answer } = command.parse(args, { from: 'user' }).opts<DemoOptions>();
   if (answer !== undefined) return { answer };
   if (isTerminal) return {};
-  throw new CountersignError('usage', 'there is no terminal to ask at', {
-    hint: `Say the answer: npm run demo -- --answer ${ANSWERS.join('|')}`,
-  });
+  throw new CountersignError(
+    'usage',
+    'there is no terminal to ask at',
+    `Say the answer: npm run demo -- --answer ${ANSWERS.join('|')}`,
+  );
 }
 
 /** The person's reply to the proposal. */

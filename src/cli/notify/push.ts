@@ -83,9 +83,11 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
       'Browsers are bound to the public key. Name the private key that was made with it.',
     );
   if (installedVersion(PACKAGE)?.startsWith('3.') !== true)
-    throw new CountersignError('not_installed', `a channel of web push needs ${PACKAGE}@3`, {
-      hint: `Run: npm install ${PACKAGE}@3`,
-    });
+    throw new CountersignError(
+      'not_installed',
+      `a channel of web push needs ${PACKAGE}@3`,
+      `Run: npm install ${PACKAGE}@3`,
+    );
   // The package is CommonJS, and Node finds no named exports in it.
   const { default: webPush } = await import('web-push');
   const seal = webPush.generateRequestDetails;

@@ -69,9 +69,11 @@ function requirePackages(): void {
   );
   if (missing.length === 0) return;
   const wanted = missing.map(([name, major]) => `${name}@${major}`).join(' ');
-  throw new CountersignError('not_installed', `a channel to Slack needs ${wanted}`, {
-    hint: `Run: npm install ${wanted}`,
-  });
+  throw new CountersignError(
+    'not_installed',
+    `a channel to Slack needs ${wanted}`,
+    `Run: npm install ${wanted}`,
+  );
 }
 
 const nothing = (): void => undefined;

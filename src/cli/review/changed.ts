@@ -79,9 +79,7 @@ export async function nextRevision(subject: Subject, before: RequestOpened): Pro
       throw new CountersignError(
         'still_waiting',
         `the changed request of ${idOf(subject)} is not there yet`,
-        {
-          hint: 'It waits for a decision once a worker has made it; countersign inbox lists it then.',
-        },
+        'It waits for a decision once a worker has made it; countersign inbox lists it then.',
       );
     await delay(LOOK_AGAIN_MS);
   }
@@ -111,16 +109,16 @@ function unseen(next: Subject): CountersignError {
 
 /** The error for a request that came back unchanged, with a note that says why. */
 export function notTaken(id: string, note: string): CountersignError {
-  return new CountersignError('decision_refused', `${id}: ${note}`, {
-    hint: 'The request waits as it was before.',
-  });
+  return new CountersignError('decision_refused', `${id}: ${note}`, 'The request waits as it was before.');
 }
 
 function gone(subject: Subject, call: CallView | undefined): CountersignError {
   const now = call === undefined ? 'gone' : describePhase(call)[0];
-  return new CountersignError('decision_refused', `${idOf(subject)} does not wait any more: it is ${now}`, {
-    hint: 'countersign show says how it ended.',
-  });
+  return new CountersignError(
+    'decision_refused',
+    `${idOf(subject)} does not wait any more: it is ${now}`,
+    'countersign show says how it ended.',
+  );
 }
 
 /**

@@ -27,9 +27,11 @@ export function createAttempts(now: () => number = Date.now): Attempts {
   return {
     check: (from) => {
       if (recent(from).length >= MAX_FAILURES)
-        throw new CountersignError('too_many_attempts', 'too many failed attempts to sign in', {
-          hint: 'wait a minute, then try again',
-        });
+        throw new CountersignError(
+          'too_many_attempts',
+          'too many failed attempts to sign in',
+          'wait a minute, then try again',
+        );
     },
     failed: (from) => void failures.set(from, [...recent(from), now()].slice(-MAX_FAILURES)),
   };

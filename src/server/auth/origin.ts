@@ -16,9 +16,11 @@ export function requireOwnOrigin(hosts: Hosts, header?: string): MiddlewareHandl
   return async (c, next) => {
     const why = findStranger(c, hosts, header);
     if (why !== undefined)
-      throw new CountersignError('forbidden', `refused: ${why}`, {
-        hint: 'open the address that countersign printed; behind a proxy name it with --allow-host',
-      });
+      throw new CountersignError(
+        'forbidden',
+        `refused: ${why}`,
+        'open the address that countersign printed; behind a proxy name it with --allow-host',
+      );
     await next();
   };
 }

@@ -108,9 +108,11 @@ function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
       return invalid(header, 'its form is wrong');
     default:
       return 'url' in keys
-        ? new CountersignError('issuer_unreachable', `the keys of the proxy at ${keys.url} cannot be read`, {
-            hint: 'try again; look at the address from the machine that runs the web inbox',
-          })
+        ? new CountersignError(
+            'issuer_unreachable',
+            `the keys of the proxy at ${keys.url} cannot be read`,
+            'try again; look at the address from the machine that runs the web inbox',
+          )
         : invalid(header, 'its form or its signature is wrong');
   }
 }
@@ -119,9 +121,7 @@ function invalid(header: string, why: string): CountersignError {
   return new CountersignError(
     'id_token_invalid',
     `the token in the header ${header} is not accepted: ${why}`,
-    {
-      hint: 'compare `proxy` in the sign-in file with the settings of the reverse proxy',
-    },
+    'compare `proxy` in the sign-in file with the settings of the reverse proxy',
   );
 }
 
@@ -129,6 +129,6 @@ function clockWrong(header: string): CountersignError {
   return new CountersignError(
     'issuer_clock',
     `by the clock here, the token in the header ${header} has expired or is from the future`,
-    { hint: 'load the page again; if it stays, compare the clocks of the proxy and of the web inbox' },
+    'load the page again; if it stays, compare the clocks of the proxy and of the web inbox',
   );
 }

@@ -180,7 +180,7 @@ function planned(
 }
 
 function refused(message: string): CountersignError {
-  return new CountersignError('grant_refused', message, { hint: 'Look at the request again.' });
+  return new CountersignError('grant_refused', message, 'Look at the request again.');
 }
 
 function toSign({ client }: Pick<AppDeps, 'client'>, { terms }: GrantPlan, user: string): GrantToSign {

@@ -50,9 +50,11 @@ export function createStatsReader({ readerOf, refusals }: StatsReaderParts): Sta
   let open = 0;
   const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
     if (open >= MOST_OPEN)
-      throw new CountersignError('too_many_attempts', `${MOST_OPEN} other stats are being read`, {
-        hint: 'ask again in a moment',
-      });
+      throw new CountersignError(
+        'too_many_attempts',
+        `${MOST_OPEN} other stats are being read`,
+        'ask again in a moment',
+      );
     open += 1;
     const reader = readerOf({ agents });
     const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, Date.now()));

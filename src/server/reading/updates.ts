@@ -86,7 +86,9 @@ export function isTrouble(update: Update | undefined): boolean {
 }
 
 export function noAnswerYet(): CountersignError {
-  return new CountersignError('no_server', 'the Temporal server has not answered yet', {
-    hint: SERVER_HINTS.unanswered,
-  });
+  return new CountersignError(
+    'no_server',
+    'the Temporal server has not answered yet',
+    SERVER_HINTS.unanswered,
+  );
 }

@@ -79,9 +79,11 @@ const parameters = z.strictObject({
 export function createEvalTools(given: EvalOptions = {}): Tool[] {
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success)
-    throw new CountersignError('config_invalid', `createEvalTools: ${describeZodIssues(parsed.error)}`, {
-      hint: 'Correct what is given to createEvalTools.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      `createEvalTools: ${describeZodIssues(parsed.error)}`,
+      'Correct what is given to createEvalTools.',
+    );
   const { sandbox = makeSandbox(), root, idle, most, state, timeout, taskQueue, ...rest } = parsed.data;
   const { outputLimit = LIMITS.outputBytes, evaluate = sandbox.isClosed ? 'cautious' : 'ask' } = rest;
   const cwd = root === undefined ? undefined : resolve(root);

@@ -141,9 +141,11 @@ function asSet(names: readonly string[]): string[] {
 function parseOptions(options: unknown): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw new CountersignError('tool_invalid', `http_request: ${describeZodIssues(parsed.error)}`, {
-    hint: 'Correct what is given to createHttpTools.',
-  });
+  throw new CountersignError(
+    'tool_invalid',
+    `http_request: ${describeZodIssues(parsed.error)}`,
+    'Correct what is given to createHttpTools.',
+  );
 }
 
 function trusting(ca: string): SecureContext {

@@ -91,9 +91,11 @@ type Options = z.output<typeof optionsSchema>;
 export function createLispTools(given: LispOptions = {}): Tool[] {
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success)
-    throw new CountersignError('config_invalid', `createLispTools: ${describeZodIssues(parsed.error)}`, {
-      hint: 'Correct what is given to createLispTools.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      `createLispTools: ${describeZodIssues(parsed.error)}`,
+      'Correct what is given to createLispTools.',
+    );
   const options = parsed.data;
   const { root, taskQueue, timeout, outputLimit } = options;
   const dir = folderOf(options);

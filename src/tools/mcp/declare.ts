@@ -288,5 +288,5 @@ export function variablesIn(text: string): string[] {
 }
 
 function invalid(message: string, hint: string): CountersignError {
-  return new CountersignError('config_invalid', `config: ${message}`, { hint });
+  return new CountersignError('config_invalid', `config: ${message}`, hint);
 }

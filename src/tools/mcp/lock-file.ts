@@ -171,7 +171,9 @@ function standingOf(
 }
 
 function invalid(path: string, why: string): CountersignError {
-  return new CountersignError('config_invalid', `${path}: ${why}`, {
-    hint: 'Restore the file from your repository, or remove it and run `countersign mcp allow`.',
-  });
+  return new CountersignError(
+    'config_invalid',
+    `${path}: ${why}`,
+    'Restore the file from your repository, or remove it and run `countersign mcp allow`.',
+  );
 }

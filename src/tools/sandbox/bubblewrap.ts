@@ -39,9 +39,11 @@ export interface Parts {
 export async function findParts(path?: string): Promise<Parts> {
   const [bwrap, prlimit, setpriv] = ['bwrap', 'prlimit', 'setpriv'].map((name) => findProgram(name, path));
   if (bwrap === undefined)
-    throw new CountersignError('sandbox_unavailable', 'there is no bubblewrap on this machine', {
-      hint: 'Install it (Debian, Ubuntu: apt-get install bubblewrap), or set `unsandboxed: true`.',
-    });
+    throw new CountersignError(
+      'sandbox_unavailable',
+      'there is no bubblewrap on this machine',
+      'Install it (Debian, Ubuntu: apt-get install bubblewrap), or set `unsandboxed: true`.',
+    );
   const { stdout } = await promisify(execFile)(bwrap, ['--help']);
   return { bwrap, options: new Set(stdout.match(/--[a-z-]+/g)), prlimit, setpriv };
 }

@@ -196,9 +196,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 type Started = Wrapped & { env: Readonly<Record<string, string>> };
 
 function invalid(message: string): CountersignError {
-  return new CountersignError('config_invalid', `sandbox: ${message}`, {
-    hint: 'Correct what is given to sandbox.',
-  });
+  return new CountersignError('config_invalid', `sandbox: ${message}`, 'Correct what is given to sandbox.');
 }
 
 function failStart(error: unknown): never {
@@ -210,9 +208,11 @@ function failStart(error: unknown): never {
 
 function assertShown(listed: readonly Mount[], folder: string): void {
   if (holderOf(listed, folder) !== undefined) return;
-  throw new CountersignError('config_invalid', `the sandbox does not show ${folder}`, {
-    hint: 'List it in `read` or `write` of the sandbox.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `the sandbox does not show ${folder}`,
+    'List it in `read` or `write` of the sandbox.',
+  );
 }
 
 interface Described {

@@ -78,7 +78,7 @@ const UNSANDBOXED: Machine = {
 };
 
 function unavailable(message: string, hint: string): CountersignError {
-  return new CountersignError('sandbox_unavailable', message, { hint });
+  return new CountersignError('sandbox_unavailable', message, hint);
 }
 
 /** The path of the proxy's socket inside the sandbox. */

@@ -110,7 +110,7 @@ function checkDirectory(directory: unknown): string {
   if (typeof directory === 'string' && directory !== '' && !directory.includes('\0')) return directory;
   const got = typeof directory === 'string' ? JSON.stringify(directory) : nameOf(directory);
   const hint = "Name the folder that the tools may touch: root: './files'.";
-  throw new CountersignError('config_invalid', `root has to name a folder; it is ${got}`, { hint });
+  throw new CountersignError('config_invalid', `root has to name a folder; it is ${got}`, hint);
 }
 
 function nameOf(value: unknown): string {
