@@ -140,11 +140,9 @@ export function refused(
   { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,
   code: RefusalCode,
   message: string,
-): RefusedAnswer {
+): Extract<Answer, { status: 'refused' }> {
   return {
     status: 'refused',
     verdict: { accepted: false, code, message, callId, ...defined({ decisionId }) },
   };
 }
-
-type RefusedAnswer = Extract<Answer, { status: 'refused' }>;

@@ -183,7 +183,8 @@ export function withoutState(result: ToolResult): ToolResult {
   return { ...result, content: `${STATE_LOST}${result.content}` };
 }
 
-function without(start: string, text: string): string {
+/** A text without what it begins with. */
+export function without(start: string, text: string): string {
   return text.startsWith(start) ? text.slice(start.length) : text;
 }
 

@@ -120,14 +120,23 @@ export interface AgentOptions {
    *
    * @default no limit; then: 'end'
    */
-  budget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
+  budget?: BudgetOptions;
   /**
    * The most that one session may spend, all its turns and summaries together. It is counted and asked for like
    * `budget`.
    *
    * @default no limit; then: 'end'
    */
-  sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
+  sessionBudget?: BudgetOptions;
+}
+
+/** The most that may be spent, and what happens then. */
+export interface BudgetOptions {
+  tokens?: number;
+  money?: number;
+  steps?: number;
+  time?: Duration;
+  then?: 'end' | 'ask';
 }
 
 /** The models to ask if the previous model does not answer, and when to ask them. */

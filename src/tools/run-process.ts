@@ -252,7 +252,7 @@ export async function killLeftBehind(leader: number | undefined, mark: string): 
     if (clean === 0 && looks > LEAST_LOOKS && performance.now() > deadline)
       return { killed: killed.size - found.length, survivors: found.length };
     for (const pid of found) {
-      kill(pid);
+      killProcess(pid);
       killed.add(pid);
     }
     if (clean === 0) await sleep(LOOK_AGAIN_MS);
@@ -301,11 +301,11 @@ function findGroup(leader: number | undefined): number[] {
   }
 }
 
-function kill(pid: number): void {
+/** Kills a process. One that is gone, or that belongs to another user and survives, is no error. */
+export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // The process is gone, or it belongs to another user and survives.
     if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
   }
 }

@@ -157,37 +157,34 @@ const OTHERWISE: readonly KeyChoice<Next>[] = [
   { means: 'edit', keys: ['e'], does: 'edit once more' },
 ];
 
-const RUN: KeyChoice<Next> = {
-  means: 'approve',
-  keys: ['y', 'yes'],
-  does: 'let it run with these arguments',
-};
-/** The choice for a tool with a preview, because the old preview does not show the changed arguments. */
-const PREVIEW: KeyChoice<Next> = {
-  means: 'approve',
-  keys: ['y', 'yes'],
-  does: 'change the request and show its new preview, which you approve or leave',
-};
-/** The choice for a call without a preview under a rule, because another rule may apply to the changed arguments. */
-const AGAIN: KeyChoice<Next> = {
-  means: 'approve',
-  keys: ['y', 'yes'],
-  does: 'change the request and show it again, which you approve or leave',
-};
-
-function yesAfterEdit(request: RequestOpened): { question: string; yes: KeyChoice<Next>; isShown: boolean } {
+/** What to ask about the changed arguments, what a yes does, and whether the call is shown again after it. */
+function yesAfterEdit(request: RequestOpened): { question: string; does: string; isShown: boolean } {
   if (!asksAgainAfterEdit(request))
-    return { question: 'Approve with these changes', yes: RUN, isShown: false };
+    return {
+      question: 'Approve with these changes',
+      does: 'let it run with these arguments',
+      isShown: false,
+    };
+  // Another rule may apply to the changed arguments.
   if (request.preview === undefined)
-    return { question: 'See it again with these changes', yes: AGAIN, isShown: true };
-  return { question: 'See what it does with these changes', yes: PREVIEW, isShown: true };
+    return {
+      question: 'See it again with these changes',
+      does: 'change the request and show it again, which you approve or leave',
+      isShown: true,
+    };
+  // The old preview does not show the changed arguments.
+  return {
+    question: 'See what it does with these changes',
+    does: 'change the request and show its new preview, which you approve or leave',
+    isShown: true,
+  };
 }
 
 async function wantsMore(args: JsonObject, subject: Subject, terminal: Terminal): Promise<boolean> {
   const request = requestOf(subject);
   // Changed arguments that are asked about again are shown once more, with the new preview if there is one.
-  const { question, yes, isShown } = yesAfterEdit(request);
-  const choices = [yes, ...OTHERWISE];
+  const { question, does, isShown } = yesAfterEdit(request);
+  const choices: KeyChoice<Next>[] = [{ means: 'approve', keys: ['y', 'yes'], does }, ...OTHERWISE];
   const wanted = await choose(terminal, question, choices, subject.context.screen);
   if (wanted === 'edit') return true;
   const sure =

@@ -174,24 +174,26 @@ export class SchemaChecker {
     if (branches.length === 0) return;
     const fits = (one: unknown): boolean => this.check(one, value, result.at) !== undefined;
     if (this.isQuick) return branches.some(fits) ? undefined : result.fail(NO_BRANCH);
-    const issues = result.at.issues && [];
-    const fitting = branches
-      .map((one) => this.check(one, value, { ...result.at, issues }))
-      .filter((outcome) => outcome !== undefined);
-    if (fitting.length === 0) result.fail(NO_BRANCH, issues);
-    for (const one of fitting) result.take(one);
+    const { count, issues } = this.takeFitting(branches, value, result);
+    if (count === 0) result.fail(NO_BRANCH, issues);
   }
 
   private checkOneOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
     if (branches.length === 0) return;
+    const { count, issues } = this.takeFitting(branches, value, result);
+    if (count === 1) return;
+    const why = `Instance does not match exactly one subschema (${count} matches).`;
+    result.fail(why, count === 0 ? issues : undefined);
+  }
+
+  /** Takes each branch that fits. Returns how many do, and the issues of the others. */
+  private takeFitting(branches: readonly unknown[], value: unknown, result: CheckResult) {
     const issues = result.at.issues && [];
     const fitting = branches
       .map((one) => this.check(one, value, { ...result.at, issues }))
       .filter((outcome) => outcome !== undefined);
     for (const one of fitting) result.take(one);
-    if (fitting.length === 1) return;
-    const why = `Instance does not match exactly one subschema (${fitting.length} matches).`;
-    result.fail(why, fitting.length === 0 ? issues : undefined);
+    return { count: fitting.length, issues };
   }
 
   private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {

@@ -156,11 +156,9 @@ export function escapeHidden(json: string): string {
   );
 }
 
-type Mark = Extract<Segment, { kind: 'mark' }>;
-
 interface Placed {
   at: number;
-  mark: Mark;
+  mark: Extract<Segment, { kind: 'mark' }>;
 }
 
 function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {

@@ -44,13 +44,11 @@ import {
 } from './state';
 import { newCall } from './think';
 
-type Started = { callId: string; generation: number };
-
 /** A call's activity is scheduled. If a signal allowed the call, the event of that signal comes first. */
 export function callScheduled(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
-  at: Started,
+  at: { callId: string; generation: number },
 ): TurnEvent[] {
   const held = ensureCall(state, at.callId, event.activityType);
   // A user's own activity gets the plain arguments, which may look like an input of ours.

@@ -243,7 +243,6 @@ const STRIP_MS = 20_000;
 const MOST_WORDS = 1500;
 
 const answerSchema = z.union([z.object({ stripped: z.string() }), z.object({ refused: z.string() })]);
-type Answer = z.infer<typeof answerSchema>;
 
 /**
  * Takes the types out of TypeScript, in a process of its own: the parser is native, and code that is nested too deeply
@@ -275,7 +274,7 @@ function tooDeep(): ToolError {
 function answerOf(
   child: ChildProcess,
   { code, signal }: { code: string; signal: AbortSignal },
-): Promise<Answer | undefined> {
+): Promise<z.infer<typeof answerSchema> | undefined> {
   return new Promise((resolve) => {
     const none = (): void => resolve(undefined);
     child.once('message', (message) => resolve(answerSchema.safeParse(message).data));

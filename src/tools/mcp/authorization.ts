@@ -143,9 +143,11 @@ function renew(account: LoginAccount, stale: string, deps: AccessDeps): Promise<
 
 const SECRET_MS = 15_000;
 
-type Renewable = Login & { refreshToken: string };
-
-async function refresh(account: LoginAccount, login: Renewable, deps: AccessDeps): Promise<OAuthTokens> {
+async function refresh(
+  account: LoginAccount,
+  login: Login & { refreshToken: string },
+  deps: AccessDeps,
+): Promise<OAuthTokens> {
   const { OAuthError, refreshAuthorization } = await import('@modelcontextprotocol/client');
   const { answerMs, secrets } = deps;
   const given = await account.clientSecret(AbortSignal.timeout(SECRET_MS));

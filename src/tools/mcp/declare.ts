@@ -7,6 +7,8 @@ import { EFFECTS, SAFETIES } from '../../contract/tool';
 import { describeZodIssues } from '../options';
 import type { ToolOptions } from '../types';
 
+const filled = z.string().min(1);
+
 /**
  * A value of a server's environment or headers. Either text, in which `${NAME}` and `${NAME:-default}` stand for
  * variables of the worker's environment, or the name of a secret of the config's provider.
@@ -120,7 +122,7 @@ export interface McpServer {
   state?: Exclude<McpState, 'worker'>;
 }
 
-const value = z.union([z.string(), z.strictObject({ secret: z.string().min(1) })]);
+const value = z.union([z.string(), z.strictObject({ secret: filled })]);
 const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value);
 
 const state = z.enum(['worker', 'turn', 'session']).optional();
@@ -128,10 +130,10 @@ const state = z.enum(['worker', 'turn', 'session']).optional();
 // A loose object: other clients keep their own settings in the same file. We ignore these settings.
 const command = z.looseObject({
   type: z.literal('stdio').optional(),
-  command: z.string().min(1),
+  command: filled,
   args: z.array(z.string()).optional(),
   env: values.optional(),
-  cwd: z.string().min(1).optional(),
+  cwd: filled.optional(),
   elicitation: z.boolean().optional(),
   state,
 });
@@ -141,7 +143,7 @@ const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/, 'is not a sc
 
 const oauthSchema = z
   .object({
-    clientId: z.string().min(1).optional(),
+    clientId: filled.optional(),
     clientSecret: value.optional(),
     scopes: z.array(scope).max(64).optional(),
     issuer: z.url({ protocol: /^https?$/ }).optional(),
@@ -156,7 +158,7 @@ const oauthSchema = z
 
 const address = z.looseObject({
   type: z.enum(['http', 'streamable-http']).optional(),
-  url: z.string().min(1),
+  url: filled,
   headers: values.optional(),
   elicitation: z.boolean().optional(),
   state,
@@ -178,7 +180,7 @@ const NAME = /^[A-Za-z](?:[ ._-]?[A-Za-z0-9]){0,31}$/;
 const record = z.record(z.string().regex(NAME, 'is not a name of a server'), server);
 
 /** The schema of a config's option `mcpServers`. */
-export const serversSchema = z.union([z.string().min(1), record]);
+export const serversSchema = z.union([filled, record]);
 
 /** The schema of a config's option `mcpTools`; `defineTool` checks the rest. */
 export const settingsSchema = z.record(
@@ -186,7 +188,7 @@ export const settingsSchema = z.record(
   z.strictObject({
     safety: z.enum(SAFETIES).optional(),
     effect: z.enum(EFFECTS).optional(),
-    categories: z.array(z.string().min(1)).optional(),
+    categories: z.array(filled).optional(),
     timeout: z.union([z.number(), z.string()]).optional(),
     retry: z.custom<ToolOptions['retry']>().optional(),
     requestExpires: z.union([z.number(), z.string()]).optional(),

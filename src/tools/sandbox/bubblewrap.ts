@@ -16,9 +16,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { CountersignError, errnoOf } from '../../contract/errors';
+import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import type { Holder } from '../run-process';
+import { type Holder, killProcess } from '../run-process';
 import { within } from '../within';
 import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
@@ -293,8 +293,8 @@ export function followBubblewrap(filter: Buffer): BubblewrapHolder {
     async leftBehind() {
       await within(closed, MOMENT_MS);
       // If bubblewrap is killed early, its first process may not yet have asked the kernel to end with bubblewrap, and
-      // survives.
-      if (first !== undefined && isThere(first)) killFirst(first);
+      // survives. A survivor is counted afterwards.
+      if (first !== undefined && isThere(first)) killProcess(first.pid);
       await within(closed, GONE_MS);
       return { killed: 0, survivors: first !== undefined && (await outlives(first)) ? 1 : 0 };
     },
@@ -305,15 +305,6 @@ export function followBubblewrap(filter: Buffer): BubblewrapHolder {
 interface First {
   pid: number;
   started: string;
-}
-
-function killFirst({ pid }: First): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    // A survivor is counted afterwards.
-    if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
-  }
 }
 
 async function outlives(first: First): Promise<boolean> {

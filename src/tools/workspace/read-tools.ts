@@ -208,9 +208,11 @@ export async function* walk(root: Root, path: string, limits: WalkLimits): Async
   yield* walkBelow(root, { path, depth: 1 }, limits);
 }
 
-type Below = Pick<WalkStep, 'path' | 'depth'>;
-
-async function* walkBelow(root: Root, { path, depth }: Below, limits: WalkLimits): AsyncGenerator<WalkStep> {
+async function* walkBelow(
+  root: Root,
+  { path, depth }: Pick<WalkStep, 'path' | 'depth'>,
+  limits: WalkLimits,
+): AsyncGenerator<WalkStep> {
   const entries = await listFolder(root, path);
   for (const entry of entries) {
     limits.signal.throwIfAborted();

@@ -189,7 +189,7 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
   const act = async (body: ControlBody, text: string): Promise<void> => {
     const reply = await controlConversation(view.session, body);
     if (reply.ok) notify({ text, tone: 'quiet' });
-    else fail(reply.status, reply.error);
+    else fail(reply);
   };
   const button: ControlButton = (label, body, text, tone = '') => (
     <button class={`button ${tone}`} type="button" onClick={() => void act(body, text)}>

@@ -175,7 +175,7 @@ function useConversations({ agent, older }: Part): ConversationsPage | undefined
         return showInList({ at: 'conversations' }, queryOf({ agent }));
       if (reply.ok) setPage(reply.data);
       // The failure is shown once, and not every five seconds.
-      else if (!isSaid.current || reply.status === 401) fail(reply.status, reply.error);
+      else if (!isSaid.current || reply.status === 401) fail(reply);
       isSaid.current = !reply.ok;
       timer = setTimeout(() => void read(), EVERY_MS);
     };

@@ -180,7 +180,7 @@ function useTurns(filter: TurnsFilter) {
     }
     // A server of another version does not know this place in the list.
     if (reply.status === 400 && older !== '') return read([], true);
-    fail(reply.status, reply.error);
+    fail(reply);
   };
   useEffect(() => {
     wanted.current = filter;

@@ -30,7 +30,7 @@ export interface AppContext {
   /** Reports problems of a call that the user let run. */
   follow(call: Followed): void;
   /** Shows a failure. A 401 leads to the sign-in. */
-  fail(status: number, error: ApiError): void;
+  fail(failed: { status: number; error: ApiError }): void;
   /** Decisions that wait to be sent, and decisions that are being sent. */
   held: readonly Held[];
   /** Sends a decision when it can no longer be undone. `send` can check whether the person has left meanwhile. */
@@ -129,7 +129,7 @@ export function usePolled<T>(path: string): { data: T | undefined; look: () => P
   const look = useCallback(async (): Promise<void> => {
     const isNewest = begin();
     const reply = await send<T>('GET', path);
-    if (!reply.ok) return fail(reply.status, reply.error);
+    if (!reply.ok) return fail(reply);
     if (isNewest()) setData(reply.data);
   }, [path, fail]);
   useEffect(() => {
