@@ -256,12 +256,14 @@ export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env
   });
 }
 
+const whole = z.coerce.number().int();
+
 const statsSchema = z.object({
   // The time is a duration, so that requests at different moments share one answer.
-  since: z.coerce.number().int().min(1).max(MOST_MS).optional(),
+  since: whole.min(1).max(MOST_MS).optional(),
   agent: filterText,
   tool: filterText,
-  limit: z.coerce.number().int().min(1).max(500).default(200),
+  limit: whole.min(1).max(500).default(200),
 });
 
 /** The route for stats of past turns. */
@@ -284,15 +286,15 @@ export function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
   });
 }
 
-const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
+const duration = whole.min(0).max(MOST_MS).optional();
 
 const pageSchema = z.object({
   ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
   ...{ doubt: z.literal('1').optional(), mine: z.literal('1').optional() },
   ...{ dueWithin: duration, olderThan: duration },
   sort: z.enum(['deadline', 'newest']).optional(),
-  offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.inboxRows).optional(),
+  offset: whole.min(0).max(1_000_000).optional(),
+  limit: whole.min(1).max(LIMITS.inboxRows).optional(),
 });
 
 /** The routes for everything that waits for a person. */

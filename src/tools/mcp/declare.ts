@@ -182,6 +182,8 @@ const record = z.record(z.string().regex(NAME, 'is not a name of a server'), ser
 /** The schema of a config's option `mcpServers`. */
 export const serversSchema = z.union([filled, record]);
 
+const time = z.union([z.number(), z.string()]).optional();
+
 /** The schema of a config's option `mcpTools`; `defineTool` checks the rest. */
 export const settingsSchema = z.record(
   z.string(),
@@ -189,10 +191,10 @@ export const settingsSchema = z.record(
     safety: z.enum(SAFETIES).optional(),
     effect: z.enum(EFFECTS).optional(),
     categories: z.array(filled).optional(),
-    timeout: z.union([z.number(), z.string()]).optional(),
+    timeout: time,
     retry: z.custom<ToolOptions['retry']>().optional(),
-    requestExpires: z.union([z.number(), z.string()]).optional(),
-    startWithin: z.union([z.number(), z.string()]).optional(),
+    requestExpires: time,
+    startWithin: time,
     noBatch: z.boolean().optional(),
     noGrant: z.boolean().optional(),
     outputLimit: z.number().optional(),

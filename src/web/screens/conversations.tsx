@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../history/labels';
-import { dateTime, relative } from '../../contract/text/times';
 import type { ConversationRow, ConversationsPage } from '../../server/api';
 import { newDecisionId, type Reply, send } from '../http';
 import { useTabVisible } from '../live';
@@ -9,7 +8,7 @@ import { describeConversation } from '../model/conversation';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { goTo, showInList, useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
-import { Chip, Select } from '../ui/widgets';
+import { Ago, Chip, Select } from '../ui/widgets';
 
 /** The part of the list that is shown. Empty: all agents, and the newest page. */
 interface Part {
@@ -138,10 +137,7 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
         <span class="row-foot">
           <Text of={agent} /> · {counted(turns, 'turn')}
           {waiting > 0 && ` · ${counted(waiting, 'message')} waiting`} · started{' '}
-          <time dateTime={startedAt} title={dateTime(startedAt)}>
-            {relative(startedAt, now)}
-          </time>{' '}
-          ·{' '}
+          <Ago at={startedAt} now={now} /> ·{' '}
           <code>
             <Text of={session} />
           </code>
