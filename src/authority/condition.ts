@@ -13,7 +13,7 @@ import {
 } from '@bufbuild/cel';
 import { errorMessage } from '../contract/errors';
 import { isObject, type Json, type JsonObject } from '../contract/json';
-import { findReference } from '../contract/schema/reference';
+import { findReference, isSchema } from '../contract/schema/reference';
 import { foldCase } from '../contract/text/spelling';
 import type { JsonSchema } from '../contract/tool';
 
@@ -283,11 +283,6 @@ function resolved(schema: JsonObject, root: JsonSchema | undefined): JsonObject 
     own = found;
   }
   return own;
-}
-
-/** Everything inside a JSON Schema is JSON, so an object in it is a `JsonObject`. */
-function isSchema(value: unknown): value is JsonObject {
-  return isObject(value);
 }
 
 function isWhole(value: number, schema: JsonObject | undefined, root: JsonSchema | undefined): boolean {

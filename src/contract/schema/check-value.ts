@@ -3,7 +3,7 @@ import type { Issue } from '../tool';
 import { type Evaluated, CheckResult, type ValuePlace, silently } from './keyword-result';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
-import { type FoundSchema, isOwnResource, References, type SchemaResource } from './reference';
+import { type FoundSchema, isOwnResource, isSchema, References, type SchemaResource } from './reference';
 
 /**
  * The most work of one check: the number of schemas applied to values, and texts by their length. This takes some 50
@@ -334,10 +334,6 @@ export class SchemaChecker {
     this.work += work;
     if (this.work > MOST_WORK) throw new TooMuchWork('it takes too long to check');
   };
-}
-
-function isSchema(schema: unknown): schema is JsonObject {
-  return isObject(schema);
 }
 
 function branchesOf(schema: JsonObject): Branches {

@@ -8,7 +8,6 @@ import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { nothingDone } from '../errors';
 import { hostList } from '../http/hosts';
-import type { Lookup } from '../http/send';
 import { describeZodIssues } from '../options';
 import {
   killGroup,
@@ -138,18 +137,13 @@ const optionsSchema = z.strictObject({
  * createShellTools({ root: './site', sandbox: sandbox({ write: ['./site'], network: { hosts: ['registry.npmjs.org'] } }) });
  */
 export function sandbox(options: SandboxOptions = {}): Sandbox {
-  return createSandbox(options);
-}
-
-/** Makes a sandbox with a given resolver, for tests. */
-function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const { read, write, network, unsandboxed, ...rest } = parsed.data;
   const listed = listFolders(read, write);
   const hosts = network === false ? [] : network.hosts;
   const isBare = unsandboxed && !hasSandbox();
-  const settings = { ...rest, isBare, network: toNetwork(network, lookup) };
+  const settings = { ...rest, isBare, network: toNetwork(network) };
   const folders = createFolders(listed);
   const machine = once(() => prepareMachine(settings, folders));
   const wrap = async ({ argv, cwd, env = {} }: SandboxCommand): Promise<Started> => {
@@ -170,14 +164,11 @@ function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
   };
 }
 
-function toNetwork(
-  network: z.output<typeof optionsSchema>['network'],
-  lookup: Lookup | undefined,
-): Settings['network'] {
+function toNetwork(network: z.output<typeof optionsSchema>['network']): Settings['network'] {
   if (network === false) return undefined;
   const list = (option: 'hosts' | 'privateHosts') =>
     hostList(`network.${option}`, network[option], (name, message) => invalid(`\`${name}\`: ${message}`));
-  return { hosts: list('hosts'), privateHosts: list('privateHosts'), lookup };
+  return { hosts: list('hosts'), privateHosts: list('privateHosts') };
 }
 
 /** Does work once. After a failure the next call tries again, because somebody may have corrected the machine. */
