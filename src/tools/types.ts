@@ -295,6 +295,3 @@ export interface FunctionSchema {
   type: 'function';
   function: { name: string; description: string; parameters: JsonSchema };
 }
-
-/** Details of an error result. */
-type Details = Json;
