@@ -120,23 +120,14 @@ export interface AgentOptions {
    *
    * @default no limit; then: 'end'
    */
-  budget?: BudgetOptions;
+  budget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
   /**
    * The most that one session may spend, all its turns and summaries together. It is counted and asked for like
    * `budget`.
    *
    * @default no limit; then: 'end'
    */
-  sessionBudget?: BudgetOptions;
-}
-
-/** The most that may be spent, and what happens then. */
-export interface BudgetOptions {
-  tokens?: number;
-  money?: number;
-  steps?: number;
-  time?: Duration;
-  then?: 'end' | 'ask';
+  sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
 }
 
 /** The models to ask if the previous model does not answer, and when to ask them. */

@@ -301,7 +301,7 @@ function findGroup(leader: number | undefined): number[] {
   }
 }
 
-/** Kills a process. One that is gone, or that belongs to another user and survives, is no error. */
+/** Kills a process. It is no error if the process is gone, or if it belongs to another user and survives. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
