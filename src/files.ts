@@ -176,7 +176,7 @@ export interface PrivateRefusal {
 }
 
 /** The text of a private file, or why it is refused. */
-export type PrivateText = { text: string } | PrivateRefusal;
+type PrivateText = { text: string } | PrivateRefusal;
 
 const FAULTS: Readonly<Record<PrivateFault, string>> = {
   missing: 'does not exist',
@@ -193,7 +193,7 @@ export function privateFaultText({ fault, cause }: PrivateRefusal): string {
 }
 
 /** How strict the check of a private file is. */
-export interface PrivateOptions {
+interface PrivateOptions {
   /** The most bytes of the file. @default 65536 */
   limit?: number;
   /** Refuses links. For root it also refuses files of other users. @default false */

@@ -4,7 +4,7 @@ import { errnoOf } from './contract/errors';
 import { readIfThere, unlessMissing } from './files';
 
 /** How to wait for a lock. */
-export interface LockOptions {
+interface LockOptions {
   /** Called with a line now and then while another process holds the lock. */
   progress: (line: string) => void;
   /** What the other process does, in words such as "Temporal is being fetched". */

@@ -24,7 +24,7 @@ const STILL_MS = 5_000;
 export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
 /** The workers of one process. */
-export interface WorkerGroup {
+interface WorkerGroup {
   workers: readonly Runnable[];
   /** Closes the resources that the workers share. Called once, when all workers have ended or their time is over. */
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export interface WorkerGroup {
 }
 
 /** Workers that run. */
-export interface RunningWorkers {
+interface RunningWorkers {
   /** Drains all workers, then closes the resources that they share. Rejects as `done` does. */
   stop(): Promise<void>;
   done: Promise<void>;

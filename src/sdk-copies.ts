@@ -86,5 +86,5 @@ export function requireOneSdk(): void {
   const [, script] = process.argv;
   const application = script === undefined ? [] : [dirname(script)];
   const problem = sdkProblem(sdkCopies([__dirname, ...application]));
-  if (problem !== undefined) throw new CountersignError('sdk_mismatch', problem, { hint: SDK_HINT });
+  if (problem !== undefined) throw new CountersignError('sdk_mismatch', problem, SDK_HINT);
 }

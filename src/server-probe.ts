@@ -11,7 +11,7 @@ export interface ServerAddress {
 }
 
 /** Why a connection cannot be made. `SERVER_HINTS` says what to do about it. */
-export type NoAnswer = Exclude<keyof typeof SERVER_HINTS, 'keyRefused'>;
+type NoAnswer = Exclude<keyof typeof SERVER_HINTS, 'keyRefused'>;
 
 /** The outcome of a greeting: the server's settings, silence, or the code of the error. */
 type Greeting = 'settings' | 'silence' | (string & {});

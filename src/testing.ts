@@ -121,18 +121,14 @@ function endedWithout({ turn, status, answer, error }: TurnView, what: string): 
   return new CountersignError(
     'call_not_found',
     `turn ${turn} ended (${status}) without ${what}: ${answer ?? error?.message ?? ''}`,
-    {
-      hint: 'Look at its timeline: was the call refused, or never made?',
-    },
+    'Look at its timeline: was the call refused, or never made?',
   );
 }
 
 function late({ turn, status, calls }: TurnView, what: string, timeoutMs: number): CountersignError {
   const phases = calls.map(({ callId, tool, phase }) => `${callId} ${tool} is ${phase}`).join(', ');
   const message = `turn ${turn} is ${status}; waited ${timeoutMs} ms for ${what}. ${phases || 'No calls yet'}.`;
-  return new CountersignError('still_waiting', message, {
-    hint: 'Is something else open, or is a worker missing?',
-  });
+  return new CountersignError('still_waiting', message, 'Is something else open, or is a worker missing?');
 }
 
 /** The person who decides, and the reason. */
@@ -202,9 +198,11 @@ async function decideOn(
     const { code, message } = answer.verdict;
     throw refused(`${turn}/${callId} was refused, ${code}: ${message}`, answer.verdict);
   }
-  throw new CountersignError('still_waiting', `no worker answered the decision on ${turn}/${callId}`, {
-    hint: 'It is recorded and takes effect when a worker returns.',
-  });
+  throw new CountersignError(
+    'still_waiting',
+    `no worker answered the decision on ${turn}/${callId}`,
+    'It is recorded and takes effect when a worker returns.',
+  );
 }
 
 function refused(message: string, verdict: Verdict): CountersignError {

@@ -73,9 +73,11 @@ export function deploymentOptions({
   const given = own?.workerDeploymentOptions;
   if (buildId === undefined) return given === undefined ? {} : { workerDeploymentOptions: given };
   if (given !== undefined)
-    throw new CountersignError('config_invalid', 'the build of the worker is said twice', {
-      hint: 'Give `buildId`, or `workerDeploymentOptions` among the options of `worker`.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      'the build of the worker is said twice',
+      'Give `buildId`, or `workerDeploymentOptions` among the options of `worker`.',
+    );
   if (!BUILD_ID.test(buildId)) throw badName('build id', buildId, 'dots');
   if (!DEPLOYMENT_NAME.test(deploymentName)) throw badName('name of a deployment', deploymentName, undefined);
   const version = { buildId, deploymentName };
@@ -86,7 +88,9 @@ export function deploymentOptions({
 
 function badName(what: string, given: string, dots: string | undefined): CountersignError {
   const signs = ['letters', 'digits', ...(dots === undefined ? [] : [dots]), 'underscores'].join(', ');
-  return new CountersignError('config_invalid', `${JSON.stringify(given)} cannot be a ${what}`, {
-    hint: `Use ${signs} and hyphens, 128 at most; begin with a letter or a digit.`,
-  });
+  return new CountersignError(
+    'config_invalid',
+    `${JSON.stringify(given)} cannot be a ${what}`,
+    `Use ${signs} and hyphens, 128 at most; begin with a letter or a digit.`,
+  );
 }

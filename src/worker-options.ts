@@ -30,7 +30,7 @@ import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
 import { createNews, type InboxNews } from './stream-news';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
-import type { OwnWorkerOptions, TurnWorkerSettings } from './worker-settings';
+import type { TurnWorkerSettings } from './worker-settings';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { openFileStore } from './store';
 import { requireModels } from './models/providers';
@@ -90,9 +90,11 @@ export async function createWorkerOptions({
 function requireNoState(config: Config, taskQueue: string): void {
   const [first] = statefulTools(config, [taskQueue]);
   if (first === undefined) return;
-  throw new CountersignError('config_invalid', `the tool ${first.name} has state of a ${first.state}`, {
-    hint: 'Start the worker with `startWorker`: calls that share state need a second queue, which one worker cannot poll.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `the tool ${first.name} has state of a ${first.state}`,
+    'Start the worker with `startWorker`: calls that share state need a second queue, which one worker cannot poll.',
+  );
 }
 
 /** A plugin that closes what a worker opened, once the worker has ended. */
@@ -163,7 +165,14 @@ export async function makeShared(
   const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
-  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
+  const ofWorker = {
+    memory: createMemory(),
+    holderQueue: holderQueue({ pid: process.pid, host: hostname() }, randomUUID()),
+    texts,
+    journal,
+    log,
+    metrics,
+  };
   const giveBacks = sealer && createGiveBacks(sealer);
   const lent = defined({ files, traces, news, giveBacks });
   const listing = encryption.listing();
@@ -183,10 +192,6 @@ function tellOfJournal(
 ): void {
   if (why === undefined) log.warn(`the journal in ${directory} works again; unsafe calls run here`);
   else log.error(`the journal in ${directory} fails, so unsafe calls are left to other workers: ${why}`);
-}
-
-function ownQueue(): string {
-  return holderQueue({ pid: process.pid, host: hostname() }, randomUUID());
 }
 
 /**
@@ -236,7 +241,16 @@ export async function workerOptions(
     ],
     dataConverter: converterOf(shared),
     activities: withOwn(
-      createActivities(activityDeps(config, toolsOn(config, place.taskQueue), shared)),
+      createActivities(
+        activityDeps(
+          config,
+          {
+            queue: place.taskQueue,
+            tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === place.taskQueue),
+          },
+          shared,
+        ),
+      ),
       own.activities,
     ),
     ...(isMain ? await workflowSide(settings, place.namespace, shared) : {}),
@@ -261,9 +275,11 @@ function withOwn(
 ): NonNullable<WorkerOptions['activities']> {
   const both = Object.keys(own).filter((name) => Object.hasOwn(ours, name));
   if (both.length === 0) return { ...ours, ...own };
-  throw new CountersignError('config_invalid', `two activities are called ${both.join(', ')}`, {
-    hint: "rename your own: a tool's name is an activity, and `default` is Countersign's",
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `two activities are called ${both.join(', ')}`,
+    "rename your own: a tool's name is an activity, and `default` is Countersign's",
+  );
 }
 
 /**
@@ -283,7 +299,9 @@ async function workflowSide(
   return {
     sinks: { ...own.sinks, ...ourSinks(observing(metrics.observer(config), traces), news) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
-    ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
+    ...(own.workflowTaskPollerBehavior !== undefined || own.maxConcurrentWorkflowTaskPolls !== undefined
+      ? {}
+      : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
     ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
   };
 }
@@ -302,10 +320,6 @@ function ourSinks(
   };
 }
 
-function hasOwnPolls(own: OwnWorkerOptions): boolean {
-  return own.workflowTaskPollerBehavior !== undefined || own.maxConcurrentWorkflowTaskPolls !== undefined;
-}
-
 async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption): Promise<string> {
   const head = `${enabled ? ENCODES_FAILURES : ''}${formatTools(digestsOf(settings.config))}`;
   return `${head}${await bundleCode(settings)}`;
@@ -315,10 +329,6 @@ async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryptio
 interface QueueTools {
   queue: string;
   tools: readonly Tool[];
-}
-
-function toolsOn(config: Config, queue: string): QueueTools {
-  return { queue, tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue) };
 }
 
 /** The dependencies of the activities of one task queue. */

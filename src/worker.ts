@@ -281,7 +281,7 @@ export interface StartingWorker {
 }
 
 /** The server of the workers, and the function for warnings about them. */
-export interface WarningOptions {
+interface WarningOptions {
   connection: ConnectionLike;
   namespace: string;
   warn(line: string): void;

@@ -171,7 +171,7 @@ export interface VoteCheck {
  * The result of the check: the votes let the call run, with signatures if the rule needs them, or a person has to
  * look again.
  */
-export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
+type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
 /**
  * The authority that decides a call. It joins this worker's own authority and the one in the call's input, so that the
@@ -254,7 +254,6 @@ async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promi
 
 /** The proof that a vote gives or, if its signature does not count, the reason. */
 type Judged = Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
-type Judge = (vote: Vote) => Judged;
 
 /** The judgement of each vote. Undefined: this worker has no approvers file, or no vote is signed. */
 type JudgedVotes = ReadonlyMap<Vote, Judged | undefined>;
@@ -267,7 +266,7 @@ async function judgeOf(
   { file, place, now }: VoteCheck,
   input: CallInput,
   { requesters, ruleDigest }: Authority,
-): Promise<Judge | undefined> {
+): Promise<((vote: Vote) => Judged) | undefined> {
   if (file === undefined) return undefined;
   const { callKey, generation, agent, tool, toolDigest, argsDigest: effectiveDigest, decision } = input;
   const facts = {

@@ -24,7 +24,7 @@ import type { Secrets } from '../tools/secrets';
 import { readContext, type TurnFacts, withContext } from '../tools/hooks';
 
 /** A conversation, and the bytes that its entries count for. */
-export interface Conversation {
+interface Conversation {
   entries: readonly TranscriptEntry[];
   bytes: number;
 }

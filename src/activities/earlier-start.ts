@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
 import type { ActivityDeps } from './deps';
-import type { GivenBackPlace } from './given-back';
 import type { HistoryEvent } from '../history/decode/decode';
 import {
   isAllowedHere,
@@ -112,14 +111,16 @@ export async function startInThisRun(
     if (round === undefined) continue;
     const isTakers = completed !== undefined && completed !== null && takers.get(of) === completed.identity;
     const given = isTakers ? await givenBackBy(event) : undefined;
-    const isProven = given !== undefined && (await giveBacks?.isOurs(given.proof, placeOf(round))) !== false;
+    const isProven =
+      given !== undefined &&
+      (await giveBacks?.isOurs(given.proof, {
+        ...placeHere(),
+        activityId: round.activityTaskScheduledEventAttributes?.activityId ?? '',
+        scheduledMs: msOf(round.eventTime),
+      })) !== false;
     if (isProven || (!completed && isUnstarted(round, event))) rounds.delete(of);
   }
   return rounds.size === 0 ? undefined : 'it was scheduled before, and nothing proves that it did not start';
-}
-
-function placeOf({ eventTime, activityTaskScheduledEventAttributes: of }: HistoryEvent): GivenBackPlace {
-  return { ...placeHere(), activityId: of?.activityId ?? '', scheduledMs: msOf(eventTime) };
 }
 
 const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;

@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import type { CallInput, CallOutput } from '../contract/call';
 import type { StateHolder } from '../contract/tool';
 import { digestJson } from '../contract/digest';
@@ -6,7 +5,7 @@ import { isTurnIn } from '../contract/session';
 import { sharedState } from '../tools/executor';
 import type { CallContext, Tool } from '../tools/types';
 import type { ActivityDeps } from './deps';
-import { isResetRun } from './reset-history';
+import { isResetRun, placeHere } from './reset-history';
 
 /** State that a call shares with others, in the memory of this process. */
 export interface HeldState {
@@ -31,8 +30,7 @@ export function heldState(
   { input, idempotencyKey }: { input: CallInput; idempotencyKey: string },
 ): HeldState | undefined {
   if (tool.state === 'call') return undefined;
-  const { workflowExecution: { workflowId, runId } = { workflowId: '', runId: '' }, namespace } =
-    Context.current().info;
+  const { namespace, workflowId, runId } = placeHere();
   const { holder: named, lost = named !== undefined, session = '' } = input.state ?? {};
   const of = tool.state === 'session' && isTurnIn(session, workflowId) ? session : workflowId;
   const ours = named?.queue === queue ? named : undefined;

@@ -89,7 +89,7 @@ export function createJournal(
     read: async (key) => {
       const text = await readIfThere(fileOf(key));
       if (text === undefined) return { state: 'none' };
-      const ended = await sealer.open(lastLineOf(text), nameOf(key));
+      const ended = await sealer.open(text.split('\n').filter(Boolean).at(-1) ?? '', nameOf(key));
       return parseEnd(ended);
     },
     begin: async (key) => {
@@ -161,10 +161,6 @@ async function probe(directory: string): Promise<string | undefined> {
 export async function journalFault(directory: string): Promise<string | undefined> {
   const there = [directory, dirname(directory)].find((one) => existsSync(one));
   return there === undefined ? undefined : probe(there);
-}
-
-function lastLineOf(text: string): string {
-  return text.split('\n').filter(Boolean).at(-1) ?? '';
 }
 
 const EndLine = z.object({

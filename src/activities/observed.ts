@@ -12,7 +12,7 @@ interface OfCall {
 }
 
 /** How the wait for a person ended. `modified`: approved with other arguments. */
-export const WAIT_ENDS = [
+const WAIT_ENDS = [
   'approved',
   'modified',
   'denied',

@@ -22,10 +22,7 @@ import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 
 /** The parts of a worker that the preparation of a call uses. */
-export interface PrepareDeps extends Pick<
-  ActivityDeps,
-  'taskQueue' | 'run' | 'approvers' | 'rules' | 'grants'
-> {
+interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'approvers' | 'rules' | 'grants'> {
   /** The facts about the turn that preview functions get. */
   about?: AboutTurn;
   /** The origin of the turn. */

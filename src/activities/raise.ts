@@ -1,7 +1,7 @@
 import type { ApproversSource } from '../authority/source';
 import { requestersOf } from '../contract/authority/authority';
 import type { Roster } from '../contract/authority/roster';
-import type { CallInput, CallOutput, PreparedCall } from '../contract/call';
+import type { CallInput, CallOutput } from '../contract/call';
 import { defined } from '../contract/defined';
 import { isJsonObject, type JsonObject } from '../contract/json';
 import { makeSuccess } from '../contract/result';
@@ -32,14 +32,11 @@ async function ruled({ approvers }: ActivityDeps, input: PrepareInput): Promise<
   const kind = isJsonObject(args) ? raisedKind(args) : undefined;
   if (!isJsonObject(args) || kind === undefined) throw new Error(`${tool} says nothing of a budget`);
   const ruling = await rulingOn(approvers, { agent, tool, args });
-  if (ruling?.refused !== undefined) return { call: refusedBy(input, ruling.refused) };
+  if (ruling?.refused !== undefined)
+    return { call: invalidCall(input, { code: 'refused', message: ruling.refused }, {}) };
   const authority = ruling?.file.authorityBy(ruling, requestersOf(input.origin));
   const call = raiseCall({ callId, tool, arguments: args, ...defined({ policyReason, authority }) });
   return { call, schema: raiseSchema(kind) };
-}
-
-function refusedBy(input: PrepareInput, message: string): PreparedCall {
-  return invalidCall(input, { code: 'refused', message }, {});
 }
 
 /** What the approvers file says about such a request. Undefined: this worker has no approvers file. */

@@ -26,7 +26,7 @@ export function traceHere({ traces }: ActivityDeps, origin: TurnOrigin | undefin
 }
 
 /** The model that is asked, with the agent and the turn that need the reply. */
-export interface AskedModel {
+interface AskedModel {
   agent: string;
   model: string;
   origin: TurnOrigin | undefined;

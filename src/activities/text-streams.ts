@@ -32,7 +32,7 @@ export interface TextStreams {
 }
 
 /** The parts that the streams of a worker use. */
-export interface TextStreamsParts {
+interface TextStreamsParts {
   /** Sends pieces to the receiver. Absent: heartbeats carry the beginning of the text. */
   send?: SendText;
   secrets: Secrets;
@@ -57,14 +57,13 @@ export function createTextStreams({ send, secrets, log }: TextStreamsParts): Tex
         done: false,
         over: false,
       };
-      const news = sender === undefined ? () => onHead(headOf(stream.text)) : () => sender.send(stream);
+      const news =
+        sender === undefined
+          ? () => onHead(stream.text.slice(0, STREAM.headCharacters))
+          : () => sender.send(stream);
       return createWriter(stream, { hiding: secrets.hideStream(), news });
     },
   };
-}
-
-function headOf(text: string): string {
-  return text.slice(0, STREAM.headCharacters);
 }
 
 type About = Pick<StreamedText, 'namespace' | 'turn' | 'runId' | 'step' | 'from' | 'attempt' | 'scheduledAt'>;

@@ -18,7 +18,7 @@ import type { ReadFile, RuleContent } from './read-file';
 import type { Complain, Mistake } from './yaml';
 
 /** The parts of a tool that the checks of rules need. */
-export interface RuledTool {
+interface RuledTool {
   safety: Safety;
   schema: JsonSchema;
   /** Absent: the tool takes paths and URLs in every spelling. */
@@ -38,10 +38,10 @@ export interface KnownNames {
 }
 
 /** The variables that conditions of rules may name. */
-export const RULE_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect'] as const;
+const RULE_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect'] as const;
 
 /** The checked parts of a file, and all mistakes in it. */
-export interface Checked {
+interface Checked {
   /** Each condition by the position of its rule. */
   conditions: ReadonlyMap<number, RuleCondition>;
   keys: CheckedKeys;
@@ -92,7 +92,7 @@ function withRaises({ tools, ...known }: KnownNames): KnownNames {
 }
 
 /** The parts of a rule that say which calls it fits. The rule is from the approvers file or from the policy. */
-export interface Matching {
+interface Matching {
   name: string;
   tools?: readonly string[] | undefined;
   agents?: readonly string[] | undefined;

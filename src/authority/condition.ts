@@ -13,12 +13,12 @@ import {
 } from '@bufbuild/cel';
 import { errorMessage } from '../contract/errors';
 import { isObject, type Json, type JsonObject } from '../contract/json';
-import { findReference } from '../contract/schema/reference';
+import { findReference, isSchema } from '../contract/schema/reference';
 import { foldCase } from '../contract/text/spelling';
 import type { JsonSchema } from '../contract/tool';
 
 /** The variables that a condition can name. */
-export const CONDITION_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
+const CONDITION_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
 type Variable = (typeof CONDITION_VARIABLES)[number];
 
 /** The values of the variables that are known when a condition is evaluated. */
@@ -55,7 +55,7 @@ export function actionBy<Action extends string>(
 }
 
 /** A mistake in a condition, and its position in characters from 0. */
-export type ConditionMistake = { message: string; at: number };
+type ConditionMistake = { message: string; at: number };
 
 const LONGEST = 2_000;
 /** The most entries of a list or a map in the facts of a condition that loops over lists or maps. */
@@ -283,11 +283,6 @@ function resolved(schema: JsonObject, root: JsonSchema | undefined): JsonObject 
     own = found;
   }
   return own;
-}
-
-/** Everything inside a JSON Schema is JSON, so an object in it is a `JsonObject`. */
-function isSchema(value: unknown): value is JsonObject {
-  return isObject(value);
 }
 
 function isWhole(value: number, schema: JsonObject | undefined, root: JsonSchema | undefined): boolean {

@@ -6,7 +6,7 @@ import { type Judge, VOTE_FAULTS, type VoteJudgement, verifySigned } from './vot
 import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE } from './ssh-signature';
 
 /** The installation and the namespace in which a grant holds. */
-export interface GrantPlace {
+interface GrantPlace {
   /** The `installation` of the approvers file. */
   installation: string;
   namespace: string;
@@ -33,7 +33,7 @@ export function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
 }
 
 /** The facts that the worker itself knows and checks a vote on a grant against. */
-export interface GrantJudge extends GrantPlace, Omit<Judge, 'facts'> {}
+interface GrantJudge extends GrantPlace, Omit<Judge, 'facts'> {}
 
 /**
  * How sure it is that a vote on a grant is the voter's own. The approvers file is the current one, so a key that was

@@ -29,7 +29,7 @@ interface Matching {
 }
 
 /** A rule that was checked, and whether it fits the call. `failed`: the condition could not be evaluated. */
-export interface CheckedRule<R> {
+interface CheckedRule<R> {
   rule: R;
   outcome: ReturnType<RuleCondition['evaluate']>;
 }

@@ -55,7 +55,7 @@ type Content = z.output<typeof policySchema>;
 type RuleContent = Content['rules'][number];
 
 /** The facts against which the rules of a policy are checked. */
-export interface PolicyCheck {
+interface PolicyCheck {
   /** The known tools and agents. Absent: every name of a tool or an agent is accepted. */
   known?: KnownNames;
   /** Milliseconds. @default now */
@@ -104,9 +104,11 @@ function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules
 }
 
 function invalid(mistakes: readonly string[]): CountersignError {
-  return new CountersignError('policy_invalid', mistakeLines(mistakes), {
-    hint: 'Correct the rules; `countersign policy check` looks at them again.',
-  });
+  return new CountersignError(
+    'policy_invalid',
+    mistakeLines(mistakes),
+    'Correct the rules; `countersign policy check` looks at them again.',
+  );
 }
 
 /** A rule with its parsed condition and its end. */

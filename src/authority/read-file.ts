@@ -4,6 +4,8 @@ import { PERSON_NAME } from '../contract/authority/votes';
 import { DAY, HOUR, LONGEST, MINUTE, SECOND } from '../contract/limits';
 import { type Mistake, type ReadYaml, readYaml } from './yaml';
 
+const filled = z.string().min(1);
+
 /** The content of an approvers file, and the position of each part in its text. */
 export type ReadFile = ReadYaml<FileContent>;
 
@@ -17,7 +19,7 @@ export const MOST_VOTERS = 200;
 
 const NAME_RULE = 'must have letters, digits and . _ @ + - only, at most 64';
 const name = z.string().regex(PERSON_NAME, NAME_RULE);
-const names = z.array(z.string().min(1)).min(1, 'must not be empty');
+const names = z.array(filled).min(1, 'must not be empty');
 const entry = z
   .string()
   .refine((text) => PERSON_NAME.test(text.replace(/^group:/, '')), 'must be a person or group:<name>');
@@ -35,12 +37,11 @@ const time = z.string().transform((text, context) => {
 });
 
 /** Public keys of a person or of web inboxes. A line with an RSA key of 16,384 bits takes 2,800 characters. */
-const keys = z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]);
+const keys = z.array(filled.max(4096)).max(20, 'must be at most 20').default([]);
 
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a day such as 2026-12-24, or a time such as 2026-12-24T08:00:00Z',
 });
-const isDay = (text: string): boolean => !text.includes('T');
 
 /** A person who votes in another's place. A day begins and ends in UTC, and the day of `until` still belongs to the time. */
 const delegate = z.preprocess(
@@ -49,7 +50,7 @@ const delegate = z.preprocess(
     name,
     from: moment.transform((text) => new Date(text).toISOString()).optional(),
     until: moment
-      .transform((text) => new Date(Date.parse(text) + (isDay(text) ? DAY : 0)).toISOString())
+      .transform((text) => new Date(Date.parse(text) + (text.includes('T') ? 0 : DAY)).toISOString())
       .optional(),
   }),
 );
@@ -61,7 +62,7 @@ const person = z.strictObject({
    * The lines that the page of the web inbox shows. A line with an RSA key of 8,192 bits and the longest id takes 2,800
    * characters.
    */
-  passkeys: z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]),
+  passkeys: keys,
   delegates: z.array(delegate).default([]),
   /** The member id at Slack. It stays the same, while names at Slack can change. */
   slack: z
@@ -69,7 +70,7 @@ const person = z.strictObject({
     .regex(/^[UW][A-Z0-9]{1,20}$/, 'must be a member id of Slack, such as U02ABCDEF')
     .optional(),
   /** The subject under which the issuer of the web inbox knows the person. */
-  oidc: z.string().min(1).max(255).optional(),
+  oidc: filled.max(255).optional(),
   mail: z.email('must be an address').optional(),
 });
 
@@ -83,10 +84,10 @@ const approvers = z.strictObject({
 
 /** The fields with which each rule says which calls it fits, in this file and in a policy. */
 export const ruleBase = {
-  name: z.string().min(1).max(100),
+  name: filled.max(100),
   tools: names.optional(),
   agents: names.optional(),
-  when: z.string().min(1).optional(),
+  when: filled.optional(),
 };
 
 const rule = z.strictObject({
@@ -103,7 +104,7 @@ const rule = z.strictObject({
  * with a key that is listed nowhere.
  */
 const revoked = z.strictObject({
-  key: z.string().min(1).max(4096),
+  key: filled.max(4096),
   since: moment,
 });
 

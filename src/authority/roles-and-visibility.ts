@@ -6,7 +6,7 @@ import type { Complain, YamlPath } from './yaml';
 /**
  * Returns the permit of a person. `person` is the name in the file, or undefined for somebody who is not in the file.
  */
-export type Permits = (person: string | undefined) => Permit;
+type Permits = (person: string | undefined) => Permit;
 
 /** Works out the roles and the visible agents of all people once. */
 export function permitsOf({ people, roles, visibility }: FileContent): Permits {

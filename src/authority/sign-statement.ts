@@ -31,7 +31,7 @@ export interface SigningOptions {
   program?: string;
 }
 
-export interface SignedStatement extends SshSigner {
+interface SignedStatement extends SshSigner {
   armored: string;
 }
 
@@ -160,7 +160,7 @@ function notStarted(program: string, cause: Error): CountersignError {
 }
 
 function signingFailed(message: string, hint = 'Nothing was decided: try again.'): CountersignError {
-  return new CountersignError('signing_failed', message, { hint });
+  return new CountersignError('signing_failed', message, hint);
 }
 
 /** The error that a message of ssh-keygen leads to. These messages are the same in every locale. */
@@ -168,9 +168,11 @@ function failure({ stderr }: Ended, keyFile: string): CountersignError {
   const words = stderr.replace(/^Signing data on standard input\s*/, '').trim();
   const has = (pattern: RegExp): boolean => pattern.test(words);
   if (has(/unknown option -- Y|illegal option -- Y/))
-    return new CountersignError('ssh_keygen_missing', 'this ssh-keygen is too old to sign', {
-      hint: 'Install OpenSSH 8.1 or newer; security keys need 8.2.',
-    });
+    return new CountersignError(
+      'ssh_keygen_missing',
+      'this ssh-keygen is too old to sign',
+      'Install OpenSSH 8.1 or newer; security keys need 8.2.',
+    );
   if (has(/agent refused operation/))
     return signingFailed(`the agent refused to sign with ${keyFile}`, 'Confirm it when the agent asks.');
   if (has(/incorrect passphrase/)) return signingFailed(`the passphrase of ${keyFile} was not right`);
@@ -189,5 +191,5 @@ function failure({ stderr }: Ended, keyFile: string): CountersignError {
 }
 
 function keyMissing(message: string, hint: string): CountersignError {
-  return new CountersignError('signing_key', message, { hint });
+  return new CountersignError('signing_key', message, hint);
 }

@@ -13,7 +13,7 @@ export interface ApproversSource {
 }
 
 /** The options of a source. */
-export interface SourceOptions {
+interface SourceOptions {
   file: string;
   known?: KnownNames;
   /** Called with a line that says why the file cannot be used, once for each change of the file. */
@@ -62,7 +62,7 @@ export async function openApprovers({ file, known, warn }: SourceOptions): Promi
 }
 
 /** The approvers file and the policy that a config names. */
-export interface AuthoritySources {
+interface AuthoritySources {
   file: string | undefined;
   policy: string | readonly PolicyRule[] | undefined;
   known: KnownNames;

@@ -27,7 +27,7 @@ export interface SignerKey extends PublicKey {
 }
 
 /** The key of a line, or the mistake in the line and its position in characters. */
-export type ReadKeyLine = { ok: true; key: SignerKey } | { ok: false; why: string; at: number };
+type ReadKeyLine = { ok: true; key: SignerKey } | { ok: false; why: string; at: number };
 
 /** The reason why a key is not accepted, as a sentence without its full stop. */
 class KeyFault extends Error {

@@ -77,7 +77,7 @@ export function verifySshSignature(check: SshCheck): SshVerdict {
 }
 
 /** The content of a signature. Nothing in it is checked yet. */
-export interface SshSignature {
+interface SshSignature {
   key: PublicKey;
   namespace: string;
   isHardware: boolean;
@@ -129,7 +129,7 @@ function signatureIn(blob: Buffer, known: readonly PublicKey[]): ReturnType<type
   const algorithm = inner.text();
   const key = known.find((one) => one.blob.equals(keyBlob)) ?? keyIn(keyBlob);
   if (key === undefined) return { ok: false, why: faultOfKey(keyBlob) };
-  if (!algorithmsOf(key.type).includes(algorithm))
+  if (!(key.type === 'ssh-rsa' ? ['rsa-sha2-256', 'rsa-sha2-512'] : [key.type]).includes(algorithm))
     return { ok: false, why: algorithm === 'ssh-rsa' ? 'weak_key' : 'malformed' };
   const value = inner.bytes();
   const isHardware = key.application !== undefined;
@@ -156,10 +156,6 @@ function faultOfKey(blob: Buffer): SshFault {
   const type = readWire(blob).text();
   if (type.includes('-cert-v')) return 'certificate';
   return type === 'ssh-rsa' || type === 'ssh-dss' ? 'weak_key' : 'malformed';
-}
-
-function algorithmsOf(type: string): readonly string[] {
-  return type === 'ssh-rsa' ? ['rsa-sha2-256', 'rsa-sha2-512'] : [type];
 }
 
 function flagsIn(wire: WireReader): Buffer {

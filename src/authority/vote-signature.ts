@@ -50,7 +50,7 @@ const voteSchema = z.object({
 });
 
 /** A vote as it arrived. */
-export type SentVote = z.input<typeof voteSchema>;
+type SentVote = z.input<typeof voteSchema>;
 
 /** Converts a kept vote into the form in which votes are judged. */
 export function judgedVote(vote: Vote): SentVote {
@@ -153,7 +153,7 @@ function bad(why: VoteFault): { ok: false; why: VoteFault } {
 }
 
 /** The namespaces that signatures must have: those by people's own keys, and those by keys of web inboxes. */
-export interface KeyUses {
+interface KeyUses {
   own: string;
   inbox: string;
 }
@@ -161,7 +161,7 @@ export interface KeyUses {
 const VOTE_USES: KeyUses = { own: SIGNATURE_NAMESPACE, inbox: INBOX_NAMESPACE };
 
 /** A signature, and the text that it must be over. Moments are in milliseconds since 1970. */
-export interface SignedBy extends Pick<VoteSignature, 'kind' | 'armored'> {
+interface SignedBy extends Pick<VoteSignature, 'kind' | 'armored'> {
   /** The person who is named as the signer, by the name in the approvers file. */
   voter: string;
   text: string;

@@ -6,7 +6,7 @@ import type { Screen, Style } from './print/screen';
 import { escapeText } from './print/escape';
 
 /** The call that an answer is about, and how to print the answer. */
-export interface AnsweredCall {
+interface AnsweredCall {
   /** `<turn>/<call>`. */
   id: string;
   json: boolean;

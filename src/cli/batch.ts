@@ -53,7 +53,7 @@ const MOST_DECIDED = 100;
 const MANY = 200;
 
 /** The line that says how many of the waiting calls fit, and how many of them the limit lets through. */
-export function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
+function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
   const count = (many: number): string => many.toLocaleString('en');
   const fit = `${count(planned.length)} of ${count(looked)} waiting fit`;
   return planned.length <= limit

@@ -18,10 +18,10 @@ export interface GlobalOptions {
 }
 
 /** A server by address and namespace. */
-export type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
+type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
 
 /** Wishes of one command for its connection, besides the global options. */
-export type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs' | 'timeoutMs'>;
+type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs' | 'timeoutMs'>;
 
 /** Everything that a command gets besides its own arguments. */
 export interface Context {
@@ -42,7 +42,7 @@ export interface Context {
 }
 
 /** The parts of a context that come from the process. */
-export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 'typed' | 'exitWith'>;
+type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 'typed' | 'exitWith'>;
 
 /** The context of one process. */
 export function createContext(parts: ContextParts): Context {

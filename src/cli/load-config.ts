@@ -38,22 +38,28 @@ export async function loadConfig(named: string | undefined, cwd = process.cwd())
 function findConfig(cwd: string): string {
   const found = CONFIG_FILES.map((name) => resolve(cwd, name)).find((path) => existsSync(path));
   if (found !== undefined) return found;
-  throw new CountersignError('config_not_found', `there is no ${CONFIG_FILES[0] ?? ''} in ${cwd}`, {
-    hint: 'Name a config file, such as `countersign dev my-agent.ts`, or make one: its default export is an agent.',
-  });
+  throw new CountersignError(
+    'config_not_found',
+    `there is no ${CONFIG_FILES[0] ?? ''} in ${cwd}`,
+    'Name a config file, such as `countersign dev my-agent.ts`, or make one: its default export is an agent.',
+  );
 }
 
 function namedConfig(named: string, cwd: string): string {
   const file = resolve(cwd, named);
   if (!existsSync(file)) {
-    throw new CountersignError('config_not_found', `the config file ${named} does not exist`, {
-      hint: `It was looked for at ${file}.`,
-    });
+    throw new CountersignError(
+      'config_not_found',
+      `the config file ${named} does not exist`,
+      `It was looked for at ${file}.`,
+    );
   }
   if (!statSync(file).isFile()) {
-    throw new CountersignError('config_invalid', `${named} is not a file`, {
-      hint: 'Name a TypeScript or JavaScript file.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      `${named} is not a file`,
+      'Name a TypeScript or JavaScript file.',
+    );
   }
   return realpathSync(file);
 }

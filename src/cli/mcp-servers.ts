@@ -66,9 +66,11 @@ export interface ServerReport {
 export function checkMcpStart(name: string, start: McpStart): void {
   const why = whyNotStarted(start);
   if (why === undefined) return;
-  throw new CountersignError('config_invalid', `MCP server ${name}: ${why}`, {
-    hint: 'Correct `mcpServers` of the config.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `MCP server ${name}: ${why}`,
+    'Correct `mcpServers` of the config.',
+  );
 }
 
 /**
@@ -83,9 +85,7 @@ export async function namedServers(config: Config, name?: string): Promise<Named
   if (name === undefined || all.some(({ server }) => server.name === name))
     return all.filter(({ server }) => name === undefined || server.name === name);
   const known = servers.map((server) => server.name).join(', ') || 'none';
-  throw new CountersignError('usage', `the config names no MCP server ${name}`, {
-    hint: `It names: ${known}.`,
-  });
+  throw new CountersignError('usage', `the config names no MCP server ${name}`, `It names: ${known}.`);
 }
 
 /** A report on a server from the lock file only. Nothing is started. */
@@ -176,7 +176,7 @@ export async function listTools(server: McpServer, config: Config): Promise<List
         hint: 'Look whether its command or address in `mcpServers` is right, and whether it runs.',
         cause: error,
       });
-    throw new CountersignError('login_failed', error.message, { hint: 'Then look at the server again.' });
+    throw new CountersignError('login_failed', error.message, 'Then look at the server again.');
   } finally {
     await connection.close();
   }

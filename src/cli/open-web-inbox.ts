@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
 import type { StreamSender } from '../contract/streamed-text';
-import type { CountersignError } from '../contract/errors';
 import type { RunningWeb, WebOptions } from '../server';
 import type { Push } from '../server/push/store';
 import { userStateDir } from '../files';
@@ -13,7 +12,7 @@ import { escapeText } from './print/escape';
 import { readCount, readTime, usageError } from './options';
 
 /** The address of the web inbox, and the files that it uses. */
-export interface WebInboxOptions {
+interface WebInboxOptions {
   host?: string;
   port?: number;
   allowHosts?: readonly string[];
@@ -48,7 +47,11 @@ export async function withWebInbox<T>(
 ): Promise<T> {
   const { screen } = context;
   const { startWeb } = await import('../server/index.js');
-  if (signIn !== undefined && approvers === undefined) throw needsPeople();
+  if (signIn !== undefined && approvers === undefined)
+    throw usageError(
+      '--sign-in wants --approvers: its people are those who sign in',
+      'add --approvers approvers.yaml',
+    );
   const authority =
     approvers === undefined ? undefined : await openPeople({ approvers, inboxKey, signIn }, context);
   const push = channels === undefined ? undefined : await openPush(channels, context.env);
@@ -66,7 +69,12 @@ export async function withWebInbox<T>(
       screen.note('a link that is spent was used; a fresh one:');
       screen.note(`  ${screen.style.link(link)}`);
     },
-    report: (error) => screen.note(screen.style.bad(`the web inbox failed: ${describe(error)}`)),
+    report: (error) =>
+      screen.note(
+        screen.style.bad(
+          `the web inbox failed: ${escapeText(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
+        ),
+      ),
   });
   const enough = onEnter(context, () => screen.lines(linkLines(web, context)));
   try {
@@ -75,13 +83,6 @@ export async function withWebInbox<T>(
     enough();
     await web.stop();
   }
-}
-
-function needsPeople(): CountersignError {
-  return usageError(
-    '--sign-in wants --approvers: its people are those who sign in',
-    'add --approvers approvers.yaml',
-  );
 }
 
 /**
@@ -168,8 +169,4 @@ function onEnter({ keyboard }: Context, act: () => void): () => void {
   const lines = createInterface({ input: keyboard.input });
   lines.on('line', act);
   return () => lines.close();
-}
-
-function describe(error: unknown): string {
-  return escapeText(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }

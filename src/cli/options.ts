@@ -82,9 +82,11 @@ export function readCount(value: string, option: string, least = 1): number {
 export function readValue(text: string, option: string): Json {
   const read = readJson(text);
   if (read.ok) return read.value;
-  throw new CountersignError('usage', `${option} cannot be taken as it is: ${describeIssues(read.issues)}`, {
-    hint: `In a shell put single quotes around it, or write it to a file and say ${option} @file.json.`,
-  });
+  throw new CountersignError(
+    'usage',
+    `${option} cannot be taken as it is: ${describeIssues(read.issues)}`,
+    `In a shell put single quotes around it, or write it to a file and say ${option} @file.json.`,
+  );
 }
 
 async function readStdin({ keyboard }: Input): Promise<Buffer> {

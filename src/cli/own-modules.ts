@@ -48,9 +48,11 @@ function lend(modules: Record<string, unknown>, name: string, path: string): voi
 
 function load(name: string, path: string): unknown {
   if (!existsSync(path)) {
-    throw new CountersignError('config_invalid', `${name} is not an entry of this version`, {
-      hint: 'In a clone, run `npm run build` first.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      `${name} is not an entry of this version`,
+      'In a clone, run `npm run build` first.',
+    );
   }
   return require(path);
 }

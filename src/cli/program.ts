@@ -43,7 +43,7 @@ import { errorLines, explainMissing } from './report-error';
 import { safeLine } from './print/escape';
 
 /** The streams and environment of the process. */
-export interface Streams {
+interface Streams {
   out: Sink;
   err: Sink;
   /** Absent: there is no input. */

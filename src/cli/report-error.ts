@@ -6,7 +6,7 @@ import { escapeLines } from './print/escape';
 import { Interrupted } from './review/terminal';
 
 /** How to print an error. */
-export interface ReportOptions {
+interface ReportOptions {
   style: Style;
   /** Returns a sentence with the commands of this program as a person types them here. */
   typed(sentence: string): string;

@@ -9,8 +9,10 @@ import { isSecureUrl } from '../loopback';
 import type { SignInOptions } from '../server';
 import { readTextFile } from './files';
 
+const filled = z.string().min(1);
+
 /** The content of a sign-in file. The people are in the approvers file. */
-export type SignInFile = Omit<SignInOptions, 'people'>;
+type SignInFile = Omit<SignInOptions, 'people'>;
 
 /** An https address. Plain http is allowed on this machine only, where nobody can listen in between. */
 const address = z
@@ -30,13 +32,13 @@ const fileSchema = z
     oidc: z
       .strictObject({
         issuer: address,
-        clientId: z.string().min(1).max(200),
-        secretFile: z.string().min(1).optional(),
+        clientId: filled.max(200),
+        secretFile: filled.optional(),
         scopes: z
           .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope'))
           .refine((scopes) => scopes.includes('openid'), 'must have openid')
           .optional(),
-        groupsClaim: z.string().min(1).optional(),
+        groupsClaim: filled.optional(),
       })
       .optional(),
     proxy: z
@@ -46,11 +48,11 @@ const fileSchema = z
           .regex(/^[a-z0-9-]{1,100}$/i, 'must be the name of a header')
           .refine((name) => !OWN_HEADERS.test(name), 'must be a header of the proxy alone')
           .transform((name) => name.toLowerCase()),
-        issuer: z.string().min(1).max(1000),
-        audience: z.string().min(1).max(1000),
+        issuer: filled.max(1000),
+        audience: filled.max(1000),
         jwks: address.optional(),
-        keyFile: z.string().min(1).optional(),
-        groupsClaim: z.string().min(1).optional(),
+        keyFile: filled.optional(),
+        groupsClaim: filled.optional(),
       })
       .refine(
         ({ jwks, keyFile }) => (jwks === undefined) !== (keyFile === undefined),

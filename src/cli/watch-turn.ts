@@ -16,7 +16,7 @@ import { waitingCallIds } from './target';
 import { createView, type TurnView } from '../history/view';
 
 /** The turn to watch, and how to print it. */
-export interface WatchOptions {
+interface WatchOptions {
   turn: string;
   /** Whether to print each event as one line of JSON. */
   json: boolean;
@@ -172,9 +172,11 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
     });
   }
   if (end === 'unserved')
-    throw new CountersignError('still_waiting', `${view.turn} still waits for a worker`, {
-      hint: 'Start one with `countersign worker`; the turn goes on by itself then.',
-    });
+    throw new CountersignError(
+      'still_waiting',
+      `${view.turn} still waits for a worker`,
+      'Start one with `countersign worker`; the turn goes on by itself then.',
+    );
   if (view.status === 'answered') return;
   throw new CountersignError(
     'turn_failed',

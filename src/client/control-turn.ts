@@ -57,9 +57,11 @@ function requireNamed(turn: string, call: CallView, { approver = SOMEBODY }: Aba
   if (call.phase !== 'in_doubt' || authority === undefined) return;
   const why = whyMayNot(authority, { approver, now: Date.now() });
   if (why === undefined) return;
-  throw new CountersignError('not_allowed', `${approver} may not give up ${turn}/${call.callId}: ${why}`, {
-    hint: 'one of those has to, or resolves the call',
-  });
+  throw new CountersignError(
+    'not_allowed',
+    `${approver} may not give up ${turn}/${call.callId}: ${why}`,
+    'one of those has to, or resolves the call',
+  );
 }
 
 async function unlessEnded(context: ClientContext, turn: string, act: () => Promise<void>): Promise<void> {
@@ -129,7 +131,9 @@ async function assertUnchanged(
     const [run = []] = await decodeRuns(context.source, [await readHistory(context.source, { turn, runId })]);
     if (lastChange(run) === lastEventId) return;
   }
-  throw new CountersignError('reset_refused', `${turn} has changed since the reset was planned`, {
-    hint: 'Look again at what it would do.',
-  });
+  throw new CountersignError(
+    'reset_refused',
+    `${turn} has changed since the reset was planned`,
+    'Look again at what it would do.',
+  );
 }

@@ -78,7 +78,7 @@ function decidedCall(
 }
 
 /** The person whose decisions are looked for, and the turns to look at. */
-export interface DecidedQuery extends Pick<ListQuery, 'agent'> {
+interface DecidedQuery extends Pick<ListQuery, 'agent'> {
   approver: string;
   tool?: string;
   /** The most turns to look at, newest first. @default 200 */
@@ -97,7 +97,7 @@ export interface DecidedAnswer {
 }
 
 /** Keeps the decisions in turns that have ended, so that each such turn is read once. */
-export interface KnownDecisions {
+interface KnownDecisions {
   get(run: string): readonly DecidedCall[] | undefined;
   set(run: string, calls: readonly DecidedCall[]): unknown;
 }

@@ -55,7 +55,11 @@ export async function* drainBuild(
     const { self, drained } = await Promise.race(running);
     running.delete(self);
     silent = drained.outcome === 'held' && drained.why === 'no_worker' ? silent + 1 : 0;
-    if (silent >= AT_ONCE) throw noWorker(build);
+    if (silent >= AT_ONCE)
+      throw new CountersignError('still_waiting', `no worker of build ${build} answers`, {
+        hint: 'what is open on it can move only while a worker of that build runs: start one, and drain again',
+        data: { build },
+      });
     return drained;
   };
   for (const { open, at } of waiting) {
@@ -97,13 +101,6 @@ async function openOf(context: ClientContext, build: BuildId): Promise<Open[]> {
         all.push(...page.map(({ workflowId: id, runId }) => ({ id, runId })));
   });
   return all;
-}
-
-function noWorker(build: string): CountersignError {
-  return new CountersignError('still_waiting', `no worker of build ${build} answers`, {
-    hint: 'what is open on it can move only while a worker of that build runs: start one, and drain again',
-    data: { build },
-  });
 }
 
 /**

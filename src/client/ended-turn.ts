@@ -21,7 +21,8 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
   const call = view.calls.find((one) => one.callId === decision.callId);
   const final = repeatedIn(call?.decisions, decision) ?? call?.settledBy;
   if (call !== undefined && final !== undefined) return answerRepeat({ view, call }, decision, final);
-  if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
+  if (call?.request === undefined)
+    return refused(decision, 'unknown_call', `no call ${decision.callId} of this turn waited for a decision`);
   if (call.phase === 'expired') return refused(decision, 'expired', REQUEST_EXPIRED);
   return refused(
     decision,
@@ -69,10 +70,6 @@ function withDefaultsOf(call: CallView | undefined, answer: QuestionAnswer): Que
 
 function isUnresolved({ phase, result }: CallView): boolean {
   return phase === 'closed' || result?.error?.code === 'in_doubt';
-}
-
-function noRequest(callId: string): string {
-  return `no call ${callId} of this turn waited for a decision`;
 }
 
 /** The accepted message that a message repeats: it has the same id. */
@@ -143,11 +140,9 @@ export function refused(
   { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,
   code: RefusalCode,
   message: string,
-): RefusedAnswer {
+): Extract<Answer, { status: 'refused' }> {
   return {
     status: 'refused',
     verdict: { accepted: false, code, message, callId, ...defined({ decisionId }) },
   };
 }
-
-type RefusedAnswer = Extract<Answer, { status: 'refused' }>;

@@ -27,11 +27,7 @@ export async function listTurns(context: ClientContext, query: ListQuery): Promi
   const byId = mayBeId(search) ? (await collectTurns(context, `${all} AND ${startsSo}`, wish)).turns : [];
   const byPrompt = await collectTurns(context, all, { ...wish, text: search, most: MOST_LOOKED });
   const found = new Map([...byId, ...byPrompt.turns].map((turn) => [turn.turn, turn]));
-  return [...found.values()].sort(newestFirst).slice(0, limit);
-}
-
-function newestFirst(a: TurnSummary, b: TurnSummary): number {
-  return a.startedAt < b.startedAt ? 1 : -1;
+  return [...found.values()].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1)).slice(0, limit);
 }
 
 /** A page of the turns that match: open turns first, then the turns that ended last. Works with every worker down. */
@@ -94,17 +90,14 @@ async function collectFrom(
     ...{ limit, most, after },
     idOf: ({ turn }) => turn,
     isSeen: (turn) => isSeenBy({ agents: agents ?? 'all' }, turn),
-    isListed: (turn) => holds(turn, words),
+    isListed: (turn) =>
+      [turn.turn, turn.agent, turn.prompt].some((text) => text.toLowerCase().includes(words)),
   });
   return { turns: found, ...rest };
 }
 
 async function* summariesIn(pages: AsyncIterable<WorkflowExecutionInfo[]>): AsyncGenerator<TurnSummary> {
   for await (const page of pages) yield* page.map(summaryOf);
-}
-
-function holds({ turn, agent, prompt }: TurnSummary, words: string): boolean {
-  return [turn, agent, prompt].some((text) => text.toLowerCase().includes(words));
 }
 
 function turnQuery(query: ListQuery & TurnsQuery): string {

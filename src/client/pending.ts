@@ -101,7 +101,6 @@ export async function hasPoller(context: ClientContext, queue: PolledQueue): Pro
 }
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
-type Failure = temporal.api.failure.v1.IFailure;
 
 /**
  * The most events that are read to find the reason. Pages are small, because an event may have 2 MiB and a connection
@@ -173,7 +172,10 @@ function isEnd(event: HistoryEvent): boolean {
  *
  * @throws CountersignError `key_missing`.
  */
-async function failureText({ client }: ClientContext, failure: Failure): Promise<string> {
+async function failureText(
+  { client }: ClientContext,
+  failure: temporal.api.failure.v1.IFailure,
+): Promise<string> {
   const payloads = new Payloads(client.options.loadedDataConverter, undefined);
   if (failure.encodedAttributes) await payloads.own({ payloads: [failure.encodedAttributes] });
   const decoded = await decodeFailure(failure, payloads);

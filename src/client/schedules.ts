@@ -140,7 +140,7 @@ function checkId(id: string): string {
 }
 
 function usage(message: string, hint: string): CountersignError {
-  return new CountersignError('usage', message, { hint });
+  return new CountersignError('usage', message, hint);
 }
 
 /** A client whose encrypted payloads are bound to one schedule, because many turns will read them. */

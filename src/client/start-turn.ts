@@ -55,7 +55,7 @@ export function priorityGiven({ priority }: Pick<StartRequest, 'priority'>): Pri
   const { priorityKey, fairnessKey, fairnessWeight } = priority;
   const hint = 'give a key from 1 (first), a fairness key of at most 64 bytes, a weight from 0.001 to 1000';
   const refuse = (what: string): never => {
-    throw new CountersignError('usage', `${what} cannot be used`, { hint });
+    throw new CountersignError('usage', `${what} cannot be used`, hint);
   };
   if (priorityKey !== undefined && !(Number.isInteger(priorityKey) && priorityKey >= 1 && priorityKey <= 100))
     refuse(`the priority key ${priorityKey}`);
@@ -113,9 +113,11 @@ export function inputOf(request: Omit<StartRequest, 'id'>): TurnInput {
 export function budgetGiven({ budget }: Pick<StartRequest, 'budget'>): Budget | undefined {
   const issues = budget === undefined ? [] : budgetIssues(budget);
   if (issues.length === 0) return budget;
-  throw new CountersignError('usage', `the budget cannot be used: ${describeIssues(issues)}`, {
-    hint: 'give amounts of 0 or more for tokens, money, steps and time (milliseconds)',
-  });
+  throw new CountersignError(
+    'usage',
+    `the budget cannot be used: ${describeIssues(issues)}`,
+    'give amounts of 0 or more for tokens, money, steps and time (milliseconds)',
+  );
 }
 
 /** The origin of a turn that is to be started. @throws CountersignError `usage`. */
@@ -130,14 +132,12 @@ export function originGiven({
   throw new CountersignError(
     'usage',
     `what the turn is started with cannot be used: ${describeIssues(issues)}`,
-    {
-      hint: 'give at most 16 facts: names of a-z, 0-9, "_", "." and "-", values of at most 128 characters on one line',
-    },
+    'give at most 16 facts: names of a-z, 0-9, "_", "." and "-", values of at most 128 characters on one line',
   );
 }
 
 /** A turn that is ready to start. */
-export interface ReadyTurn {
+interface ReadyTurn {
   turn: string;
   taskQueue: string;
   /** The prompt that lists show. */
@@ -194,7 +194,7 @@ function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>): void {
     throw new CountersignError('usage', 'a turn needs a prompt: what is the agent to do?');
   const issue = tooLarge('the prompt', prompt);
   if (issue === undefined) return;
-  throw new CountersignError('usage', issue, { hint: 'put the text into a file that the agent can read' });
+  throw new CountersignError('usage', issue, 'put the text into a file that the agent can read');
 }
 
 async function startOnce(
@@ -273,5 +273,5 @@ export function mayBeId(text: string): boolean {
 export function checkTurnId(id: string): string {
   if (isTurnId(id)) return id;
   const hint = 'use letters, digits, ".", "_", ":" and "-", at most 200, with a letter or digit first';
-  throw new CountersignError('usage', `${JSON.stringify(id)} cannot be the id of a turn`, { hint });
+  throw new CountersignError('usage', `${JSON.stringify(id)} cannot be the id of a turn`, hint);
 }

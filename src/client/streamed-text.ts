@@ -42,9 +42,11 @@ function checkPlace(place: StreamPlace, urlName: string, tokenName: string): Str
     !/^https?:$/.test(url.protocol) ||
     url.username + url.password + url.search !== ''
   ) {
-    throw new CountersignError('config_invalid', `${urlName} is not the address of a web inbox`, {
-      hint: 'Write it like http://inbox.example.com:7243, without a user, a password or a query.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      `${urlName} is not the address of a web inbox`,
+      'Write it like http://inbox.example.com:7243, without a user, a password or a query.',
+    );
   }
   return { url: url.href.replace(/\/$/, ''), token: requireStreamToken(token, tokenName) };
 }
@@ -58,9 +60,11 @@ export const STREAM_TOKEN = '[\\x21-\\x7e]{16,200}';
  */
 export function requireStreamToken(token: string, tokenName: string): string {
   if (new RegExp(`^${STREAM_TOKEN}$`).test(token)) return token;
-  throw new CountersignError('config_invalid', `${tokenName} is not a token of 16 to 200 characters`, {
-    hint: `Set ${tokenName} to one secret for the web inbox, its workers and those who follow turns.`,
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `${tokenName} is not a token of 16 to 200 characters`,
+    `Set ${tokenName} to one secret for the web inbox, its workers and those who follow turns.`,
+  );
 }
 
 /**

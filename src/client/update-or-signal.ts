@@ -5,7 +5,7 @@ import type { ClientContext } from './context';
 import { hasPoller } from './pending';
 
 /** An update that may go unanswered. */
-export interface Sending<T> {
+interface Sending<T> {
   /** Sends the update, again with the same id, and waits so many milliseconds. Undefined: no answer came. */
   send(ms: number): Promise<T | undefined>;
   /** The longest wait in all, in milliseconds, if a worker polls the queue. @default TIMES.updateAnswer */

@@ -81,10 +81,12 @@ export type ClosingCause = (typeof CLOSING_CAUSES)[number];
 /**
  * Whether an earlier attempt of a call may have run: before a person let it run again, or where its attempt was lost.
  */
-export function mayHaveRun({ generation, mayHaveRun: wasLost }: Attempts): boolean {
+export function mayHaveRun({
+  generation,
+  mayHaveRun: wasLost,
+}: Pick<CallInput, 'generation' | 'mayHaveRun'>): boolean {
   return generation > 0 || wasLost === true;
 }
-type Attempts = Pick<CallInput, 'generation' | 'mayHaveRun'>;
 
 /** The text in place of "Nothing ran.", if an earlier attempt may have run something. */
 export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';

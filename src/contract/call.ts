@@ -43,7 +43,6 @@ export interface ChildAsked {
  * it.
  */
 export const CHILD_LOOKS = ['absent', 'there'] as const;
-export type ChildLook = (typeof CHILD_LOOKS)[number];
 
 /** The fields of every call, whatever its result. */
 export interface CallBase {
@@ -335,7 +334,7 @@ export type CallOutput =
 
 /** The call is a child turn, which may start or exists already. */
 export interface ChildReady extends StartedBy {
-  child: ChildLook;
+  child: (typeof CHILD_LOOKS)[number];
   /** The parent of the child turn's spans, as a W3C `traceparent`. Absent: its worker writes no spans. */
   trace?: string;
 }

@@ -138,7 +138,7 @@ export const RESOLUTION = {
 /** A person's finding on a call in doubt. */
 export interface Resolution extends MessageOf<typeof RESOLUTION> {}
 
-export const ANSWERS = ['answered', 'declined'] as const;
+const ANSWERS = ['answered', 'declined'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 
 /**

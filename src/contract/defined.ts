@@ -11,7 +11,7 @@ type Optional<K, V> = unknown extends V
       : false;
 
 /** The same fields. The fields that may be undefined are optional. */
-export type Defined<T> = {
+type Defined<T> = {
   [K in keyof T as Optional<K, T[K]> extends true ? never : K]: string extends K
     ? Exclude<T[K], undefined>
     : T[K];

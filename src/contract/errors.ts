@@ -116,7 +116,7 @@ export function errnoOf(error: unknown): string | undefined {
 }
 
 /** The optional parts of an error. */
-export interface ErrorExtras {
+interface ErrorExtras {
   /** The remedy, in one sentence. */
   hint?: string;
   /** Facts by name. The page of the code explains them. */
@@ -133,10 +133,12 @@ export class CountersignError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    extras: ErrorExtras = {},
+    /** A text is the hint. */
+    extras: string | ErrorExtras = {},
   ) {
-    super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
-    this.hint = extras.hint;
-    this.data = extras.data ?? {};
+    const { hint, data = {}, cause }: ErrorExtras = typeof extras === 'string' ? { hint: extras } : extras;
+    super(message, cause === undefined ? undefined : { cause });
+    this.hint = hint;
+    this.data = data;
   }
 }

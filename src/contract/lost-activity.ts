@@ -175,7 +175,7 @@ export interface FailureText {
 }
 
 /** How an activity of the user's code failed, and the effect and times of its call. */
-export interface OwnFailure {
+interface OwnFailure {
   activity: LostActivity;
   /** The failure and its causes. */
   causes: readonly FailureText[];

@@ -126,7 +126,7 @@ const ATTRIBUTE_TYPES = {
 
 /** The search attributes, by the words for them in our code. */
 export const ATTRIBUTES = ['state', 'pending', 'tools', 'deadline', 'agent', 'metadata'] as const;
-export type Attribute = (typeof ATTRIBUTES)[number];
+type Attribute = (typeof ATTRIBUTES)[number];
 
 /** The key of a search attribute: its name and its type, as `defineSearchAttributeKey` makes it. */
 export function attributeKey<A extends Attribute>(

@@ -3,7 +3,7 @@ import { isWellFormed } from './text/bytes';
 import type { Issue } from './tool';
 
 /** The value of a JSON text, or all problems for which the text is refused, with their places. */
-export type ReadJson = { ok: true; value: Json } | { ok: false; issues: Issue[] };
+type ReadJson = { ok: true; value: Json } | { ok: false; issues: Issue[] };
 
 /** The most levels of a value. No person would read a deeper value, and it takes recursive code to its limits. */
 const MOST_LEVELS = 64;

@@ -53,7 +53,7 @@ export interface ToolFailure {
 export type DryKind = 'would_run' | 'would_ask';
 
 /** Facts about how a call was executed. */
-export interface ResultMetadata {
+interface ResultMetadata {
   execution_time_ms: number;
   safety_level: Safety | null;
   /** True when a person approved or modified this call. False when the call needed no decision or got none. */
@@ -183,7 +183,8 @@ export function withoutState(result: ToolResult): ToolResult {
   return { ...result, content: `${STATE_LOST}${result.content}` };
 }
 
-function without(start: string, text: string): string {
+/** A text without what it begins with. */
+export function without(start: string, text: string): string {
   return text.startsWith(start) ? text.slice(start.length) : text;
 }
 

@@ -128,7 +128,7 @@ export interface PrepareInput {
 }
 
 /** The admin who wants a request to be made anew, under today's rules. */
-export interface AskedAgain {
+interface AskedAgain {
   /** The admin's name, as it was claimed. */
   by: string;
   /** Whether the request is under a rule: only a worker that has rules may prepare it anew. */

@@ -222,7 +222,7 @@ export type ChildEnd =
   | { kind: 'cancelled' | 'terminated' | 'timed_out' };
 
 /** The id of a child turn, and the facts of its call that go into the result. */
-export interface ChildOf {
+interface ChildOf {
   child: string;
   head: ResultHead;
   facts: ResultFacts;

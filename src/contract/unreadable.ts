@@ -1,7 +1,7 @@
 import { isObject } from './json';
 
 /** Why a value that was sent cannot be read. */
-export interface Unreadable {
+interface Unreadable {
   why: string;
   /** Whether the value could be read with other settings of its worker. */
   waits: boolean;

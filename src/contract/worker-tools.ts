@@ -8,7 +8,7 @@ import { isObject } from './json';
 const DIGITS = 8;
 
 /** The process and machine of a worker. */
-export interface WorkerPlace {
+interface WorkerPlace {
   pid: number;
   host: string;
 }

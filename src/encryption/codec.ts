@@ -9,7 +9,7 @@ import { REFUSED, WAITS } from './bundle-converters';
  * The ways in which a codec treats a payload that it refuses. A payload whose key is missing is not refused: decoding
  * it throws, except with `blank` and on a worker without keys.
  */
-export type OnRefusal = 'throw' | 'mark' | 'blank';
+type OnRefusal = 'throw' | 'mark' | 'blank';
 
 /** The options of a codec. */
 export interface CodecOptions {

@@ -17,13 +17,13 @@ export interface EncryptionOptions {
 }
 
 /** The keys, and whether encryption is required. */
-export interface EncryptionSettings {
+interface EncryptionSettings {
   keys: readonly RingKey[];
   required: boolean;
 }
 
 /** The variables we read. */
-export const KEY_VARIABLES = {
+const KEY_VARIABLES = {
   keys: 'COUNTERSIGN_ENCRYPTION_KEYS',
   keyFile: 'COUNTERSIGN_ENCRYPTION_KEY_FILE',
   required: 'COUNTERSIGN_ENCRYPTION_REQUIRED',
@@ -72,7 +72,7 @@ function readFlag(text: string | undefined): boolean | undefined {
 
 function invalid(message: string): CountersignError {
   const hint = `Set ${KEY_VARIABLES.keys} or ${KEY_VARIABLES.keyFile}, not both; ${KEY_VARIABLES.required} is true or false.`;
-  return new CountersignError('encryption_invalid', message, { hint });
+  return new CountersignError('encryption_invalid', message, hint);
 }
 
 /** One key of a ring. */
@@ -121,11 +121,11 @@ function parseKey(entry: string, which: string): RingKey {
   if (bytes.length !== KEY_BYTES || bytes.every((byte) => byte === bytes[0]))
     throw invalidKey(`${which} is not 32 random bytes`);
   const secret = createSecretKey(bytes);
-  return { id, secret, check: checkOf(secret) };
-}
-
-function checkOf(secret: KeyObject): string {
-  return createHmac('sha256', secret).update('countersign key check').digest('hex').slice(0, 16);
+  return {
+    id,
+    secret,
+    check: createHmac('sha256', secret).update('countersign key check').digest('hex').slice(0, 16),
+  };
 }
 
 function assertDifferent(keys: readonly RingKey[], source: string): void {
@@ -137,7 +137,7 @@ function assertDifferent(keys: readonly RingKey[], source: string): void {
 }
 
 function invalidKey(message: string): CountersignError {
-  return new CountersignError('encryption_invalid', message, { hint: HINT });
+  return new CountersignError('encryption_invalid', message, HINT);
 }
 
 /**

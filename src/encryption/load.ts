@@ -71,7 +71,7 @@ export function loadEncryption(
 }
 
 /** Encrypts texts that a worker stores itself. Uses the keys and the form of payloads. */
-export interface Sealer {
+interface Sealer {
   /** Encrypts the text into one line. Only `open` with the same `place` can read this line. */
   seal(text: string, place: string): Promise<string>;
   /**

@@ -66,23 +66,16 @@ export async function requireNamespace(connection: ConnectionLike, namespace: st
   try {
     await connection.workflowService.describeNamespace({ namespace });
   } catch (error) {
-    const code = codeOf(error);
-    if (code === STATUS.notFound) throw missing(namespace, error);
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    if (code === STATUS.notFound)
+      throw new CountersignError('namespace_missing', `the server has no namespace ${namespace}`, {
+        hint: `Check TEMPORAL_NAMESPACE, or ask somebody who may create namespaces to run:\n  temporal operator namespace create --namespace ${namespace} --retention 30d`,
+        data: { namespace },
+        cause: error,
+      });
     if (isKeyRefused(code)) throw refused(namespace, error);
     throw error;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-}
-
-function missing(namespace: string, cause: unknown): CountersignError {
-  return new CountersignError('namespace_missing', `the server has no namespace ${namespace}`, {
-    hint: `Check TEMPORAL_NAMESPACE, or ask somebody who may create namespaces to run:\n  ${createCommand(namespace)}`,
-    data: { namespace },
-    cause,
-  });
 }
 
 function refused(namespace: string, cause: unknown): CountersignError {
@@ -92,6 +85,3 @@ function refused(namespace: string, cause: unknown): CountersignError {
     cause,
   });
 }
-
-const createCommand = (namespace: string): string =>
-  `temporal operator namespace create --namespace ${namespace} --retention 30d`;

@@ -22,7 +22,7 @@ import { isPlainLocal } from '../loopback';
 import { outgoingFetch } from '../proxies';
 
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
-export const DOWNLOAD_SERVICE = 'https://temporal.download';
+const DOWNLOAD_SERVICE = 'https://temporal.download';
 
 /**
  * The SHA-256 of each archive of that release, from its checksums.txt. The keys are platform and architecture, as the
@@ -36,7 +36,7 @@ export const CLI_ARCHIVES: Readonly<Record<string, string>> = {
 };
 
 /** The options of the download route. */
-export interface DownloadOptions {
+interface DownloadOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;
   /**

@@ -42,7 +42,7 @@ export const probeBinary = async (binary: string, env: NodeJS.ProcessEnv = proce
     const { code, lines } = await run(binary, ['--version'], { env, timeoutMs: PROBE_MS });
     return code === 0
       ? judge(binary, lines.join(' '))
-      : { missed: `${binary} --version failed: ${tail(lines)}` };
+      : { missed: `${binary} --version failed: ${lines.slice(-3).join(' ') || 'it printed nothing'}` };
   } catch (error) {
     return whyNotStarted(binary, error);
   }
@@ -56,8 +56,6 @@ const judge = (binary: string, text: string): Probe => {
     return { missed: `${binary} is version ${version}; ${CLI_OLDEST} or newer is needed` };
   return { version };
 };
-
-const tail = (lines: string[]): string => lines.slice(-3).join(' ') || 'it printed nothing';
 
 const whyNotStarted = (binary: string, error: unknown): Miss => {
   const code = errnoOf(error);

@@ -15,7 +15,7 @@ import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from
 import { DEFAULT_NAMESPACE, temporalSettings } from '../temporal-settings';
 
 /** The options of a search for a server. */
-export interface ResolveOptions {
+interface ResolveOptions {
   /** Receives lines about downloads and builds, and the reason why an expected route did not work. */
   progress?: Progress;
   /** False: nothing is downloaded or built. @default true */
@@ -81,9 +81,11 @@ export const settingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
     if (!binary) return { missed: 'COUNTERSIGN_TEMPORAL_CLI is not set', absent: true };
     const attempt = await tryBinary({ binary, route: 'setting', env });
     if ('engine' in attempt) return attempt;
-    throw new CountersignError('no_server', `COUNTERSIGN_TEMPORAL_CLI does not work: ${attempt.missed}`, {
-      hint: "Set it to the path of Temporal's command line, or unset it.",
-    });
+    throw new CountersignError(
+      'no_server',
+      `COUNTERSIGN_TEMPORAL_CLI does not work: ${attempt.missed}`,
+      "Set it to the path of Temporal's command line, or unset it.",
+    );
   },
 });
 
@@ -138,7 +140,7 @@ export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefin
 };
 
 /** The first route: a server that is there already. */
-export const existingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
+const existingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
   name: 'existing',
   acquires: false,
   attempt: async (): Promise<Attempt> => {

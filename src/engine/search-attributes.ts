@@ -13,7 +13,7 @@ const VALUE_TYPES: Readonly<Record<string, temporal.api.enums.v1.IndexedValueTyp
 };
 
 /** The namespace in which we look for the attributes, and a connection to its server. */
-export interface NamespaceConnection {
+interface NamespaceConnection {
   /** The connection of a client or of a worker. */
   connection: ConnectionLike & { operatorService: OperatorService };
   namespace: string;
@@ -78,17 +78,18 @@ async function listMissing(place: NamespaceConnection): Promise<string[]> {
 }
 
 async function register({ connection, namespace }: NamespaceConnection, missing: string[]): Promise<void> {
-  const searchAttributes = Object.fromEntries(missing.map((name) => [name, valueType(name)]));
+  const searchAttributes = Object.fromEntries(
+    missing.map((name) => [
+      name,
+      VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    ]),
+  );
   try {
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
   } catch (error) {
     if (isAlreadyThere(error)) return;
     throw notAllowed(namespace, missing, error);
   }
-}
-
-function valueType(name: string): temporal.api.enums.v1.IndexedValueType {
-  return VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 }
 
 /** Whether the attribute exists, because another worker registered it in between. */
@@ -120,9 +121,7 @@ async function waitUntilUsable(place: NamespaceConnection, until: number): Promi
       throw new CountersignError(
         'attributes_missing',
         'the search attributes are registered but not usable yet',
-        {
-          hint: 'Wait a moment and try again.',
-        },
+        'Wait a moment and try again.',
       );
     }
     await new Promise((resolve) => setTimeout(resolve, 250));

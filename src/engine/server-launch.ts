@@ -57,7 +57,7 @@ export interface RunningServer {
 }
 
 /** The options of a launch; the paths are absolute. */
-export interface LaunchOptions extends StartOptions {
+interface LaunchOptions extends StartOptions {
   logFile: string;
 }
 
@@ -77,7 +77,15 @@ export const launch = async (options: LaunchOptions): Promise<RunningServer> => 
     const child = await spawnServer(options.binary, serverArgs(plan), options.logFile);
     const server = describe(plan, child);
     const guard = endWithUs(child, plan.dbFile === undefined);
-    if (plan.dbFile !== undefined) remember(plan.dbFile, server);
+    if (plan.dbFile !== undefined)
+      writeRecord(plan.dbFile, {
+        pid: server.pid,
+        owner: process.pid,
+        address: server.address,
+        uiUrl: server.uiUrl,
+        namespace: server.namespace,
+        logFile: server.logFile,
+      });
     const failure = await whyUnusable(server, child);
     if (failure === undefined) return server;
     const lost = lostPort(child.logFile);
@@ -91,15 +99,13 @@ export const launch = async (options: LaunchOptions): Promise<RunningServer> => 
 const refuseTakenPorts = async ({ port, uiPort, headless }: LaunchOptions): Promise<void> => {
   const wanted = [port, headless === true ? undefined : uiPort];
   for (const number of wanted) {
-    if (number !== undefined && !(await isFree(number))) throw portTaken(number);
+    if (number !== undefined && !(await isFree(number)))
+      throw new CountersignError('server_failed', `port ${number} is taken`, {
+        hint: `Choose another port, or set TEMPORAL_ADDRESS=${LOOPBACK_HOST}:${number} if a Temporal server listens there that you want to use.`,
+        data: { port: number },
+      });
   }
 };
-
-const portTaken = (port: number): CountersignError =>
-  new CountersignError('server_failed', `port ${port} is taken`, {
-    hint: `Choose another port, or set TEMPORAL_ADDRESS=${LOOPBACK_HOST}:${port} if a Temporal server listens there that you want to use.`,
-    data: { port },
-  });
 
 const makePlan = async (options: LaunchOptions): Promise<ServerPlan> => {
   const [port = 0, httpPort = 0, metricsPort = 0, uiPort = 0] = await freePorts(4);
@@ -126,9 +132,6 @@ const describe = (plan: ServerPlan, { pid, logFile, exited }: ServerProcess): Ru
   },
 });
 
-const remember = (dbFile: string, { pid, address, uiUrl, namespace, logFile }: RunningServer): void =>
-  writeRecord(dbFile, { pid, owner: process.pid, address, uiUrl, namespace, logFile });
-
 /** Undefined once the server is usable; otherwise the reason, followed by the last lines of the server's log. */
 const whyUnusable = async (server: RunningServer, child: ServerProcess): Promise<string | undefined> => {
   let isGone = false;
@@ -149,12 +152,12 @@ const deathOf = async ({ exited, logFile }: ServerProcess): Promise<string> => {
 
 /** The error for a server that failed to start. A server on a full disk may not even be able to write why it ended. */
 const whyFailed = ({ dbFile }: ServerPlan, failure: string): CountersignError =>
-  (dbFile === undefined ? undefined : fullDisk(dirname(dbFile))) ?? failed(failure);
-
-const failed = (failure: string): CountersignError =>
-  new CountersignError('server_failed', `the Temporal server did not start: ${failure}`, {
-    hint: 'Its own last lines above say why; `countersign doctor` checks the rest.',
-  });
+  (dbFile === undefined ? undefined : fullDisk(dirname(dbFile))) ??
+  new CountersignError(
+    'server_failed',
+    `the Temporal server did not start: ${failure}`,
+    'Its own last lines above say why; `countersign doctor` checks the rest.',
+  );
 
 const LAST_LINES = 12;
 /**

@@ -69,7 +69,15 @@ const adopt = async (dbFile: string, record: ServerRecord): Promise<RunningServe
   const exited = whenGone(record.pid);
   const readiness = await waitUntilReady({ ...record, timeoutMs: READY_MS, gone: exited });
   if (!isAlive(record.pid)) return undefined;
-  if (!readiness.ready) throw silent(dbFile, record, readiness.why);
+  if (!readiness.ready)
+    throw new CountersignError(
+      'server_failed',
+      `a server (process ${record.pid}) has ${dbFile} open but does not answer at ${record.address}: ${readiness.why}`,
+      {
+        hint: `End it with: kill ${record.pid}`,
+        data: { pid: record.pid, address: record.address },
+      },
+    );
   const isOurs = !isAlive(record.owner) || record.owner === process.pid;
   if (isOurs) writeRecord(dbFile, { ...record, owner: process.pid });
   const { pid, address, uiUrl, namespace, logFile } = record;
@@ -80,16 +88,6 @@ const adopt = async (dbFile: string, record: ServerRecord): Promise<RunningServe
   };
   return { pid, address, uiUrl, namespace, logFile, reused: true, stop, exited };
 };
-
-const silent = (dbFile: string, { pid, address }: ServerRecord, why: string): CountersignError =>
-  new CountersignError(
-    'server_failed',
-    `a server (process ${pid}) has ${dbFile} open but does not answer at ${address}: ${why}`,
-    {
-      hint: `End it with: kill ${pid}`,
-      data: { pid, address },
-    },
-  );
 
 const whenGone = async (pid: number): Promise<ServerExit> => {
   while (isAlive(pid)) await delay(EXIT_POLL_MS, undefined, { ref: false });

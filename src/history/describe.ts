@@ -258,16 +258,12 @@ export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnE
 function decisionLine(what: string, event: Attribution & { judgement: Judgement }, details = ''): Described {
   const { judgement, reason, reapplied } = event;
   const again = reapplied === undefined ? '' : `, applied again by the reset (${truncate(reapplied.reason)})`;
-  const by = `${what} by ${attributionText(event)}${again}`;
+  const by = `${what} by ${event.approver} (${howKnown(event)})${again}`;
   if (judgement.accepted === false)
     return { text: `${by} was refused, ${judgement.code}${after(': ', judgement.message)}`, tone: 'bad' };
   const unknown = judgement.accepted === 'unknown' ? '; its verdict is no longer on record' : '';
   const because = after(': ', reason === undefined ? '' : truncate(reason));
   return { text: `${by}${details}${unknown}${because}`, tone: judgement.accepted === true ? 'good' : 'bad' };
-}
-
-function attributionText(by: Attribution): string {
-  return `${by.approver} (${howKnown(by)})`;
 }
 
 function inBrackets(reason: string | undefined): string {

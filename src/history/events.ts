@@ -104,7 +104,7 @@ export interface ThinkRetried extends EventHeader {
 }
 
 /** The model failed and is not asked again. The event turn_ended follows. */
-export interface ThinkFailed extends EventHeader {
+interface ThinkFailed extends EventHeader {
   type: 'think_failed';
   step: number;
   message: string;
@@ -138,14 +138,14 @@ export interface Step extends EventHeader {
 /**
  * Someone asked to cancel the turn. Requests are closed. Running calls are cancelled, and the turn waits for their end.
  */
-export interface CancelRequested extends EventHeader {
+interface CancelRequested extends EventHeader {
   type: 'cancel_requested';
   identity: string;
   reason?: string;
 }
 
 /** Someone gave the turn up although calls are in doubt. These calls stay unresolved. */
-export interface Abandoned extends EventHeader {
+interface Abandoned extends EventHeader {
   type: 'abandoned';
   approver: string;
   reason?: string;
@@ -156,7 +156,7 @@ export interface Abandoned extends EventHeader {
  * The run ended because its history was long, or because the turn moved to another build. The event turn_started of
  * `newRunId` follows.
  */
-export interface ContinuedAsNew extends EventHeader {
+interface ContinuedAsNew extends EventHeader {
   type: 'continued_as_new';
   newRunId: string;
   /** The turn moved to another build. Absent: the history of the run was long. */
@@ -164,7 +164,7 @@ export interface ContinuedAsNew extends EventHeader {
 }
 
 /** An operator reset the turn. The events of run `baseRunId` from this event's id on no longer count. */
-export interface Reset extends EventHeader {
+interface Reset extends EventHeader {
   type: 'reset';
   baseRunId: string;
   newRunId: string;
@@ -175,7 +175,7 @@ export interface Reset extends EventHeader {
  * The workflow code failed on the history of this turn, and the task is tried again. A worker has other code, or faulty
  * code.
  */
-export interface TaskFailed extends EventHeader {
+interface TaskFailed extends EventHeader {
   type: 'task_failed';
   message: string;
 }

@@ -14,7 +14,7 @@ import { throughCodecs } from './decode/payloads';
 import { defined } from '../contract/defined';
 
 /** The newest format of a file that `countersign export` writes. */
-export const EXPORT_FORMAT = 1;
+const EXPORT_FORMAT = 1;
 
 /**
  * The file that `countersign export` writes: the histories of all runs of a turn as Temporal's own JSON, the first run
@@ -95,10 +95,12 @@ function badHistory(message: string, cause?: unknown): CountersignError {
 }
 
 /** The error for a file of a later release, because this release could read it wrongly. */
-export function newerVersion(why: string): CountersignError {
-  return new CountersignError('newer_version', `this was made by a newer version of Countersign: ${why}`, {
-    hint: 'read it with that version or a later one: npm install countersign@latest',
-  });
+function newerVersion(why: string): CountersignError {
+  return new CountersignError(
+    'newer_version',
+    `this was made by a newer version of Countersign: ${why}`,
+    'read it with that version or a later one: npm install countersign@latest',
+  );
 }
 
 /**
@@ -147,11 +149,11 @@ function refuseOthers([first]: readonly History[], events: readonly TurnEvent[])
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
   const hint = 'export the history of a turn; countersign list shows the turns there are';
   const message = `this is a history of the workflow ${JSON.stringify(type)}, not of a turn`;
-  throw new CountersignError('not_a_turn', message, { hint });
+  throw new CountersignError('not_a_turn', message, hint);
 }
 
 /** The type of a run's workflow. */
-export function workflowTypeOf(run: History): string {
+function workflowTypeOf(run: History): string {
   return run.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }
 
@@ -204,7 +206,7 @@ export interface Rewriter {
 }
 
 /** The parts that rewriting an event needs. */
-export interface RewriteContext {
+interface RewriteContext {
   rewriter: Rewriter;
   converter: Pick<LoadedDataConverter, 'payloadCodecs'>;
   owner: SerializationContext;
@@ -216,7 +218,7 @@ const TEXTS: readonly string[] = ['message', 'stackTrace', 'reason', 'cause'];
 const AS_IT_IS = 'searchAttributes';
 
 /** One event with its payloads decrypted and rewritten. Its type and its ids stay. */
-export async function rewriteEvent(event: HistoryEvent, context: RewriteContext): Promise<HistoryEvent> {
+async function rewriteEvent(event: HistoryEvent, context: RewriteContext): Promise<HistoryEvent> {
   const owner = ownerIn(event, context.owner);
   return rewriteFields(event, { ...context, owner, fromOutside: isFromOutside(event) });
 }

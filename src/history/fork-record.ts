@@ -225,13 +225,13 @@ function prepared(
 
 function badHistory(why: string): CountersignError {
   const hint = 'name a turn, or export its history whole';
-  return new CountersignError('bad_history', `this is not the history of a turn: ${why}`, { hint });
+  return new CountersignError('bad_history', `this is not the history of a turn: ${why}`, hint);
 }
 
 function notATurn(workflowType: string): CountersignError {
   const hint = 'only turns can be forked; countersign list shows them';
   const message = `this is of the workflow ${JSON.stringify(workflowType)}, not a turn`;
-  return new CountersignError('not_a_turn', message, { hint });
+  return new CountersignError('not_a_turn', message, hint);
 }
 
 /** Where a fork leaves the record: at a call, or (no call) before the reply of a step. */
@@ -267,7 +267,7 @@ function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
     calls.length === 0
       ? `Its steps: ${[...steps.keys()].join(', ') || 'none'}.`
       : `Its calls: ${calls.join(', ')}; steps: ${[...steps.keys()].join(', ')}.`;
-  return new CountersignError('call_not_found', `${turn} has no call or step ${at} on record`, { hint });
+  return new CountersignError('call_not_found', `${turn} has no call or step ${at} on record`, hint);
 }
 
 /**

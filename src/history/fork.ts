@@ -62,12 +62,10 @@ function forkOriginOf(
   return { of: turn, from: at, world, ...defined({ changed: change?.what, model, lineage }) };
 }
 
-type Carried = NonNullable<TurnInput['carried']>;
-
 /**
  * The state with which the fork begins at this step. Counts and tokens begin at 0, because they count only the fork.
  */
-function carriedTo(record: ForkRecord, point: ForkPoint): Carried {
+function carriedTo(record: ForkRecord, point: ForkPoint): NonNullable<TurnInput['carried']> {
   const { step } = point;
   const states = statesLost(record, point);
   const { entries } = transcriptOf(record.events.slice(0, step.at));
@@ -289,8 +287,10 @@ function recordedCall(call: PreparedCall, result: ToolResult): RecordedCall {
 /** A call that did not run, with a failure that is made now. */
 function failedCall(call: PreparedCall, failure: ToolFailure, now: number): RecordedCall {
   const safety = isValidCall(call) ? call.settings.safety : null;
-  const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
-  return recordedCall(call, makeFailure(head, failure, { timestamp: new Date(now).toISOString(), safety }));
+  return recordedCall(
+    call,
+    makeFailure(headOf(call), failure, { timestamp: new Date(now).toISOString(), safety }),
+  );
 }
 
 /**
@@ -310,15 +310,18 @@ function callFromRecord(record: ForkRecord, call: PreparedCall, now: number): Re
   throw stillRunning(record, callId);
 }
 
+function headOf(call: PreparedCall) {
+  return { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
+}
+
 /** A question that a person answered, or declined to answer. */
 function answeredCall(call: PreparedCall, said: Answered, now: number): RecordedCall {
   if (said.answer === 'declined') return failedCall(call, declined(said), now);
-  const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
   const content = answered(said, said.content ?? {});
   const timestamp = new Date(now).toISOString();
   return recordedCall(
     call,
-    makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' }),
+    makeSuccess(headOf(call), { content, contentType: 'text' }, { timestamp, safety: 'safe' }),
   );
 }
 

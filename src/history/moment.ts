@@ -24,9 +24,11 @@ export function parsePoint(text: string): Point {
   if (eventId !== undefined)
     return { kind: 'event', eventId: Number(eventId), ...(run === undefined ? {} : { run: Number(run) }) };
   if (/^\S+\.\d+$/.test(text)) return { kind: 'call', callId: text };
-  throw new CountersignError('usage', `${JSON.stringify(text)} is not a point of a turn`, {
-    hint: 'write a step (2), a call (2.1) or a history event (#57; 1#57 in the first of several runs)',
-  });
+  throw new CountersignError(
+    'usage',
+    `${JSON.stringify(text)} is not a point of a turn`,
+    'write a step (2), a call (2.1) or a history event (#57; 1#57 in the first of several runs)',
+  );
 }
 
 /**
@@ -124,7 +126,7 @@ function pointNotFound(events: readonly TurnEvent[], point: Point): CountersignE
       hint: `the last one on record is #${events.at(-1)?.eventId ?? 0}`,
     },
   }[point.kind];
-  return new CountersignError('point_not_found', `${message} in this turn`, { hint });
+  return new CountersignError('point_not_found', `${message} in this turn`, hint);
 }
 
 function nameOf(point: Point): string {

@@ -123,7 +123,11 @@ function* inOrder(page: Page, run: RunToRead, progress: Progress): Generator<His
   const next = first === undefined ? Infinity : toNumber(first.eventId);
   const events = [...progress.held.filter((event) => toNumber(event.eventId) < next), ...page.events];
   const mayChange = run.live && (page.token.length > 0 || toNumber(events.at(-1)?.eventId) < progress.there);
-  const settled = mayChange ? events.findLastIndex((event) => !isTask(event)) + 1 : events.length;
+  const settled = mayChange
+    ? events.findLastIndex(
+        (event) => !(event.workflowTaskScheduledEventAttributes ?? event.workflowTaskStartedEventAttributes),
+      ) + 1
+    : events.length;
   progress.held = events.slice(settled);
   progress.read = toNumber(events.at(-1)?.eventId) || progress.read;
   for (const event of events.slice(0, settled)) {
@@ -131,10 +135,6 @@ function* inOrder(page: Page, run: RunToRead, progress: Progress): Generator<His
     progress.last = toNumber(event.eventId);
     yield event;
   }
-}
-
-function isTask(event: HistoryEvent): boolean {
-  return Boolean(event.workflowTaskScheduledEventAttributes ?? event.workflowTaskStartedEventAttributes);
 }
 
 async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promise<Page | undefined> {

@@ -57,11 +57,26 @@ export function planReset(runs: Runs, before: string): ResetPlan {
   if (started === undefined) throw new CountersignError('bad_history', 'this is not the history of a turn');
   const { turn } = started;
   if (!proposes(events, before))
-    throw proposes(earlier, before) ? inEarlierRun(turn, before) : notThere(turn, before);
+    throw proposes(earlier, before)
+      ? new CountersignError(
+          'reset_refused',
+          `${before} is in an earlier run: ${turn} continued as new since, and only its last run can be reset`,
+          `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}`,
+        )
+      : new CountersignError(
+          'call_not_found',
+          `${turn} has no call ${before}`,
+          `countersign show ${shellWord(turn)} lists its calls.`,
+        );
   const anchor = anchorOf(events, before);
   if (anchor === undefined) throw refused(`${before} never waited for a decision and never started`);
   if (isWaiting(events, before)) throw refused(`${before} waits for a decision as it is`);
-  if (isInBurst(last, anchor)) throw inBurst(turn, before);
+  if (isInBurst(last, anchor))
+    throw new CountersignError(
+      'reset_refused',
+      `${before} ran in a burst, because its agent has durability 'gate': all of a burst is taken back or nothing of it`,
+      `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}. Or reset to a call that waited for a decision.`,
+    );
   const taskEventId = taskOf(last, anchor.eventId);
   const calls = callsAfter(events, { before, taskEventId });
   return { turn, runId: runIdOf(events), before, taskEventId, lastEventId: lastChange(last), calls };
@@ -125,30 +140,6 @@ function isInBurst(
 ): boolean {
   if (type !== 'call_started') return false;
   return run.find((event) => event.eventId === eventId)?.kind === 'activity_completed';
-}
-
-function inBurst(turn: string, callId: string): CountersignError {
-  return new CountersignError(
-    'reset_refused',
-    `${callId} ran in a burst, because its agent has durability 'gate': all of a burst is taken back or nothing of it`,
-    {
-      hint: `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(callId)}. Or reset to a call that waited for a decision.`,
-    },
-  );
-}
-
-function inEarlierRun(turn: string, callId: string): CountersignError {
-  return new CountersignError(
-    'reset_refused',
-    `${callId} is in an earlier run: ${turn} continued as new since, and only its last run can be reset`,
-    { hint: `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(callId)}` },
-  );
-}
-
-function notThere(turn: string, callId: string): CountersignError {
-  return new CountersignError('call_not_found', `${turn} has no call ${callId}`, {
-    hint: `countersign show ${shellWord(turn)} lists its calls.`,
-  });
 }
 
 /**

@@ -128,7 +128,11 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   if (isTooLarge(error)) return answerTooLarge(what, error);
   if (isLimited(error)) return serverBusy(what, { cause: error });
   const status = grpcStatusOf(error);
-  if (status === STATUS.unavailable || status === STATUS.deadlineExceeded) return noServer(what, error);
+  if (status === STATUS.unavailable || status === STATUS.deadlineExceeded)
+    return new CountersignError('no_server', `${what} failed: the Temporal server does not answer`, {
+      hint: SERVER_HINTS.unanswered,
+      cause: error,
+    });
   if (isNotReady(error)) return notReady(error);
   const details = detailsOf(error);
   // The SDK turns this error into its own error, which has no status.
@@ -154,13 +158,6 @@ function notReady(cause: unknown): CountersignError {
     'start a worker once (countersign worker): it registers them, or says which command to run; a dev server that was started again without its file has lost its turns, too';
   const message = `the namespace does not know Countersign's search attributes: ${detailsOf(cause)}`;
   return new CountersignError('not_ready', message, { hint, cause });
-}
-
-function noServer(what: string, cause: unknown): CountersignError {
-  return new CountersignError('no_server', `${what} failed: the Temporal server does not answer`, {
-    hint: SERVER_HINTS.unanswered,
-    cause,
-  });
 }
 
 /** The error for an id that no turn has. */

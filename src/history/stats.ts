@@ -47,7 +47,7 @@ export interface ModelStats {
 }
 
 /** Counts turns, one after the other. It remembers only numbers, never texts. */
-export interface StatsFold {
+interface StatsFold {
   /** Takes all events of one more turn. */
   add(events: readonly TurnEvent[]): void;
   stats(): Stats;
@@ -72,7 +72,14 @@ export function createStats({ tool }: { tool?: string } = {}): StatsFold {
         all.add(call);
       }
     },
-    stats: () => ({ turns: turns.stats(), model: model.stats(), all: all.stats(), tools: byUse(tools) }),
+    stats: () => ({
+      turns: turns.stats(),
+      model: model.stats(),
+      all: all.stats(),
+      tools: [...tools]
+        .map(([tool, counter]) => ({ tool, ...counter.stats() }))
+        .sort((a, b) => b.calls - a.calls || (a.tool < b.tool ? -1 : 1)),
+    }),
   };
 }
 
@@ -86,12 +93,6 @@ export function statsOf(turns: Iterable<readonly TurnEvent[]>, options: { tool?:
 /** Whether a fork took the call over, or recorded it instead of running it. Such a call says nothing about its tool. */
 function isWhatIf({ given, result }: CallView): boolean {
   return given === true || result?.metadata.dry !== undefined;
-}
-
-function byUse(tools: ReadonlyMap<string, ToolCounter>): Stats['tools'] {
-  return [...tools]
-    .map(([tool, counter]) => ({ tool, ...counter.stats() }))
-    .sort((a, b) => b.calls - a.calls || (a.tool < b.tool ? -1 : 1));
 }
 
 function createTurns() {
@@ -163,7 +164,7 @@ export interface ToolStats {
 }
 
 /** How people decided requests. */
-export interface DecisionStats {
+interface DecisionStats {
   /** The number of calls that waited for a decision. */
   requests: number;
   approved: number;
@@ -178,7 +179,7 @@ export interface DecisionStats {
 }
 
 /** How calls in doubt ended. */
-export interface DoubtStats {
+interface DoubtStats {
   calls: number;
   resolved: Record<ResolutionKind, number>;
 }

@@ -15,7 +15,7 @@ import { proxyFault } from '../proxies';
 import { refusalOf } from './refusal';
 
 /** The values that the mapping needs besides the error. */
-export interface ErrorContext {
+interface ErrorContext {
   /** The model's id. Every message begins with it. */
   model: string;
   /** Texts that must not be seen in any message. */
@@ -61,7 +61,13 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
     headers,
     usage,
     waitMs: asked,
-  } = context.ended === true ? ENDED : faultOf(error);
+  } = context.ended === true
+    ? ENDED
+    : (known(error) ??
+      brokenWay(error) ??
+      brokenReply(error) ??
+      answeredFault(error) ??
+      streamedFault(error) ?? { kind: 'network', what: 'the request failed', words: errorMessage(error) });
   const forms = secretForms(context.secrets);
   const conceal = (text: string): string => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
@@ -78,17 +84,6 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
 const QUOTED_CHARACTERS = 1000;
 
 const ENDED: Fault = { kind: 'timeout', what: 'the request was ended by its caller' };
-
-function faultOf(error: unknown): Fault {
-  return (
-    known(error) ??
-    brokenWay(error) ??
-    brokenReply(error) ??
-    answeredFault(error) ??
-    streamedFault(error) ??
-    unexpected(error)
-  );
-}
 
 /** An error of our own from the code that reads a reply. The provider package may have wrapped it. */
 function known(error: unknown): Fault | undefined {
@@ -208,10 +203,6 @@ function kindOfCode(code: string): ModelErrorKind {
   return CODES.find(([pattern]) => pattern.test(code))?.[1] ?? 'server';
 }
 
-function unexpected(error: unknown): Fault {
-  return { kind: 'network', what: 'the request failed', words: errorMessage(error) };
-}
-
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   for (let at = error; isError(at) && !causes.includes(at); at = at.cause) causes.push(at);
@@ -240,13 +231,9 @@ export function secretForms(secrets: readonly string[]): string[] {
       secret,
       encodeURIComponent(secret),
       JSON.stringify(secret).slice(1, -1),
-      base64(secret),
+      Buffer.from(secret).toString('base64').replace(/=+$/, ''),
     ])
     .sort((a, b) => b.length - a.length);
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64').replace(/=+$/, '');
 }
 
 /** The explanation in the body of an error. */

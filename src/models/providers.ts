@@ -176,9 +176,11 @@ function makeNamed(name: string): Model {
   const [, provider, model = ''] = NAMED.exec(name) ?? [];
   const found = MODEL_PROVIDERS.find((one) => one === provider);
   if (found !== undefined) return providerModel(found, { model });
-  throw new CountersignError('config_invalid', `no provider has a model named ${JSON.stringify(name)}`, {
-    hint: `Write provider:model; the providers are ${MODEL_PROVIDERS.join(', ')}.`,
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `no provider has a model named ${JSON.stringify(name)}`,
+    `Write provider:model; the providers are ${MODEL_PROVIDERS.join(', ')}.`,
+  );
 }
 
 function providerModel(name: ModelProvider, given: ProviderOptions): Model {

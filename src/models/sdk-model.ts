@@ -123,12 +123,11 @@ function limiter(limit: number): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.byteLength;
-      if (bytes > limit) controller.error(tooLarge(limit));
+      if (bytes > limit)
+        controller.error(
+          new ModelError('server', `the reply has more than ${limit} bytes`, { retryable: true }),
+        );
       else controller.enqueue(chunk);
     },
   });
-}
-
-function tooLarge(limit: number): ModelError {
-  return new ModelError('server', `the reply has more than ${limit} bytes`, { retryable: true });
 }

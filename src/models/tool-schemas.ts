@@ -1,5 +1,5 @@
 import { distinct, isObject, type Json, type JsonObject } from '../contract/json';
-import { isSchema } from '../contract/schema/reference';
+import { isSchema, partsOf } from '../contract/schema/reference';
 import { guidanceIn } from '../contract/schema/standard';
 
 /** Which subset of JSON Schema a provider takes. `flat`: no choice between schemas at the root. */
@@ -10,31 +10,20 @@ export type SchemaSubset = 'flat' | 'gemini';
  * model only reads the schema, and arguments are checked by the whole one.
  */
 export function schemaForProvider(schema: JsonObject, subset: SchemaSubset | undefined): JsonObject {
-  const plain = translate(schema, subset === 'gemini' ? toGemini : (one) => one);
+  const plain = translate(structuredClone(schema), subset === 'gemini' ? toGemini : (one) => one);
   return subset === undefined ? plain : withoutRootChoice(plain);
 }
 
-/** Translates each schema inside a schema, the innermost first. */
+/** Translates a schema and each schema inside it, the innermost first. The schema itself is changed. */
 function translate(schema: JsonObject, by: (schema: JsonObject) => JsonObject): JsonObject {
   const meant = guidanceIn(schema);
-  const entries = Object.entries(isSchema(meant) ? meant : schema).map(([keyword, value]): [string, Json] => {
-    if (NAMED.includes(keyword) && isSchema(value)) {
-      const parts = Object.entries(value).map(([name, part]) => [name, inner(part, by)] as const);
-      return [keyword, Object.fromEntries(parts)];
-    }
-    if (LISTS.includes(keyword) && Array.isArray(value))
-      return [keyword, value.map((part) => inner(part, by))];
-    return [keyword, ONE.includes(keyword) ? inner(value, by) : value];
-  });
-  return by(Object.fromEntries(entries));
-}
-
-const NAMED = ['properties', 'patternProperties', '$defs', 'definitions'];
-const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
-const ONE = ['items', 'additionalProperties', 'not', 'contains'];
-
-function inner(value: Json, by: (schema: JsonObject) => JsonObject): Json {
-  return isSchema(value) ? translate(value, by) : value;
+  const own = isSchema(meant) ? meant : schema;
+  for (const { schema: part } of partsOf(own)) {
+    const made = { ...translate(part, by) };
+    for (const keyword of Object.keys(part)) delete part[keyword];
+    Object.assign(part, made);
+  }
+  return by(own);
 }
 
 /** Providers refuse a choice at the root of a schema. Its properties go to the root, where all are optional. */

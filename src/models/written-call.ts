@@ -99,11 +99,7 @@ function firstNamed(text: string, tools: readonly string[]): string | undefined 
 
 /** Matches a tool's name as a whole word. */
 function word(tool: string): RegExp {
-  return new RegExp(`(?<![\\w-])${escaped(tool)}(?![\\w-])`);
-}
-
-function escaped(tool: string): string {
-  return tool.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+  return new RegExp(`(?<![\\w-])${tool.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')}(?![\\w-])`);
 }
 
 /** A call as an element that has the tool's name: `<read_file><path>a</path></read_file>`. */

@@ -91,9 +91,11 @@ async function listenOn(server: Server, host: string, port: number): Promise<voi
 }
 
 function cannotListen(place: string, why: string): CountersignError {
-  return new CountersignError('usage', `the web inbox cannot listen on ${place}: ${why}`, {
-    hint: 'choose another one with --port and --host',
-  });
+  return new CountersignError(
+    'usage',
+    `the web inbox cannot listen on ${place}: ${why}`,
+    'choose another one with --port and --host',
+  );
 }
 
 async function closeServer(server: Server): Promise<void> {

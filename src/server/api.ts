@@ -163,15 +163,6 @@ export type Right = 'fork-live' | 'converse';
 /** A user's token, or the one-time code that `countersign web` printed. */
 export type SignIn = { token: string } | { code: string };
 
-/** The first requests and calls in doubt that match the filter, as the page keeps them. */
-export interface InboxSnapshot {
-  items: InboxItem[];
-  /** The number of items that wait in all turns. The filter does not matter. */
-  total: number;
-  /** When the server read the inbox, as ISO 8601. */
-  at: string;
-}
-
 /**
  * The part of the inbox that a page wants to see, as the parameters of its URL. The server searches, filters and sorts
  * everything that was read, even if it sends only a part.
@@ -425,7 +416,7 @@ export interface StatsAnswer {
  * The fields of a message that name its sender. The server sets them from the session and with the key of the web
  * inbox.
  */
-export type FromSession = 'approver' | 'channel' | 'authenticated' | 'signature';
+type FromSession = 'approver' | 'channel' | 'authenticated' | 'signature';
 
 /** A message as the page sends it. The fields `R` are required. */
 export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<Pick<M, R>>;

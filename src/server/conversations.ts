@@ -138,7 +138,7 @@ interface ConversationSources {
  *
  * @throws CountersignError as `Session.follow`.
  */
-export async function* conversationEvents(
+async function* conversationEvents(
   { session, texts }: ConversationSources,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent> {

@@ -42,7 +42,7 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {
       const { passkey, ...body } = await readBody(c, decisionSchema);
-      const turn = await findExactly(c, c.req.param('turn'));
+      const turn = await findExactly(c);
       const decision = voteOf(body);
       const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision, passkey });
       const answer = await c.get('reader').decide(turn, { ...signed, ...body, ...senderOf(c) });
@@ -50,13 +50,13 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
     })
     .post('/:turn/ask-again', async (c) => {
       const body = await readBody(c, renewalSchema);
-      const turn = await findExactly(c, c.req.param('turn'));
+      const turn = await findExactly(c);
       const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c) });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/resolutions', async (c) => {
       const { passkey, ...body } = await readBody(c, resolutionSchema);
-      const turn = await findExactly(c, c.req.param('turn'));
+      const turn = await findExactly(c);
       const { callId, resolution, reason, decisionId } = body;
       const decision = 'run-again' as const;
       const vote = { turn, callId, reason, decision, decisionId, passkey };
@@ -70,7 +70,7 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
 function answerRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/:turn/answers', async (c) => {
     const body = await readBody(c, answerSchema);
-    const turn = await findExactly(c, c.req.param('turn'));
+    const turn = await findExactly(c);
     const answer = await c.get('reader').answer(turn, { ...body, ...senderOf(c) });
     return respond(deps, c, { answer, turn, callId: body.callId, what: 'answer' });
   });

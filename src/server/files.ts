@@ -30,9 +30,11 @@ export function createSentFiles(store: ReturnType<Countersign['files']>): SentFi
     take: (user, sent) =>
       sent.map(({ file, proof }) => {
         if (sameDigest(proof, proofOf(user, file))) return file;
-        throw new CountersignError('usage', `you did not send the file ${file.name} to this web inbox`, {
-          hint: 'remove it, and attach it again; the web inbox may have started anew',
-        });
+        throw new CountersignError(
+          'usage',
+          `you did not send the file ${file.name} to this web inbox`,
+          'remove it, and attach it again; the web inbox may have started anew',
+        );
       }),
   };
 }
@@ -61,15 +63,19 @@ export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'read
 
 /** The error for a web inbox without a file store. */
 export function noStore(): CountersignError {
-  return new CountersignError('usage', 'there is no store for the files of a message', {
-    hint: 'whoever runs the web inbox sets COUNTERSIGN_FILES to the store that the workers use',
-  });
+  return new CountersignError(
+    'usage',
+    'there is no store for the files of a message',
+    'whoever runs the web inbox sets COUNTERSIGN_FILES to the store that the workers use',
+  );
 }
 
 function tooManyFiles(): CountersignError {
-  return new CountersignError('too_many_attempts', `${AT_ONCE} files of yours are coming in already`, {
-    hint: 'send this one once they are there',
-  });
+  return new CountersignError(
+    'too_many_attempts',
+    `${AT_ONCE} files of yours are coming in already`,
+    'send this one once they are there',
+  );
 }
 
 /** The name of the file, percent-encoded in a separate header, because proxies write addresses into their logs. */

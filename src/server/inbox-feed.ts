@@ -47,7 +47,7 @@ export interface InboxFeed {
 }
 
 /** The parts that a feed works with. */
-export interface FeedParts {
+interface FeedParts {
   /** Makes a reader that has read nothing yet, and reads the pauses. */
   client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;

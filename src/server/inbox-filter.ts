@@ -19,7 +19,7 @@ import type { InboxPage, InboxPageQuery, NamedCount } from './api';
 const MOST_PAGES = 50;
 
 /** A part of the inbox as a page shows it, without the time of the read. */
-export type PageContent = Omit<InboxPage, 'at'>;
+type PageContent = Omit<InboxPage, 'at'>;
 
 /** The most permits that are remembered. */
 const MOST_SHARES = 200;

@@ -140,7 +140,12 @@ export async function startWeb({
   // The file is read even on loopback, so that a users file that others can write is refused now.
   const known = await users.list();
   const { signIn } = options;
-  if (!isLocal && known.length === 0 && signIn === undefined) throw nobodyCouldSignIn(host);
+  if (!isLocal && known.length === 0 && signIn === undefined)
+    throw new CountersignError(
+      'usage',
+      `the web inbox does not listen on ${host}: other machines reach it, and it has no users`,
+      'add a user first: countersign web user add <name>',
+    );
   const codes = isLocal ? createCodes() : undefined;
   const listening = await listen({ ...options, host });
   const url = `http://${inUrl(host)}:${listening.port}`;
@@ -161,7 +166,11 @@ export async function startWeb({
   listening.serve(
     createApp({
       ...{ client, pageDir, version, undoMs, formatError, push, closing: closing.signal },
-      hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
+      hosts: createHosts({
+        host,
+        port: listening.port,
+        allowHosts: [...allowHosts, ...(signIn === undefined ? [] : [new URL(signIn.publicUrl).host])],
+      }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
@@ -209,22 +218,9 @@ function authenticatorOf({
   });
 }
 
-const publicHost = (signIn: SignInOptions | undefined): string[] =>
-  signIn === undefined ? [] : [new URL(signIn.publicUrl).host];
-
 async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): Promise<never> {
   await close();
   throw error;
-}
-
-function nobodyCouldSignIn(host: string): CountersignError {
-  return new CountersignError(
-    'usage',
-    `the web inbox does not listen on ${host}: other machines reach it, and it has no users`,
-    {
-      hint: 'add a user first: countersign web user add <name>',
-    },
-  );
 }
 
 /**
@@ -267,7 +263,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/', issuerRoutes(deps));
   app.route('/', pageRoutes(deps));
   app.notFound(() => {
-    throw new CountersignError('not_found', 'there is nothing here', { hint: 'open / for the inbox' });
+    throw new CountersignError('not_found', 'there is nothing here', 'open / for the inbox');
   });
   app.onError((error, c) => {
     const { status, body } = deps.formatError(error);
@@ -286,9 +282,7 @@ function tooManyAtOnce(): CountersignError {
   return new CountersignError(
     'too_many_attempts',
     `${AT_ONCE} requests of yours are being answered already`,
-    {
-      hint: 'ask again once they are answered',
-    },
+    'ask again once they are answered',
   );
 }
 

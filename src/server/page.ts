@@ -1,4 +1,4 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
 import { secureHeaders } from 'hono/secure-headers';
@@ -56,17 +56,13 @@ export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
     routes.get(path, async (c) => {
       const body = await unlessMissing(readFile(join(pageDir, name)));
       return body === undefined
-        ? notBuilt(c)
+        ? c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503)
         : c.body(new Uint8Array(body), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
     });
   }
   // Browsers ask for this icon by themselves, but the page names its own icons.
   routes.get('/favicon.ico', (c) => c.body(null, 204));
   return routes;
-}
-
-function notBuilt(c: Context): Response {
-  return c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503);
 }
 
 const SELF = ["'self'"];

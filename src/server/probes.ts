@@ -5,7 +5,7 @@ import { CountersignError, errnoOf } from '../contract/errors';
 import { LOOPBACK_HOST } from '../loopback';
 
 /** The address at which a port is opened. */
-export interface ListenAddress {
+interface ListenAddress {
   /** An IP address, IPv6 without brackets. */
   host: string;
   port: number;
@@ -26,9 +26,11 @@ export function readListenAddress(text: string, what: string): ListenAddress {
   const port = Number(digits);
   const isHost = bracketed === undefined ? IPV4.test(host) : IPV6.test(host);
   if (digits !== '' && isHost && port >= 1 && port <= 65_535) return { host, port };
-  throw new CountersignError('config_invalid', `the address for ${what} cannot be ${JSON.stringify(text)}`, {
-    hint: 'write it as 9464, 127.0.0.1:9464 or [::1]:9464',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `the address for ${what} cannot be ${JSON.stringify(text)}`,
+    'write it as 9464, 127.0.0.1:9464 or [::1]:9464',
+  );
 }
 
 /** The answer of one path. */
@@ -40,7 +42,7 @@ export interface ProbeAnswer {
 }
 
 /** Answers by path. */
-export type ProbePaths = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
+type ProbePaths = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
 
 /** An open port for programs. */
 export interface ProbePort {

@@ -39,7 +39,7 @@ export interface RefusalLog {
 }
 
 /** The refusals to read: from one namespace and since one moment (ISO 8601), if these are given. */
-export interface RefusalQuery {
+interface RefusalQuery {
   /** Only refusals whose turn may be seen. @default all */
   agents?: Permit['agents'];
   namespace?: string;
@@ -47,7 +47,7 @@ export interface RefusalQuery {
 }
 
 /** The options of a refusal log. */
-export interface RefusalLogOptions {
+interface RefusalLogOptions {
   /** A file of JSON Lines. Older lines are in `<file>.1`. */
   file: string;
   /** The size in bytes from which the file is rotated. @default 1 MiB */

@@ -24,7 +24,7 @@ export const limitBody: MiddlewareHandler = (c, next) => {
 };
 
 /** The most bytes of a body, and what it is in words. */
-export interface BodyLimit {
+interface BodyLimit {
   bytes: number;
   what: string;
   hint?: string;

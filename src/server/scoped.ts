@@ -100,10 +100,9 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
 }
 
 function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['grants'] {
-  const isSeen = ({ agent }: { agent: string }): boolean => isSeenBy({ agents }, { agent });
   const list: Reader['grants']['list'] = async () => {
     const found = await grants.list();
-    return { ...found, grants: found.grants.filter(isSeen) };
+    return { ...found, grants: found.grants.filter((grant) => isSeenBy({ agents }, grant)) };
   };
   const requireSeen = async (id: string): Promise<void> => {
     if ((await list()).grants.some((one) => one.id === id)) return;
@@ -112,7 +111,7 @@ function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['gr
   return {
     list,
     give: async (asked) => {
-      if (isSeen(asked)) return grants.give(asked);
+      if (isSeenBy({ agents }, asked)) return grants.give(asked);
       throw new CountersignError('grant_refused', `there is no agent ${asked.agent} here`);
     },
     confirm: async (asked) => {
@@ -133,10 +132,9 @@ function scopedSession(
   { id, options }: { id: string; options?: SessionOptions },
 ): Session {
   const session = client.session(id, options);
-  const isSeen = ({ agent }: { agent: string }): boolean => isSeenBy({ agents }, { agent });
   /** @throws CountersignError `session_not_found`, as for a session that does not exist. */
   const seen = async (): Promise<Session> => {
-    if (!isSeen(await session.state())) throw sessionNotFound(session.id);
+    if (!isSeenBy({ agents }, await session.state())) throw sessionNotFound(session.id);
     return session;
   };
   /** Returns the session. If a message would start it, the person has to see its agent. */
@@ -144,7 +142,8 @@ function scopedSession(
     const { agent } = options ?? {};
     if (agent === undefined) return seen();
     const now = await session.state().catch(unlessMissing);
-    if (!isSeen({ agent }) || (now !== undefined && !isSeen(now))) throw sessionNotFound(session.id);
+    if (!isSeenBy({ agents }, { agent }) || (now !== undefined && !isSeenBy({ agents }, now)))
+      throw sessionNotFound(session.id);
     return session;
   };
   return {

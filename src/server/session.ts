@@ -68,9 +68,11 @@ export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
 /** @throws CountersignError `not_allowed` for a person who may not start turns in conversations. */
 export function checkConverse(c: Context<Env>): void {
   if (c.get('who').rights.includes('converse')) return;
-  throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
-    hint: 'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
-  });
+  throw new CountersignError(
+    'not_allowed',
+    'you may not start turns in conversations',
+    'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
+  );
 }
 
 /**
@@ -246,18 +248,22 @@ export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env
   return new Hono<Env>().get('/', async (c) => {
     const place = await passkeys?.placeOf(senderOf(c).approver);
     if (place !== undefined) return c.json(place);
-    throw new CountersignError('not_found', 'the approvers file has no place for your passkeys', {
-      hint: 'ask whoever keeps it to add you to `people`, and the `rpId` and `origins` of this web inbox',
-    });
+    throw new CountersignError(
+      'not_found',
+      'the approvers file has no place for your passkeys',
+      'ask whoever keeps it to add you to `people`, and the `rpId` and `origins` of this web inbox',
+    );
   });
 }
 
+const whole = z.coerce.number().int();
+
 const statsSchema = z.object({
   // The time is a duration, so that requests at different moments share one answer.
-  since: z.coerce.number().int().min(1).max(MOST_MS).optional(),
+  since: whole.min(1).max(MOST_MS).optional(),
   agent: filterText,
   tool: filterText,
-  limit: z.coerce.number().int().min(1).max(500).default(200),
+  limit: whole.min(1).max(500).default(200),
 });
 
 /** The route for stats of past turns. */
@@ -280,15 +286,15 @@ export function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
   });
 }
 
-const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
+const duration = whole.min(0).max(MOST_MS).optional();
 
 const pageSchema = z.object({
   ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
   ...{ doubt: z.literal('1').optional(), mine: z.literal('1').optional() },
   ...{ dueWithin: duration, olderThan: duration },
   sort: z.enum(['deadline', 'newest']).optional(),
-  offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.inboxRows).optional(),
+  offset: whole.min(0).max(1_000_000).optional(),
+  limit: whole.min(1).max(LIMITS.inboxRows).optional(),
 });
 
 /** The routes for everything that waits for a person. */

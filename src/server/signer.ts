@@ -35,7 +35,7 @@ interface ToSign {
 export type InboxSigner = (vote: ToSign) => Promise<VoteSignature | undefined>;
 
 /** Lets people sign votes with their passkeys. */
-export interface PasskeySigner {
+interface PasskeySigner {
   /** The place where a person may make a passkey. Undefined: the approvers file names no place. */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
   /**
@@ -60,10 +60,10 @@ export interface GrantToSign {
  * Signs, with the key of this web inbox, that a signed-in person gives or confirms a grant. Undefined if nobody would
  * check the signature.
  */
-export type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
+type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
 
 /** Lets people sign the grants that they give or confirm with their passkeys. */
-export interface GrantPasskeys {
+interface GrantPasskeys {
   /** The data to sign. Undefined: the person has no passkey in the file, or nobody would check the signature. */
   ask(grant: GrantToSign): Promise<GrantPasskeyAsk | undefined>;
   /** @throws CountersignError `signature_needed` if the worker would refuse the signature. */
@@ -133,7 +133,12 @@ export async function signVote(
   const wanted = assuranceWanted(call.request?.authority, decision);
   const needsOwn = wanted !== undefined && !isAssured('signed_in', wanted);
   if (signer === undefined && !needsOwn) {
-    if (wanted !== undefined) throw needsInboxKey(turn, callId);
+    if (wanted !== undefined)
+      throw new CountersignError(
+        'signature_needed',
+        `the rule of ${callId} wants decisions signed in, and this web inbox signs none`,
+        `Open it with --approvers <file>, or sign at a terminal: countersign approve ${turn}/${callId} --sign`,
+      );
     return {};
   }
   const { approver, reason, passkey } = vote;
@@ -155,15 +160,5 @@ function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | unde
     'signature_needed',
     `the rule of ${call} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,
     { hint: `Sign at a terminal: countersign approve ${call} --sign`, data: defined({ passkey }) },
-  );
-}
-
-function needsInboxKey(turn: string, callId: string): CountersignError {
-  return new CountersignError(
-    'signature_needed',
-    `the rule of ${callId} wants decisions signed in, and this web inbox signs none`,
-    {
-      hint: `Open it with --approvers <file>, or sign at a terminal: countersign approve ${turn}/${callId} --sign`,
-    },
   );
 }

@@ -39,7 +39,7 @@ export interface TextStore {
 const DONE_MS = 30_000;
 
 /** The most that is kept. The text that has not grown for the longest time is removed first. */
-export interface StoreLimits {
+interface StoreLimits {
   turns: number;
   /** UTF-16 units. */
   characters: number;
@@ -244,7 +244,7 @@ function noToken(digest: string | undefined): CountersignError {
     digest === undefined
       ? 'start the web inbox with COUNTERSIGN_STREAM_TOKEN'
       : 'give the COUNTERSIGN_STREAM_TOKEN that the web inbox was started with';
-  return new CountersignError('signed_out', 'this is not the token of the stream', { hint });
+  return new CountersignError('signed_out', 'this is not the token of the stream', hint);
 }
 
 /** The text that a turn's model writes, as events for a page or a program. */

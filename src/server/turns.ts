@@ -35,12 +35,10 @@ export function turnRoutes({ texts, authenticator, closing, formatError, shown }
     .get('/', async (c) =>
       c.json(await c.get('reader').turns(defined(checkInput(listSchema, c.req.query())))),
     )
-    .get('/:turn', async (c) =>
-      c.json(await turnDetails(c.get('reader'), await findExactly(c, c.req.param('turn')))),
-    )
+    .get('/:turn', async (c) => c.json(await turnDetails(c.get('reader'), await findExactly(c))))
     .get('/:turn/events', async (c) => {
       const client = c.get('reader');
-      const turn = await findExactly(c, c.req.param('turn'));
+      const turn = await findExactly(c);
       return eventStream({
         events: (signal) => turnEvents({ client, texts }, turn, signal),
         isAllowed: mayGoOn(authenticator, c),
@@ -49,7 +47,7 @@ export function turnRoutes({ texts, authenticator, closing, formatError, shown }
       });
     })
     .get('/:turn/calls/:callId', async (c) => {
-      const turn = await findExactly(c, c.req.param('turn'));
+      const turn = await findExactly(c);
       const user = senderOf(c).approver;
       const who = { user, role: c.get('permit').role };
       const details = await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who });
@@ -59,11 +57,12 @@ export function turnRoutes({ texts, authenticator, closing, formatError, shown }
 }
 
 /**
- * The turn with exactly this id. Other workflows are not found.
+ * The turn that a request's path names by exactly its id. Other workflows are not found.
  *
  * @throws CountersignError `turn_not_found`.
  */
-export async function findExactly(c: Context<Env>, id: string): Promise<string> {
+export async function findExactly(c: Context<Env>): Promise<string> {
+  const id = c.req.param('turn') ?? '';
   if ((await c.get('reader').find(id)) !== id) throw turnNotFound(id);
   return id;
 }
@@ -221,7 +220,7 @@ const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() })
 export function cancelRoutes({ feed }: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/:turn/cancel', async (c) => {
     const { reason, abandon = false } = await readBody(c, cancelSchema);
-    const turn = await findExactly(c, c.req.param('turn'));
+    const turn = await findExactly(c);
     const { approver } = senderOf(c);
     if (abandon) await c.get('reader').abandon(turn, { approver, ...defined({ reason }) });
     // Temporal records its caller, which is the web inbox, so the reason names the person who asked.
@@ -259,7 +258,7 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/:turn/forks', async (c) => {
     const { at, change, model, live } = await readBody(c, forkSchema);
     if (live && !c.get('who').rights.includes('fork-live')) throw notAllowed();
-    const of = await findExactly(c, c.req.param('turn'));
+    const of = await findExactly(c);
     const { approver } = senderOf(c);
     const asked = defined({ model, change: change && changeOf(change, approver) });
     const world = live ? 'live' : 'dry';
@@ -274,9 +273,11 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
  * tool of its agent.
  */
 function notAllowed(): CountersignError {
-  return new CountersignError('not_allowed', 'you may not start forks with effects', {
-    hint: 'fork without effects, or ask whoever runs the web inbox for the right: countersign web user add <name> --may-fork',
-  });
+  return new CountersignError(
+    'not_allowed',
+    'you may not start forks with effects',
+    'fork without effects, or ask whoever runs the web inbox for the right: countersign web user add <name> --may-fork',
+  );
 }
 
 function changeOf(change: z.infer<typeof changeSchema>, approver: string): ForkChange {

@@ -26,7 +26,7 @@ const BY_ENDING: Readonly<Record<string, string>> = {
 };
 
 /** The media type that the first bytes of a file show. Undefined if they show none that we know. */
-export function typeInside(bytes: Uint8Array): string | undefined {
+function typeInside(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   return BEGINNINGS.find(([beginning]) => beginning.test(head))?.[1];
 }

@@ -51,9 +51,11 @@ export function s3Place(
 function setting(env: NodeJS.ProcessEnv, name: string): string {
   const value = env[name];
   if (value) return value;
-  throw new CountersignError('config_invalid', `files in S3 need ${name}, which is not set`, {
-    hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL_S3 where the server is not AWS.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `files in S3 need ${name}, which is not set`,
+    'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL_S3 where the server is not AWS.',
+  );
 }
 
 function regionOf(env: NodeJS.ProcessEnv): string {
@@ -66,9 +68,11 @@ function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
   if (!endpoint) return `https://s3.${regionOf(env)}.amazonaws.com/${bucket}`;
   if (URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))
     return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
-  throw new CountersignError('config_invalid', 'the endpoint of S3 is not an http(s) URL', {
-    hint: 'Write AWS_ENDPOINT_URL_S3 like https://minio.example.com',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    'the endpoint of S3 is not an http(s) URL',
+    'Write AWS_ENDPOINT_URL_S3 like https://minio.example.com',
+  );
 }
 
 async function requireOk(response: Response): Promise<void> {

@@ -20,7 +20,7 @@ export interface NewFile {
 }
 
 /** The bytes of a file, or the reason in words why the store cannot give them. */
-export type StoredFile = { bytes: Uint8Array } | { lack: string };
+type StoredFile = { bytes: Uint8Array } | { lack: string };
 
 /** Keeps the bytes of files that are attached to messages. Senders of files and workers use the same store. */
 export interface FileStore {

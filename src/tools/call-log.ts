@@ -45,7 +45,11 @@ export function createCallLog(logger: LineLogger, options: CallLogOptions = {}):
   const wants = (safety: Safety | null): boolean => calls || safety === 'cautious';
   return {
     call(tool, safety, args) {
-      if (wants(safety)) logger.log(level, `TOOL_CALL tool=${shown(tool)} args=${shown(toJson(args))}`);
+      if (wants(safety))
+        logger.log(
+          level,
+          `TOOL_CALL tool=${shown(tool)} args=${shown(JSON.stringify(redactSecrets(args)).slice(0, READ))}`,
+        );
     },
     end(result) {
       if (!wants(result.metadata.safety_level)) return;
@@ -66,10 +70,6 @@ function describeEnd({ tool, content, error, metadata }: ToolResult): string {
 
 function atLeastWarn(level: LogLevel): LogLevel {
   return level === 'ERROR' ? level : 'WARN';
-}
-
-function toJson(args: JsonObject): string {
-  return JSON.stringify(redactSecrets(args)).slice(0, READ);
 }
 
 function readable(text: string): string {

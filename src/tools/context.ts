@@ -10,9 +10,8 @@ import { createSecrets, type Secrets } from './secrets';
 import type { CallContext } from './types';
 
 /** The facts about a call that are known before it runs. */
-export type CallFacts = Pick<CallContext, 'callId' | 'tool'> & Partial<ContextFacts>;
-
-type ContextFacts = Omit<CallContext, keyof ContextFunctions>;
+export type CallFacts = Pick<CallContext, 'callId' | 'tool'> &
+  Partial<Omit<CallContext, keyof ContextFunctions>>;
 
 type ContextFunctions = Pick<
   CallContext,

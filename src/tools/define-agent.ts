@@ -148,7 +148,7 @@ export interface FallbackOptions {
 }
 
 /** Fallback models, checked and with every default filled in. */
-export interface Fallback {
+interface Fallback {
   readonly models: readonly (Model | string)[];
   readonly on: ReadonlySet<ModelErrorKind>;
   readonly afterMs: number | undefined;

@@ -16,6 +16,8 @@ import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 
+const filled = z.string().min(1);
+
 /** Marks configs. The symbol is global, so that configs of a second copy of this module are recognised too. */
 const CONFIG = Symbol.for('countersign.config');
 
@@ -134,11 +136,11 @@ const optionsSchema = z.strictObject({
   agents: z
     .array(z.custom<Agent>(isAgent, 'must be made with defineAgent'))
     .min(1, 'must name at least one agent'),
-  taskQueue: z.string().min(1).optional(),
+  taskQueue: filled.optional(),
   hooks: z.looseObject({ before: callable, after: callable, onError: callable }).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).optional(), calls: z.boolean().optional() }).optional(),
-  stateDir: z.string().min(1).optional(),
-  files: z.string().min(1).optional(),
+  stateDir: filled.optional(),
+  files: filled.optional(),
   agentWait: duration(0)
     .refine((ms) => ms <= TIMES.startWithin, 'is too long; the most is one hour')
     .optional(),
@@ -148,8 +150,8 @@ const optionsSchema = z.strictObject({
     .optional(),
   mcpServers: serversSchema.optional(),
   mcpTools: settingsSchema.optional(),
-  mcpLock: z.string().min(1).optional(),
-  approvers: z.string().min(1).optional(),
+  mcpLock: filled.optional(),
+  approvers: filled.optional(),
   // The content of the rules is checked when a worker starts, against the tools that the worker has by then.
   policy: z
     .custom<string | readonly PolicyRule[]>(
@@ -159,7 +161,7 @@ const optionsSchema = z.strictObject({
     .optional(),
   prices: z
     .record(
-      z.string().min(1),
+      filled,
       z.strictObject({
         input: price,
         output: price,
@@ -168,8 +170,8 @@ const optionsSchema = z.strictObject({
       }),
     )
     .optional(),
-  callsPerMinute: z.record(z.string().min(1), z.number().positive().max(6_000_000)).optional(),
-  metrics: z.string().min(1).optional(),
+  callsPerMinute: z.record(filled, z.number().positive().max(6_000_000)).optional(),
+  metrics: filled.optional(),
   traces: z.strictObject({ content: z.boolean().optional() }).optional(),
   currency: z
     .string()
@@ -321,20 +323,17 @@ function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
   const tools = agents.flatMap(({ registry }) => registry.list());
   for (const { name, digest, declaredDigest = digest, taskQueue: queue = taskQueue } of tools) {
     const place = JSON.stringify([queue, name]);
-    if ((digests.get(place) ?? declaredDigest) !== declaredDigest) throw disagreement(name, queue);
+    if ((digests.get(place) ?? declaredDigest) !== declaredDigest)
+      throw invalid(
+        `two different tools are named \`${name}\` on the queue \`${queue}\``,
+        'Give one of them another name or a task queue of its own.',
+      );
     digests.set(place, declaredDigest);
   }
 }
 
-function disagreement(name: string, queue: string): CountersignError {
-  return invalid(
-    `two different tools are named \`${name}\` on the queue \`${queue}\``,
-    'Give one of them another name or a task queue of its own.',
-  );
-}
-
 function invalid(message: string, hint = 'Correct what is given to defineConfig.'): CountersignError {
-  return new CountersignError('config_invalid', `config: ${message}`, { hint });
+  return new CountersignError('config_invalid', `config: ${message}`, hint);
 }
 
 /** The config's own queue, and one for each tool that names another. */

@@ -274,9 +274,10 @@ const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
   },
 ];
 
-type Retry = z.output<typeof retrySchema>;
-
-function resolveRetry(effect: ToolSettings['effect'], given: Retry = {}): RetryOptions {
+function resolveRetry(
+  effect: ToolSettings['effect'],
+  given: z.output<typeof retrySchema> = {},
+): RetryOptions {
   const { initialInterval: initialIntervalMs, maximumInterval: maximumIntervalMs, ...rest } = given;
   const retry = { ...RETRY, ...defined({ ...rest, initialIntervalMs, maximumIntervalMs }) };
   return { ...retry, maximumAttempts: mostAttempts({ effect, retry }) };

@@ -6,7 +6,7 @@ const TOOL_ERROR = Symbol.for('countersign.ToolError');
 const TRANSPORT_ERROR = Symbol.for('countersign.TransportError');
 const PROVEN = Symbol.for('countersign.proven');
 
-export interface ToolErrorOptions {
+interface ToolErrorOptions {
   /** Facts for the model and the record. */
   details?: Json;
   /** Whether the same call may be tried again; has no effect on unsafe tools. @default false */
@@ -32,7 +32,7 @@ export class ToolError extends Error {
   }
 }
 
-export interface TransportErrorOptions {
+interface TransportErrorOptions {
   /** True only if it is proven that nothing reached the other side: the call had no effect. @default false */
   nothingSent?: boolean;
   /** Facts for the model and the record, such as the error code of the other side. */
@@ -62,7 +62,7 @@ export class TransportError extends Error {
 export type Proven = 'nothing_done' | 'stopped';
 
 /** The options of `nothingDone` and `stopped`. */
-export type ProvenOptions = Pick<ToolErrorOptions, 'details' | 'cause'>;
+type ProvenOptions = Pick<ToolErrorOptions, 'details' | 'cause'>;
 
 /**
  * An error that proves that this call changed nothing and never will. After its signal has aborted, only this error

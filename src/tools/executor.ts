@@ -33,7 +33,7 @@ export interface ExecutorDeps {
 }
 
 /** A call for `execute`. */
-export interface ExecutorCall {
+interface ExecutorCall {
   /** The id of the call. A missing id is replaced by a random one. */
   id?: string;
   name: string;
@@ -41,7 +41,7 @@ export interface ExecutorCall {
   arguments: string | JsonObject;
 }
 
-export interface ExecuteOptions {
+interface ExecuteOptions {
   /** Decides dangerous calls. Without this function they are denied. */
   approve?: Approve;
   /** Milliseconds for each handler. @default the tool's own timeout */

@@ -80,25 +80,24 @@ function isLostOnTheWay(error: unknown): boolean {
   return isTransportError(error) ? !error.nothingSent : isNetworkError(error);
 }
 
-type Returned = Extract<Finished, { kind: 'returned' }>;
-type Thrown = Extract<Finished, { kind: 'threw' }>;
-
-function returned({ value }: Returned, { head, facts, limitBytes, hide }: OutcomeFacts): ToolResult {
+function returned(
+  { value }: Extract<Finished, { kind: 'returned' }>,
+  { head, facts, limitBytes, hide }: OutcomeFacts,
+): ToolResult {
   return successResult(head, formatResult(value, hide), { ...facts, limitBytes });
 }
 
-function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe, ranBefore, hide }: OutcomeFacts) {
+function thrown(
+  { error, partial = '' }: Extract<Finished, { kind: 'threw' }>,
+  { head, facts, unsafe, ranBefore, hide }: OutcomeFacts,
+) {
   const failure = describeFailure(error, hide);
   // The proof is about this attempt only.
   if (ranBefore && provenBy(error) === 'nothing_done') failure.message = saysMayHaveRun(failure.message);
   const isInDoubt = unsafe && isLostOnTheWay(error);
   const message = isInDoubt ? `${failure.message.replace(/\.$/, '')}; ${UNKNOWN}` : failure.message;
   const result = failureResult(head, { ...failure, message }, { ...facts, partial });
-  return { result, retryable: mayRunAgain(error) };
-}
-
-function mayRunAgain(error: unknown): boolean {
-  return (isTransportError(error) || isToolError(error)) && error.retryable;
+  return { result, retryable: (isTransportError(error) || isToolError(error)) && error.retryable };
 }
 
 const UNKNOWN = 'whether it took effect is not known';

@@ -102,11 +102,10 @@ function inUse(text: string): SchemaInUse {
 function refine(schema: z.ZodObject, args: JsonObject): ParsedArguments {
   const parsed = schema.safeParse(args);
   if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, issues: parsed.error.issues.map(toIssue) };
-}
-
-function toIssue(issue: z.core.$ZodIssue): Issue {
-  return { path: toPointer(issue.path), message: issue.message };
+  return {
+    ok: false,
+    issues: parsed.error.issues.map((issue) => ({ path: toPointer(issue.path), message: issue.message })),
+  };
 }
 
 function toPointer(path: readonly PropertyKey[]): string {

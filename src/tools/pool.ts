@@ -17,7 +17,7 @@ export interface PoolPlan<T> {
 }
 
 /** A resource in use by a call. Contract: the call ends with `release` or `drop`. */
-export interface TakenResource<T> {
+interface TakenResource<T> {
   one: T;
   /**
    * Why the previous resource of this key was closed. The reason is kept until a call releases the resource without

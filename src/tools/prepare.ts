@@ -231,13 +231,9 @@ export async function furtherForms(
   value: unknown,
 ): Promise<JudgedForm[]> {
   const parsed = judgedForm(args, value);
-  const forms: JudgedForm[] = isEqual(parsed, args) ? [] : [{ args: parsed }];
+  const forms: JudgedForm[] = canonicalJson(parsed) === canonicalJson(args) ? [] : [{ args: parsed }];
   const folded = (await spelling?.foldsCase?.()) && parseJson(foldCase(JSON.stringify(parsed)));
   return isJsonObject(folded) ? [...forms, { args: folded, isFolded: true }] : forms;
-}
-
-function isEqual(one: JsonObject, other: JsonObject): boolean {
-  return canonicalJson(one) === canonicalJson(other);
 }
 
 /** The arguments as a tool's parser returned them. What is not JSON in them stays as the model wrote it. */

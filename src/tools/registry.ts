@@ -86,5 +86,5 @@ function assertTool(tool: unknown): void {
 }
 
 function invalid(message: string, hint: string): CountersignError {
-  return new CountersignError('tool_invalid', message, { hint });
+  return new CountersignError('tool_invalid', message, hint);
 }

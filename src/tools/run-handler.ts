@@ -7,7 +7,7 @@ import { createPartialOutput, cutOutput } from './cut-output';
 /**
  * The longest time that a handler may take to end after its signal has aborted, before its outcome counts as unknown.
  */
-export const GRACE_MS = 2000;
+const GRACE_MS = 2000;
 
 /** How a handler ended by itself. `partial`: the output that it reported before it threw. */
 export type Finished =

@@ -10,7 +10,7 @@ import { within } from './within';
 import { errnoOf } from '../contract/errors';
 
 /** A program to run, never through a shell, so that nothing in its arguments is expanded. */
-export interface ProcessPlan {
+interface ProcessPlan {
   argv: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
@@ -213,7 +213,7 @@ export function markedEnvironment(mark: string): Record<string, string> {
 }
 
 /** The result of killing the processes that a command left behind. */
-export interface LeftBehind {
+interface LeftBehind {
   /** The number of processes that were found and killed. */
   killed: number;
   /** The number of processes that could not be killed. */
@@ -252,7 +252,7 @@ export async function killLeftBehind(leader: number | undefined, mark: string): 
     if (clean === 0 && looks > LEAST_LOOKS && performance.now() > deadline)
       return { killed: killed.size - found.length, survivors: found.length };
     for (const pid of found) {
-      kill(pid);
+      killProcess(pid);
       killed.add(pid);
     }
     if (clean === 0) await sleep(LOOK_AGAIN_MS);
@@ -301,11 +301,11 @@ function findGroup(leader: number | undefined): number[] {
   }
 }
 
-function kill(pid: number): void {
+/** Kills a process. It is no error if the process is gone, or if it belongs to another user and survives. */
+export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // The process is gone, or it belongs to another user and survives.
     if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
   }
 }

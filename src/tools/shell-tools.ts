@@ -259,9 +259,11 @@ const NEVER = /^(NODE_OPTIONS|BASH_ENV|ENV|LD_.*|DYLD_.*|TEMPORAL_.*|COUNTERSIGN
 function assertVisible(names: readonly string[]): readonly string[] {
   const bad = names.find((name) => NEVER.test(name));
   if (bad === undefined) return [...names];
-  throw new CountersignError('tool_invalid', `run_command: commands may not see the variable ${bad}`, {
-    hint: `Take ${bad} out of \`env\`; it would put code into commands or give them the way into Temporal.`,
-  });
+  throw new CountersignError(
+    'tool_invalid',
+    `run_command: commands may not see the variable ${bad}`,
+    `Take ${bad} out of \`env\`; it would put code into commands or give them the way into Temporal.`,
+  );
 }
 
 /**

@@ -30,7 +30,7 @@ export interface Approval {
 }
 
 /** Writes one line about a call. Secrets are redacted, control characters made visible, long lines cut. */
-export type WriteLine = (message: string, facts?: Readonly<Record<string, unknown>>) => void;
+type WriteLine = (message: string, facts?: Readonly<Record<string, unknown>>) => void;
 
 /** The second argument of a handler, a preview or a verify. */
 export interface CallContext {
@@ -295,6 +295,3 @@ export interface FunctionSchema {
   type: 'function';
   function: { name: string; description: string; parameters: JsonSchema };
 }
-
-/** Details of an error result. */
-export type Details = Json;

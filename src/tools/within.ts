@@ -2,7 +2,7 @@
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** How waiting for a promise ended. */
-export type Within<T> = { ended: true; value: T } | { ended: false };
+type Within<T> = { ended: true; value: T } | { ended: false };
 
 /** Waits for a promise, but no longer than `ms`. Rejects if the promise rejects. Ignores a rejection after `ms`. */
 export async function within<T>(promise: Promise<T>, ms: number): Promise<Within<T>> {
@@ -33,7 +33,7 @@ export function unlessAborted<T>(
 }
 
 /** Work that waits for earlier work. */
-export interface Queued<T> {
+interface Queued<T> {
   own: Promise<T>;
   /**
    * Resolves when this work and all earlier work are over. So later work never starts early, even if this work is

@@ -174,16 +174,16 @@ export async function send<T>(
     });
     takeServerTime(response.headers.get('date'), false);
     const answer = response.status === 204 ? null : await response.json();
-    if (response.ok || isAnswer(response.status, answer)) return { ok: true, data: answer };
+    if (
+      response.ok ||
+      (response.status === REFUSED && typeof answer === 'object' && answer !== null && 'status' in answer)
+    )
+      return { ok: true, data: answer };
     return { ok: false, status: response.status, error: answer };
   } catch {
     const wasSent = method === 'POST' && signal?.aborted === true;
     return { ok: false, status: 0, error: wasSent ? UNKNOWN : NO_ANSWER };
   }
-}
-
-function isAnswer(status: number, body: unknown): boolean {
-  return status === REFUSED && typeof body === 'object' && body !== null && 'status' in body;
 }
 
 /** An id for a decision. A repeat with the same content gets the first answer again. */

@@ -29,7 +29,7 @@ const RETRY_MS = 1_000;
 export function useInboxRows(
   { query, offset, limit }: RowsWanted,
   { pulse, connection }: LiveInbox,
-  fail: (status: number, error: ApiError) => void,
+  fail: (failed: { status: number; error: ApiError }) => void,
 ): InboxRows {
   const [rows, setRows] = useState<InboxRows>({ page: undefined, query, offset, limit });
   const shown = useRef(rows);
@@ -44,7 +44,7 @@ export function useInboxRows(
       const { page, ...last } = shown.current;
       const isSame = last.query === asked.query && last.offset === asked.offset;
       const reply = await readInbox(asked, isSame ? page?.key : undefined);
-      if (!reply.ok && reply.status > 0 && reply.status < 500) fail(reply.status, reply.error);
+      if (!reply.ok && reply.status > 0 && reply.status < 500) fail(reply);
       else if (!reply.ok) {
         // The top line of the page already says that the web inbox does not answer.
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

@@ -17,7 +17,7 @@ export interface Typed {
   how: string;
 }
 
-export interface TypedArguments {
+interface TypedArguments {
   draft: ArgumentsDraft;
   /** The arguments from which the person started. */
   from: JsonObject;

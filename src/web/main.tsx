@@ -154,7 +154,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const inbox = useInbox(isOpen, signedOut);
   const { notices, notify, close } = useNotices();
   const { news, follow, clear } = useFollowed();
-  const fail = useCallback((status: number, error: ApiError) => {
+  const fail: AppContext['fail'] = useCallback(({ status, error }) => {
     if (status === 401) return signedOut(error);
     notify({ text: errorText(error), tone: 'bad' });
   }, []);

@@ -3,7 +3,6 @@ import {
   type ActivityOptions,
   condition,
   isCancellation,
-  type LocalActivityOptions,
   scheduleActivity,
   scheduleLocalActivity,
   sleep,
@@ -72,7 +71,16 @@ export function runCall(
     !state.needsDecision &&
     state.grant === undefined &&
     state.absent === undefined
-    ? scheduleLocalActivity<RawValue>(tool, [input], localOptions(state), rawResult)
+    ? scheduleLocalActivity<RawValue>(
+        tool,
+        [input],
+        {
+          startToCloseTimeout: state.call.settings.timeoutMs + TIMES.closeMargin,
+          retry: retryOf(state),
+          summary: summaryOf(state),
+        },
+        rawResult,
+      )
     : scheduleActivity<RawValue>(tool, [input], activityOptions(state), rawResult);
 }
 
@@ -177,14 +185,6 @@ function activityOptions(state: CallState): ActivityOptions {
     // A call that a person just decided on overtakes other tasks in the queue.
     ...(state.needsDecision ? { priority: { priorityKey: 1 } } : {}),
     ...defined({ taskQueue: holder?.queue ?? settings.taskQueue }),
-  };
-}
-
-function localOptions(state: CallState): LocalActivityOptions {
-  return {
-    startToCloseTimeout: state.call.settings.timeoutMs + TIMES.closeMargin,
-    retry: retryOf(state),
-    summary: summaryOf(state),
   };
 }
 

@@ -51,7 +51,7 @@ import { originOfCall } from './session/words';
 import type { Turn } from './turn';
 
 /** How a turn is started as the child of another workflow. */
-export interface ChildTurnStart {
+interface ChildTurnStart {
   turn: string;
   input: TurnInput;
   /** Absent: the task queue of the parent. */

@@ -120,7 +120,7 @@ export const CONTROL_BOUNDS: Bounds = {
 };
 
 /** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */
-export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
+type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
 
 /** Reads a raw message from any sender. Checks the length first, so the time is bounded. Never throws. */
 export function readMessage(message: RawValue | undefined, { what, bytes, fields }: Bounds): ReadMessage {
@@ -206,7 +206,7 @@ export function weightOf(message: RawValue | undefined): number {
 const LEAST_WEIGHT = 0.2;
 
 /** The length of a message in bytes. The message is not decoded for this. */
-export function messageBytes(message: RawValue | undefined): number {
+function messageBytes(message: RawValue | undefined): number {
   return message?.payload.data?.length ?? 0;
 }
 

@@ -72,7 +72,7 @@ export class StepObserver {
   }
 
   private lookAtWait(state: CallState, known: Reported): void {
-    if (isWaiting(state)) {
+    if (state.phase === 'request' || state.phase === 'question' || state.phase === 'replanning') {
       known.since ??= state.since;
       return;
     }
@@ -120,8 +120,4 @@ export class StepObserver {
   private origin() {
     return defined({ trace: this.turn.origin?.trace });
   }
-}
-
-function isWaiting({ phase }: CallState): boolean {
-  return phase === 'request' || phase === 'question' || phase === 'replanning';
 }

@@ -65,7 +65,7 @@ export class Step {
     advance(turn, runtime);
     this.observer.look();
     this.clock.tick(turn.approvals.calls.values());
-    if (isOver(turn)) return this.close();
+    if ([...turn.approvals.calls.values()].every((state) => state.phase === 'done')) return this.close();
     this.timer.set(nextDeadline(turn.approvals), 'a request expires or is escalated');
     runtime.changes.publish();
     return true;
@@ -124,10 +124,6 @@ function open(turn: Turn, calls: readonly PreparedCall[], isRefused: boolean): v
   if (isRefused) refuseAll(turn, now);
   if (turn.approvals.cancelled) cancelAll(turn.approvals, now);
   markChanged(turn);
-}
-
-function isOver(turn: Turn): boolean {
-  return [...turn.approvals.calls.values()].every((state) => state.phase === 'done');
 }
 
 function finished(turn: Turn, call: PreparedCall): FinishedCall {

@@ -29,8 +29,6 @@ import {
 import type { JsonObject } from '../contract/json';
 import { jsonBytes } from '../contract/text/bytes';
 
-type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;
-
 /**
  * The messages that the model sees. When the transcript is over its limit, it drops the oldest tool outputs, then cuts
  * the largest new ones.
@@ -87,7 +85,7 @@ export class Transcript {
    *
    * @returns the most bytes that each result kept. Undefined if all are whole.
    */
-  addResults(results: readonly ResultEntry[]): number | undefined {
+  addResults(results: readonly Extract<TranscriptEntry, { kind: 'result' }>[]): number | undefined {
     this.add(...results);
     if (!this.full) return undefined;
     const sizes = results.map(({ content }) => jsonBytes(content));

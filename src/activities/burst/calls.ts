@@ -13,7 +13,7 @@ import { runTool } from '../run-tool';
 import { asAttempt } from './inner-attempt';
 
 /** Where calls of a burst run. */
-export interface CallsOf {
+interface CallsOf {
   deps: ActivityDeps;
   of: CallOf;
   order: Order;

@@ -2,7 +2,7 @@ import { Context, type Info } from '@temporalio/activity';
 import { withinContext } from '../../history/replay/sdk-internals';
 
 /** The attempt that a part of a burst stands for, as its functions find it in `Context.current()`. */
-export type InnerAttempt = Pick<Info, 'activityId' | 'activityType' | 'attempt' | 'startToCloseTimeoutMs'>;
+type InnerAttempt = Pick<Info, 'activityId' | 'activityType' | 'attempt' | 'startToCloseTimeoutMs'>;
 
 /**
  * The values that a part of a burst takes over from the burst, and the function that leaves details for a next attempt.

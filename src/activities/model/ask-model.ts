@@ -125,7 +125,12 @@ async function askWithin<T>(
   try {
     return await ask((request) => inSpan(request, () => noted(() => generate(request), { note, limit })));
   } catch (error) {
-    throw limit.isOver() ? tooSlow(timeoutMs, error) : error;
+    throw limit.isOver()
+      ? new ModelError('timeout', `the model did not answer within ${span(timeoutMs)}`, {
+          retryable: true,
+          cause: error,
+        })
+      : error;
   } finally {
     limit.end();
   }
@@ -173,13 +178,6 @@ async function noted<T>(
     note({ outcome: limit.isOver() ? 'timeout' : kind, since });
     throw error;
   }
-}
-
-function tooSlow(timeoutMs: number, cause: unknown): ModelError {
-  return new ModelError('timeout', `the model did not answer within ${span(timeoutMs)}`, {
-    retryable: true,
-    cause,
-  });
 }
 
 function named({ id }: Model, error: unknown): unknown {

@@ -7,7 +7,7 @@ import type { FileStore } from '../../store/stored-file';
 import { fitsType, isText } from '../../store/media-types';
 
 /** The model that reads the files of a conversation, and the store that holds their bytes. */
-export interface FileReader {
+interface FileReader {
   model: Pick<Model, 'takes'>;
   /** Undefined: this worker has no file store. */
   store: FileStore | undefined;

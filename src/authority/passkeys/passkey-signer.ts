@@ -17,7 +17,7 @@ import { statementOf, statementText } from '../statement';
 import { factsToSign, signatureOf, timesToSign } from '../to-sign';
 
 /** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
-export interface PasskeyVotes {
+interface PasskeyVotes {
   /**
    * The site at which a person creates a passkey. `user` is the name under which the person is signed in. Undefined:
    * the file does not name the person, or has no site for passkeys.
@@ -92,7 +92,7 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
 /**
  * Asks signed-in people to sign with their passkeys the grants that they give or confirm, and checks these signatures.
  */
-export interface PasskeyGrantSigner {
+interface PasskeyGrantSigner {
   /**
    * The text to sign and the passkeys that may sign it. Undefined: the file has no place for passkeys, or no passkey of
    * the person, or the person has another name in the file than in the grant.
@@ -147,15 +147,17 @@ function isOld(at: string, now: number): boolean {
 const TOO_OLD = 'it is too old to be sent';
 
 function refused(why: string): CountersignError {
-  return new CountersignError('signature_needed', `the signature of the passkey does not count: ${why}`, {
-    hint: 'Nothing was decided: look at the call again, and sign it anew.',
-  });
+  return new CountersignError(
+    'signature_needed',
+    `the signature of the passkey does not count: ${why}`,
+    'Nothing was decided: look at the call again, and sign it anew.',
+  );
 }
 
 function refusedGrant(why: string): CountersignError {
   return new CountersignError(
     'signature_needed',
     `the signature of the passkey on the grant does not count: ${why}`,
-    { hint: 'Nothing was decided and nothing is allowed: look at it again, and sign it anew.' },
+    'Nothing was decided and nothing is allowed: look at it again, and sign it anew.',
   );
 }

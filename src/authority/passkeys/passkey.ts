@@ -18,7 +18,7 @@ export interface Passkey {
 export type PasskeySite = RosterSite;
 
 /** The passkey of a line, or the mistake in the line and its position in characters. */
-export type ReadPasskeyLine = { ok: true; passkey: Passkey } | { ok: false; why: string; at: number };
+type ReadPasskeyLine = { ok: true; passkey: Passkey } | { ok: false; why: string; at: number };
 
 /** The first word of a passkey's line. */
 export const PASSKEY_WORD = 'passkey';
@@ -57,7 +57,7 @@ export function readPasskeyLine(line: string): ReadPasskeyLine {
  * Decodes base64url without padding. Undefined for an empty text, for another spelling of the same bytes, and for any
  * other text.
  */
-export function readBase64url(text: string): Buffer | undefined {
+function readBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.length > 0 && bytes.toString('base64url') === text ? bytes : undefined;
 }
@@ -98,7 +98,7 @@ export type PasskeyFault =
   keyof typeof PASSKEY_FAULTS | 'malformed' | 'too_large' | 'unknown_key' | 'does_not_match';
 
 /** The data of one signature from an authenticator and its browser, as bytes. */
-export interface Assertion {
+interface Assertion {
   /** The id of the passkey, in base64url. */
   id: string;
   authenticatorData: Buffer;
@@ -110,7 +110,7 @@ export interface Assertion {
  * Reads an assertion: the id of the passkey, authenticator data, client data and signature, each in base64url, with
  * dots between them. Undefined for anything else.
  */
-export function readAssertion(text: string): Assertion | undefined {
+function readAssertion(text: string): Assertion | undefined {
   const parts = text.split('.', 5).map(readBase64url);
   const [idBytes, authenticatorData, clientData, signature] = parts;
   if (parts.length !== 4 || idBytes === undefined) return undefined;
@@ -120,7 +120,7 @@ export function readAssertion(text: string): Assertion | undefined {
 }
 
 /** A signature to check, and the data to check it against. */
-export interface PasskeyCheck {
+interface PasskeyCheck {
   /** The text that `readAssertion` reads. */
   assertion: string;
   /** The digest that had to be signed. */
@@ -130,8 +130,7 @@ export interface PasskeyCheck {
   site: PasskeySite | undefined;
 }
 
-export type PasskeyVerdict =
-  { ok: true; fingerprint: string } | { ok: false; why: PasskeyFault; id?: string };
+type PasskeyVerdict = { ok: true; fingerprint: string } | { ok: false; why: PasskeyFault; id?: string };
 
 /** Flags of authenticator data. */
 const PRESENT = 0x01;

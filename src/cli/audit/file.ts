@@ -87,7 +87,11 @@ async function continueFile(handle: FileHandle, path: string, owner: Owner): Pro
   const known = createExportedRuns();
   const found = await readThrough(handle, known, keyId(owner.key));
   if (found.namespace !== undefined && found.namespace !== owner.namespace)
-    throw otherNamespace(path, found.namespace);
+    throw new CountersignError(
+      'usage',
+      `${path} is of the namespace ${found.namespace}`,
+      'Name another file with --out, or that namespace with --namespace.',
+    );
   await handle.truncate(found.bytes);
   const lines = signedLines(handle, owner);
   const chain = continueChain(found.signed?.end ?? (await startFile(handle, owner)));
@@ -106,7 +110,12 @@ async function continueFile(handle: FileHandle, path: string, owner: Owner): Pro
         await handle.close();
         await syncFolder(dirname(path));
         const records = (found.signed?.records ?? 0) + added;
-        return { added, dropped: found.unsigned, records, head: lastOf(chain) };
+        return {
+          added,
+          dropped: found.unsigned,
+          records,
+          head: { n: chain.end.next - 1, hash: chain.end.hash },
+        };
       }),
     abandon: () => withFileErrors(doing, () => handle.close()),
   };
@@ -149,18 +158,8 @@ function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
   };
 }
 
-function lastOf({ end }: ChainWriter): Written['head'] {
-  return { n: end.next - 1, hash: end.hash };
-}
-
-function otherNamespace(path: string, namespace: string): CountersignError {
-  return new CountersignError('usage', `${path} is of the namespace ${namespace}`, {
-    hint: 'Name another file with --out, or that namespace with --namespace.',
-  });
-}
-
 /** The records of a file up to its last signed head, and the records after it. */
-export interface ReadThrough {
+interface ReadThrough {
   /** The result of the check at the last head. Undefined if there is no head. */
   signed?: VerifiedFile;
   /** The bytes up to the end of the last head. */
@@ -176,11 +175,7 @@ export interface ReadThrough {
  *
  * @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`.
  */
-export async function readThrough(
-  handle: FileHandle,
-  known: ExportedRuns,
-  key: string,
-): Promise<ReadThrough> {
+async function readThrough(handle: FileHandle, known: ExportedRuns, key: string): Promise<ReadThrough> {
   if (!(await handle.stat()).isFile()) throw notAudit('it is not a file');
   const verifier = createVerifier({ key });
   const found: ReadThrough = { bytes: 0, unsigned: 0 };
@@ -246,13 +241,15 @@ export async function readHead(file: string): Promise<ReadLine> {
     .map((line) => readLine(line))
     .find((line) => typeof line !== 'string' && line.sig !== undefined);
   if (head !== undefined && typeof head !== 'string') return head;
-  throw new CountersignError('audit_invalid', `${file} holds no signed head`, {
-    hint: 'Keep the last line of an audit file: tail -n 1 audit.jsonl > head.json',
-  });
+  throw new CountersignError(
+    'audit_invalid',
+    `${file} holds no signed head`,
+    'Keep the last line of an audit file: tail -n 1 audit.jsonl > head.json',
+  );
 }
 
 /** The fields to take out, and the records to take them from. */
-export interface Redaction {
+interface Redaction {
   fields: readonly SealedField[];
   /** The turn whose records lose the fields. Absent: all records lose them. */
   turn?: string;

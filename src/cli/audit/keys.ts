@@ -16,7 +16,7 @@ import { readTextFile } from '../files';
 import { isTakenOut, valueOf } from './lines';
 
 /** The key line with which a worker verified a signature, as the audit file carries the line. */
-export interface CarriedLine {
+interface CarriedLine {
   installation: string;
   /** SHA-256 (hex) of the approvers file that the line is from. */
   fileDigest: string;
@@ -28,7 +28,7 @@ export interface CarriedLine {
  * A signed vote, with the facts that its signature covers. The signature has to hold at the time when the server
  * recorded the vote.
  */
-export interface SignedVote {
+interface SignedVote {
   /** The facts without the installation, which comes from an approvers file or from the carried line. */
   facts: Omit<SignedCallFacts, 'installation'>;
   /** The vote as it is in the record. `approver` has the name that the record has. */

@@ -51,7 +51,7 @@ const KINDS: readonly TallyKind[] = [
 ];
 
 /** Counts decisions by their result, and keeps the first remarks. */
-export interface Tally {
+interface Tally {
   add(found: { state: SignatureState; remark?: Remark }): void;
   done(): Tallied;
 }

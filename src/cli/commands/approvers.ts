@@ -164,11 +164,15 @@ function unseenAgents({ visibleAgents }: Approvers, { agents }: KnownNames): str
     .map((name) => `\`visibility\` names the agent '${name}', and this config has no agent of that name`);
 }
 
+/** Who may vote under a rule. The requester has no name here, so nobody is left out as the requester. */
+function ablePeople(rule: Ruling['rule'], people: Approvers['people']): readonly string[] {
+  return countVotes(rule, [], { people, requesters: [''], now: Date.now() }).mayVote;
+}
+
 /** Whether a rule that leaves out who asked has nobody to spare. */
 function isTight(rule: Ruling['rule'], { people }: Approvers): boolean {
-  // The requester has no name, so only one other person is missing.
-  const { mayVote } = countVotes(rule, [], { people, requesters: [''], now: Date.now() });
-  return mayVote.length <= approvalsNeeded(rule);
+  // Only one other person is missing.
+  return ablePeople(rule, people).length <= approvalsNeeded(rule);
 }
 
 /** Warns if there are too few keys for the signatures that a rule asks for. */
@@ -178,9 +182,8 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
       `'${rule.name}': decisions have to be signed in, and \`inboxKeys\` names no web inbox that could sign`,
     ];
   if (rule.assurance !== 'signed_ssh') return [];
-  // The requester has no name, so no person is left out as the requester. Only keys matter here.
-  const { mayVote } = countVotes(rule, [], { people, requesters: [''], now: Date.now() });
-  const able = mayVote.filter((name) => keysOf(name).length > 0);
+  // Only keys matter here.
+  const able = ablePeople(rule, people).filter((name) => keysOf(name).length > 0);
   const need = approvalsNeeded(rule);
   if (able.length >= need) return [];
   return [

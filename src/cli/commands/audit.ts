@@ -93,7 +93,10 @@ async function exportAudit(options: ExportOptions, context: Context): Promise<vo
   const { screen, env } = context;
   const { out = AUDIT_FILE, turn } = options;
   const key = readSigningKey(options.key, env);
-  const window = readWindow(options);
+  const window = defined({
+    since: readMomentIn(options.since, '--since'),
+    until: readMomentIn(options.until, '--until'),
+  });
   const progress: ExportProgress = { runs: 0, done: 0, gone: 0 };
   const written = await context.withClient(async (client) => {
     const query = turn === undefined ? window : { ...window, turn: await client.find(turn) };
@@ -110,13 +113,6 @@ async function exportAudit(options: ExportOptions, context: Context): Promise<vo
   });
   if (options.json === true) screen.json({ file: out, ...written, gone: progress.gone });
   else screen.lines(exportLines(out, { ...written, gone: progress.gone }, screen));
-}
-
-function readWindow({ since, until }: ExportOptions): RunQuery {
-  return defined({
-    since: readMomentIn(since, '--since'),
-    until: readMomentIn(until, '--until'),
-  });
 }
 
 /**

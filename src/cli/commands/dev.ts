@@ -90,7 +90,15 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
       };
       const worker = await startPatiently({ config: loaded.config, ...settings }, context);
       printStart(server, { ...loaded, ...server, ...worker }, inbox, context);
-      const lost = gone.then((why) => Promise.reject(serverLost(why)));
+      const lost = gone.then((why) =>
+        Promise.reject(
+          new CountersignError(
+            'server_failed',
+            `the Temporal server ended; ${why}`,
+            'Nothing is lost: start again, and every turn goes on.',
+          ),
+        ),
+      );
       await Promise.race([drained(worker, stop, context), lost]);
     };
     if (web === undefined) await work();
@@ -169,10 +177,4 @@ function printStart(
     `  ${screen.style.link(command(`inbox${flag}`))}`,
     server.isOwn ? 'Ctrl-C ends worker and server; the data stays.' : 'Ctrl-C ends the worker.',
   ]);
-}
-
-function serverLost(why: string): CountersignError {
-  return new CountersignError('server_failed', `the Temporal server ended; ${why}`, {
-    hint: 'Nothing is lost: start again, and every turn goes on.',
-  });
 }

@@ -139,9 +139,7 @@ async function confirmGrant(prefix: string, options: ConfirmOptions, context: Co
       throw new CountersignError(
         'grant_refused',
         `${grant.id} is not what you saw: --saw ${saw} does not fit`,
-        {
-          hint: `Look at it again with \`${look}\`.`,
-        },
+        `Look at it again with \`${look}\`.`,
       );
     for (const line of [...sentenceLines(grant), escapeText(`given by ${grant.by}`)]) at.screen.note(line);
     if (seen === undefined) await askToConfirm(keyboard);
@@ -183,6 +181,6 @@ async function findGrant({ grants }: Countersign, prefix: string): Promise<Grant
   const [found, other] = all;
   if (found !== undefined && other === undefined) return found;
   const hint = 'countersign grants list shows what there is';
-  if (found === undefined) throw new CountersignError('grant_not_found', noGrantText(prefix), { hint });
-  throw new CountersignError('ambiguous_id', `${prefix} is the beginning of ${all.length} grants`, { hint });
+  if (found === undefined) throw new CountersignError('grant_not_found', noGrantText(prefix), hint);
+  throw new CountersignError('ambiguous_id', `${prefix} is the beginning of ${all.length} grants`, hint);
 }

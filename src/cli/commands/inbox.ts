@@ -44,7 +44,11 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
     // If fewer items arrive than the limit allows, they are all items of the inbox.
     const count = items.length < limit ? items.length : await client.countWaiting(filter);
     if (json) return screen.json(items);
-    const ids = await idsOn(screen, client, items.map(turnOf));
+    const ids = await idsOn(
+      screen,
+      client,
+      items.map(({ turn }) => turn),
+    );
     screen.lines(inboxLines(items, context, Date.now(), ids));
     if (count > items.length) screen.note(moreLine(count - items.length, count, context));
   });
@@ -56,10 +60,6 @@ const MOST_SHOWN = 100;
 function moreLine(more: number, all: number, { command }: Pick<Context, 'command'>): string {
   const rest = `${more.toLocaleString('en')} more`;
   return `${rest}: ${command(`inbox --limit ${all}`)} lists all; --tool, --agent and --older-than narrow it down`;
-}
-
-function turnOf({ turn }: InboxItem): string {
-  return turn;
 }
 
 /** The part of the inbox to watch, and how to print it. */

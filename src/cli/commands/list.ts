@@ -117,7 +117,7 @@ function row(summary: TurnSummary, { style }: Screen, now: number): (Cell | stri
 }
 
 /** Sessions as a table. */
-export function sessionLines(sessions: readonly SessionSummary[], screen: Screen, now: number): string[] {
+function sessionLines(sessions: readonly SessionSummary[], screen: Screen, now: number): string[] {
   if (sessions.length === 0) return ['There are no sessions.'];
   const head = ['SESSION', 'STATE', 'AGENT', 'TURNS', 'STARTED', 'LAST'];
   const rows = sessions.map(({ session, state, agent, turns, waiting, startedAt, text }) => [

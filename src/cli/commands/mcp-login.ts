@@ -77,13 +77,17 @@ async function placeOf(name: string, { config: file }: LogoutOptions): Promise<P
   const [named] = await namedServers(config, name);
   const start = named?.server.start;
   if (start?.kind !== 'http')
-    throw new CountersignError('usage', `${name} runs on this machine: there is nothing to log in to`, {
-      hint: 'Only servers with a `url` have logins.',
-    });
+    throw new CountersignError(
+      'usage',
+      `${name} runs on this machine: there is nothing to log in to`,
+      'Only servers with a `url` have logins.',
+    );
   if (!usesLogin(start))
-    throw new CountersignError('usage', `the config gives ${name} its own Authorization header`, {
-      hint: 'Remove it from `headers` to log in instead.',
-    });
+    throw new CountersignError(
+      'usage',
+      `the config gives ${name} its own Authorization header`,
+      'Remove it from `headers` to log in instead.',
+    );
   checkMcpStart(name, start);
   const secrets = createSecrets(config.secrets);
   return { account: accountOf(name, start, secrets), start, secrets };
@@ -239,9 +243,11 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new CountersignError('login_failed', `nothing can listen at the port ${port}: ${errnoOf(error)}`, {
-      hint: 'Free it, or name another one in `oauth.callbackPort`.',
-    });
+    throw new CountersignError(
+      'login_failed',
+      `nothing can listen at the port ${port}: ${errnoOf(error)}`,
+      'Free it, or name another one in `oauth.callbackPort`.',
+    );
   }
 }
 

@@ -117,9 +117,7 @@ async function allow(
   if (named === undefined) return;
   checkMcpStart(name, named.server.start);
   if (json && !yes)
-    throw new CountersignError('usage', 'with --json nobody is shown what would be allowed', {
-      hint: 'Add --yes.',
-    });
+    throw new CountersignError('usage', 'with --json nobody is shown what would be allowed', 'Add --yes.');
   const ask = (question: string): Promise<boolean> =>
     yes
       ? Promise.resolve(true)
@@ -151,14 +149,18 @@ function choose(tools: readonly ToolReport[], only: readonly string[] | undefine
   const there = tools.filter(({ standing }) => standing !== 'gone' && standing !== 'unfit');
   const strange = only?.filter((name) => !there.some((tool) => isCalled(tool, name))) ?? [];
   if (strange.length > 0)
-    throw new CountersignError('usage', `the server has no usable tool ${strange.join(', ')}`, {
-      hint: `It has: ${there.map(({ tool }) => tool).join(', ') || 'none'}.`,
-    });
+    throw new CountersignError(
+      'usage',
+      `the server has no usable tool ${strange.join(', ')}`,
+      `It has: ${there.map(({ tool }) => tool).join(', ') || 'none'}.`,
+    );
   const unclear = only?.find((name) => there.filter((tool) => isCalled(tool, name)).length > 1);
   if (unclear !== undefined)
-    throw new CountersignError('usage', `two tools of the server are called ${unclear}`, {
-      hint: 'Allow the server without --only, or not at all: one tool takes the name of another.',
-    });
+    throw new CountersignError(
+      'usage',
+      `two tools of the server are called ${unclear}`,
+      'Allow the server without --only, or not at all: one tool takes the name of another.',
+    );
   const isAllowed = (tool: ToolReport): boolean =>
     only?.some((name) => isCalled(tool, name)) ?? tool.standing !== 'refused';
   return {

@@ -17,7 +17,7 @@ interface TestOptions {
 }
 
 /** The result of a channel's test. */
-export interface TestResult {
+interface TestResult {
   channel: string;
   kind: ChannelSettings['kind'];
   state: 'ok' | 'error';

@@ -152,7 +152,7 @@ export function pauseLine(pause: Pause, now: number): string {
 }
 
 /** Each pause in a line, or a line that says why no call may start. Empty: nothing is paused. */
-export function pauseLines(found: Pauses, now: number): string[] {
+function pauseLines(found: Pauses, now: number): string[] {
   const trouble = controlTrouble(found);
   return trouble === undefined
     ? found.pauses.map((one) => pauseLine(one, now))

@@ -45,7 +45,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
 }
 
 /** The person who looks at waiting calls and decides them, with everything that is needed for this. */
-export interface Reviewing {
+interface Reviewing {
   client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
   approver: string;
   /** Signs decisions on calls for which a rule says which people decide. Absent: the person does not sign. */
@@ -76,7 +76,7 @@ export function waitingCall(
 }
 
 /** How a call is presented: the line above it, and the ways to leave it without a decision. */
-export interface Presented {
+interface Presented {
   heading: string;
   moves?: readonly ReviewAct[];
 }
@@ -132,7 +132,7 @@ async function refreshed(review: Review, queue: Queue, done: ReadonlySet<string>
  * The result of looking at an item: it is decided here, already gone, changed and asked about again, or it stays
  * undecided.
  */
-export type ReviewEnd = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
+type ReviewEnd = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
 
 /**
  * Shows one call and asks until it is decided, gone, or left.

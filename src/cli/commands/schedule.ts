@@ -141,7 +141,7 @@ async function list(json: boolean, { withClient, screen }: Context): Promise<voi
 }
 
 /** Schedules as a table. */
-export function schedulesLines(schedules: readonly ScheduleSummary[], screen: Screen, now: number): string[] {
+function schedulesLines(schedules: readonly ScheduleSummary[], screen: Screen, now: number): string[] {
   if (schedules.length === 0) return ['There are no schedules.'];
   const head = ['SCHEDULE', 'WHEN', 'ZONE', 'NEXT', 'LAST', 'AGENT', 'ASKS'];
   const rows = schedules.map((one): (Cell | string)[] => [
@@ -189,7 +189,7 @@ async function show(id: string, { from, to, json }: ShowOptions, context: Contex
 }
 
 /** A schedule in full. */
-export function scheduleLines(schedule: ScheduledTurns, screen: Screen, now: number): string[] {
+function scheduleLines(schedule: ScheduledTurns, screen: Screen, now: number): string[] {
   const { id, agent, prompt, when, timeZone, requester, taskQueue, overlap, jitterMs, open } = schedule;
   const { started, skipped, missed, catchUpMs, metadata = {} } = schedule;
   const facts: TableFact[] = [

@@ -87,7 +87,7 @@ function showSession(
 }
 
 /** A session as a conversation: each turn with its words and its answer, then what waits. */
-export function viewLines({
+function viewLines({
   session,
   agent,
   state,

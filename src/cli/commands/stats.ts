@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { ListQuery } from '../../client';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { readEachTurn } from '../progress';
@@ -39,20 +38,16 @@ export function addStats(program: Command, context: Context): void {
 
 async function stats(options: StatsOptions, { withClient, screen }: Context): Promise<void> {
   const { createStats } = await import('../../history/stats.js');
-  const query = readQuery(options);
+  const query = defined({
+    agent: options.agent,
+    since: readMomentIn(options.since, '--since'),
+    limit: options.limit === undefined ? LIMIT : readCount(options.limit, '--limit'),
+  });
   const fold = createStats(defined({ tool: options.tool }));
   await withClient((client) => readEachTurn({ client, screen }, query, (events) => fold.add(events)));
   const found = fold.stats();
   if (options.json === true) screen.json(found);
   else screen.lines(statsLines(found, screen));
-}
-
-function readQuery({ since, agent, limit }: StatsOptions): ListQuery {
-  return defined({
-    agent,
-    since: readMomentIn(since, '--since'),
-    limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
-  });
 }
 
 const BAR = { wide: 24, narrow: 10, narrowBelow: 80 } as const;
@@ -115,16 +110,12 @@ function callsTable(rows: readonly Row[], { width, style }: ScreenFormat): Table
       row.tool === '(all)' ? '' : barOf([row.succeeded, row.failed, row.unfinished], most, columns),
       rateCell(row.successRate, style),
       row.retried === 0 ? '' : String(row.retried),
-      errorsText(row.errors),
+      Object.entries(row.errors)
+        .map(([code, times]) => `${escapeText(code)} ${times}`)
+        .join(', '),
     ]),
     flex: 5,
   };
-}
-
-function errorsText(errors: Row['errors']): string {
-  return Object.entries(errors)
-    .map(([code, times]) => `${escapeText(code)} ${times}`)
-    .join(', ');
 }
 
 function rateCell(rate: number | null, style: ScreenFormat['style']): Cell | string {

@@ -64,9 +64,11 @@ async function perform(
 
 function judge({ text }: Played, wrong: string, screen: Screen): void {
   if (wrong !== '') {
-    throw new CountersignError('turn_failed', `the files are not what was decided:\n${wrong}`, {
-      hint: 'This is a mistake of ours; please report it.',
-    });
+    throw new CountersignError(
+      'turn_failed',
+      `the files are not what was decided:\n${wrong}`,
+      'This is a mistake of ours; please report it.',
+    );
   }
   const what =
     text === undefined ? 'no file was touched' : `${SCENE.file} says "${text}", and nothing else changed`;
@@ -80,7 +82,7 @@ async function main(): Promise<number> {
     await demo(readDemoOptions(process.argv.slice(2), isTerminal), screen);
     return EXIT.done;
   } catch (error) {
-    if (isAbort(error)) {
+    if (error instanceof Error && error.name === 'AbortError') {
       screen.note('');
       screen.note('ended; server and worker are stopped');
       return EXIT.interrupted;
@@ -90,10 +92,6 @@ async function main(): Promise<number> {
     for (const line of errorLines(error, { style, debug, typed: (text) => text })) screen.note(line);
     return exitCodeOf(error);
   }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
 }
 
 void main().then((code) => {

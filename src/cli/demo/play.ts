@@ -50,7 +50,8 @@ export async function play({ client, taskQueue, answer, screen, signal }: Play):
   let round = 0;
   for await (const event of client.follow(turn, { signal })) {
     screen.lines(eventLines(event, screen));
-    if (event.type === 'turn_ended' && event.status !== 'answered') throw noAnswer(event.status);
+    if (event.type === 'turn_ended' && event.status !== 'answered')
+      throw new CountersignError('turn_failed', `the turn ended without an answer: ${event.status}`);
     if (event.type !== 'request_opened') continue;
     screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '']);
     const reply = await answer(event.arguments, ++round);
@@ -73,10 +74,6 @@ function toDecision(event: RequestOpened, reply: Reply): Decision {
   if (reply.answer === 'approve') return { ...head, decision: 'approved' };
   if (reply.answer === 'deny') return { ...head, decision: 'denied', reason: reply.reason };
   return { ...head, decision: 'modified', arguments: withNewText(event.arguments, reply.text) };
-}
-
-function noAnswer(status: string): CountersignError {
-  return new CountersignError('turn_failed', `the turn ended without an answer: ${status}`);
 }
 
 /** Server, worker and a client that decides, all in this process. */
@@ -180,9 +177,11 @@ export function readDemoOptions(args: readonly string[], isTerminal: boolean): D
   const { answer } = command.parse(args, { from: 'user' }).opts<DemoOptions>();
   if (answer !== undefined) return { answer };
   if (isTerminal) return {};
-  throw new CountersignError('usage', 'there is no terminal to ask at', {
-    hint: `Say the answer: npm run demo -- --answer ${ANSWERS.join('|')}`,
-  });
+  throw new CountersignError(
+    'usage',
+    'there is no terminal to ask at',
+    `Say the answer: npm run demo -- --answer ${ANSWERS.join('|')}`,
+  );
 }
 
 /** The person's reply to the proposal. */

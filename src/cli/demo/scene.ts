@@ -43,7 +43,7 @@ export function expected(before: Snapshot, text: string | undefined): Snapshot {
 }
 
 /** Files by path, as text. */
-export type Snapshot = ReadonlyMap<string, string>;
+type Snapshot = ReadonlyMap<string, string>;
 
 /** The project that the demo's agent works on. */
 const SOURCE = join(__dirname, '..', '..', '..', 'examples', 'workspace');

@@ -7,7 +7,7 @@ import { DYNAMIC_CONFIG } from '../../engine/server-args';
 import { errorLine, type Finding } from './machine';
 
 /** The times between two workflow tasks of a turn on an idle server, in milliseconds. */
-export interface Transition {
+interface Transition {
   /** The time from the answer to a signal until the workflow task for this signal arrives. */
   waitMs: number;
   /** The time of a request to the server and its answer. */
@@ -154,7 +154,7 @@ const [BATCH, TENANT, DECIDED] = BACKLOG;
  * The number of activities that are taken. Without priorities and fairness, the first ones are all batch work. *Measured*
  * with four partitions: without fairness at most 1 activity of the second tenant is among them, and with it at least 6.
  */
-export const TAKEN = 32;
+const TAKEN = 32;
 const OVERTAKING = DECIDED.count / 2;
 const SHARING = TENANT.count / 4;
 

@@ -52,7 +52,7 @@ export interface PushSender extends Pick<Browsers, 'subscriptions' | 'privateHos
 }
 
 /** A message, and the browser that gets it. */
-export interface Posting {
+interface Posting {
   message: PushMessage;
   subscription: KeptSubscription;
   signal: AbortSignal;

@@ -116,9 +116,11 @@ export async function loadChannels(file: string): Promise<ChannelsFile> {
     ? missingIn(read.file.content).map(({ path: at, message }) => read.file.mistakeAt(at, message))
     : read.mistakes;
   if (!read.ok || mistakes.length > 0)
-    throw new CountersignError('config_invalid', mistakes.map((one) => mistakeLine(file, one)).join('\n'), {
-      hint: 'See docs/notifications.md for each kind of channel.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      mistakes.map((one) => mistakeLine(file, one)).join('\n'),
+      'See docs/notifications.md for each kind of channel.',
+    );
   return withPaths(read.file.content, dirname(resolve(file)));
 }
 

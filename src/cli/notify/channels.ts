@@ -10,7 +10,7 @@ import { readSecretText } from './secrets';
 import { votersOn } from './voters';
 
 /** Everything that is needed to open channels. */
-export interface ChannelParts {
+interface ChannelParts {
   file: ChannelsFile;
   env: NodeJS.ProcessEnv;
   client: Pick<Countersign, 'view'>;

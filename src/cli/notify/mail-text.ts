@@ -6,14 +6,14 @@ import { escapeProse, escapeText } from '../print/escape';
 import type { Notice, NoticeType } from './notices';
 
 /** The subject and the text of a mail. */
-export interface MailText {
+interface MailText {
   subject: string;
   text: string;
   html: string;
 }
 
 /** The headings of notices, by their type. A heading is also the subject of a mail. */
-export const HEADINGS: Readonly<Record<NoticeType, string>> = {
+const HEADINGS: Readonly<Record<NoticeType, string>> = {
   'request.opened': 'Approval needed',
   'request.escalated': 'Approval needed, nobody decided in time',
   'question.opened': 'Question',

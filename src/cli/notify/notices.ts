@@ -13,7 +13,7 @@ export const CHANNELS_FILE = 'notify.yaml';
  * nobody decided in time, so more people may decide. `deadline.near`: a request expires soon. `test`: nothing waits;
  * somebody checks whether notices arrive.
  */
-export const NOTICE_TYPES = [
+const NOTICE_TYPES = [
   'request.opened',
   'request.escalated',
   'question.opened',
@@ -33,7 +33,7 @@ export interface Notice {
 }
 
 /** The item of the inbox that a notice is about. */
-export type NoticeData = Omit<InboxItem, 'callKey'>;
+type NoticeData = Omit<InboxItem, 'callKey'>;
 
 /** A notice in the form in which it is stored with the delivered messages. */
 export const noticeForm = z.strictObject({
@@ -54,7 +54,7 @@ export function keptNotice({ data, ...notice }: Notice): z.output<typeof noticeF
 }
 
 /** The facts that decide which notices are due. */
-export interface NoticeRules {
+interface NoticeRules {
   /** Milliseconds since 1970. */
   now: number;
   /** How long before its deadline a request counts as near it, in milliseconds. */

@@ -6,7 +6,7 @@ import { type TurnView, waitingEvent } from '../../history/view-types';
 import type { Notice } from './notices';
 
 /** A message, and the time since which its call waited. */
-export interface AskedNotice {
+interface AskedNotice {
   notice: { data: Pick<Notice['data'], 'turn' | 'callId'> };
   /** The time since which the call waited when the message was sent. */
   asked: string;

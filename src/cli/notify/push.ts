@@ -31,7 +31,7 @@ import { decidersOf } from './voters';
 import { SECOND } from '../../contract/limits';
 
 /** The settings of notifications in browsers. */
-export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
+interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
   keys: PushKeys & { subject: string };
   client: Pick<Countersign, 'view'>;
   approvers(): Promise<Approvers>;
@@ -83,9 +83,11 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
       'Browsers are bound to the public key. Name the private key that was made with it.',
     );
   if (installedVersion(PACKAGE)?.startsWith('3.') !== true)
-    throw new CountersignError('not_installed', `a channel of web push needs ${PACKAGE}@3`, {
-      hint: `Run: npm install ${PACKAGE}@3`,
-    });
+    throw new CountersignError(
+      'not_installed',
+      `a channel of web push needs ${PACKAGE}@3`,
+      `Run: npm install ${PACKAGE}@3`,
+    );
   // The package is CommonJS, and Node finds no named exports in it.
   const { default: webPush } = await import('web-push');
   const seal = webPush.generateRequestDetails;
@@ -229,7 +231,7 @@ export function tagOf({ type, id, data: { turn, callId } }: Pick<Notice, 'type' 
 }
 
 /** The user whom a message is for, and whether the user may decide. */
-export interface PushReader {
+interface PushReader {
   user: string;
   mayDecide: boolean;
 }

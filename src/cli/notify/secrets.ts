@@ -2,7 +2,7 @@ import { privateFaultText, readPrivateFile } from '../../files';
 import { usageError } from '../options';
 
 /** The place of a secret: a file, or an environment variable. */
-export interface SecretPlace {
+interface SecretPlace {
   file: string | undefined;
   variable: string;
 }

@@ -83,7 +83,9 @@ async function readKept<T>(file: string, value: z.ZodType<T>): Promise<Map<strin
   const form = z.object({ version: z.literal(1), sent: z.record(z.string(), value) });
   const parsed = form.safeParse(parseJson(text));
   if (parsed.success) return new Map(Object.entries(parsed.data.sent));
-  throw new CountersignError('config_invalid', `${file} is not a record of notices`, {
-    hint: 'Name another file with --state, or remove it: everything that waits is then sent once more.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `${file} is not a record of notices`,
+    'Name another file with --state, or remove it: everything that waits is then sent once more.',
+  );
 }

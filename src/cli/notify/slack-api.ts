@@ -23,7 +23,7 @@ export interface SlackAccess {
 }
 
 /** The workspace and the bot to which the token belongs. */
-export interface SlackIdentity {
+interface SlackIdentity {
   team: string;
   teamName: string;
   bot: string;
@@ -31,7 +31,7 @@ export interface SlackIdentity {
 }
 
 /** A message that may have been posted. */
-export interface Sought {
+interface Sought {
   target: string;
   notice: string;
   /** The earliest time of the message, in milliseconds since 1970. */
@@ -70,9 +70,11 @@ function requirePackages(): void {
   );
   if (missing.length === 0) return;
   const wanted = missing.map(([name, major]) => `${name}@${major}`).join(' ');
-  throw new CountersignError('not_installed', `a channel to Slack needs ${wanted}`, {
-    hint: `Run: npm install ${wanted}`,
-  });
+  throw new CountersignError(
+    'not_installed',
+    `a channel to Slack needs ${wanted}`,
+    `Run: npm install ${wanted}`,
+  );
 }
 
 const nothing = (): void => undefined;

@@ -15,7 +15,7 @@ import { APPROVE, DENY, REASON, REASON_CHARACTERS, reasonView, whisperOf } from 
 import { sees } from './voters';
 
 /** The parts that handling a click needs. */
-export interface ClickParts {
+interface ClickParts {
   api: Pick<SlackApi, 'identify' | 'whisper' | 'openView'>;
   posts: Pick<Kept<Post>, 'get'>;
   approvers(): Promise<Approvers>;
@@ -62,7 +62,7 @@ const reasonSchema = z.object({
 const valueSchema = z.strictObject({ callId: z.string(), digest: z.string(), key: z.string() });
 
 /** The action of a person, as Slack reports it. */
-export interface Click {
+interface Click {
   /** `ask`: the person wants to deny. The reason comes next. */
   does: 'approve' | 'ask' | 'deny';
   /** The id of the click. It stays the same if Slack sends the click again. */

@@ -18,7 +18,7 @@ export interface Socket {
 }
 
 /** Everything that is needed to receive clicks. */
-export interface ClickReceiver {
+interface ClickReceiver {
   open(): Socket;
   /** Takes a payload that was acknowledged. */
   take(body: unknown): void;

@@ -9,7 +9,7 @@ import type { CallView, TurnView } from '../../history/view';
 import type { Notice } from './notices';
 
 /** Everything that is needed to find the addresses of voters. */
-export interface VoterSources {
+interface VoterSources {
   /** Returns today's approvers file. */
   approvers(): Promise<Approvers>;
   client: Pick<Countersign, 'view'>;

@@ -10,7 +10,8 @@ import { wrapAll } from './format';
 export function previewLines(preview: Preview | undefined, style: Style, width = Infinity): string[] {
   if (preview === undefined) return [];
   const { text, plan } = preview;
-  if (plan !== undefined && plan.targetHash !== '') return planLines(plan, style);
+  if (plan !== undefined && plan.targetHash !== '')
+    return [...planHead(plan, style), ...plan.hunks.flatMap((hunk) => hunkLines(hunk, style))];
   const lines = escapeLines(text.replace(/\n$/, ''), style.mark);
   return isDiffText(text) ? lines.map((line) => paintDiff(line, style)) : wrapAll(lines, width);
 }
@@ -21,10 +22,6 @@ export function diffLines(text: string, style: Style): string[] {
     .replace(/\n$/, '')
     .split('\n')
     .map((line) => paintDiff(escapeDiffLine(line, style.mark), style));
-}
-
-function planLines(plan: FilePlan, style: Style): string[] {
-  return [...planHead(plan, style), ...plan.hunks.flatMap((hunk) => hunkLines(hunk, style))];
 }
 
 /** The lines that name the file that a plan changes. */

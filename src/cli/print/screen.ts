@@ -103,12 +103,10 @@ export interface Style {
   mark: Paint;
 }
 
-type Format = Parameters<typeof styleText>[0];
-
 /** The styles, with colour or without. */
 export function createStyle(color: boolean): Style {
   const paint =
-    (format: Format): Paint =>
+    (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>
       color && text !== '' ? styleText(format, text, { validateStream: false }) : text;
   return {

@@ -154,7 +154,9 @@ export function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFac
     ['started', relative(view.startedAt, now)],
     [
       'ended',
-      endedAt === null ? undefined : `${relative(endedAt, now)} (took ${took(view.startedAt, endedAt)})`,
+      endedAt === null
+        ? undefined
+        : `${relative(endedAt, now)} (took ${span(Date.parse(endedAt) - Date.parse(view.startedAt))})`,
     ],
     ['tokens', describeTokens(sumUsage(view.steps)) || undefined],
     ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
@@ -171,10 +173,6 @@ export function limitsText({ budget, spent }: Pick<TurnView, 'budget' | 'spent'>
   const limits = budget === undefined ? '' : budgetText(budget);
   if (spent === undefined || (limits === '' && spent.money === undefined)) return undefined;
   return escapeText(`${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`);
-}
-
-function took(startedAt: string, endedAt: string): string {
-  return span(Date.parse(endedAt) - Date.parse(startedAt));
 }
 
 function callFacts(call: CallView, place: WaitingPlace): TableFact[] {

@@ -94,13 +94,10 @@ function placesIn(session: Session, scriptId: string): Debugger.BreakLocation[] 
     const found = placesBehind(session, scriptId, last);
     const end = found.at(-1);
     // After the last place, V8 names that place again.
-    if (end === undefined || isSame(end, last)) return places;
+    if (end === undefined || (end.lineNumber === last?.lineNumber && end.columnNumber === last.columnNumber))
+      return places;
     places.push(...found);
   }
-}
-
-function isSame(one: Debugger.BreakLocation, other: Debugger.BreakLocation | undefined): boolean {
-  return one.lineNumber === other?.lineNumber && one.columnNumber === other.columnNumber;
 }
 
 function placesBehind(
@@ -145,9 +142,11 @@ export async function breakpointAt(
   const history = runs[run - 1];
   const startedId = taskAt(history?.events ?? [], eventId);
   if (history !== undefined && startedId !== undefined) return { history, startedId };
-  throw new CountersignError('point_not_found', `no code ran at event ${run}#${eventId}`, {
-    hint: `name an event of a workflow task, or one before; there ${runs.length === 1 ? 'is 1 run' : `are ${runs.length} runs`} to choose from`,
-  });
+  throw new CountersignError(
+    'point_not_found',
+    `no code ran at event ${run}#${eventId}`,
+    `name an event of a workflow task, or one before; there ${runs.length === 1 ? 'is 1 run' : `are ${runs.length} runs`} to choose from`,
+  );
 }
 
 /** The history event of a point. An event may belong to a workflow that is not a turn. */
@@ -170,9 +169,11 @@ export function openInspector(port: number): void {
   open(port, LOOPBACK_HOST);
   process.once('beforeExit', close);
   if (url() !== undefined) return;
-  throw new CountersignError('usage', `--port ${port}: a debugger cannot listen there`, {
-    hint: 'Name a port that is free, or 0 for any.',
-  });
+  throw new CountersignError(
+    'usage',
+    `--port ${port}: a debugger cannot listen there`,
+    'Name a port that is free, or 0 for any.',
+  );
 }
 
 /** Prints how to attach a debugger, and waits until a debugger is attached. */

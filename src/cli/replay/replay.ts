@@ -143,14 +143,14 @@ export async function* fetchRuns(
 }
 
 /** The runs of one turn. The histories contain their ids. */
-export async function* namedRuns(histories: readonly History[]): AsyncGenerator<NamedRun> {
+async function* namedRuns(histories: readonly History[]): AsyncGenerator<NamedRun> {
   for (const history of histories) yield { ...turnIdOf(history), history };
 }
 
 type Replay = Replaying['replay'];
 
 /** Replays in a separate process, with a deadline. */
-export async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Promise<Replay> {
+async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Promise<Replay> {
   const workflowBundle = await bundleToReplay(options.workflows);
   const { encryptionKeyFile: keyFile } = context.options();
   const setup = { workflowBundle, taskTimeoutMs, ...defined({ keyFile }) };
@@ -158,7 +158,7 @@ export async function replayWithDeadline({ options, context, taskTimeoutMs }: Wo
 }
 
 /** Replays in this process, where a debugger can stop the code for as long as it likes. */
-export async function replayHere({ options, context }: Work, probe: Probe): Promise<Replay> {
+async function replayHere({ options, context }: Work, probe: Probe): Promise<Replay> {
   const workflowBundle = await bundleToReplay(options.workflows);
   const code = codeToReplay(workflowBundle, (await encryptionOf(context)).replay());
   return (runs) => replayRuns(code, runs, probe);
@@ -170,7 +170,7 @@ export async function replayHere({ options, context }: Work, probe: Probe): Prom
  * @throws CountersignError `file_failed` for a path that is not there, `config_invalid` for workflows that cannot be
  * bundled.
  */
-export async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBundleOption> {
+async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBundleOption> {
   if (workflows === undefined) return { codePath: join(ROOT, 'lib', 'workflow-bundle.js') };
   const workflowsPath = resolve(workflows);
   if (!existsSync(workflowsPath))

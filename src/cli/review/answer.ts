@@ -28,7 +28,7 @@ export function openQuestionOf({ call }: Pick<Subject, 'call'>): QuestionOpened 
     open?.type === 'request_opened'
       ? 'It is a request: use `countersign approve` or `countersign deny`.'
       : '`countersign inbox` lists what waits; `countersign show` says how it ended.';
-  throw new CountersignError('usage', `${call.callId} does not wait for an answer`, { hint });
+  throw new CountersignError('usage', `${call.callId} does not wait for an answer`, hint);
 }
 
 /**

@@ -75,7 +75,12 @@ export async function nextRevision(subject: Subject, before: RequestOpened): Pro
     const call = (await client.view(turn)).calls.find(({ callId }) => callId === before.callId);
     if (call?.phase === 'requested' && call.request?.eventId !== before.eventId) return call;
     if (call?.phase !== 'replanning' && call?.phase !== 'requested') throw gone(subject, call);
-    if (performance.now() >= until) throw slow(subject);
+    if (performance.now() >= until)
+      throw new CountersignError(
+        'still_waiting',
+        `the changed request of ${idOf(subject)} is not there yet`,
+        'It waits for a decision once a worker has made it; countersign inbox lists it then.',
+      );
     await delay(LOOK_AGAIN_MS);
   }
 }
@@ -102,24 +107,18 @@ function unseen(next: Subject): CountersignError {
   );
 }
 
-function slow(subject: Subject): CountersignError {
-  return new CountersignError('still_waiting', `the changed request of ${idOf(subject)} is not there yet`, {
-    hint: 'It waits for a decision once a worker has made it; countersign inbox lists it then.',
-  });
-}
-
 /** The error for a request that came back unchanged, with a note that says why. */
 export function notTaken(id: string, note: string): CountersignError {
-  return new CountersignError('decision_refused', `${id}: ${note}`, {
-    hint: 'The request waits as it was before.',
-  });
+  return new CountersignError('decision_refused', `${id}: ${note}`, 'The request waits as it was before.');
 }
 
 function gone(subject: Subject, call: CallView | undefined): CountersignError {
   const now = call === undefined ? 'gone' : describePhase(call)[0];
-  return new CountersignError('decision_refused', `${idOf(subject)} does not wait any more: it is ${now}`, {
-    hint: 'countersign show says how it ended.',
-  });
+  return new CountersignError(
+    'decision_refused',
+    `${idOf(subject)} does not wait any more: it is ${now}`,
+    'countersign show says how it ended.',
+  );
 }
 
 /**
@@ -158,37 +157,34 @@ const OTHERWISE: readonly KeyChoice<Next>[] = [
   { means: 'edit', keys: ['e'], does: 'edit once more' },
 ];
 
-const RUN: KeyChoice<Next> = {
-  means: 'approve',
-  keys: ['y', 'yes'],
-  does: 'let it run with these arguments',
-};
-/** The choice for a tool with a preview, because the old preview does not show the changed arguments. */
-const PREVIEW: KeyChoice<Next> = {
-  means: 'approve',
-  keys: ['y', 'yes'],
-  does: 'change the request and show its new preview, which you approve or leave',
-};
-/** The choice for a call without a preview under a rule, because another rule may apply to the changed arguments. */
-const AGAIN: KeyChoice<Next> = {
-  means: 'approve',
-  keys: ['y', 'yes'],
-  does: 'change the request and show it again, which you approve or leave',
-};
-
-function yesAfterEdit(request: RequestOpened): { question: string; yes: KeyChoice<Next>; isShown: boolean } {
+/** What to ask about the changed arguments, what a yes does, and whether the call is shown again after it. */
+function yesAfterEdit(request: RequestOpened): { question: string; does: string; isShown: boolean } {
   if (!asksAgainAfterEdit(request))
-    return { question: 'Approve with these changes', yes: RUN, isShown: false };
+    return {
+      question: 'Approve with these changes',
+      does: 'let it run with these arguments',
+      isShown: false,
+    };
+  // Another rule may apply to the changed arguments.
   if (request.preview === undefined)
-    return { question: 'See it again with these changes', yes: AGAIN, isShown: true };
-  return { question: 'See what it does with these changes', yes: PREVIEW, isShown: true };
+    return {
+      question: 'See it again with these changes',
+      does: 'change the request and show it again, which you approve or leave',
+      isShown: true,
+    };
+  // The old preview does not show the changed arguments.
+  return {
+    question: 'See what it does with these changes',
+    does: 'change the request and show its new preview, which you approve or leave',
+    isShown: true,
+  };
 }
 
 async function wantsMore(args: JsonObject, subject: Subject, terminal: Terminal): Promise<boolean> {
   const request = requestOf(subject);
   // Changed arguments that are asked about again are shown once more, with the new preview if there is one.
-  const { question, yes, isShown } = yesAfterEdit(request);
-  const choices = [yes, ...OTHERWISE];
+  const { question, does, isShown } = yesAfterEdit(request);
+  const choices: KeyChoice<Next>[] = [{ means: 'approve', keys: ['y', 'yes'], does }, ...OTHERWISE];
   const wanted = await choose(terminal, question, choices, subject.context.screen);
   if (wanted === 'edit') return true;
   const sure =

@@ -37,7 +37,7 @@ export function idOf({ turn, call }: Pick<Subject, 'turn' | 'call'>): string {
 export function requestOf({ call }: Subject): RequestOpened {
   if (call.phase === 'requested' && call.request !== undefined) return call.request;
   const hint = 'countersign inbox lists what waits; countersign show says how it ended';
-  throw new CountersignError('usage', `${call.callId} does not wait for a decision`, { hint });
+  throw new CountersignError('usage', `${call.callId} does not wait for a decision`, hint);
 }
 
 /**
@@ -90,12 +90,13 @@ async function signing(
   const wanted = assuranceWanted(call.request?.authority, decision);
   if (wanted === undefined) return { decisionId };
   const message = `the rule of ${call.callId} wants decisions ${assuranceText(wanted)}, and this one is not signed`;
-  throw new CountersignError('signature_needed', message, {
-    hint:
-      wanted === 'signed_in'
-        ? 'Decide it in the web inbox, or sign it with your key: --sign.'
-        : `Sign it with your key: countersign approve ${idOf(subject)} --sign`,
-  });
+  throw new CountersignError(
+    'signature_needed',
+    message,
+    wanted === 'signed_in'
+      ? 'Decide it in the web inbox, or sign it with your key: --sign.'
+      : `Sign it with your key: countersign approve ${idOf(subject)} --sign`,
+  );
 }
 
 /** As `signing`, for a resolution. Only running a call again is a vote, which a rule may want signed. */
@@ -109,9 +110,11 @@ export async function signingResolution(
 
 /** The error for a person who left without a decision. The program did not fail. */
 export function givenUp(why: string): CountersignError {
-  return new CountersignError('given_up', `given up: ${why}; nothing was decided`, {
-    hint: 'The request is as open as it was.',
-  });
+  return new CountersignError(
+    'given_up',
+    `given up: ${why}; nothing was decided`,
+    'The request is as open as it was.',
+  );
 }
 
 /** The changes or hunks that a person gave on the command line. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 
 /** A text for an editor. */
-export interface EditorTask {
+interface EditorTask {
   text: string;
   /** The name of the file. The editor recognises the format by its ending. */
   name: string;

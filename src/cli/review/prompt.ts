@@ -4,7 +4,7 @@ import type { Screen } from '../print/screen';
 import { Interrupted, type Keyboard, type Terminal } from './terminal';
 
 /** Handlers for what a person does at a prompt. */
-export interface PromptHandlers {
+interface PromptHandlers {
   /**
    * Called with typed text, which is empty for Enter alone. The text has several lines if the person pasted them or
    * ended a line with a `\`.

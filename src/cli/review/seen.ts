@@ -33,9 +33,11 @@ export function checkSeenDigest(
   const look = `countersign show ${id}`;
   const found = checkSaw(seenDigest, { saw, what: id, look, canAsk });
   if (found !== 'other') return found;
-  throw new CountersignError('decision_refused', `${callId} is not what you saw: --saw ${saw} does not fit`, {
-    hint: `Look at it again with \`${look}\`.`,
-  });
+  throw new CountersignError(
+    'decision_refused',
+    `${callId} is not what you saw: --saw ${saw} does not fit`,
+    `Look at it again with \`${look}\`.`,
+  );
 }
 
 /** The item to check, with the given digest, and whether a person can be asked instead. */

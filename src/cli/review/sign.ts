@@ -91,7 +91,7 @@ export async function signerOf(
 }
 
 function noKey(message: string, hint: string): CountersignError {
-  return new CountersignError('signing_key', message, { hint });
+  return new CountersignError('signing_key', message, hint);
 }
 
 interface SignWith {

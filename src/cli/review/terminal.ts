@@ -111,7 +111,7 @@ export async function withTerminal<T>(
   hint: string,
   use: (terminal: Terminal) => Promise<T>,
 ): Promise<T> {
-  if (!canAsk(keyboard)) throw new CountersignError('usage', 'there is no terminal to ask at', { hint });
+  if (!canAsk(keyboard)) throw new CountersignError('usage', 'there is no terminal to ask at', hint);
   const terminal = openTerminal(keyboard);
   try {
     return await use(terminal);

@@ -174,7 +174,7 @@ function update(
 }
 
 function refused(code: keyof typeof HINTS & CountersignError['code'], message: string): CountersignError {
-  return new CountersignError(code, message, { hint: HINTS[code] });
+  return new CountersignError(code, message, HINTS[code]);
 }
 
 const HINTS = {

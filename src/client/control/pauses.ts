@@ -241,7 +241,7 @@ function refusal<C extends RefusalCode>(
   { code, message }: Refusal<C>,
   { hints }: Pick<ControlWords<C>, 'hints'>,
 ): CountersignError {
-  return new CountersignError(errorCodeOf(code), message, { hint: hints[code] });
+  return new CountersignError(errorCodeOf(code), message, hints[code]);
 }
 
 function errorCodeOf(code: RefusalCode) {
@@ -254,5 +254,5 @@ export function unavailable(
   message: string,
   hint = 'Start a worker (countersign worker), and do it again.',
 ): CountersignError {
-  return new CountersignError('control_unavailable', message, { hint });
+  return new CountersignError('control_unavailable', message, hint);
 }

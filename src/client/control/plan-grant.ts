@@ -115,11 +115,11 @@ export function requireAssured({ assurance: wanted }: Pick<GrantPlan, 'assurance
 }
 
 function refused(message: string, hint = 'See docs/grants.md.'): CountersignError {
-  return new CountersignError('grant_refused', message, { hint });
+  return new CountersignError('grant_refused', message, hint);
 }
 
 function usage(message: string): CountersignError {
-  return new CountersignError('usage', message, { hint: 'see countersign approve --help' });
+  return new CountersignError('usage', message, 'see countersign approve --help');
 }
 
 /** The most turns that are read, and the longest time for reading them, in milliseconds. */

@@ -8,13 +8,12 @@ import { type ListedTurn, listedTurn } from './waiting';
 /** Calls in doubt first, then the earliest deadline. Items that never expire come last, oldest first. */
 export function mostUrgentFirst(items: readonly InboxItem[]): InboxItem[] {
   return inDoubtFirst(items, (some) => {
-    const keyed = some.map((item) => ({ item, key: urgencyOf(item) }));
+    const keyed = some.map((item) => ({
+      item,
+      key: `${item.deadline ?? NEVER} ${item.since} ${item.turn} ${item.callId}`,
+    }));
     return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item);
   });
-}
-
-function urgencyOf({ deadline, since, turn, callId }: InboxItem): string {
-  return `${deadline ?? NEVER} ${since} ${turn} ${callId}`;
 }
 
 /** Calls in doubt first, then the newest. */
@@ -168,7 +167,11 @@ export async function findBound(search: BoundSearch): Promise<number> {
   if (all < search.least) return END + 1;
   const pivots = pivotsOf(search, all);
   let known: Known = { low: undefined, high: { at: END, below: all }, above: undefined };
-  for (let step = 0; step < STEPS && isWide(known, search.most); step++) {
+  for (
+    let step = 0;
+    step < STEPS && known.high.below > search.most && known.high.at - floorOf(known) > 1;
+    step++
+  ) {
     const pivot = pivots.find((at) => at > floorOf(known) && at < known.high.at);
     const at = between(known, pivot ?? nextGuess(known, step, aimOf(search)));
     known = learn(known, { at, below: await search.count(at) }, search.least);
@@ -200,10 +203,6 @@ function pivotsOf(search: BoundSearch, all: number): number[] {
 /** The time that the bound is after. Nothing has a deadline before the epoch. */
 function floorOf({ low }: Known): number {
   return low?.at ?? 0;
-}
-
-function isWide(known: Known, most: number): boolean {
-  return known.high.below > most && known.high.at - floorOf(known) > 1;
 }
 
 function between(known: Known, at: number): number {

@@ -131,7 +131,7 @@ export function personIn(
 }
 
 /** Whether somebody may vote under an authority, and as whom. */
-export type Eligibility = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
+type Eligibility = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
 
 /** The person whom an approver's name means under an authority. This person need not be allowed to vote. */
 export function voterIn({ people }: Partial<Authority> = {}, approver: string): string {

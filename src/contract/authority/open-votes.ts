@@ -21,7 +21,7 @@ export interface Voting {
 }
 
 /** The rule's limits on who may vote. Who is in a group is read from today's approvers file. */
-export interface VotersSought {
+interface VotersSought {
   /** See `VoteRule`. */
   rosters: string[][];
   /**

@@ -79,7 +79,7 @@ export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
     groups: [...new Set([...one.groups, ...other.groups])],
     notRequester: one.notRequester || other.notRequester,
     denyNeeds: Math.min(one.denyNeeds, other.denyNeeds),
-    assurance: strongerAssurance(one.assurance, other.assurance),
+    assurance: isAssured(one.assurance, other.assurance) ? one.assurance : other.assurance,
     ...(expires.length === 0 ? {} : { expiresMs: Math.min(...expires) }),
     ...defined({ escalate: stricterEscalation(one.escalate, other.escalate) }),
   };
@@ -105,8 +105,4 @@ export function assuranceText(assurance: Assurance): string {
 /** Whether the first assurance is at least as strong as the second. */
 export function isAssured(has: Assurance, wanted: Assurance): boolean {
   return ASSURANCES.indexOf(has) >= ASSURANCES.indexOf(wanted);
-}
-
-function strongerAssurance(one: Assurance, other: Assurance): Assurance {
-  return isAssured(one, other) ? one : other;
 }

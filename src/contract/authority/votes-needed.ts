@@ -21,7 +21,7 @@ export interface VoteCount {
 }
 
 /** A vote and the person in whose place it is cast. */
-export interface Seat {
+interface Seat {
   voter: string;
   seat: string;
 }
@@ -141,7 +141,7 @@ export function stillNeededText(
 export type VoteProof = { assurance: Assurance; unchecked?: string } | { why: string };
 
 /** The result of a worker's check of votes. */
-export interface ProvenVotes {
+interface ProvenVotes {
   /** The voters whose votes do not count, and why. */
   struck: { voter: string; why: string }[];
   /** The count of the other votes. */

@@ -9,7 +9,7 @@ export type VoteRefusal =
   'unknown_person' | 'not_named' | 'requester' | 'requesters_delegate' | 'requester_unknown';
 
 /** The seats that a person may take: the people in whose place they vote. */
-export type Seating = { ok: true; seats: readonly string[] } | { ok: false; why: VoteRefusal };
+type Seating = { ok: true; seats: readonly string[] } | { ok: false; why: VoteRefusal };
 
 /** The people among whom a rule looks for voters. */
 export interface Among {
@@ -18,7 +18,7 @@ export interface Among {
 }
 
 /** Returns the seats that a person may take at a moment, in milliseconds since 1970. */
-export type SeatingFor = (name: string, moment: number) => Seating;
+type SeatingFor = (name: string, moment: number) => Seating;
 
 /**
  * Returns a function that gives the seats of any person: their own seat, or the seats of the people whose delegate they

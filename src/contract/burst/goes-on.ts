@@ -75,7 +75,7 @@ export interface BurstSoFar extends GateMode {
 }
 
 /** Why a burst ends. `open`: the turn goes on with the last reply. */
-export type BurstEnd = 'open' | 'steps' | 'time' | 'bytes' | 'transcript' | 'budget';
+type BurstEnd = 'open' | 'steps' | 'time' | 'bytes' | 'transcript' | 'budget';
 
 /** Why a burst ends after a finished step. Undefined if the burst takes another step. */
 export function whyCommit(soFar: BurstSoFar): Exclude<BurstEnd, 'open'> | undefined {

@@ -23,13 +23,14 @@ const MOST_VALUE = 300;
 
 /** A narrowing to the same arguments. A grant allows only these unless its giver says otherwise. */
 export function exactly(args: JsonObject): Record<string, Condition> {
-  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, equalTo(value)]));
-}
-
-function equalTo(value: Json): Condition {
-  return canonicalJson(value).length <= MOST_VALUE
-    ? { is: 'equal', value }
-    : { is: 'equal', digest: digestJson(value) };
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      canonicalJson(value).length <= MOST_VALUE
+        ? { is: 'equal', value }
+        : { is: 'equal', digest: digestJson(value) },
+    ]),
+  );
 }
 
 /** Whether all arguments have to be the same. */
@@ -42,7 +43,7 @@ export const ANY = '**';
 /** The most arguments, and the most characters of a prefix or glob. */
 const MOST_NAMES = 50;
 const MOST_PATTERN = 200;
-export const MOST_NARROWING_BYTES = 4 * 1024;
+const MOST_NARROWING_BYTES = 4 * 1024;
 
 /** The problem with a narrowing that somebody gives. Undefined: there is no problem. */
 export function narrowingProblem(narrowing: Narrowing): string | undefined {

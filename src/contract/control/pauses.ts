@@ -56,7 +56,7 @@ export interface Pause extends PauseAsked {
 }
 
 /** The scope of a pause. Without both fields: everything. */
-export type PauseScope = Pick<PauseAsked, 'agent' | 'tool'>;
+type PauseScope = Pick<PauseAsked, 'agent' | 'tool'>;
 
 /** Answer to `pause`. */
 export interface PauseTaken {

@@ -3,14 +3,14 @@ import type { Issue } from '../tool';
 import { type Evaluated, CheckResult, type ValuePlace, silently } from './keyword-result';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
-import { type FoundSchema, isOwnResource, References, type SchemaResource } from './reference';
+import { type FoundSchema, isOwnResource, isSchema, References, type SchemaResource } from './reference';
 
 /**
  * The most work of one check: the number of schemas applied to values, and texts by their length. This takes some 50
  * ms. Only a schema whose branches multiply reaches this limit. An honest schema does not, with arguments within their
  * size limits.
  */
-export const MOST_WORK = 150_000;
+const MOST_WORK = 150_000;
 
 /** How deep a check may go. Without this limit, the check of a reference that leads to itself would never end. */
 const MOST_DEPTH = 400;
@@ -20,7 +20,7 @@ const { isArray } = Array;
 const { hasOwn, keys } = Object;
 
 /** Thrown if a check is given up because it would take too much work. */
-export class TooMuchWork extends Error {}
+class TooMuchWork extends Error {}
 
 /** Facts about a schema that are worked out once, not again for each value. */
 interface Facts {
@@ -174,24 +174,26 @@ export class SchemaChecker {
     if (branches.length === 0) return;
     const fits = (one: unknown): boolean => this.check(one, value, result.at) !== undefined;
     if (this.isQuick) return branches.some(fits) ? undefined : result.fail(NO_BRANCH);
-    const issues = result.at.issues && [];
-    const fitting = branches
-      .map((one) => this.check(one, value, { ...result.at, issues }))
-      .filter((outcome) => outcome !== undefined);
-    if (fitting.length === 0) result.fail(NO_BRANCH, issues);
-    for (const one of fitting) result.take(one);
+    const { count, issues } = this.takeFitting(branches, value, result);
+    if (count === 0) result.fail(NO_BRANCH, issues);
   }
 
   private checkOneOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
     if (branches.length === 0) return;
+    const { count, issues } = this.takeFitting(branches, value, result);
+    if (count === 1) return;
+    const why = `Instance does not match exactly one subschema (${count} matches).`;
+    result.fail(why, count === 0 ? issues : undefined);
+  }
+
+  /** Takes each branch that fits. Returns how many do, and the issues of the others. */
+  private takeFitting(branches: readonly unknown[], value: unknown, result: CheckResult) {
     const issues = result.at.issues && [];
     const fitting = branches
       .map((one) => this.check(one, value, { ...result.at, issues }))
       .filter((outcome) => outcome !== undefined);
     for (const one of fitting) result.take(one);
-    if (fitting.length === 1) return;
-    const why = `Instance does not match exactly one subschema (${fitting.length} matches).`;
-    result.fail(why, fitting.length === 0 ? issues : undefined);
+    return { count: fitting.length, issues };
   }
 
   private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
@@ -332,10 +334,6 @@ export class SchemaChecker {
     this.work += work;
     if (this.work > MOST_WORK) throw new TooMuchWork('it takes too long to check');
   };
-}
-
-function isSchema(schema: unknown): schema is JsonObject {
-  return isObject(schema);
 }
 
 function branchesOf(schema: JsonObject): Branches {

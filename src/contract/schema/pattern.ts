@@ -1,5 +1,5 @@
 /** A compiled pattern. `spend` is called with the steps done so far, and may throw to end the match. */
-export type Matcher = (text: string, spend?: (work: number) => void) => boolean;
+type Matcher = (text: string, spend?: (work: number) => void) => boolean;
 
 /**
  * The most characters, and the most Unicode properties such as `\p{L}`, that the patterns of one schema may have. To

@@ -40,7 +40,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A form, or the issues of the schema with their places. */
-export type MadeForm = { ok: true; form: JsonSchema } | { ok: false; issues: Issue[] };
+type MadeForm = { ok: true; form: JsonSchema } | { ok: false; issues: Issue[] };
 
 /**
  * Makes the form of a question from a schema that a model wrote. A part that a person could not fill in, or that a

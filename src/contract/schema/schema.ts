@@ -21,7 +21,7 @@ export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
       checker ??= new SchemaChecker(schema);
       return checker.issuesOf(value);
     } catch (error) {
-      return uncheckable(error);
+      return [{ path: '', message: error instanceof Error ? error.message : 'it cannot be checked' }];
     }
   };
 }
@@ -37,10 +37,6 @@ export function schemaFit(schema: JsonSchema): (value: unknown) => boolean {
       return false;
     }
   };
-}
-
-function uncheckable(error: unknown): Issue[] {
-  return [{ path: '', message: error instanceof Error ? error.message : 'it cannot be checked' }];
 }
 
 /** Keywords that judge the keys of an object together. */

@@ -4,7 +4,7 @@ import type { CheckResult } from './keyword-result';
 import { isRegularExpression } from './pattern';
 
 /** A schema and a value, for the keywords that are about the value itself. */
-export interface Asserted {
+interface Asserted {
   schema: JsonObject;
   value: unknown;
   result: Pick<CheckResult, 'fail'>;

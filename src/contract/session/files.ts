@@ -5,7 +5,7 @@ import type { JsonSchema } from '../tool';
 /**
  * A file that comes with a person's message. History has only this reference. A store keeps the bytes by their digest.
  */
-export const FILE_REF = {
+const FILE_REF = {
   type: 'object',
   properties: {
     /** SHA-256 of the bytes, in hex. */

@@ -6,7 +6,7 @@ import { RETRY, TIMES } from '../limits';
 import { raisedKind, raiseSchema } from './budget';
 
 /** A turn's request for more budget. */
-export interface Raise extends Pick<ValidCall, 'authority'> {
+interface Raise extends Pick<ValidCall, 'authority'> {
   callId: string;
   tool: string;
   /** One kind of budget, and the amount to add. */

@@ -1,5 +1,5 @@
 import { digestText } from '../digest';
-import { isValidCall, type PreparedCall, type ValidCall } from '../call';
+import { isValidCall, type PreparedCall } from '../call';
 import { LIMITS } from '../limits';
 import type { Repeated } from './carried';
 
@@ -45,7 +45,9 @@ const MOST_CHARACTERS = 200;
 /** The calls of a step without their ids, for a comparison. */
 function signatureOf(calls: readonly PreparedCall[]): string {
   const each = calls.map((call) => {
-    const what = isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, MOST_CHARACTERS);
+    const what = isValidCall(call)
+      ? call.argsDigest
+      : (call.raw ?? (call.kind === 'remote' ? '' : JSON.stringify(call.proposed))).slice(0, MOST_CHARACTERS);
     return `${call.tool.slice(0, MOST_CHARACTERS)} ${what}`;
   });
   return shortened(each.join('\n'));
@@ -57,7 +59,3 @@ function shortened(text: string): string {
 }
 
 const MOST_KEPT = 1_000;
-
-function rawOf(call: Exclude<PreparedCall, ValidCall>): string {
-  return call.raw ?? (call.kind === 'remote' ? '' : JSON.stringify(call.proposed));
-}

@@ -80,7 +80,10 @@ export function priced(usage: Usage | undefined, { model, pricing, bytes }: Pric
   const price = priceOf(pricing, model);
   if (price === undefined) return usage;
   const { input, output, cachedInput = input, cacheWrite = input } = price;
-  const counted = tokensOf(usage) === undefined ? estimated(bytes) : (usage ?? {});
+  const counted =
+    tokensOf(usage) === undefined
+      ? { inputTokens: estimatedTokens(bytes.read), outputTokens: estimatedTokens(bytes.wrote) }
+      : (usage ?? {});
   const { inputTokens = 0, totalTokens = 0 } = counted;
   const { cachedInputTokens: cached = 0, cacheWriteTokens: written = 0 } = counted;
   // If input and output are not counted separately, all tokens count as output, which costs more.
@@ -88,10 +91,6 @@ export function priced(usage: Usage | undefined, { model, pricing, bytes }: Pric
   const plain = Math.max(0, inputTokens - cached - written);
   const millionfold = plain * input + cached * cachedInput + written * cacheWrite + outputTokens * output;
   return addUsage(usage ?? {}, { cost: millionfold / 1e6, currency: pricing.currency });
-}
-
-function estimated({ read, wrote }: PricedReply['bytes']): Usage {
-  return { inputTokens: estimatedTokens(read), outputTokens: estimatedTokens(wrote) };
 }
 
 /** The price of a model: by its id, or by the longest entry with `*` that the id begins with. */

@@ -1,7 +1,7 @@
 import { CONFUSABLES } from './confusables';
 
 /** A piece of text that passes for other letters, and the name of what it really is. */
-export interface LookAlike {
+interface LookAlike {
   start: number;
   end: number;
   /**

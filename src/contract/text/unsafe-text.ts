@@ -13,7 +13,7 @@ import type { Preview } from '../plan';
  * stand on no letter. `line end`: a line end that hides or moves text. `right-to-left`: letters that a screen puts in
  * another order than they are stored in. `bracket`: a sign that our marks are written with.
  */
-export type Why =
+type Why =
   | 'control'
   | 'bidi'
   | 'invisible'
@@ -156,11 +156,9 @@ export function escapeHidden(json: string): string {
   );
 }
 
-type Mark = Extract<Segment, { kind: 'mark' }>;
-
 interface Placed {
   at: number;
-  mark: Mark;
+  mark: Extract<Segment, { kind: 'mark' }>;
 }
 
 function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {

@@ -262,7 +262,11 @@ export function createExportedRuns(): ExportedRuns {
     },
     take: (record) => {
       const reached = runs.get(record.run);
-      if (reached !== undefined && !isAfter(record, reached)) return true;
+      if (
+        reached !== undefined &&
+        !(record.event > reached.event || (record.event === reached.event && record.part > reached.part))
+      )
+        return true;
       runs.set(record.run, reachedBy(record, record.type));
       return false;
     },
@@ -272,8 +276,4 @@ export function createExportedRuns(): ExportedRuns {
 
 function reachedBy({ event, part }: Pick<AuditRecord, 'event' | 'part'>, type: string): RunEnd {
   return { event, part, over: LAST.includes(type) };
-}
-
-function isAfter(record: AuditRecord, { event, part }: RunEnd): boolean {
-  return record.event > event || (record.event === event && record.part > part);
 }

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { CountersignError } from '../../contract/errors';
 
 /** A new pair of Ed25519 keys, as PEM. `id` is the public key in hex. */
-export interface NewKeys {
+interface NewKeys {
   id: string;
   privatePem: string;
   publicPem: string;

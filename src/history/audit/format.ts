@@ -90,9 +90,11 @@ export function broken(bad: Bad): CountersignError {
 
 /** The error for a file that is not an audit file, or that a later version wrote. */
 export function notAudit(why: string): CountersignError {
-  return new CountersignError('audit_invalid', `this audit file cannot be read: ${why}`, {
-    hint: 'countersign audit export writes one',
-  });
+  return new CountersignError(
+    'audit_invalid',
+    `this audit file cannot be read: ${why}`,
+    'countersign audit export writes one',
+  );
 }
 
 /** The error for a file that is signed with another key than the expected one. */

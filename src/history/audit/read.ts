@@ -145,7 +145,8 @@ export async function* linesOfStream(chunks: AsyncIterable<Buffer>): AsyncGenera
       yield { lines: linesOf(Buffer.concat([...rest, chunk.subarray(0, last + 1)])) };
       rest = [chunk.subarray(last + 1)];
     }
-    if (rest.reduce((sum, { length }) => sum + length, 0) > MOST_BYTES) throw tooLong();
+    if (rest.reduce((sum, { length }) => sum + length, 0) > MOST_BYTES)
+      throw new CountersignError('audit_invalid', 'this is not an audit file: it has a line over 16 MiB');
   }
   const cut = Buffer.concat(rest);
   if (cut.length > 0) yield { lines: [], cut };
@@ -160,8 +161,4 @@ function linesOf(bytes: Buffer): Buffer[] {
     from = end + 1;
   }
   return lines;
-}
-
-function tooLong(): CountersignError {
-  return new CountersignError('audit_invalid', 'this is not an audit file: it has a line over 16 MiB');
 }

@@ -71,7 +71,7 @@ interface Known {
 }
 
 /** Turns the turn events of one run into audit records. */
-export interface Recorder {
+interface Recorder {
   /** Makes the records of the next event. Most events make none. */
   push(event: TurnEvent): AuditRecord[];
 }

@@ -7,9 +7,11 @@ export function readFields(text: string): SealedField[] {
   return text.split(',').map((part) => {
     const found = SEALED_FIELDS.find((name) => name === part.trim());
     if (found !== undefined) return found;
-    throw new CountersignError('usage', `there is no field '${part.trim()}' that can be taken out`, {
-      hint: `There are ${SEALED_FIELDS.join(', ')}.`,
-    });
+    throw new CountersignError(
+      'usage',
+      `there is no field '${part.trim()}' that can be taken out`,
+      `There are ${SEALED_FIELDS.join(', ')}.`,
+    );
   });
 }
 

@@ -13,7 +13,7 @@ import type { DecodedEvent, EventOf } from '../decode/events';
 import { is } from './guards';
 
 /** An activity that may have been a burst: its activity when it was scheduled, and when it ended. */
-export interface BurstRecord {
+interface BurstRecord {
   scheduled: EventOf<'activity_scheduled'>;
   completed: EventOf<'activity_completed'>;
 }

@@ -44,13 +44,11 @@ import {
 } from './state';
 import { newCall } from './think';
 
-type Started = { callId: string; generation: number };
-
 /** A call's activity is scheduled. If a signal allowed the call, the event of that signal comes first. */
 export function callScheduled(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
-  at: Started,
+  at: { callId: string; generation: number },
 ): TurnEvent[] {
   const held = ensureCall(state, at.callId, event.activityType);
   // A user's own activity gets the plain arguments, which may look like an input of ours.
@@ -148,7 +146,12 @@ export function callCompleted(
   delete held.absent;
   delete held.isPaused;
   // From now on, the call runs as a child turn. The child turn brings the result.
-  if (output !== undefined && 'child' in output && isChild(held)) {
+  if (
+    output !== undefined &&
+    'child' in output &&
+    isValidCall(held.call) &&
+    held.call.settings.child !== undefined
+  ) {
     held.leave = leaveOf(output);
     return [];
   }
@@ -189,10 +192,6 @@ function pausedBy(head: EventHeader, held: CallFold, { paused, mayHaveRun }: Pau
 export function callResumed(head: EventHeader, held: CallFold): TurnEvent[] {
   const { callId, tool } = held.call;
   return [{ type: 'call_resumed', ...eventHeader(head), callId, tool }];
-}
-
-function isChild({ call }: CallFold): boolean {
-  return isValidCall(call) && call.settings.child !== undefined;
 }
 
 /**

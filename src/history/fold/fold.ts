@@ -24,7 +24,7 @@ import { is } from './guards';
 import { newCall, stepTaken } from './think';
 
 /** Turns history into turn events, one event after the other. */
-export interface Fold {
+interface Fold {
   /**
    * Returns the turn events that the next history event makes. Most history events make none. Reads no clock and never
    * throws because of a payload.

@@ -24,99 +24,103 @@ import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '.
 import type { TurnOrigin } from '../../contract/call';
 import { RESULT_STATUSES } from '../../contract/turn-states';
 
+const number = z.number();
+
+const string = z.string();
+
 /**
  * The parts of a decoded payload that the fold relies on. These schemas are less strict than the contract: a history of
  * an older or newer release, or a history that somebody tampered with, gives fewer events and never an exception. Other
  * fields may be there. The copies that zod makes are not used, so the schemas need not be loose objects, which would
  * copy those fields, too.
  */
-const object = z.record(z.string(), z.unknown());
-const texts = z.array(z.string());
-const head = z.object({ callId: z.string(), id: z.string(), tool: z.string() });
+const object = z.record(string, z.unknown());
+const texts = z.array(string);
+const head = z.object({ callId: string, id: string, tool: string });
 const result = z.object({
-  callId: z.string(),
+  callId: string,
   success: z.boolean(),
-  content: z.string(),
+  content: string,
   metadata: object,
 });
 const settings = z.object({
-  safety: z.string(),
+  safety: string,
   effect: z.enum(EFFECTS),
-  requestExpiresMs: z.number().nullable(),
+  requestExpiresMs: number.nullable(),
   noBatch: z.boolean().optional(),
   grants: z.enum(['none', 'equal']).optional(),
-  server: z.string().optional(),
-  timeoutMs: z.number().optional(),
-  gate: z.object({ activity: z.string().optional() }).optional(),
-  child: z.object({ agent: z.string(), outputBytes: z.number() }).optional(),
-  retry: z.object({ maximumAttempts: z.number() }),
+  server: string.optional(),
+  timeoutMs: number.optional(),
+  gate: z.object({ activity: string.optional() }).optional(),
+  child: z.object({ agent: string, outputBytes: number }).optional(),
+  retry: z.object({ maximumAttempts: number }),
 });
 const ask = head.extend({
   kind: z.literal('ask'),
   arguments: object,
-  argsDigest: z.string(),
+  argsDigest: string,
   settings,
 });
-const question = z.object({ text: z.string(), form: object });
+const question = z.object({ text: string, form: object });
 const call = z.discriminatedUnion('kind', [
   head.extend({ kind: z.enum(['invalid', 'recorded']), proposed: object, result }),
   head.extend({
     kind: z.enum(['run', 'ask']),
     arguments: object,
-    argsDigest: z.string(),
+    argsDigest: string,
     settings,
     question: question.optional(),
   }),
-  head.extend({ kind: z.literal('remote'), raw: z.string() }),
+  head.extend({ kind: z.literal('remote'), raw: string }),
 ]);
-const lineage = z.array(z.object({ turn: z.string(), callId: z.string(), agent: z.string() }));
-const amounts = { tokens: z.number(), money: z.number(), steps: z.number(), time: z.number() };
+const lineage = z.array(z.object({ turn: string, callId: string, agent: string }));
+const amounts = { tokens: number, money: number, steps: number, time: number };
 export const budget = z.object({
   ...z.object(amounts).partial().shape,
-  currency: z.string().optional(),
+  currency: string.optional(),
   then: z.enum(['end', 'ask']).optional(),
 });
 export const spent = z.object({
-  ...{ tokens: z.number(), steps: z.number(), time: z.number() },
-  estimated: z.number().optional(),
-  money: z.record(z.string(), z.number()).optional(),
+  ...{ tokens: number, steps: number, time: number },
+  estimated: number.optional(),
+  money: z.record(string, number).optional(),
 });
 const thinkOutput = z.object({
-  text: z.string(),
+  text: string,
   calls: z.array(call),
-  model: z.string(),
-  finishReason: z.string(),
-  context: z.string().optional(),
+  model: string,
+  finishReason: string,
+  context: string.optional(),
   notes: z.array(z.enum(MODEL_NOTES)).optional(),
-  droppedBefore: z.number().optional(),
-  schemas: z.record(z.string(), object).optional(),
+  droppedBefore: number.optional(),
+  schemas: z.record(string, object).optional(),
   budget: budget.optional(),
 });
-const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
-const progress = z.object({ fraction: z.number().optional(), text: z.string().optional() });
+const resultRef = z.object({ callId: string, success: z.boolean(), text: string.optional() });
+const progress = z.object({ fraction: number.optional(), text: string.optional() });
 const inDoubt = z.object({
-  message: z.string(),
-  partial: z.string().optional(),
+  message: string,
+  partial: string.optional(),
   progress: progress.optional(),
   running: z.literal(true).optional(),
 });
 const voting = z.object({
-  votes: z.array(z.object({ voter: z.string() })),
+  votes: z.array(z.object({ voter: string })),
   needs: z.object({ who: texts }),
   escalated: z.literal(true).optional(),
   escalatedTo: texts.optional(),
   among: z.object({ rosters: z.array(texts), notThese: texts.optional() }).optional(),
 });
 const openItem = z.object({
-  callId: z.string(),
+  callId: string,
   kind: z.enum(['request', 'question', 'in_doubt']),
-  tool: z.string(),
-  summary: z.string(),
-  seenDigest: z.string().optional(),
-  note: z.string().optional(),
+  tool: string,
+  summary: string,
+  seenDigest: string.optional(),
+  note: string.optional(),
   voting: voting.optional(),
-  since: z.string(),
-  deadline: z.string().nullable(),
+  since: string,
+  deadline: string.nullable(),
 });
 
 /** The files of a message. */
@@ -124,12 +128,12 @@ export const files = z.custom(areFiles);
 
 /** One entry of a conversation. */
 export const message = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('words'), text: z.string(), files: files.optional() }),
+  z.object({ kind: z.literal('words'), text: string, files: files.optional() }),
   z.object({
-    ...{ kind: z.literal('reply'), replyId: z.string(), text: z.string() },
-    ...{ calls: z.array(head), context: z.string().optional() },
+    ...{ kind: z.literal('reply'), replyId: string, text: string },
+    ...{ calls: z.array(head), context: string.optional() },
   }),
-  head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
+  head.extend({ kind: z.literal('result'), content: string, success: z.boolean() }),
 ]);
 
 /** Makes a guard from a schema. */
@@ -138,57 +142,62 @@ export function zodGuard<T>(schema: z.ZodType): (value: unknown) => value is T {
 }
 
 /** The person who said something and the reason, as the note for the model quotes them. */
-const edit = { approver: z.string(), reason: z.string().optional() };
+const edit = { approver: string, reason: string.optional() };
+
+const grantMark = {
+  ...{ id: string, by: string, until: string, times: number },
+  confirmedBy: texts.optional(),
+};
 
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
   carried: zodGuard<Pick<CarriedTurn, 'transcript' | 'moved'> & { step?: number }>(
     z.object({
       transcript: z.array(message),
-      step: z.number().optional(),
-      moved: z.object({ reply: thinkOutput, waits: z.array(z.object({ callId: z.string() })) }).optional(),
+      step: number.optional(),
+      moved: z.object({ reply: thinkOutput, waits: z.array(z.object({ callId: string })) }).optional(),
     }),
   ),
   origin: zodGuard<TurnOrigin>(
     z.object({
-      requester: z.string().optional(),
-      others: z.array(z.string()).optional(),
-      metadata: z.record(z.string(), z.string()).optional(),
+      requester: string.optional(),
+      others: z.array(string).optional(),
+      metadata: z.record(string, string).optional(),
     }),
   ),
   beat: zodGuard<Beat>(
     z.object({
       progress: progress.optional(),
-      partial: z.string().optional(),
-      text: z.string().optional(),
-      step: z.number().optional(),
+      partial: string.optional(),
+      text: string.optional(),
+      step: number.optional(),
     }),
   ),
   lineage: zodGuard<Ancestor[]>(lineage),
   budget: zodGuard<Budget>(budget),
   turnInput: zodGuard<TurnInput>(
     z.object({
-      agent: z.string(),
-      prompt: z.string(),
+      agent: string,
+      prompt: string,
       files: files.optional(),
-      session: z.object({ sessionId: z.string(), messageId: z.string() }).optional(),
+      session: z.object({ sessionId: string, messageId: string }).optional(),
     }),
   ),
   turnResult: zodGuard<TurnResult>(
     z.object({
       status: z.enum(RESULT_STATUSES),
-      answer: z.string(),
-      why: z.string().optional(),
+      answer: string,
+      why: string.optional(),
       spent: spent.optional(),
     }),
   ),
   gatedCall: zodGuard<ValidCall>(ask),
   thinkInput: zodGuard<ThinkInput>(
     z.object({
-      step: z.number(),
+      step: number,
       results: z.array(resultRef),
-      droppedBefore: z.number(),
-      cutTo: z.number().optional(),
+      droppedBefore: number,
+      cutTo: number.optional(),
       words: texts.optional(),
       origin: z.object({ others: texts.optional() }).optional(),
       files: z.array(files).optional(),
@@ -196,34 +205,29 @@ export const is = {
   ),
   forkInput: zodGuard<ForkInput>(
     z.object({
-      of: z.string(),
-      from: z.string(),
+      of: string,
+      from: string,
       world: z.enum(WORLDS),
-      context: z.string().optional(),
+      context: string.optional(),
       lineage: lineage.optional(),
       given: thinkOutput.optional(),
     }),
   ),
   thinkOutput: zodGuard<ThinkOutput>(thinkOutput),
-  grant: zodGuard<GrantMark>(
-    z.object({
-      ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
-      confirmedBy: texts.optional(),
-    }),
-  ),
+  grant: zodGuard<GrantMark>(z.object(grantMark)),
   grantBeat: zodGuard<{ grant: GrantUse }>(
     z.object({
       grant: z.object({
-        ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
-        ...{ confirmedBy: texts.optional(), use: z.number(), assurance: z.enum(ASSURANCES) },
+        ...grantMark,
+        ...{ use: number, assurance: z.enum(ASSURANCES) },
       }),
     }),
   ),
   prepareOutput: zodGuard<PrepareOutput>(z.object({ call, schema: object.optional() })),
   callInput: zodGuard<CallInput>(
     head.extend({
-      callKey: z.string(),
-      generation: z.number(),
+      callKey: string,
+      generation: number,
       arguments: object,
       effect: z.enum(EFFECTS),
       decision: z.object({ ...edit, edit: z.object(edit).optional() }).optional(),
@@ -234,51 +238,49 @@ export const is = {
     z.union([
       z.object({ result }),
       z.object({ inDoubt }),
-      z.object({ askAgain: z.string(), struck: texts.optional(), secret: z.string().optional() }),
-      z.object({ notHere: z.string() }),
-      z.object({ paused: z.string() }),
+      z.object({ askAgain: string, struck: texts.optional(), secret: string.optional() }),
+      z.object({ notHere: string }),
+      z.object({ paused: string }),
       z.object({ child: z.enum(CHILD_LOOKS) }),
     ]),
   ),
   verifyOutput: zodGuard<VerifyOutput>(
     z.discriminatedUnion('outcome', [
       z.object({ outcome: z.literal('happened'), result }),
-      z.object({ outcome: z.enum(['did_not', 'cannot_tell']), message: z.string() }),
+      z.object({ outcome: z.enum(['did_not', 'cannot_tell']), message: string }),
     ]),
   ),
-  outcome: zodGuard<OutcomeReport>(
-    z.object({ callKey: z.string(), generation: z.number(), secret: z.string(), result }),
-  ),
-  closedMemo: zodGuard<ClosedMemo>(z.partialRecord(z.enum(CLOSING_CAUSES), z.array(z.string()))),
+  outcome: zodGuard<OutcomeReport>(z.object({ callKey: string, generation: number, secret: string, result })),
+  closedMemo: zodGuard<ClosedMemo>(z.partialRecord(z.enum(CLOSING_CAUSES), z.array(string))),
   openMemo: zodGuard<OpenMemo>(
     z.object({
-      ...{ key: z.string(), count: z.number(), items: z.array(openItem) },
-      by: z.object({ model: z.string(), notes: z.array(z.enum(MODEL_NOTES)) }).optional(),
+      ...{ key: string, count: number, items: z.array(openItem) },
+      by: z.object({ model: string, notes: z.array(z.enum(MODEL_NOTES)) }).optional(),
     }),
   ),
   verdicts: zodGuard<SignalVerdict[]>(
     z.array(
       z.object({
-        callId: z.string(),
+        callId: string,
         verdict: z.enum(['accepted', ...REFUSAL_CODES]),
-        decisionId: z.string(),
+        decisionId: string,
         asksAgain: z.literal(true).optional(),
         stillWaits: z.literal(true).optional(),
-        behind: z.number().optional(),
+        behind: number.optional(),
       }),
     ),
   ),
   accepted: zodGuard<Accepted>(
     z.object({
       accepted: z.literal(true),
-      callId: z.string(),
-      approver: z.string(),
+      callId: string,
+      approver: string,
       asksAgain: z.literal(true).optional(),
-      needs: z.object({ approvals: z.number(), who: z.array(z.string()) }).optional(),
+      needs: z.object({ approvals: number, who: z.array(string) }).optional(),
     }),
   ),
   refused: zodGuard<Refused>(
-    z.object({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: z.string() }),
+    z.object({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: string }),
   ),
   toolResult: zodGuard<ToolResult>(result),
 } as const;

@@ -101,7 +101,7 @@ export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Al
 }
 
 /** A call that starts, and the decision by which it starts. */
-export interface Allowed {
+interface Allowed {
   held: CallFold;
   decision: SpentDecision;
 }

@@ -50,7 +50,7 @@ function factsOf({ call, approved }: CallFold, at: string) {
 }
 
 /** What a failed activity means for its call, by the same rules as in the workflow. */
-export type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
+type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
 
 /** The facts that a failure shows about its activity. */
 export function lostInHistory(failure: DecodedFailure): LostActivity {

@@ -121,7 +121,7 @@ export interface PendingSignal {
 }
 
 /** A decision, a resolution or an answer by update, between its acceptance and its verdict. */
-export interface PendingUpdate {
+interface PendingUpdate {
   name: string;
   input: unknown;
   identity: string;
@@ -196,10 +196,7 @@ export function eventHeader({ eventId, at }: EventHeader): EventHeader {
 }
 
 /** How a call ended, as `endCall` takes it. */
-export type CallEnding = Pick<
-  CallEnded,
-  'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'
->;
+type CallEnding = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'>;
 
 /** Gives a call its result. A call that has a result keeps it. */
 export function endCall(head: EventHeader, held: CallFold, ending: CallEnding): CallEnded[] {

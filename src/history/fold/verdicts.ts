@@ -68,15 +68,12 @@ export function allows({ signal, input }: PendingSignal): boolean {
 export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionMade {
   const { judgement, asksAgain, stillWaits } = judged;
   const said = readDecision(judged.input);
-  const { callId = '', decision, arguments: args, hunks, seenDigest } = said;
+  const { decision, arguments: args, hunks, seenDigest } = said;
   const lets = judgement.accepted !== false && isApproval(said);
   const unbound = lets && seenDigest === undefined ? (true as const) : undefined;
   return {
     type: 'decision',
-    ...eventHeader(head),
-    ...attributionOf(judged, said),
-    callId,
-    judgement,
+    ...judgedHead(head, judged, said),
     ...defined({
       decision,
       arguments: args,
@@ -93,13 +90,10 @@ export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionM
 /** The event of a judged resolution. */
 export function resolvedEvent(head: EventHeader, judged: JudgedInput): Resolved {
   const said = readResolution(judged.input);
-  const { callId = '', resolution, content } = said;
+  const { resolution, content } = said;
   return {
     type: 'resolved',
-    ...eventHeader(head),
-    ...attributionOf(judged, said),
-    callId,
-    judgement: judged.judgement,
+    ...judgedHead(head, judged, said),
     ...defined({ resolution, content, stillWaits: judged.stillWaits, needs: judged.verdict?.needs }),
   };
 }
@@ -115,10 +109,7 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
     isTaken && question !== undefined ? completeAnswer(question, said.content ?? {}) : said.content;
   return {
     type: 'answered',
-    ...eventHeader(head),
-    ...attributionOf(judged, said),
-    callId,
-    judgement,
+    ...judgedHead(head, judged, said),
     ...defined({ answer, content }),
   };
 }
@@ -128,11 +119,17 @@ export function questionOf(held: CallFold | undefined): Question | undefined {
   return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }
 
+/** The parts that the event of every judged message has. */
+function judgedHead(head: EventHeader, judged: JudgedInput, said: Said) {
+  const { callId = '' } = said;
+  const { judgement } = judged;
+  return { ...eventHeader(head), ...attributionOf(judged, said), callId, judgement };
+}
+
+type Said = Partial<Pick<Decision | Resolution, keyof Decision & keyof Resolution>>;
+
 /** The claimed approver, channel and reason, with the same defaults as in the workflow. */
-function attributionOf(
-  { identity, door, verdict, reapplied }: JudgedInput,
-  said: Partial<Pick<Decision | Resolution, keyof Decision & keyof Resolution>>,
-): Attribution {
+function attributionOf({ identity, door, verdict, reapplied }: JudgedInput, said: Said): Attribution {
   const { signature, approver, channel, authenticated, reason, decisionId } = said;
   return {
     approver: verdict?.approver ?? approver ?? SOMEBODY,
@@ -151,12 +148,8 @@ function attributionOf(
 
 /** A text field of a payload that may be anything. */
 export function textAt(input: unknown, key: string): string | undefined {
-  const value = valueAt(input, key);
+  const value = isObject(input) ? input[key] : undefined;
   return typeof value === 'string' ? value : undefined;
-}
-
-function valueAt(input: unknown, key: string): unknown {
-  return isObject(input) ? input[key] : undefined;
 }
 
 /** Applies a judged message to its call. */

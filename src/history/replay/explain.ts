@@ -14,7 +14,7 @@ import { parseJson } from '../../contract/json';
  * `unreadable`: the history is of a newer version, or its key is missing here. `unknown`: Temporal refuses the run,
  * although everything that can be compared agrees.
  */
-export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
+type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
 /** Why a run does not replay, in the terms of the agent, and the message of Temporal. */
 export interface ReplayFinding {
@@ -54,7 +54,7 @@ export function explain(history: History, observed: Observed, said: string): Rep
   if (observed.failure !== undefined) return thrown(observed.failure, tasks, message);
   const difference = firstDifference(tasks, observed.done);
   if (difference !== undefined) return explainDifference(difference, tasks, message);
-  const eventId = eventIn(message) ?? lastDone(observed);
+  const eventId = eventIn(message) ?? Math.max(0, ...observed.done.keys());
   return { kind: 'unknown', eventId, ...stepAt(tasks, eventId), message };
 }
 
@@ -91,7 +91,7 @@ function at({ place }: { place?: string }): string {
 const NO_WORKFLOW = /no such function is exported by the workflow bundle/;
 
 /** The message in the text that the SDK's core gives. The text is the whole failure. */
-export function messageIn(said: string): string {
+function messageIn(said: string): string {
   const [, quoted] = /Failure \{ message: ("(?:[^"\\]|\\.)*")/.exec(said) ?? [];
   const parsed = z.string().safeParse(quoted === undefined ? undefined : parse(quoted));
   return parsed.success ? parsed.data : said.replace(/^Replay failed[^]*?Details: /, '');
@@ -132,10 +132,6 @@ function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: numbe
 function eventIn(message: string): number | undefined {
   const [, id] = /HistoryEvent\(id: (\d+)/.exec(message) ?? [];
   return id === undefined ? undefined : Number(id);
-}
-
-function lastDone({ done }: Observed): number {
-  return Math.max(0, ...done.keys());
 }
 
 /**

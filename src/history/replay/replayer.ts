@@ -9,7 +9,6 @@ import { watchedReplayWorker, type LoadedCode, type WorkflowCreator } from './sd
 
 type Activation = coresdk.workflow_activation.IWorkflowActivation;
 type Completion = coresdk.workflow_completion.IWorkflowActivationCompletion;
-type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
 
 /** A run to replay. */
 export interface RunToReplay {
@@ -70,7 +69,7 @@ async function* mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R): Asyn
 
 /** Collects the actions of the code in the run that is replayed now. Runs are replayed one at a time. */
 class ReplayWatch {
-  private commands = new Map<number, CoreCommand[]>();
+  private commands = new Map<number, coresdk.workflow_commands.IWorkflowCommand[]>();
   private failure: Observed['failure'];
 
   begin(): void {

@@ -16,7 +16,7 @@ export type { WorkflowCreator };
 export type LoadedCode = Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>;
 
 /** Makes a workflow creator that watches another workflow creator. */
-export type Watcher = (creator: WorkflowCreator, code: LoadedCode) => WorkflowCreator;
+type Watcher = (creator: WorkflowCreator, code: LoadedCode) => WorkflowCreator;
 
 /**
  * The SDK's replay worker, which we watch. It leaves out a part that serves only live workers and that takes two thirds

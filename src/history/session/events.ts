@@ -75,7 +75,7 @@ export interface MessageReceived extends Head, HeldMessage {
   type: 'message';
 }
 
-export interface SessionTurnStarted extends Head {
+interface SessionTurnStarted extends Head {
   type: 'turn_started';
   turn: string;
   messageId: string;
@@ -84,7 +84,7 @@ export interface SessionTurnStarted extends Head {
   files?: FileRef[];
 }
 
-export interface SessionTurnEnded extends Head {
+interface SessionTurnEnded extends Head {
   type: 'turn_ended';
   turn: string;
   status: TurnEnd | 'not_started';
@@ -98,7 +98,7 @@ export interface SessionTurnEnded extends Head {
 }
 
 /** A turn without a result was asked what it had done. */
-export interface SessionTurnRecalled extends Head {
+interface SessionTurnRecalled extends Head {
   type: 'turn_recalled';
   turn: string;
   /** The messages that the turn took up while it ran. */

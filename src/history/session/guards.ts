@@ -11,34 +11,36 @@ import {
 } from '../../contract/session';
 import { budget, files, zodGuard, message, spent } from '../fold/guards';
 
+const string = z.string();
+
 const heldMessage = z.object({
-  messageId: z.string(),
-  text: z.string(),
+  messageId: string,
+  text: string,
   files: files.optional(),
-  mode: z.string(),
-  sender: z.string().optional(),
-  at: z.string(),
+  mode: string,
+  sender: string.optional(),
+  at: string,
 });
 const turnMemory = z.object({
-  turn: z.string(),
-  status: z.string(),
-  messageId: z.string(),
-  took: z.array(z.string()),
+  turn: string,
+  status: string,
+  messageId: string,
+  took: z.array(string),
   entries: z.array(message),
 });
 const spending = z.object({ budget, isSet: z.boolean(), spent });
 const summary = z.object({
-  text: z.string(),
+  text: string,
   turns: z.number(),
   leftOut: z.number().optional(),
-  model: z.string().optional(),
+  model: string.optional(),
 });
 
 /** Guards over what the histories and memos of sessions hold. */
 export const sessionIs = {
   input: zodGuard<SessionInput>(
     z.object({
-      agent: z.string(),
+      agent: string,
       budget: budget.optional(),
       carried: z
         .object({
@@ -50,19 +52,17 @@ export const sessionIs = {
   ),
   message: messageGuard(SESSION_MESSAGE),
   taken: zodGuard<MessageTaken>(
-    z.object({ accepted: z.literal(true), messageId: z.string(), outcome: z.string(), at: z.string() }),
+    z.object({ accepted: z.literal(true), messageId: string, outcome: string, at: string }),
   ),
   memo: zodGuard<SessionMemo>(
     z.object({
-      agent: z.string(),
+      agent: string,
       state: z.enum(SESSION_STATES),
       turns: z.number(),
-      turn: z.string().optional(),
+      turn: string.optional(),
       waiting: z.number(),
-      text: z.string(),
-      refused: z
-        .array(z.object({ messageId: z.string().optional(), code: z.enum(SESSION_REFUSALS) }))
-        .optional(),
+      text: string,
+      refused: z.array(z.object({ messageId: string.optional(), code: z.enum(SESSION_REFUSALS) })).optional(),
     }),
   ),
   control: messageGuard(SESSION_CONTROL),

@@ -13,7 +13,7 @@ import { CHAT, ReplyReader } from './reader';
 import { toBody } from './request';
 
 /** The options of `chatCompletions`. */
-export interface ChatOptions {
+interface ChatOptions {
   connection: Pick<HttpModelSettings, 'baseUrl' | 'apiKey' | 'headers' | 'model'>;
   fetch: typeof globalThis.fetch;
 }

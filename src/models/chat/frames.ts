@@ -3,7 +3,7 @@ import { isObject, parseJson } from '../../contract/json';
 import { ModelError } from '../model';
 
 /** One value of a body, or the mark with which a stream ends. */
-export type Frame = { value: unknown } | 'done';
+type Frame = { value: unknown } | 'done';
 
 /**
  * The values that a body has: one JSON text, one JSON text a line, or the events of a stream. The body tells which, not

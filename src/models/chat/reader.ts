@@ -241,10 +241,8 @@ function toPart({ id, name, arguments: args, extra, inFunction }: OpenCall): Lan
   return { type: 'tool-call', toolCallId: id, toolName: name, input: asArguments(args), ...meta };
 }
 
-type Unified = LanguageModelV3FinishReason['unified'];
-
 /** What servers write as the reason why a reply ended. */
-const REASONS: readonly [RegExp, Unified][] = [
+const REASONS: readonly [RegExp, LanguageModelV3FinishReason['unified']][] = [
   [/^(?:stop\w*|eos\w*|end\w*|complete\w*|finished?|normal|done)$/, 'stop'],
   [/length|max_?(?:output_?)?tokens|truncated/, 'length'],
   [/content_?filter|safety|blocked|prohibited|recitation|sensitive/, 'content-filter'],

@@ -52,12 +52,14 @@ function toUserPart(part: UserPart): JsonObject {
   const url = `data:${mediaType};base64,${base64}`;
   if (mediaType.startsWith('image/')) return { type: 'image_url', image_url: { url } };
   if (mediaType.startsWith('audio/'))
-    return { type: 'input_audio', input_audio: { data: base64, format: audioFormat(mediaType) } };
+    return {
+      type: 'input_audio',
+      input_audio: {
+        data: base64,
+        format: mediaType === 'audio/mpeg' ? 'mp3' : mediaType.slice('audio/'.length).replace(/^x-/, ''),
+      },
+    };
   return { type: 'file', file: { filename, file_data: url } };
-}
-
-function audioFormat(mediaType: string): string {
-  return mediaType === 'audio/mpeg' ? 'mp3' : mediaType.slice('audio/'.length).replace(/^x-/, '');
 }
 
 /** A reply with all that its server sent beside text and calls, under the server's own names. */

@@ -25,7 +25,7 @@ const FIRST = /[<[◁]/;
 const LONGEST = 64;
 
 /** A text without the thoughts in it. */
-export interface SplitText {
+interface SplitText {
   text: string;
   thoughts: string[];
   /** Whether the text ends inside a thought. */

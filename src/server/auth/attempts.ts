@@ -26,14 +26,13 @@ export function createAttempts(now: () => number = Date.now): Attempts {
     (failures.peek(from) ?? []).filter((at) => now() - at < WINDOW_MS);
   return {
     check: (from) => {
-      if (recent(from).length >= MAX_FAILURES) throw tooMany();
+      if (recent(from).length >= MAX_FAILURES)
+        throw new CountersignError(
+          'too_many_attempts',
+          'too many failed attempts to sign in',
+          'wait a minute, then try again',
+        );
     },
     failed: (from) => void failures.set(from, [...recent(from), now()].slice(-MAX_FAILURES)),
   };
-}
-
-function tooMany(): CountersignError {
-  return new CountersignError('too_many_attempts', 'too many failed attempts to sign in', {
-    hint: 'wait a minute, then try again',
-  });
 }

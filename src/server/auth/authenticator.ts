@@ -206,14 +206,12 @@ function signedInAs({ name, tokenDigest, rights }: User): SignedIn {
 function signInRefused(byCode: boolean): CountersignError {
   if (!byCode) {
     const hint = 'ask whoever runs the web inbox: countersign web user add <name>';
-    return new CountersignError('signed_out', 'no user has this token', { hint });
+    return new CountersignError('signed_out', 'no user has this token', hint);
   }
   const hint = 'the terminal that runs countersign shows a new one';
   return new CountersignError(
     'signed_out',
     `this link was used before, or is older than ${span(TIMES.signIn)}`,
-    {
-      hint,
-    },
+    hint,
   );
 }

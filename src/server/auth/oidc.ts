@@ -26,7 +26,7 @@ export interface OidcOptions {
 }
 
 /** The data at the beginning of a sign-in. */
-export interface SignInStart {
+interface SignInStart {
   /** The address to which the browser goes. */
   url: string;
   /** The secret that the browser's cookie holds until the browser comes back. */
@@ -306,7 +306,7 @@ function stale(): CountersignError {
   return new CountersignError(
     'sign_in_stale',
     `this sign-in was used before, is older than ${span(TIMES.signIn)}, or began in another browser`,
-    { hint: 'start again from the page of the web inbox' },
+    'start again from the page of the web inbox',
   );
 }
 
@@ -318,7 +318,7 @@ function refused(issuer: string, answered: string): CountersignError {
   const hint = isDenied
     ? 'start again, and agree to what the issuer asks'
     : `compare the client id, its secret and its redirect address with those at ${issuer}`;
-  return new CountersignError('issuer_refused', what, { hint });
+  return new CountersignError('issuer_refused', what, hint);
 }
 
 /** What a proxy on the way did wrong, to be appended to a message. */
@@ -339,14 +339,14 @@ function clockWrong(): CountersignError {
   return new CountersignError(
     'issuer_clock',
     'by the clock here, the id token is too old or from the future',
-    {
-      hint: 'compare the clocks of the issuer and of the machine that runs the web inbox',
-    },
+    'compare the clocks of the issuer and of the machine that runs the web inbox',
   );
 }
 
 function invalid(why: string): CountersignError {
-  return new CountersignError('id_token_invalid', `the issuer's id token is not accepted: ${why}`, {
-    hint: 'start again; if it stays, the issuer or the client id of the web inbox is not the right one',
-  });
+  return new CountersignError(
+    'id_token_invalid',
+    `the issuer's id token is not accepted: ${why}`,
+    'start again; if it stays, the issuer or the client id of the web inbox is not the right one',
+  );
 }

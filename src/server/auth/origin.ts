@@ -15,7 +15,12 @@ const READS = ['GET', 'HEAD'];
 export function requireOwnOrigin(hosts: Hosts, header?: string): MiddlewareHandler {
   return async (c, next) => {
     const why = findStranger(c, hosts, header);
-    if (why !== undefined) throw forbidden(why);
+    if (why !== undefined)
+      throw new CountersignError(
+        'forbidden',
+        `refused: ${why}`,
+        'open the address that countersign printed; behind a proxy name it with --allow-host',
+      );
     await next();
   };
 }
@@ -54,12 +59,6 @@ function isFromOtherSite(c: Context): boolean {
 function isBlindWrite(c: Context, header: string | undefined): boolean {
   const isAsserted = header !== undefined && c.req.header(header) !== undefined;
   return !READS.includes(c.req.method) && (isAsserted || c.req.header('cookie') !== undefined);
-}
-
-function forbidden(why: string): CountersignError {
-  return new CountersignError('forbidden', `refused: ${why}`, {
-    hint: 'open the address that countersign printed; behind a proxy name it with --allow-host',
-  });
 }
 
 /** The host names under which the web inbox is known. */

@@ -121,9 +121,7 @@ function invalid(header: string, why: string): CountersignError {
   return new CountersignError(
     'id_token_invalid',
     `the token in the header ${header} is not accepted: ${why}`,
-    {
-      hint: 'compare `proxy` in the sign-in file with the settings of the reverse proxy',
-    },
+    'compare `proxy` in the sign-in file with the settings of the reverse proxy',
   );
 }
 
@@ -131,13 +129,14 @@ function clockWrong(header: string): CountersignError {
   return new CountersignError(
     'issuer_clock',
     `by the clock here, the token in the header ${header} has expired or is from the future`,
-    { hint: 'load the page again; if it stays, compare the clocks of the proxy and of the web inbox' },
+    'load the page again; if it stays, compare the clocks of the proxy and of the web inbox',
   );
 }
 
 function unreachable(url: string, cause: unknown): CountersignError {
-  const why = whyNoProxy(cause);
-  return new CountersignError('issuer_unreachable', `the keys of the proxy at ${url} cannot be read${why}`, {
-    hint: 'try again; look at the address from the machine that runs the web inbox',
-  });
+  return new CountersignError(
+    'issuer_unreachable',
+    `the keys of the proxy at ${url} cannot be read${whyNoProxy(cause)}`,
+    'try again; look at the address from the machine that runs the web inbox',
+  );
 }

@@ -119,7 +119,7 @@ function notAllowed(role: Permit['role'], needed: Needed | undefined): Countersi
   return new CountersignError(
     'not_allowed',
     `the approvers file makes you ${articleOf(role)}, and this is for ${whose}`,
-    { hint: 'ask whoever keeps the approvers file: `roles` says who may do what' },
+    'ask whoever keeps the approvers file: `roles` says who may do what',
   );
 }
 

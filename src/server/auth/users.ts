@@ -51,14 +51,18 @@ async function alone<T>(file: string, change: () => Promise<T>): Promise<T> {
 
 async function addUser(file: string, name: string, rights: readonly Right[]): Promise<string> {
   if (!PERSON_NAME.test(name))
-    throw new CountersignError('usage', `${JSON.stringify(name)} cannot be a user's name`, {
-      hint: 'use letters, digits and . _ @ + -, at most 64',
-    });
+    throw new CountersignError(
+      'usage',
+      `${JSON.stringify(name)} cannot be a user's name`,
+      'use letters, digits and . _ @ + -, at most 64',
+    );
   const users = await readUsers(file);
   if (users.some((user) => user.name.toLowerCase() === name.toLowerCase()))
-    throw new CountersignError('usage', `there is a user ${name} already`, {
-      hint: `for a new token remove the user first: countersign web user remove ${name}`,
-    });
+    throw new CountersignError(
+      'usage',
+      `there is a user ${name} already`,
+      `for a new token remove the user first: countersign web user remove ${name}`,
+    );
   // The prefix keeps a shell from reading the token as an option, and secret scanners recognise it.
   const token = `cs_${drawSecret()}`;
   const user = { name, tokenDigest: digestSecret(token), createdAt: new Date().toISOString(), rights };
@@ -70,9 +74,11 @@ async function removeUser(file: string, name: string): Promise<void> {
   const users = await readUsers(file);
   const left = users.filter((user) => user.name !== name);
   if (left.length === users.length)
-    throw new CountersignError('user_not_found', `there is no user ${name}`, {
-      hint: 'countersign web user list shows them',
-    });
+    throw new CountersignError(
+      'user_not_found',
+      `there is no user ${name}`,
+      'countersign web user list shows them',
+    );
   await writeUsers(file, left);
 }
 
@@ -154,5 +160,5 @@ function readPrivate(file: string): string | undefined {
 }
 
 function usersInvalid(message: string, hint: string): CountersignError {
-  return new CountersignError('users_invalid', message, { hint });
+  return new CountersignError('users_invalid', message, hint);
 }

@@ -67,7 +67,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .post('/:turn/grant-plans', async (c) => {
       const { callId, seenDigest, ...asked } = await readBody(c, planSchema);
-      const view = await c.get('reader').view(await findExactly(c, c.req.param('turn')));
+      const view = await c.get('reader').view(await findExactly(c));
       const call = shownCall(view, callId, seenDigest);
       const plan = planGrant(view, callId, { by: senderOf(c).approver, ...defined(asked) });
       await requireSignable(deps, toSign(deps, plan, senderOf(c).approver), plan);
@@ -76,7 +76,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
     .post('/:turn/grants', async (c) => {
       const { decision: body, terms, grantPasskey } = await readBody(c, grantSchema);
       const { passkey, ...decision } = body;
-      const turn = await findExactly(c, c.req.param('turn'));
+      const turn = await findExactly(c);
       const { callId, seenDigest, decisionId } = decision;
       // The grant has the same reason. A reason that only the decision may have would leave an approval without a grant.
       const reason = checkInput(controlReason, decision.reason);
@@ -180,7 +180,7 @@ function planned(
 }
 
 function refused(message: string): CountersignError {
-  return new CountersignError('grant_refused', message, { hint: 'Look at the request again.' });
+  return new CountersignError('grant_refused', message, 'Look at the request again.');
 }
 
 function toSign({ client }: Pick<AppDeps, 'client'>, { terms }: GrantPlan, user: string): GrantToSign {

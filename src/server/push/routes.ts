@@ -28,9 +28,11 @@ export function pushRoutes({ push }: Pick<AppDeps, 'push'>): Hono<Env> {
       const { subscriptions, mayReach } = opened(push);
       const subscription = await readBody(c, subscriptionSchema);
       if (!mayReach(new URL(subscription.endpoint)))
-        throw new CountersignError('usage', 'this web inbox sends nothing to where this browser listens', {
-          hint: 'whoever runs it can name the host in `privateHosts` of the file of channels',
-        });
+        throw new CountersignError(
+          'usage',
+          'this web inbox sends nothing to where this browser listens',
+          'whoever runs it can name the host in `privateHosts` of the file of channels',
+        );
       await subscriptions.add(c.get('who').user, subscription, Date.now());
       return c.body(null, 204);
     })
@@ -43,7 +45,9 @@ export function pushRoutes({ push }: Pick<AppDeps, 'push'>): Hono<Env> {
 
 function opened(push: Push | undefined): Push {
   if (push !== undefined) return push;
-  throw new CountersignError('not_found', 'this web inbox notifies no browser', {
-    hint: 'whoever runs it names a file of channels with web push: countersign web --channels notify.yaml',
-  });
+  throw new CountersignError(
+    'not_found',
+    'this web inbox notifies no browser',
+    'whoever runs it names a file of channels with web push: countersign web --channels notify.yaml',
+  );
 }

@@ -2,7 +2,7 @@ import type { Countersign } from '../../client/types';
 import type { SendNews, TurnNews } from '../../contract/streamed-text';
 
 /** The functions that read named turns. */
-export interface NamedParts {
+interface NamedParts {
   /** Reads one turn. False: nothing has changed in it yet. Rejects if the turn cannot be read. */
   read(turn: string): Promise<boolean>;
   /** Called if a turn will not be read, or could not be read. */

@@ -28,7 +28,7 @@ export interface PaceTimes {
   toldOfMany: number;
 }
 
-export const PACE: PaceTimes = { usual: 500, told: 5_000, toldOfMany: 1_000 };
+const PACE: PaceTimes = { usual: 500, told: 5_000, toldOfMany: 1_000 };
 
 /**
  * A wait lasts at least this many times as long as the read before it, so a busy server spends at most half of its time

@@ -9,7 +9,7 @@ import type { StatsAnswer } from '../api';
 import type { RefusalLog } from '../refusal-log';
 
 /** The turns to count. */
-export interface StatsQuery {
+interface StatsQuery {
   /** Only turns that are open, or that ended at most this many milliseconds ago. */
   sinceMs?: number;
   agent?: string;
@@ -29,7 +29,7 @@ export interface StatsReader {
 }
 
 /** The parts that a reader works with. */
-export interface StatsReaderParts {
+interface StatsReaderParts {
   readerOf(permit: Pick<Permit, 'agents'>): Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
   refusals: Pick<RefusalLog, 'counts'>;
 }
@@ -49,7 +49,12 @@ export function createStatsReader({ readerOf, refusals }: StatsReaderParts): Sta
   let last: Promise<unknown> = Promise.resolve();
   let open = 0;
   const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
-    if (open >= MOST_OPEN) throw tooMany();
+    if (open >= MOST_OPEN)
+      throw new CountersignError(
+        'too_many_attempts',
+        `${MOST_OPEN} other stats are being read`,
+        'ask again in a moment',
+      );
     open += 1;
     const reader = readerOf({ agents });
     const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, Date.now()));
@@ -73,12 +78,6 @@ export function createStatsReader({ readerOf, refusals }: StatsReaderParts): Sta
       return entry.answer;
     },
   };
-}
-
-function tooMany(): CountersignError {
-  return new CountersignError('too_many_attempts', `${MOST_OPEN} other stats are being read`, {
-    hint: 'ask again in a moment',
-  });
 }
 
 interface StatsSources extends Pick<StatsReaderParts, 'refusals'>, Pick<Permit, 'agents'> {

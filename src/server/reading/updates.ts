@@ -17,7 +17,7 @@ export interface Read {
 }
 
 /** Everything that was read so far. */
-export interface Known {
+interface Known {
   read: Read | undefined;
   paused: Pauses | undefined;
   shares: InboxShares;
@@ -54,14 +54,10 @@ export function pulse(known: Known & { read: Read }, trouble?: ApiError): Update
       ...(held.length > 0 ? { paused: held } : {}),
       ...defined({ trouble }),
     };
-    return { key: keyOf(version, held, trouble), event: { event: 'waiting', data } };
+    return { key: version + JSON.stringify([held, trouble]), event: { event: 'waiting', data } };
   };
   const { items, isComplete } = waiting;
   return { key: seenBy(EVERYTHING).key, seenBy, isPart: !isComplete, isLong: items.length > LIST_PAGE };
-}
-
-function keyOf(version: string, held: readonly string[], trouble: ApiError | undefined): string {
-  return version + JSON.stringify([held, trouble]);
 }
 
 /** The update after a read that failed. */
@@ -90,7 +86,9 @@ export function isTrouble(update: Update | undefined): boolean {
 }
 
 export function noAnswerYet(): CountersignError {
-  return new CountersignError('no_server', 'the Temporal server has not answered yet', {
-    hint: SERVER_HINTS.unanswered,
-  });
+  return new CountersignError(
+    'no_server',
+    'the Temporal server has not answered yet',
+    SERVER_HINTS.unanswered,
+  );
 }

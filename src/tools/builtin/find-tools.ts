@@ -52,7 +52,7 @@ export function toFindSettings(given: z.output<typeof findToolsSchema> = true): 
 }
 
 /** The tools of an agent, and the tools that its model is given at each step. `core` undefined: all tools. */
-export interface Toolset {
+interface Toolset {
   tools: readonly Tool[];
   core: ReadonlySet<string> | undefined;
 }

@@ -79,9 +79,11 @@ const parameters = z.strictObject({
 export function createEvalTools(given: EvalOptions = {}): Tool[] {
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success)
-    throw new CountersignError('config_invalid', `createEvalTools: ${describeZodIssues(parsed.error)}`, {
-      hint: 'Correct what is given to createEvalTools.',
-    });
+    throw new CountersignError(
+      'config_invalid',
+      `createEvalTools: ${describeZodIssues(parsed.error)}`,
+      'Correct what is given to createEvalTools.',
+    );
   const { sandbox = makeSandbox(), root, idle, most, state, timeout, taskQueue, ...rest } = parsed.data;
   const { outputLimit = LIMITS.outputBytes, evaluate = sandbox.isClosed ? 'cautious' : 'ask' } = rest;
   const cwd = root === undefined ? undefined : resolve(root);
@@ -241,7 +243,6 @@ const STRIP_MS = 20_000;
 const MOST_WORDS = 1500;
 
 const answerSchema = z.union([z.object({ stripped: z.string() }), z.object({ refused: z.string() })]);
-type Answer = z.infer<typeof answerSchema>;
 
 /**
  * Takes the types out of TypeScript, in a process of its own: the parser is native, and code that is nested too deeply
@@ -273,7 +274,7 @@ function tooDeep(): ToolError {
 function answerOf(
   child: ChildProcess,
   { code, signal }: { code: string; signal: AbortSignal },
-): Promise<Answer | undefined> {
+): Promise<z.infer<typeof answerSchema> | undefined> {
   return new Promise((resolve) => {
     const none = (): void => resolve(undefined);
     child.once('message', (message) => resolve(answerSchema.safeParse(message).data));

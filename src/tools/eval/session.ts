@@ -13,7 +13,7 @@ import type { Sandbox, SandboxedProcess } from '../sandbox';
 import type { CallContext } from '../types';
 
 /** The settings that all processes of a pack share. */
-export interface SessionsPlan {
+interface SessionsPlan {
   sandbox: Sandbox;
   /** The absolute path of the folder in which code runs. */
   cwd: string | undefined;
@@ -26,14 +26,14 @@ export interface SessionsPlan {
 }
 
 /** Code for the process of a key. */
-export interface Evaluation {
+interface Evaluation {
   key: string;
   /** The script that `toScript` returned. */
   script: string;
 }
 
 /** The processes of a pack, one for each key. */
-export interface EvalSessions {
+interface EvalSessions {
   /**
    * Contract: one call of a key runs at a time, and the others wait. Throws the errors that the tool's handler has to
    * throw.

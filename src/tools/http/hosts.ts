@@ -69,7 +69,9 @@ export function portOf({ port, protocol }: URL): string {
 
 /** The error for a wrong option of the pack. */
 export function invalidOption(option: string, message: string): CountersignError {
-  return new CountersignError('tool_invalid', `http_request: \`${option}\`: ${message}`, {
-    hint: 'Correct what is given to createHttpTools.',
-  });
+  return new CountersignError(
+    'tool_invalid',
+    `http_request: \`${option}\`: ${message}`,
+    'Correct what is given to createHttpTools.',
+  );
 }

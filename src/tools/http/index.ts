@@ -11,7 +11,7 @@ import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer } from './describe';
 import { follow } from './follow';
 import { hostList, invalidOption } from './hosts';
-import { fillReferences, referencesIn, secretRules, type SecretUse } from './references';
+import { fillReferences, secretRules, secretsIn, type SecretUse } from './references';
 import {
   checkRequest,
   type HttpRequest,
@@ -141,9 +141,11 @@ function asSet(names: readonly string[]): string[] {
 function parseOptions(options: unknown): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw new CountersignError('tool_invalid', `http_request: ${describeZodIssues(parsed.error)}`, {
-    hint: 'Correct what is given to createHttpTools.',
-  });
+  throw new CountersignError(
+    'tool_invalid',
+    `http_request: ${describeZodIssues(parsed.error)}`,
+    'Correct what is given to createHttpTools.',
+  );
 }
 
 function trusting(ca: string): SecureContext {
@@ -164,7 +166,7 @@ function describeTool(hosts: readonly string[], secrets: readonly string[]): str
 
 /** The text that the approver reads. The body comes last, so that nothing in the body can look like another line. */
 function describeRequest({ method, url, headers, body }: HttpRequest, args: RequestArguments): string {
-  const names = [...new Set(headers.flatMap(([, value]) => referencesIn(value)))];
+  const names = [...secretsIn(headers)];
   const lines = [
     `${method} ${url.href}`,
     `to ${url.host}`,

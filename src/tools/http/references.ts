@@ -82,6 +82,11 @@ export function referencesIn(value: string): string[] {
   return [...value.matchAll(REFERENCE)].map(([, name = '']) => name);
 }
 
+/** The secrets that headers refer to, each once. */
+export function secretsIn(headers: readonly Header[]): ReadonlySet<string> {
+  return new Set(headers.flatMap(([, value]) => referencesIn(value)));
+}
+
 /**
  * Replaces the references in headers by the values of the secrets. The result is for sending only.
  *
@@ -92,9 +97,8 @@ export async function fillReferences(
   headers: readonly Header[],
   secrets: CallContext['secrets'],
 ): Promise<Header[]> {
-  const names = [...new Set(headers.flatMap(([, value]) => referencesIn(value)))];
   const values = new Map<string, string>();
-  for (const name of names) {
+  for (const name of secretsIn(headers)) {
     const value = await secrets.get(name);
     if (value.length < LEAST_CHARACTERS)
       throw new ToolError(

@@ -78,12 +78,10 @@ export function isReading(method: string): boolean {
 export function classifyRequest({ method, url, headers }: HttpRequest, rules: Rules): Classified | undefined {
   const plain = headers.filter(([, value]) => referencesIn(value).length === 0);
   if (!isReading(method) || !plain.every(([name]) => rules.safeHeaders.includes(name))) return undefined;
-  const isOpen = rules.hosts(url) && ![url.href, ...plain.map(([, value]) => value)].some(holdsKey);
+  const isOpen =
+    rules.hosts(url) &&
+    ![url.href, ...plain.map(([, value]) => value)].some((text) => redactText(text) !== text);
   return isOpen ? { safety: 'safe', effect: 'pure' } : { effect: 'pure' };
-}
-
-function holdsKey(text: string): boolean {
-  return redactText(text) !== text;
 }
 
 /** Control characters, blanks and invisible characters. `URL` silently drops some of them. */

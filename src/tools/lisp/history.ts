@@ -20,7 +20,6 @@ const entrySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('image'), at: z.string(), text: z.string() }),
 ]);
 type Entry = z.output<typeof entrySchema>;
-type FormEntry = Extract<Entry, { kind: 'form' }>;
 
 const errorSchema = z.strictObject({
   at: z.string(),
@@ -33,12 +32,14 @@ const errorSchema = z.strictObject({
 });
 
 /** The last condition that nothing handled. */
-export type LastError = z.output<typeof errorSchema>;
+type LastError = z.output<typeof errorSchema>;
 
 /** The forms of an image, kept in its folder: they outlive the image and the worker. */
 export interface FormHistory {
   /** Records a form durably, before it is sent. The returned function records how the form ended. */
-  begin(form: Pick<FormEntry, 'mode' | 'form' | 'package'>): Promise<(result: string) => Promise<void>>;
+  begin(
+    form: Pick<Extract<Entry, { kind: 'form' }>, 'mode' | 'form' | 'package'>,
+  ): Promise<(result: string) => Promise<void>>;
   /** Records an event of the image itself. */
   note(text: string): Promise<void>;
   keepError(error: Omit<LastError, 'at'>): Promise<void>;

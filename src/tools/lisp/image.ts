@@ -17,7 +17,7 @@ import { isList, lispSymbol, printSexp, type Sexp } from './sexp';
 import { connectSwank, type Swank, type SwankAddress } from './swank';
 
 /** The settings for starting our own image, and the folder with its records. */
-export interface ImagePlan {
+interface ImagePlan {
   /** The folder of the image's files, for its owner only. */
   dir: string;
   /** The SBCL to run. */

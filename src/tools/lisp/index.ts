@@ -16,6 +16,8 @@ import { attachImage, findOrStartImage, type LiveImage } from './image';
 import { createSession } from './session';
 import { createFormTools, createLookupTools } from './tools';
 
+const filled = z.string().min(1);
+
 /** The options of `createLispTools`. */
 export interface LispOptions {
   /**
@@ -57,11 +59,11 @@ export interface LispOptions {
 const SWANK = /^(\[[0-9a-fA-F:]+\]|[^\s:[\]]+):(\d{1,5})$/;
 
 const optionsSchema = z.strictObject({
-  root: z.string().min(1).optional(),
+  root: filled.optional(),
   swank: z.string().regex(SWANK, 'must be host:port').optional(),
-  secretFile: z.string().min(1).optional(),
-  program: z.string().min(1).default('sbcl'),
-  load: z.array(z.string().min(1)).default([]),
+  secretFile: filled.optional(),
+  program: filled.default('sbcl'),
+  load: z.array(filled).default([]),
   heapMb: z
     .int()
     .min(64)
@@ -71,12 +73,12 @@ const optionsSchema = z.strictObject({
     .string()
     .regex(/^[\w-]{1,64}$/, 'must be of letters, digits, _ and -')
     .optional(),
-  stateDir: z.string().min(1).optional(),
-  package: z.string().min(1).default('COMMON-LISP-USER'),
+  stateDir: filled.optional(),
+  package: filled.default('COMMON-LISP-USER'),
   evaluate: z.enum(['ask', 'cautious']).default('ask'),
   timeout: duration().optional(),
   outputLimit: z.int().optional(),
-  taskQueue: z.string().min(1).optional(),
+  taskQueue: filled.optional(),
 });
 type Options = z.output<typeof optionsSchema>;
 
@@ -90,7 +92,12 @@ type Options = z.output<typeof optionsSchema>;
  */
 export function createLispTools(given: LispOptions = {}): Tool[] {
   const parsed = optionsSchema.safeParse(given);
-  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
+  if (!parsed.success)
+    throw new CountersignError(
+      'config_invalid',
+      `createLispTools: ${describeZodIssues(parsed.error)}`,
+      'Correct what is given to createLispTools.',
+    );
   const options = parsed.data;
   const { root, taskQueue, timeout, outputLimit } = options;
   const dir = folderOf(options);
@@ -114,12 +121,6 @@ export function createLispTools(given: LispOptions = {}): Tool[] {
     ...(root === undefined ? [] : createBufferTools({ root, history, ...defined({ taskQueue }) })),
   ];
   return tools.map((tool) => inPlace(tool, { image, root: root === undefined ? null : resolve(root) }));
-}
-
-function invalid(message: string): CountersignError {
-  return new CountersignError('config_invalid', `createLispTools: ${message}`, {
-    hint: 'Correct what is given to createLispTools.',
-  });
 }
 
 /** The folder of an image. Each image has its own folder. */
@@ -223,7 +224,7 @@ function readBuffer(textOf: TextOf) {
 }
 
 const searchParameters = z.strictObject({
-  pattern: z.string().min(1).max(1000).describe('Search pattern (text, or a regular expression of RE2).'),
+  pattern: filled.max(1000).describe('Search pattern (text, or a regular expression of RE2).'),
   buffer,
   regex: z.boolean().default(false).describe('If true, the pattern is a regular expression.'),
   all_matches: z.boolean().default(true).describe('If true, return all matches; otherwise just the first.'),
@@ -250,10 +251,8 @@ function searchInBuffer(textOf: TextOf) {
   };
 }
 
-type Search = z.output<typeof searchParameters>;
-
 /** One line for each match; positions and lines count from 1. `long` counts the lines that were too long. */
-async function matchesIn(text: string, search: Search, signal: AbortSignal) {
+async function matchesIn(text: string, search: z.output<typeof searchParameters>, signal: AbortSignal) {
   const most = search.all_matches ? MOST_MATCHES + 1 : 1;
   const rest = restsOf(signal);
   const found: string[] = [];

@@ -16,14 +16,14 @@ export interface LispSession {
 }
 
 /** A form to run. */
-export interface FormJob {
+interface FormJob {
   mode: 'eval' | 'compile';
   form: string;
   package: string;
 }
 
 /** The dependencies of a session. */
-export interface SessionDeps {
+interface SessionDeps {
   history: FormHistory;
   /** Finds or starts the image, or attaches to it. */
   open(): Promise<LiveImage>;

@@ -5,7 +5,7 @@
 export type Sexp = string | number | LispSymbol | readonly Sexp[];
 
 /** A symbol or keyword, in its written form. */
-export interface LispSymbol {
+interface LispSymbol {
   readonly symbol: string;
 }
 

@@ -8,8 +8,10 @@ import { isWellFormed } from '../../contract/text/bytes';
 import type { FormHistory } from './history';
 import type { LispSession } from './session';
 
+const filled = z.string().min(1);
+
 /** The settings that all tools of one pack share. */
-export interface LispPack {
+interface LispPack {
   session: LispSession;
   history: FormHistory;
   /** The package in which a name or a form is read, unless the call names another package. */
@@ -103,8 +105,7 @@ export function createLookupTools(pack: LispPack): Tool[] {
 const shared = ({ taskQueue, timeout, outputLimit }: LispPack) =>
   defined({ taskQueue, timeout, outputLimit });
 
-const packageIn = ({ package: name }: LispPack) =>
-  z.string().min(1).default(name).describe('Package name (optional)');
+const packageIn = ({ package: name }: LispPack) => filled.default(name).describe('Package name (optional)');
 
 /** A tool that asks about one name. */
 interface NameTool {
@@ -121,7 +122,7 @@ function nameTool(pack: LispPack) {
       description,
       categories: ['lisp', 'introspection'],
       parameters: z.strictObject({
-        [parameter]: z.string().min(1).max(500).describe(about),
+        [parameter]: filled.max(500).describe(about),
         package: packageIn(pack),
       }),
       handler: (args, context) => {
@@ -139,8 +140,8 @@ function aproposSearch(pack: LispPack): Tool {
       'Search for symbols matching a pattern. Returns symbol names, types, and packages. Useful for discovering available functions and variables.',
     categories: ['lisp', 'introspection'],
     parameters: z.strictObject({
-      pattern: z.string().min(1).max(500).describe('Search pattern (substring match, case-insensitive)'),
-      package: z.string().min(1).optional().describe('Limit search to this package (optional)'),
+      pattern: filled.max(500).describe('Search pattern (substring match, case-insensitive)'),
+      package: filled.optional().describe('Limit search to this package (optional)'),
     }),
     handler: ({ pattern, package: name = '' }, context) =>
       pack.session.ask('apropos_search', [sound(pattern), sound(name)], context),
@@ -155,7 +156,7 @@ function listPackageSymbols(pack: LispPack): Tool {
       'List all exported symbols from a package with their types. Optionally include internal symbols.',
     categories: ['lisp', 'introspection'],
     parameters: z.strictObject({
-      package: z.string().min(1).describe('Package name'),
+      package: filled.describe('Package name'),
       include_internal: z.boolean().default(false).describe('Include internal symbols'),
     }),
     handler: (args, context) =>
@@ -171,7 +172,7 @@ function macroexpandForm(pack: LispPack): Tool {
       'Expand the macro that a Lisp form calls. Use for understanding macro transformations. The form itself is not evaluated.',
     categories: ['lisp', 'introspection'],
     parameters: z.strictObject({
-      form: z.string().min(1).describe('The Lisp form to expand (as a string)'),
+      form: filled.describe('The Lisp form to expand (as a string)'),
       full: z.boolean().default(false).describe('Expand until no macro is called any more, not just once'),
       package: packageIn(pack),
     }),
@@ -212,7 +213,7 @@ function formTool(
   { mode, ...tool }: Omit<NameTool, 'about'> & { mode: 'eval' | 'compile' },
 ): Tool {
   const parameters = z.strictObject({
-    form: z.string().min(1).describe('One Lisp form (as a string)'),
+    form: filled.describe('One Lisp form (as a string)'),
     package: packageIn(pack),
   });
   const verb = mode === 'eval' ? 'Evaluates' : 'Compiles and loads';

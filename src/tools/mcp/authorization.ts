@@ -12,7 +12,7 @@ import { type LoginAccount, aloneWith, type Login, readLogin, removeLogin, write
 import { clientOf, loginFields, oauthReason, readScopes, requireBearer, safeFetch } from './oauth';
 
 /** The dependencies of authorized requests. */
-export interface AccessDeps {
+interface AccessDeps {
   secrets: Secrets;
   /** The longest time that an authorization server may take for one answer, in milliseconds. @default 15 seconds */
   answerMs?: number;
@@ -143,9 +143,11 @@ function renew(account: LoginAccount, stale: string, deps: AccessDeps): Promise<
 
 const SECRET_MS = 15_000;
 
-type Renewable = Login & { refreshToken: string };
-
-async function refresh(account: LoginAccount, login: Renewable, deps: AccessDeps): Promise<OAuthTokens> {
+async function refresh(
+  account: LoginAccount,
+  login: Login & { refreshToken: string },
+  deps: AccessDeps,
+): Promise<OAuthTokens> {
   const { OAuthError, refreshAuthorization } = await import('@modelcontextprotocol/client');
   const { answerMs, secrets } = deps;
   const given = await account.clientSecret(AbortSignal.timeout(SECRET_MS));

@@ -149,7 +149,8 @@ class Connection implements McpConnection {
       try {
         return await this.callOver(link, call, carrier);
       } catch (error) {
-        if (link.isOpen || starts === MOST_STARTS || !isUnsent(error)) throw error;
+        if (link.isOpen || starts === MOST_STARTS || !(isTransportError(error) && error.nothingSent))
+          throw error;
       }
     }
   }
@@ -358,10 +359,6 @@ const listAnswer = z.object({ tools: z.array(z.unknown()), nextCursor: z.string(
 
 function unsent(message: string, cause?: unknown): TransportError {
   return new TransportError(message, { nothingSent: true, ...(cause === undefined ? {} : { cause }) });
-}
-
-function isUnsent(error: unknown): boolean {
-  return isTransportError(error) && error.nothingSent;
 }
 
 function said(words: string): string {

@@ -7,6 +7,8 @@ import { EFFECTS, SAFETIES } from '../../contract/tool';
 import { describeZodIssues } from '../options';
 import type { ToolOptions } from '../types';
 
+const filled = z.string().min(1);
+
 /**
  * A value of a server's environment or headers. Either text, in which `${NAME}` and `${NAME:-default}` stand for
  * variables of the worker's environment, or the name of a secret of the config's provider.
@@ -17,7 +19,7 @@ export type McpValue = string | { secret: string };
  * The calls that share a connection to a server, and so the server's memory: all calls of a worker, the calls of a
  * turn, or the calls of all turns of a session.
  */
-export type McpState = 'worker' | 'turn' | 'session';
+type McpState = 'worker' | 'turn' | 'session';
 
 /** A server that the worker starts and talks to over its standard input and output. */
 export interface McpCommand {
@@ -120,7 +122,7 @@ export interface McpServer {
   state?: Exclude<McpState, 'worker'>;
 }
 
-const value = z.union([z.string(), z.strictObject({ secret: z.string().min(1) })]);
+const value = z.union([z.string(), z.strictObject({ secret: filled })]);
 const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value);
 
 const state = z.enum(['worker', 'turn', 'session']).optional();
@@ -128,10 +130,10 @@ const state = z.enum(['worker', 'turn', 'session']).optional();
 // A loose object: other clients keep their own settings in the same file. We ignore these settings.
 const command = z.looseObject({
   type: z.literal('stdio').optional(),
-  command: z.string().min(1),
+  command: filled,
   args: z.array(z.string()).optional(),
   env: values.optional(),
-  cwd: z.string().min(1).optional(),
+  cwd: filled.optional(),
   elicitation: z.boolean().optional(),
   state,
 });
@@ -141,7 +143,7 @@ const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/, 'is not a sc
 
 const oauthSchema = z
   .object({
-    clientId: z.string().min(1).optional(),
+    clientId: filled.optional(),
     clientSecret: value.optional(),
     scopes: z.array(scope).max(64).optional(),
     issuer: z.url({ protocol: /^https?$/ }).optional(),
@@ -156,7 +158,7 @@ const oauthSchema = z
 
 const address = z.looseObject({
   type: z.enum(['http', 'streamable-http']).optional(),
-  url: z.string().min(1),
+  url: filled,
   headers: values.optional(),
   elicitation: z.boolean().optional(),
   state,
@@ -178,7 +180,9 @@ const NAME = /^[A-Za-z](?:[ ._-]?[A-Za-z0-9]){0,31}$/;
 const record = z.record(z.string().regex(NAME, 'is not a name of a server'), server);
 
 /** The schema of a config's option `mcpServers`. */
-export const serversSchema = z.union([z.string().min(1), record]);
+export const serversSchema = z.union([filled, record]);
+
+const time = z.union([z.number(), z.string()]).optional();
 
 /** The schema of a config's option `mcpTools`; `defineTool` checks the rest. */
 export const settingsSchema = z.record(
@@ -186,11 +190,11 @@ export const settingsSchema = z.record(
   z.strictObject({
     safety: z.enum(SAFETIES).optional(),
     effect: z.enum(EFFECTS).optional(),
-    categories: z.array(z.string().min(1)).optional(),
-    timeout: z.union([z.number(), z.string()]).optional(),
+    categories: z.array(filled).optional(),
+    timeout: time,
     retry: z.custom<ToolOptions['retry']>().optional(),
-    requestExpires: z.union([z.number(), z.string()]).optional(),
-    startWithin: z.union([z.number(), z.string()]).optional(),
+    requestExpires: time,
+    startWithin: time,
     noBatch: z.boolean().optional(),
     noGrant: z.boolean().optional(),
     outputLimit: z.number().optional(),
@@ -288,5 +292,5 @@ export function variablesIn(text: string): string[] {
 }
 
 function invalid(message: string, hint: string): CountersignError {
-  return new CountersignError('config_invalid', `config: ${message}`, { hint });
+  return new CountersignError('config_invalid', `config: ${message}`, hint);
 }

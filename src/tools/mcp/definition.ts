@@ -90,7 +90,7 @@ function fitting(tool: unknown): Definition {
 }
 
 /** The description of a tool and the schema of its arguments, as models get them. */
-export interface ReadDefinition extends UsableSchema {
+interface ReadDefinition extends UsableSchema {
   description: string;
   /** What is shorter than on the server, in words. */
   notes: string[];

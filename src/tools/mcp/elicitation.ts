@@ -14,7 +14,7 @@ import { mentionsSecret } from './secret-words';
 export const ELICITATION_MS = 60 * 60 * 1000;
 
 /** The server that asks, and the tool whose call it asks in. */
-export interface AskedBy {
+interface AskedBy {
   server: string;
   tool: string;
 }
@@ -60,7 +60,7 @@ export function questionsOf(call: Asking, server: AskingServer): CallQuestions {
 }
 
 /** The answer to the server. */
-export type ElicitAnswer =
+type ElicitAnswer =
   { action: 'accept'; content: Record<string, string | number | boolean> } | { action: 'decline' | 'cancel' };
 
 /** No list of words finds every way to ask. */
@@ -180,7 +180,9 @@ function asksForSecret(message: string, form: JsonObject): boolean {
     mention(
       'code',
       message,
-      fields.filter(([, field]) => isNumber(field)),
+      fields.filter(
+        ([, field]) => isObject(field) && (field['type'] === 'integer' || field['type'] === 'number'),
+      ),
     )
   );
 }
@@ -195,10 +197,6 @@ function mention(kind: 'code' | 'text', message: string, fields: readonly [strin
     fields.length > 0 &&
     [message, ...words].some((text) => typeof text === 'string' && mentionsSecret(text, kind))
   );
-}
-
-function isNumber(field: unknown): boolean {
-  return isObject(field) && (field['type'] === 'integer' || field['type'] === 'number');
 }
 
 function isFreeText(field: unknown): boolean {

@@ -6,7 +6,7 @@ import { limitAnswers } from './answers';
 import { ANSWER_LOST } from './result';
 
 /** The address of a server, and how to send requests to it. */
-export interface Address {
+interface Address {
   url: string;
   headers: Readonly<Record<string, string>>;
   /** Adds the token of a login. @default adds nothing */
@@ -14,7 +14,7 @@ export interface Address {
 }
 
 /** The part of the client library that makes a transport. */
-export interface HttpLibrary {
+interface HttpLibrary {
   StreamableHTTPClientTransport: new (
     url: URL,
     options: {

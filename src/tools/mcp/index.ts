@@ -76,9 +76,7 @@ function requireSettingsUsed({ mcpTools }: Config, prefixes: readonly string[]):
   throw new CountersignError(
     'config_invalid',
     `config: \`mcpTools\` names ${unknown}, which is of no MCP server`,
-    {
-      hint: 'Names are `server__tool`, as `countersign mcp list` shows them.',
-    },
+    'Names are `server__tool`, as `countersign mcp list` shows them.',
   );
 }
 
@@ -124,7 +122,9 @@ function requireTool(
     prefixes.length === 0
       ? '; the config has no `mcpServers`'
       : nearHint(pattern, [...usable, ...prefixes.map((one) => `${one}__*`)]);
-  throw new CountersignError('config_invalid', `agent ${agent}: no tool is called ${pattern}${near}`, {
-    hint: 'Names are `server__tool`, as `countersign mcp inspect <server>` shows them.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `agent ${agent}: no tool is called ${pattern}${near}`,
+    'Names are `server__tool`, as `countersign mcp inspect <server>` shows them.',
+  );
 }

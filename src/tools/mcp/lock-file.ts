@@ -35,7 +35,7 @@ const startSchema = z.union([
   }),
 ]);
 
-export type LockedStart = z.output<typeof startSchema>;
+type LockedStart = z.output<typeof startSchema>;
 
 type LockedOAuth = NonNullable<Extract<LockedStart, { url: string }>['oauth']>;
 
@@ -171,7 +171,9 @@ function standingOf(
 }
 
 function invalid(path: string, why: string): CountersignError {
-  return new CountersignError('config_invalid', `${path}: ${why}`, {
-    hint: 'Restore the file from your repository, or remove it and run `countersign mcp allow`.',
-  });
+  return new CountersignError(
+    'config_invalid',
+    `${path}: ${why}`,
+    'Restore the file from your repository, or remove it and run `countersign mcp allow`.',
+  );
 }

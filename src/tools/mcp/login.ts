@@ -176,9 +176,7 @@ async function clientFor(request: LoginRequest, { metadata, scopes }: Found): Pr
     throw new CountersignError(
       'login_failed',
       `logging in to ${account.name} failed: its authorization server registers no clients by itself`,
-      {
-        hint: `Register one at ${escapeHidden(metadata.issuer)} with the redirect http://127.0.0.1:<port>/callback, and write \`oauth: { clientId, callbackPort }\` for the server.`,
-      },
+      `Register one at ${escapeHidden(metadata.issuer)} with the redirect http://127.0.0.1:<port>/callback, and write \`oauth: { clientId, callbackPort }\` for the server.`,
     );
   const { registerClient } = await import('@modelcontextprotocol/client');
   const registered = await registerClient(metadata.issuer, {

@@ -99,5 +99,5 @@ function unfit(file: string, why: string, isOpen = false): CountersignError {
   const todo = isOpen
     ? `Run \`chmod 600 ${shellWord(file)}\` if nobody else has read it; else log in again.`
     : 'Remove it and log in again.';
-  return new CountersignError('file_failed', `the file of the login, ${file}, ${why}`, { hint: todo });
+  return new CountersignError('file_failed', `the file of the login, ${file}, ${why}`, todo);
 }

@@ -12,8 +12,6 @@ const answerSchema = z.object({
   isError: z.boolean().optional(),
 });
 
-type Answer = z.infer<typeof answerSchema>;
-
 /** The server and the tool of a call. */
 export interface Called {
   server: string;
@@ -40,7 +38,10 @@ export function readAnswer(answer: unknown, called: Called): string {
 }
 
 /** @throws ToolError if the server says that the tool failed; any other error for an answer that cannot become text. */
-function textOf({ content, structuredContent, isError = false }: Answer, { server, tool }: Called): string {
+function textOf(
+  { content, structuredContent, isError = false }: z.infer<typeof answerSchema>,
+  { server, tool }: Called,
+): string {
   const texts = content.map(partText);
   if (isError) {
     const details: Json = { server, tool, ...structuredDetails(structuredContent) };

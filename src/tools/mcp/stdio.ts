@@ -49,7 +49,7 @@ const DRAIN_MS = 200;
 const GRACE_MS = 1000;
 
 /** A connection to a server that runs as a process of this worker. */
-export interface StdioTransport extends Transport {
+interface StdioTransport extends Transport {
   /** The last text that the server wrote to its standard error. */
   lastWords(): string;
 }
@@ -236,7 +236,7 @@ function letGo(child: ChildProcess): void {
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || hasEnded(child)) return;
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.stdin?.end();
   if ((await within(exited, GRACE_MS)).ended) return;
@@ -244,10 +244,6 @@ async function end(child: ChildProcess): Promise<void> {
   if ((await within(exited, GRACE_MS)).ended) return;
   killGroup(child, 'SIGKILL');
   await within(exited, GRACE_MS);
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
 }
 
 /**

@@ -16,9 +16,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { CountersignError, errnoOf } from '../../contract/errors';
+import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import type { Holder } from '../run-process';
+import { type Holder, killProcess } from '../run-process';
 import { within } from '../within';
 import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
@@ -39,9 +39,11 @@ export interface Parts {
 export async function findParts(path?: string): Promise<Parts> {
   const [bwrap, prlimit, setpriv] = ['bwrap', 'prlimit', 'setpriv'].map((name) => findProgram(name, path));
   if (bwrap === undefined)
-    throw new CountersignError('sandbox_unavailable', 'there is no bubblewrap on this machine', {
-      hint: 'Install it (Debian, Ubuntu: apt-get install bubblewrap), or set `unsandboxed: true`.',
-    });
+    throw new CountersignError(
+      'sandbox_unavailable',
+      'there is no bubblewrap on this machine',
+      'Install it (Debian, Ubuntu: apt-get install bubblewrap), or set `unsandboxed: true`.',
+    );
   const { stdout } = await promisify(execFile)(bwrap, ['--help']);
   return { bwrap, options: new Set(stdout.match(/--[a-z-]+/g)), prlimit, setpriv };
 }
@@ -81,15 +83,15 @@ export async function chooseIdentity(mounts: readonly Mount[], uid = process.get
  */
 const OLD_BUBBLEWRAP = 'this bubblewrap cannot limit /tmp (0.8 can)';
 
-const hasAll = (options: ReadonlySet<string>, names: readonly string[]): boolean =>
-  names.every((name) => options.has(name));
-
 /** The limits that this machine cannot enforce, each with the reason. */
 export function unenforced(parts: Parts, identity: RunAs): Map<LimitName, string> {
   const { options, prlimit } = parts;
   const reasons = LIMIT_NAMES.map((name): [LimitName, string | undefined] => {
     if (name === 'tmp')
-      return [name, hasAll(options, ['--size', '--disable-userns']) ? undefined : OLD_BUBBLEWRAP];
+      return [
+        name,
+        ['--size', '--disable-userns'].every((name) => options.has(name)) ? undefined : OLD_BUBBLEWRAP,
+      ];
     if (prlimit === undefined) return [name, 'there is no `prlimit` (util-linux) here'];
     if (name === 'processes' && identity.kind === 'root')
       return [name, 'Linux does not limit the processes of root, who owns what may be written'];
@@ -291,8 +293,8 @@ export function followBubblewrap(filter: Buffer): BubblewrapHolder {
     async leftBehind() {
       await within(closed, MOMENT_MS);
       // If bubblewrap is killed early, its first process may not yet have asked the kernel to end with bubblewrap, and
-      // survives.
-      if (first !== undefined && isThere(first)) killFirst(first);
+      // survives. A survivor is counted afterwards.
+      if (first !== undefined && isThere(first)) killProcess(first.pid);
       await within(closed, GONE_MS);
       return { killed: 0, survivors: first !== undefined && (await outlives(first)) ? 1 : 0 };
     },
@@ -303,15 +305,6 @@ export function followBubblewrap(filter: Buffer): BubblewrapHolder {
 interface First {
   pid: number;
   started: string;
-}
-
-function killFirst({ pid }: First): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    // A survivor is counted afterwards.
-    if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
-  }
 }
 
 async function outlives(first: First): Promise<boolean> {

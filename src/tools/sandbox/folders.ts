@@ -46,9 +46,11 @@ function assertAllowed({ path, isWritable }: Mount): void {
 }
 
 function invalid(message: string): CountersignError {
-  return new CountersignError('config_invalid', `sandbox: ${message}`, {
-    hint: 'Correct `read` or `write` of the sandbox.',
-  });
+  return new CountersignError(
+    'config_invalid',
+    `sandbox: ${message}`,
+    'Correct `read` or `write` of the sandbox.',
+  );
 }
 
 /** Whether a path is a folder, or below it. */
@@ -73,9 +75,11 @@ export function createFolders(listed: readonly Mount[]): FindFolders {
     first ??= found.map(({ path }) => path);
     const moved = listed.find((_, index) => found[index]?.path !== first?.[index]);
     if (moved !== undefined)
-      throw new CountersignError('sandbox_unavailable', `${moved.path} leads elsewhere than before`, {
-        hint: 'Look at who made it a link, then start the worker again.',
-      });
+      throw new CountersignError(
+        'sandbox_unavailable',
+        `${moved.path} leads elsewhere than before`,
+        'Look at who made it a link, then start the worker again.',
+      );
     return found.sort((a, b) => a.path.length - b.path.length);
   };
 }
@@ -86,7 +90,7 @@ async function assertNoLinkIn(writable: readonly Mount[], path: string): Promise
   throw new CountersignError(
     'sandbox_unavailable',
     `${path} of the sandbox goes over the link ${link}, which programs could change`,
-    { hint: 'List the folder where it really is.' },
+    'List the folder where it really is.',
   );
 }
 

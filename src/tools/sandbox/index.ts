@@ -8,7 +8,6 @@ import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { nothingDone } from '../errors';
 import { hostList } from '../http/hosts';
-import type { Lookup } from '../http/send';
 import { describeZodIssues } from '../options';
 import {
   killGroup,
@@ -138,18 +137,13 @@ const optionsSchema = z.strictObject({
  * createShellTools({ root: './site', sandbox: sandbox({ write: ['./site'], network: { hosts: ['registry.npmjs.org'] } }) });
  */
 export function sandbox(options: SandboxOptions = {}): Sandbox {
-  return createSandbox(options);
-}
-
-/** Makes a sandbox with a given resolver, for tests. */
-export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const { read, write, network, unsandboxed, ...rest } = parsed.data;
   const listed = listFolders(read, write);
   const hosts = network === false ? [] : network.hosts;
   const isBare = unsandboxed && !hasSandbox();
-  const settings = { ...rest, isBare, network: toNetwork(network, lookup) };
+  const settings = { ...rest, isBare, network: toNetwork(network) };
   const folders = createFolders(listed);
   const machine = once(() => prepareMachine(settings, folders));
   const wrap = async ({ argv, cwd, env = {} }: SandboxCommand): Promise<Started> => {
@@ -170,14 +164,11 @@ export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox
   };
 }
 
-function toNetwork(
-  network: z.output<typeof optionsSchema>['network'],
-  lookup: Lookup | undefined,
-): Settings['network'] {
+function toNetwork(network: z.output<typeof optionsSchema>['network']): Settings['network'] {
   if (network === false) return undefined;
   const list = (option: 'hosts' | 'privateHosts') =>
     hostList(`network.${option}`, network[option], (name, message) => invalid(`\`${name}\`: ${message}`));
-  return { hosts: list('hosts'), privateHosts: list('privateHosts'), lookup };
+  return { hosts: list('hosts'), privateHosts: list('privateHosts') };
 }
 
 /** Does work once. After a failure the next call tries again, because somebody may have corrected the machine. */
@@ -196,9 +187,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 type Started = Wrapped & { env: Readonly<Record<string, string>> };
 
 function invalid(message: string): CountersignError {
-  return new CountersignError('config_invalid', `sandbox: ${message}`, {
-    hint: 'Correct what is given to sandbox.',
-  });
+  return new CountersignError('config_invalid', `sandbox: ${message}`, 'Correct what is given to sandbox.');
 }
 
 function failStart(error: unknown): never {
@@ -210,9 +199,11 @@ function failStart(error: unknown): never {
 
 function assertShown(listed: readonly Mount[], folder: string): void {
   if (holderOf(listed, folder) !== undefined) return;
-  throw new CountersignError('config_invalid', `the sandbox does not show ${folder}`, {
-    hint: 'List it in `read` or `write` of the sandbox.',
-  });
+  throw new CountersignError(
+    'config_invalid',
+    `the sandbox does not show ${folder}`,
+    'List it in `read` or `write` of the sandbox.',
+  );
 }
 
 interface Described {

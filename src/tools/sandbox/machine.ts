@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import type { HostList } from '../http/hosts';
-import type { Lookup } from '../http/send';
 import {
   bubblewrapWords,
   type BubblewrapHolder,
@@ -32,7 +31,7 @@ export interface Settings {
   allowUnlimited: readonly LimitName[];
   /** Programs run without a sandbox. */
   isBare: boolean;
-  network: { hosts: HostList; privateHosts: HostList; lookup?: Lookup | undefined } | undefined;
+  network: { hosts: HostList; privateHosts: HostList } | undefined;
 }
 
 /** How this machine enforces the settings. */
@@ -78,7 +77,7 @@ const UNSANDBOXED: Machine = {
 };
 
 function unavailable(message: string, hint: string): CountersignError {
-  return new CountersignError('sandbox_unavailable', message, { hint });
+  return new CountersignError('sandbox_unavailable', message, hint);
 }
 
 /** The path of the proxy's socket inside the sandbox. */

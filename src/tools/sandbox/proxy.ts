@@ -8,7 +8,7 @@ import { isToolError } from '../errors';
 import { checkedAddresses, type Lookup, systemLookup, wayTo } from '../http/send';
 
 /** The options of a proxy: its socket, and the hosts that programs may reach through it. */
-export interface ProxyPlan {
+interface ProxyPlan {
   /** The Unix socket to listen on. */
   path: string;
   hosts: HostList;

@@ -25,7 +25,10 @@ const NO_NEWLINE = '\\ No newline at end of file';
 export function makeHunks(base: string, target: string): Hunk[] {
   const { start, old, now } = changedPart(base, target);
   const counts = [countLines(old), countLines(now)];
-  if (Math.max(...counts) > MOST_LINES) throw tooFarApart(counts);
+  if (Math.max(...counts) > MOST_LINES)
+    throw new ToolError(
+      `This change is too large to be shown: from its first to its last changed line there are ${counts.join(' old and ')} new lines, and at most ${MOST_LINES} are compared. Nothing was changed. Change less in one call, or make changes that are far apart in a call each.`,
+    );
   const above = countLines(base.slice(0, start));
   const limits = { maxEditLength: MOST_EDITS, timeout: MOST_MS };
   const patch = structuredPatch('', '', old, now, '', '', { context: CONTEXT, ...limits });
@@ -37,12 +40,6 @@ export function makeHunks(base: string, target: string): Hunk[] {
     newLines: hunk.newLines,
     lines: [...hunk.lines],
   }));
-}
-
-function tooFarApart(counts: readonly number[]): ToolError {
-  return new ToolError(
-    `This change is too large to be shown: from its first to its last changed line there are ${counts.join(' old and ')} new lines, and at most ${MOST_LINES} are compared. Nothing was changed. Change less in one call, or make changes that are far apart in a call each.`,
-  );
 }
 
 /** What lies between the lines that two texts share at their beginning and their end, with the lines of context. */
@@ -172,9 +169,7 @@ export function renderDiff(
   const [before, after] = [names.before, names.after].map((name) =>
     name === null ? '/dev/null' : onOneLine(name),
   );
-  return [`--- ${before}`, `+++ ${after}`, ...renderHunks(hunks)].join('\n');
-}
-
-function renderHunks(hunks: readonly Hunk[]): string[] {
-  return hunks.flatMap((hunk) => [hunkRange(hunk), ...hunk.lines]);
+  return [`--- ${before}`, `+++ ${after}`, ...hunks.flatMap((hunk) => [hunkRange(hunk), ...hunk.lines])].join(
+    '\n',
+  );
 }

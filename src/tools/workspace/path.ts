@@ -186,11 +186,7 @@ export async function orIfMissing<T, U>(promise: Promise<T>, instead: U): Promis
   try {
     return await promise;
   } catch (error) {
-    if (isMissing(error)) return instead;
+    if (error instanceof ToolError && errnoOf(error.cause) === 'ENOENT') return instead;
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof ToolError && errnoOf(error.cause) === 'ENOENT';
 }

@@ -208,9 +208,11 @@ export async function* walk(root: Root, path: string, limits: WalkLimits): Async
   yield* walkBelow(root, { path, depth: 1 }, limits);
 }
 
-type Below = Pick<WalkStep, 'path' | 'depth'>;
-
-async function* walkBelow(root: Root, { path, depth }: Below, limits: WalkLimits): AsyncGenerator<WalkStep> {
+async function* walkBelow(
+  root: Root,
+  { path, depth }: Pick<WalkStep, 'path' | 'depth'>,
+  limits: WalkLimits,
+): AsyncGenerator<WalkStep> {
   const entries = await listFolder(root, path);
   for (const entry of entries) {
     limits.signal.throwIfAborted();
@@ -232,11 +234,8 @@ async function* walkInto(root: Root, step: WalkStep, limits: WalkLimits): AsyncG
   try {
     yield* walkBelow(root, { path: step.path, depth: step.depth + 1 }, limits);
   } catch (error) {
-    if (limits.signal.aborted || !isExpected(error)) throw error;
+    if (limits.signal.aborted || !(error instanceof ToolError || (error instanceof Error && 'code' in error)))
+      throw error;
     yield { ...step, skipped: 'not readable' };
   }
-}
-
-function isExpected(error: unknown): boolean {
-  return error instanceof ToolError || (error instanceof Error && 'code' in error);
 }

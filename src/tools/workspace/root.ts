@@ -39,7 +39,7 @@ export interface FileLocation {
 }
 
 /** The options of a root. */
-export interface RootOptions {
+interface RootOptions {
   /** For tests. @default the strongest this system has */
   holding?: FolderAccess | undefined;
   /** The most bytes of a file that is read or planned. @default 10 MiB */
@@ -110,7 +110,7 @@ function checkDirectory(directory: unknown): string {
   if (typeof directory === 'string' && directory !== '' && !directory.includes('\0')) return directory;
   const got = typeof directory === 'string' ? JSON.stringify(directory) : nameOf(directory);
   const hint = "Name the folder that the tools may touch: root: './files'.";
-  throw new CountersignError('config_invalid', `root has to name a folder; it is ${got}`, { hint });
+  throw new CountersignError('config_invalid', `root has to name a folder; it is ${got}`, hint);
 }
 
 function nameOf(value: unknown): string {
@@ -179,7 +179,7 @@ export async function withRegularFile<T>(
 }
 
 /** The bytes of a file, and the system's facts about the file. */
-export interface Content {
+interface Content {
   bytes: Buffer;
   facts: Stats;
   /** The path by which the file was found. */

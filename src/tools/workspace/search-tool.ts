@@ -43,12 +43,11 @@ const parameters = z.strictObject({
   case_sensitive: z.boolean().default(true).describe('Whether case counts.'),
   max_results: z.int().min(1).max(1000).default(200).describe('The most lines to find.'),
 });
-type Query = z.output<typeof parameters>;
 
 /** A search: its query, and what it has skipped. */
 interface Search {
   root: Root;
-  query: Query;
+  query: z.output<typeof parameters>;
   signal: AbortSignal;
   line: LineMatcher;
   wanted(path: string): boolean;

@@ -158,7 +158,7 @@ function taken({ shown }: FileLocation, cause: unknown): ToolError {
 }
 
 /** A file that was opened and inspected: its handle, and the system's facts about it at that time. */
-export interface SeenFile {
+interface SeenFile {
   handle: FileHandle;
   facts: Stats;
 }

@@ -71,7 +71,8 @@ export function compareRequests(requests: readonly RequestOpened[]): {
   const shown = requests.map(fieldsOf);
   const names = [...new Set(shown.flatMap((fields) => [...fields.keys()]))];
   const fields = names.map((key) => ({
-    ...nameOf(key),
+    name: key.slice(ARGUMENT.length),
+    isArgument: key.startsWith(ARGUMENT),
     values: shown.map((one) => one.get(key)),
   }));
   const isSame = ({ values: [first, ...others] }: AlikeField): boolean =>
@@ -84,10 +85,6 @@ export function compareRequests(requests: readonly RequestOpened[]): {
  */
 const BESIDE = 'b:';
 const ARGUMENT = 'a:';
-
-function nameOf(key: string): Pick<AlikeField, 'name' | 'isArgument'> {
-  return { name: key.slice(ARGUMENT.length), isArgument: key.startsWith(ARGUMENT) };
-}
 
 function fieldsOf(request: RequestOpened): Map<string, Json> {
   const { arguments: args, preview, note, notes, policyReason, edit, effect } = request;

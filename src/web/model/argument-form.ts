@@ -8,7 +8,7 @@ import { limitsOf } from './limits';
  * The kind of input for a value. `nothing` stands for null. A `union` is one of several kinds. `json` works for every
  * schema.
  */
-export type FieldKind =
+type FieldKind =
   | ('text' | 'lines' | 'date' | 'number' | 'integer' | 'boolean' | 'choice' | 'nothing')
   | ('list' | 'object' | 'union' | 'json');
 

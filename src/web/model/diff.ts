@@ -137,7 +137,7 @@ export function changedWords(line: DiffLine, partner: DiffLine): Look[] {
 }
 
 /** A piece of a line with its style. Empty: the style of the line. */
-export interface StyledPiece {
+interface StyledPiece {
   piece: Segment;
   look: string;
 }

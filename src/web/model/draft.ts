@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { describeIssues, isNumberText, readJson, readNumber } from '../../contract/read-json';
+import { isSchema } from '../../contract/schema/reference';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import type { Issue, JsonSchema } from '../../contract/tool';
 import { defined } from '../../contract/defined';
@@ -13,7 +14,7 @@ import { plainWords, saysLess } from './limits';
 export type Path = readonly (string | number)[];
 
 /** Typed text that is not valid yet, with the reason. */
-export interface HalfTyped {
+interface HalfTyped {
   text: string;
   problem: string;
 }
@@ -145,10 +146,6 @@ function narrowSchema(root: JsonSchema, value: JsonObject): JsonSchema {
   const { $defs, definitions } = root;
   const narrowed = { ...defined({ $defs, definitions }), ...narrow(root, value, root) };
   return isSchema(narrowed) ? narrowed : root;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return isObject(value);
 }
 
 function narrow(given: unknown, value: Json, root: JsonSchema): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../contract/limits';
+import { without } from '../../contract/result';
 import type { InboxItem, InboxPage } from '../../server/api';
 import { parametersOf, queryOf } from './route';
 
@@ -124,8 +125,4 @@ export function scrollFor(index: number, { rowHeight, scrollTop, height }: RowVi
 /** The text of a row: the summary without the id and the tool, which the row shows elsewhere. */
 export function rowText({ callId, tool, summary }: InboxItem): string {
   return without(`${tool} `, without(`${callId} `, summary));
-}
-
-function without(start: string, text: string): string {
-  return text.startsWith(start) ? text.slice(start.length) : text;
 }

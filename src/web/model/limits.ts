@@ -71,7 +71,14 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** The messages of the checker, each with the words for a person who fills in a form. */
 const WORDS: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
-  [/^Instance type ".+" is invalid\. Expected "(.+)"\.$/, (types = '') => `has to be ${namesOf(types)}`],
+  [
+    /^Instance type ".+" is invalid\. Expected "(.+)"\.$/,
+    (types = '') =>
+      `has to be ${types
+        .split('", "')
+        .map((type) => wordsIn(TYPES, type) ?? type)
+        .join(' or ')}`,
+  ],
   [/^String is too short \(0 < \d+\)\.$/, () => 'must not be empty'],
   [
     /^String is too short \((\d+) < (\d+)\)\.$/,
@@ -98,13 +105,6 @@ const WORDS: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
   [/^Instance does not match any subschemas\.$/, () => 'is none of the kinds that are allowed'],
   [/^Instance does not match (.+)\.$/, (value) => `has to be ${value}`],
 ];
-
-function namesOf(types: string): string {
-  return types
-    .split('", "')
-    .map((type) => wordsIn(TYPES, type) ?? type)
-    .join(' or ');
-}
 
 /** A message of the checker, in words for a person who fills in a form. */
 export function plainWords(message: string): string {

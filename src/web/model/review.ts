@@ -143,7 +143,7 @@ export function letsRun(answer: Answer): boolean {
 }
 
 /** The state that may still prevent an approval. */
-export interface ReviewState {
+interface ReviewState {
   /** Whether the request has just replaced another request. A click may have been meant for that other request. */
   fresh: boolean;
   /** The number of blocks that have not been in view yet. */

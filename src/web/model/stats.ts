@@ -5,7 +5,7 @@ import { costText, counted, describeTokens, type Tone } from '../../history/labe
 import { percentText, spreadText } from '../../history/stats-text';
 
 /** A part of a bar. `width` is a fraction of the full width. */
-export interface BarPart {
+interface BarPart {
   tone: Tone;
   /** The label of the part. */
   name: string;

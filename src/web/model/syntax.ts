@@ -104,9 +104,11 @@ function startOf(lines: readonly DiffLine[], from: number, to: number): number {
   return start;
 }
 
-type PlacedLine = DiffLine & { index: number };
-
-function colour(lines: readonly PlacedLine[], language: ShjLanguageData, looks: Map<number, Look[]>): void {
+function colour(
+  lines: readonly (DiffLine & { index: number })[],
+  language: ShjLanguageData,
+  looks: Map<number, Look[]>,
+): void {
   const source = lines.map(({ line }) => line.slice(1)).join('\n');
   if (source.length > MOST.text || MOST.blanks.test(source)) return;
   if (lines.some(({ line }) => line.length > MOST.line)) return;

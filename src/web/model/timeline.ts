@@ -78,7 +78,7 @@ function apart(ticks: { at: number; iso: string }[]): { at: number; iso: string 
 }
 
 /** The kind of a stretch. */
-export type StretchKind = 'think' | 'wait' | 'queue' | 'run' | 'doubt';
+type StretchKind = 'think' | 'wait' | 'queue' | 'run' | 'doubt';
 
 /** A stretch of time in a row. `left` and `width` are fractions of the row. */
 export interface Stretch {
@@ -114,7 +114,7 @@ export interface Row {
 }
 
 /** The picture of a turn. */
-export interface TimelineLayout {
+interface TimelineLayout {
   rows: Row[];
   /** Ticks on the axis. */
   ticks: { at: number; iso: string }[];

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { dateTime, relative } from '../../contract/text/times';
 import type { InboxItem } from '../../server/api';
 import { useInboxRows } from '../inbox-rows';
 import { grouped, keyOf, rowText } from '../model/inbox';
@@ -12,6 +11,7 @@ import type { Held } from '../ui/held';
 import { Text } from '../ui/text';
 import { CallPanel } from './call/call';
 import { AroundPanel, isFocusLost } from './call/head';
+import { Ago } from '../ui/widgets';
 
 /** The most rows that are listed. The inbox also has the rows that are not listed here. */
 const MOST = 50;
@@ -80,10 +80,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element
         <Text of={item.tool} /> <Text of={rowText(item)} />
       </code>
       <span class="row-foot">
-        <Text of={item.agent} /> asks ·{' '}
-        <time dateTime={item.since} title={dateTime(item.since)}>
-          {relative(item.since, now)}
-        </time>
+        <Text of={item.agent} /> asks · <Ago at={item.since} now={now} />
         {isHeld && ' · decided by you, not sent yet'}
       </span>
     </button>

@@ -165,7 +165,7 @@ async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boo
     show((one, index) => (index === at ? { ...one, ...outcomeOf(reply, context.session.user) } : one));
     if (reply.ok && letsRun(reply.data)) follow({ turn, callId, what: summary });
     if (reply.ok) continue;
-    if (reply.status === 401) fail(reply.status, reply.error);
+    if (reply.status === 401) fail(reply);
     if (reply.status === 0 || reply.status === 401 || reply.status >= 500) break;
   }
   show((one) => (one.state === 'waits' ? { ...one, state: 'not sent' } : one));

@@ -134,7 +134,7 @@ function useReading(items: readonly InboxItem[]): ReadonlyMap<string, Read> {
       else if (reply.status === 404) take({ item: one, never: reply.error.message });
       else {
         asked.delete(key);
-        fail(reply.status, reply.error);
+        fail(reply);
       }
     }
     running.current--;

@@ -99,7 +99,7 @@ function useComing(takers: Takers) {
     without(key);
     if (signal.aborted) return;
     if (reply.ok) now.current.takers.take(reply.data);
-    else if (reply.status === 401) fail(reply.status, reply.error);
+    else if (reply.status === 401) fail(reply);
     else now.current.takers.refuse(`${file.name} is not attached. ${errorText(reply.error)}`);
   };
   const send = (file: File): void => {

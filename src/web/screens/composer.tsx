@@ -118,7 +118,7 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
     const { text, files } = value;
     const reply = await sendMessage(session, { text, files, messageId, mode, ...options });
     setSending(false);
-    if (!reply.ok && reply.status === 401) return fail(reply.status, reply.error);
+    if (!reply.ok && reply.status === 401) return fail(reply);
     if (!reply.ok) return setProblem(errorText(reply.error));
     forget();
     const notice = noticeOf(reply.data);

@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { budgetText, spentText } from '../../contract/spending/budget';
 import { counted, describePhase, describeState } from '../../history/labels';
 import { callSummary } from '../../contract/text/call-summary';
-import { dateTime, relative } from '../../contract/text/times';
 import type { TurnView } from '../../history/view-types';
 import type { ControlBody, SessionView } from '../../server/api';
 import { controlConversation } from '../http';
@@ -17,7 +16,7 @@ import {
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow } from '../ui/app';
 import { Files, Text } from '../ui/text';
-import { Chip } from '../ui/widgets';
+import { Ago, Chip } from '../ui/widgets';
 import type { LiveConversation } from './conversation-live';
 import { Writing } from './turn/steps';
 
@@ -101,12 +100,7 @@ function Message({ said: { text, files, sender, at, mode }, now, note }: Message
   return (
     <div class="said person">
       <p class="quiet">
-        {sender !== undefined && <Text of={sender} />}{' '}
-        {at !== undefined && (
-          <time dateTime={at} title={dateTime(at)}>
-            {relative(at, now)}
-          </time>
-        )}{' '}
+        {sender !== undefined && <Text of={sender} />} {at !== undefined && <Ago at={at} now={now} />}{' '}
         {facts.join(', ')}
       </p>
       <p>
@@ -189,7 +183,7 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
   const act = async (body: ControlBody, text: string): Promise<void> => {
     const reply = await controlConversation(view.session, body);
     if (reply.ok) notify({ text, tone: 'quiet' });
-    else fail(reply.status, reply.error);
+    else fail(reply);
   };
   const button: ControlButton = (label, body, text, tone = '') => (
     <button class={`button ${tone}`} type="button" onClick={() => void act(body, text)}>

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../history/labels';
-import { dateTime, relative } from '../../contract/text/times';
 import type { ConversationRow, ConversationsPage } from '../../server/api';
 import { newDecisionId, type Reply, send } from '../http';
 import { useTabVisible } from '../live';
@@ -9,7 +8,7 @@ import { describeConversation } from '../model/conversation';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { goTo, showInList, useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
-import { Chip, Select } from '../ui/widgets';
+import { Ago, Chip, Select } from '../ui/widgets';
 
 /** The part of the list that is shown. Empty: all agents, and the newest page. */
 interface Part {
@@ -138,10 +137,7 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
         <span class="row-foot">
           <Text of={agent} /> · {counted(turns, 'turn')}
           {waiting > 0 && ` · ${counted(waiting, 'message')} waiting`} · started{' '}
-          <time dateTime={startedAt} title={dateTime(startedAt)}>
-            {relative(startedAt, now)}
-          </time>{' '}
-          ·{' '}
+          <Ago at={startedAt} now={now} /> ·{' '}
           <code>
             <Text of={session} />
           </code>
@@ -175,7 +171,7 @@ function useConversations({ agent, older }: Part): ConversationsPage | undefined
         return showInList({ at: 'conversations' }, queryOf({ agent }));
       if (reply.ok) setPage(reply.data);
       // The failure is shown once, and not every five seconds.
-      else if (!isSaid.current || reply.status === 401) fail(reply.status, reply.error);
+      else if (!isSaid.current || reply.status === 401) fail(reply);
       isSaid.current = !reply.ok;
       timer = setTimeout(() => void read(), EVERY_MS);
     };

@@ -89,7 +89,7 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
     const reply = await sendSigned('Confirm the grant', ({ grantPasskey }) =>
       send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest, ...defined({ grantPasskey }) } }),
     );
-    if (!reply.ok) fail(reply.status, reply.error);
+    if (!reply.ok) fail(reply);
     else notify({ text: 'Confirmed.', tone: 'good' });
     await look();
     focusTitle();
@@ -111,7 +111,7 @@ function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; wha
   const { notify, fail } = useAppContext();
   const revoke = async (): Promise<void> => {
     const reply = await send('POST', `/api/grants/${id}/revocation`, { body: {} });
-    if (!reply.ok) fail(reply.status, reply.error);
+    if (!reply.ok) fail(reply);
     else notify({ text: `Revoked: ${what}. Such calls ask again.`, tone: 'good' });
     await look();
     focusTitle();

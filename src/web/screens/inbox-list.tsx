@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { dateTime, relative } from '../../contract/text/times';
 import type { InboxItem } from '../../server/api';
 import type { InboxRows } from '../inbox-rows';
 import { BULK, isSelected, mayJoin, toggled } from '../model/alike';
@@ -8,7 +7,7 @@ import { keyOf, rowText, rowWindow, scrollFor } from '../model/inbox';
 import { hrefOf } from '../model/route';
 import { useAppContext } from '../ui/app';
 import { Text, visibleText } from '../ui/text';
-import { Deadline } from '../ui/widgets';
+import { Ago, Deadline } from '../ui/widgets';
 
 /** The height of a row in pixels, as in the style sheet. */
 const ROW_HEIGHT = 84;
@@ -98,10 +97,7 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
           <Text of={rowText(item)} />
         </span>
         <span class="row-foot">
-          <Text of={item.agent} /> ·{' '}
-          <time dateTime={item.since} title={dateTime(item.since)}>
-            {relative(item.since, now)}
-          </time>{' '}
+          <Text of={item.agent} /> · <Ago at={item.since} now={now} />{' '}
           {item.lineage?.[0] !== undefined && (
             <>
               · for <Text of={item.lineage[0].agent} />{' '}

@@ -156,7 +156,7 @@ function useStats(filter: Filter): { answer?: StatsAnswer; isReading: boolean } 
       if (!isWanted) return;
       if (reply.ok) return setState({ answer: reply.data, isReading: false });
       setState((last) => ({ ...last, isReading: false }));
-      fail(reply.status, reply.error);
+      fail(reply);
     });
     return () => {
       isWanted = false;

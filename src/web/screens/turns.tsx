@@ -3,13 +3,13 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FILTER_CHARACTERS } from '../../contract/limits';
 import { describeState } from '../../history/labels';
 import { LISTED_STATES } from '../../contract/turn-states';
-import { dateTime, relative, span } from '../../contract/text/times';
+import { span } from '../../contract/text/times';
 import type { TurnsPage, TurnSummary } from '../../server/api';
 import { type Reply, send } from '../http';
 import { useTabVisible } from '../live';
 import { grouped } from '../model/inbox';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
-import { Chip, SearchField, Select } from '../ui/widgets';
+import { Ago, Chip, SearchField, Select } from '../ui/widgets';
 import { Text } from '../ui/text';
 import { showInList, useAppContext, useKeys, useNow } from '../ui/app';
 
@@ -139,10 +139,7 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
           <Chip of={describeState(turn.state)} />
         </span>
         <span class="row-foot">
-          <Text of={turn.agent} /> · started{' '}
-          <time dateTime={turn.startedAt} title={dateTime(turn.startedAt)}>
-            {relative(turn.startedAt, now)}
-          </time>
+          <Text of={turn.agent} /> · started <Ago at={turn.startedAt} now={now} />
           {turn.endedAt !== null && ` · took ${span(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}`}
           {turn.pending > 0 && ` · ${turn.pending} waiting`} ·{' '}
           <code>
@@ -180,7 +177,7 @@ function useTurns(filter: TurnsFilter) {
     }
     // A server of another version does not know this place in the list.
     if (reply.status === 400 && older !== '') return read([], true);
-    fail(reply.status, reply.error);
+    fail(reply);
   };
   useEffect(() => {
     wanted.current = filter;

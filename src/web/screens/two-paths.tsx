@@ -76,7 +76,7 @@ function useOriginal(of: string): { original?: readonly TurnEvent[]; problem?: s
   useEffect(() => {
     void readTurn(of).then((reply) => {
       if (reply.ok) return setState({ original: reply.data.events });
-      if (reply.status === 401) return fail(reply.status, reply.error);
+      if (reply.status === 401) return fail(reply);
       setState({ problem: `${of} cannot be compared with: ${reply.error.message}` });
     });
   }, [of, fail]);

@@ -30,7 +30,7 @@ export interface AppContext {
   /** Reports problems of a call that the user let run. */
   follow(call: Followed): void;
   /** Shows a failure. A 401 leads to the sign-in. */
-  fail(status: number, error: ApiError): void;
+  fail(failed: { status: number; error: ApiError }): void;
   /** Decisions that wait to be sent, and decisions that are being sent. */
   held: readonly Held[];
   /** Sends a decision when it can no longer be undone. `send` can check whether the person has left meanwhile. */
@@ -61,8 +61,17 @@ export function useKeys(keys: Keys): void {
   current.current = keys;
   useEffect(() => {
     const take = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.repeat || hasModifier(event) || isLate()) return;
-      if (isTyping(event.target) || isPressing(event)) return;
+      if (
+        event.defaultPrevented ||
+        event.repeat ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        isLate()
+      )
+        return;
+      if (document.querySelector('dialog[open]') !== null || isField(event.target) || isPressing(event))
+        return;
       const act = Object.hasOwn(current.current, event.key) ? current.current[event.key] : undefined;
       if (act === undefined) return;
       event.preventDefault();
@@ -71,14 +80,6 @@ export function useKeys(keys: Keys): void {
     addEventListener('keydown', take);
     return () => removeEventListener('keydown', take);
   }, []);
-}
-
-function hasModifier({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
-  return ctrlKey || metaKey || altKey;
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return document.querySelector('dialog[open]') !== null || isField(target);
 }
 
 /** False on a touch screen, where hints about keys would only take room. */
@@ -128,7 +129,7 @@ export function usePolled<T>(path: string): { data: T | undefined; look: () => P
   const look = useCallback(async (): Promise<void> => {
     const isNewest = begin();
     const reply = await send<T>('GET', path);
-    if (!reply.ok) return fail(reply.status, reply.error);
+    if (!reply.ok) return fail(reply);
     if (isNewest()) setData(reply.data);
   }, [path, fail]);
   useEffect(() => {

@@ -35,7 +35,8 @@ export function WatchSeen({ report, children }: WatchProps): JSX.Element {
 
 function createWatcher(report: WatchProps['report']): Watcher & { stop(): void } {
   const unseen = new Set<Element>();
-  const next = (): Element | undefined => [...unseen].sort(byPlace)[0];
+  const next = (): Element | undefined =>
+    [...unseen].sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1))[0];
   const update = (): void => report({ count: unseen.size, next });
   const inView = new Set<Element>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -74,10 +75,6 @@ function createWatcher(report: WatchProps['report']): Watcher & { stop(): void }
       observer.disconnect();
     },
   };
-}
-
-function byPlace(a: Element, b: Element): number {
-  return a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
 }
 
 /** A text that a person has to see to its end. */

@@ -86,8 +86,8 @@ function Mark({ why, shown, original }: Extract<Segment, { kind: 'mark' }>): JSX
 }
 
 /** Text for places that cannot hold elements, such as an option or a title. Deceptive characters are shown as marks. */
-export function visibleText(text: string, kind?: TextUse): string {
-  return segments(text, 'line', kind)
+export function visibleText(text: string): string {
+  return segments(text, 'line')
     .map((piece) => (piece.kind === 'text' ? piece.text : piece.shown))
     .join('');
 }

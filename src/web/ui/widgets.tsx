@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_CHARACTERS } from '../../contract/limits';
 import type { Label } from '../../history/labels';
 import { hrefOf } from '../model/route';
-import { dateTime } from '../../contract/text/times';
+import { dateTime, relative } from '../../contract/text/times';
 import { countdown, urgencyOf } from '../model/labels';
 import { Text, visibleText } from './text';
 
@@ -88,6 +88,15 @@ export function SearchField({ id, label, placeholder, value, change }: SearchPro
       value={text}
       onInput={({ currentTarget }) => setText(currentTarget.value)}
     />
+  );
+}
+
+/** How long ago a time was. The title has its date. */
+export function Ago({ at, now }: { at: string; now: number }): JSX.Element {
+  return (
+    <time dateTime={at} title={dateTime(at)}>
+      {relative(at, now)}
+    </time>
   );
 }
 

@@ -47,7 +47,10 @@ export function judgeDecision(approvals: Approvals, message: unknown, now: numbe
   const state = approvals.calls.get(decision.callId);
   const late = checkPhase(approvals, decision, { state, now });
   if (late !== undefined) return refusal(late);
-  if (state?.phase !== 'request') return refusal(unknownCall(decision));
+  if (state?.phase !== 'request')
+    return refusal(
+      refuse('unknown_call', `no call ${decision.callId} of this turn waits for a decision`, decision),
+    );
   const filled = asItRuns(approvals, decision, state);
   const unfit = checkMessage(filled, state) ?? checkSeen(filled, state) ?? checkVote(state, filled, now);
   if (unfit !== undefined) return refusal(unfit);
@@ -64,10 +67,6 @@ export function judgeDecision(approvals: Approvals, message: unknown, now: numbe
 function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallState): Decision {
   if (decision.arguments === undefined) return decision;
   return { ...decision, arguments: withDefaults(schemas.get(call.toolDigest), decision.arguments) };
-}
-
-function unknownCall(decision: Decision): Refused {
-  return refuse('unknown_call', `no call ${decision.callId} of this turn waits for a decision`, decision);
 }
 
 function checkPhase(

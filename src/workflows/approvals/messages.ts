@@ -48,7 +48,7 @@ const abandonmentIssues = soundCheck(ABANDONMENT);
 const outcomeIssues = soundCheck(OUTCOME);
 
 /** A message that was read, or the reason why it cannot be read. */
-export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
+type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
 /** Reads a decision from any sender. Never throws. */
 export function parseDecision(value: unknown): Parsed<Decision> {

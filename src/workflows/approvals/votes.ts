@@ -93,14 +93,14 @@ function voteOf(state: CallState, { approver = SOMEBODY }: Said): Vote | undefin
 }
 
 /** The votes on a request after one more vote: whether they are enough, and which votes are still needed. */
-export interface Cast {
+interface Cast {
   state: VoteCount['state'];
   votes: readonly Vote[];
   needs: VotesNeeded;
 }
 
 /** The content of a person's message, as a vote. */
-export interface Ballot extends Said {
+interface Ballot extends Said {
   decision: 'approved' | 'denied';
   seenDigest?: string | undefined;
   hunks?: readonly string[] | undefined;
@@ -138,7 +138,7 @@ function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vot
 }
 
 /** The votes that a call still needs. Undefined: no rule says who decides. */
-export function needsOf(state: CallState, now: number): VotesNeeded | undefined {
+function needsOf(state: CallState, now: number): VotesNeeded | undefined {
   const authority = authorityOf(state);
   return authority && stillNeeded(countVotesUnder(authority, state.votes ?? [], now));
 }

@@ -98,7 +98,7 @@ function useCall(
     const isNewest = begin();
     void readCall(turn, callId).then((reply) => {
       // After any other error the screen stays as it is, because the connection may come back.
-      if (!reply.ok && reply.status !== 404) return fail(reply.status, reply.error);
+      if (!reply.ok && reply.status !== 404) return fail(reply);
       if (isNewest()) setState(reply.ok ? { details: reply.data } : { problem: reply.error.message });
     });
   }, [turn, callId, fail]);

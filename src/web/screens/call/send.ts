@@ -65,8 +65,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const answered = (reply: Reply<Told>, what: string, { isAway, refused }: Away): void => {
     const bad = (text: string): void =>
       notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
-    if (!reply.ok)
-      return isAway && reply.status !== 401 ? bad(errorText(reply.error)) : fail(reply.status, reply.error);
+    if (!reply.ok) return isAway && reply.status !== 401 ? bad(errorText(reply.error)) : fail(reply);
     const answer = reply.data;
     if (answer.status === 'refused') {
       const text = refusalText(answer.verdict, session.user);

@@ -128,7 +128,7 @@ function useStart(turn: string, callId: string, forget: () => void) {
     const reply = await startFork(turn, toForkBody(callId, draft));
     setSending(false);
     if (!reply.ok) {
-      if (reply.status === 401) return fail(reply.status, reply.error);
+      if (reply.status === 401) return fail(reply);
       return setProblem(errorText(reply.error));
     }
     forget();

@@ -64,7 +64,10 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
 /** Leads to the sign-in if a stream is refused because somebody else has signed in in this browser. */
 export function useRefused(problem: ApiError | undefined): void {
   const { fail } = useAppContext();
-  useEffect(() => (problem?.signedIn === undefined ? undefined : fail(401, problem)), [problem]);
+  useEffect(
+    () => (problem?.signedIn === undefined ? undefined : fail({ status: 401, error: problem })),
+    [problem],
+  );
 }
 
 interface NowProps {
@@ -213,7 +216,7 @@ function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   const act = async (): Promise<void> => {
     document.getElementById('turn-title')?.focus();
     const reply = await cancelTurn(view.turn, way.body);
-    if (!reply.ok) return fail(reply.status, reply.error);
+    if (!reply.ok) return fail(reply);
     notify({ text: way.notice, tone: 'quiet' });
   };
   const sure = useSure(() => void act());
