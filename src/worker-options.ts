@@ -159,13 +159,13 @@ export async function makeShared(
   const journal = metrics.watchJournal(createJournal(directory, sealer, onFault));
   // A worker whose journal fails from the start says so now, and not only at its first unsafe call.
   await journal.fault();
-  const texts = createTextStreams({ ...defined({ send: sender?.text }), secrets, log: callLog });
+  const texts = createTextStreams({ send: sender?.text, secrets, log: callLog });
   const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
   const giveBacks = sealer && createGiveBacks(sealer);
-  const lent = defined({ files, traces, news, giveBacks });
+  const lent = { files, traces, news, giveBacks };
   const listing = encryption.listing();
   const control = {
     pauses: createPausesReader({
@@ -221,7 +221,7 @@ export async function workerOptions(
     // The time that a turn waits for the worker that has it in memory. Then another worker takes it, because the first
     // worker may have been killed.
     stickyQueueScheduleToStartTimeout: '2s',
-    ...defined({ maxCachedWorkflows }),
+    maxCachedWorkflows,
     ...own,
     ...rateOf(config, place.taskQueue),
     ...place,
@@ -283,8 +283,8 @@ async function workflowSide(
   return {
     sinks: { ...own.sinks, ...ourSinks(observing(metrics.observer(config), traces), news) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
-    ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
-    ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
+    workflowTaskPollerBehavior: hasOwnPolls(own) ? undefined : { type: 'simple-maximum', maximum: POLLS },
+    tuner: hasOwnSlots(own) ? undefined : makeTuner(),
   };
 }
 

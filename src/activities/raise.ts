@@ -34,7 +34,7 @@ async function ruled({ approvers }: ActivityDeps, input: PrepareInput): Promise<
   const ruling = await rulingOn(approvers, { agent, tool, args });
   if (ruling?.refused !== undefined) return { call: refusedBy(input, ruling.refused) };
   const authority = ruling?.file.authorityBy(ruling, requestersOf(input.origin));
-  const call = raiseCall({ callId, tool, arguments: args, ...defined({ policyReason, authority }) });
+  const call = raiseCall({ callId, tool, arguments: args, policyReason, authority });
   return { call, schema: raiseSchema(kind) };
 }
 
@@ -51,7 +51,7 @@ async function rulingOn(
   if (file === undefined) return undefined;
   const kind = raisedKind(args);
   const schema = kind && raiseSchema(kind);
-  const ruling = file.rulingOn({ agent, tool, args, ...RAISE, ...defined({ schema }) });
+  const ruling = file.rulingOn({ agent, tool, args, ...RAISE, schema });
   return { ...ruling, file, refused: ruling.action === 'refuse' ? refusalBy(ruling) : undefined };
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Budget } from '../contract/spending/budget';
-import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
@@ -44,7 +43,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
       const known = await knownBefore({ agent, input, entries, ...about });
       const earlier = await earlierWords(input.session, deps.memory);
-      const how = { asking, store: deps.files, ...defined({ writer }) };
+      const how = { asking, store: deps.files, writer };
       const reply = await askModel(known.agent, [...earlier, ...entries], how);
       const step = { agent, model, input, reply, bytes };
       const prepared = await prepareStep(deps, step);
@@ -94,16 +93,19 @@ async function prepareStep(
     finishReason: reply.finishReason,
     order: agent.order,
     maxSteps: agent.maxSteps,
-    ...defined({
-      usage: priced(reply.usage, {
-        ...{ model: model.id, pricing: deps.pricing },
-        bytes: { read: bytes, wrote: utf8Bytes(text) },
-      }),
-      ...{ opaque, value: reply.value, notes: reply.notes, repeats: agent.repeats, gate: agent.gate },
-      compactOver: input.session && agent.compactOver,
-      budget: withCurrency(agent.budget, deps),
-      sessionBudget: input.session && withCurrency(agent.sessionBudget, deps),
+    usage: priced(reply.usage, {
+      model: model.id,
+      pricing: deps.pricing,
+      bytes: { read: bytes, wrote: utf8Bytes(text) },
     }),
+    opaque,
+    value: reply.value,
+    notes: reply.notes,
+    repeats: agent.repeats,
+    gate: agent.gate,
+    compactOver: input.session && agent.compactOver,
+    budget: withCurrency(agent.budget, deps),
+    sessionBudget: input.session && withCurrency(agent.sessionBudget, deps),
   };
 }
 

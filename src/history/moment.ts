@@ -22,7 +22,7 @@ export function parsePoint(text: string): Point {
   if (/^\d+$/.test(text)) return { kind: 'step', step: Number(text) };
   const [, run, eventId] = /^(\d+)?#(\d+)$/.exec(text) ?? [];
   if (eventId !== undefined)
-    return { kind: 'event', eventId: Number(eventId), ...(run === undefined ? {} : { run: Number(run) }) };
+    return { kind: 'event', eventId: Number(eventId), run: run === undefined ? undefined : Number(run) };
   if (/^\S+\.\d+$/.test(text)) return { kind: 'call', callId: text };
   throw new CountersignError('usage', `${JSON.stringify(text)} is not a point of a turn`, {
     hint: 'write a step (2), a call (2.1) or a history event (#57; 1#57 in the first of several runs)',

@@ -2,7 +2,6 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
 import { isLoopback, LOOPBACK_HOST } from '../loopback';
@@ -160,18 +159,31 @@ export async function startWeb({
   void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
     createApp({
-      ...{ client, pageDir, version, undoMs, formatError, push, closing: closing.signal },
+      client,
+      pageDir,
+      version,
+      undoMs,
+      formatError,
+      push,
+      closing: closing.signal,
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
-      authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
+      authenticator: authenticatorOf({ users, local, signIn, people: options.people }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
+      feed,
+      texts,
+      streamToken,
+      files: createSentFiles(client.files()),
+      refusals,
+      readerOf,
       ...signersOf(options),
       stats: createStatsReader({ readerOf, refusals }),
       decided: createDecidedReader(readerOf),
     }),
   );
   return {
-    ...{ url, takeText: texts.take, takeNews: newsFor(client, feed) },
+    url,
+    takeText: texts.take,
+    takeNews: newsFor(client, feed),
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();
@@ -187,7 +199,11 @@ const signersOf = ({
   grantPasskeys,
   voters,
 }: Pick<WebOptions, 'voters'> & Partial<Signers>): Signers & Pick<AppDeps, 'voters' | 'shown'> => ({
-  ...{ signer, grantSigner, passkeys, grantPasskeys, voters },
+  signer,
+  grantSigner,
+  passkeys,
+  grantPasskeys,
+  voters,
   shown: createShownCalls(),
 });
 
@@ -204,8 +220,11 @@ function authenticatorOf({
   const parts = { users, sessions: createSignInSessions(), attempts: createAttempts() };
   return createAuthenticator({
     ...parts,
-    ...defined({ local, directory, people, signInAt: signIn?.oidc && SIGN_IN }),
-    ...defined({ proxy: signIn?.proxy && createProxy(signIn.proxy) }),
+    local,
+    directory,
+    people,
+    signInAt: signIn?.oidc && SIGN_IN,
+    proxy: signIn?.proxy && createProxy(signIn.proxy),
   });
 }
 

@@ -39,7 +39,6 @@ import {
   type TurnInput,
   type TurnResult,
 } from '../contract/turn';
-import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { LIMITS, OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
@@ -72,7 +71,7 @@ function childTurnOptions({ turn, input, taskQueue }: ChildTurnStart): ChildWork
     // As for a running call, the outcome must be known, not assumed.
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...startOf(input, input.prompt),
-    ...defined({ taskQueue }),
+    taskQueue,
   };
 }
 
@@ -123,7 +122,7 @@ export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined
   if (state.child === undefined) return undefined;
   const { given, before } = state.child;
   const none = emptyKind(given);
-  return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, ...defined({ none }) };
+  return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, none };
 }
 
 /**
@@ -172,7 +171,7 @@ async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<Chi
     const handle = await startChildTurn({
       turn: plan.child,
       input: inputOf(turn, state, plan),
-      ...defined({ taskQueue: plan.settings.taskQueue }),
+      taskQueue: plan.settings.taskQueue,
     });
     return { kind: 'completed', result: await handle.result() };
   } catch (error) {
@@ -212,10 +211,8 @@ function inputOf(turn: Turn, state: CallState, { settings, ready: { trace } }: C
     agent: settings.agent,
     prompt: typeof task === 'string' ? task : JSON.stringify(state.effective),
     lineage: [...turn.lineage, { turn: workflowId, callId: state.call.callId, agent: turn.agent }],
-    ...defined({
-      origin: trace === undefined ? turn.origin : { ...turn.origin, trace },
-      cap: cap === undefined || Object.keys(cap).length === 0 ? undefined : cap,
-    }),
+    origin: trace === undefined ? turn.origin : { ...turn.origin, trace },
+    cap: cap === undefined || Object.keys(cap).length === 0 ? undefined : cap,
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { ListQuery } from '../../client';
-import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { readEachTurn } from '../progress';
 import { agentOption, readCount, readMomentIn, sinceOption, toolOption, turnLimitOption } from '../options';
@@ -40,7 +39,7 @@ export function addStats(program: Command, context: Context): void {
 async function stats(options: StatsOptions, { withClient, screen }: Context): Promise<void> {
   const { createStats } = await import('../../history/stats.js');
   const query = readQuery(options);
-  const fold = createStats(defined({ tool: options.tool }));
+  const fold = createStats({ tool: options.tool });
   await withClient((client) => readEachTurn({ client, screen }, query, (events) => fold.add(events)));
   const found = fold.stats();
   if (options.json === true) screen.json(found);
@@ -48,11 +47,11 @@ async function stats(options: StatsOptions, { withClient, screen }: Context): Pr
 }
 
 function readQuery({ since, agent, limit }: StatsOptions): ListQuery {
-  return defined({
+  return {
     agent,
     since: readMomentIn(since, '--since'),
     limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
-  });
+  };
 }
 
 const BAR = { wide: 24, narrow: 10, narrowBelow: 80 } as const;

@@ -3,7 +3,6 @@ import { votingUnder, waitsFor } from '../../contract/authority/open-votes';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';
 import { ASK_MS, toCountersignError } from '../../history/server-errors';
-import { defined } from '../../contract/defined';
 import { callKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { type OpenItem, openItemOf, type OpenMemo } from '../../contract/turn';
 import type { RequestOpened } from '../../history/events';
@@ -81,10 +80,12 @@ export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise
   const lineage = turn.memo[MEMO.lineage];
   const session = turn.memo[MEMO.session];
   const head = {
-    ...{ turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' },
-    ...(is.lineage(lineage) ? { lineage } : {}),
-    ...(typeof session === 'string' ? { session } : {}),
-    ...defined({ callers: callersIn(turn.memo, false) }),
+    turn: turn.id,
+    agent: turn.agent,
+    prompt: typeof prompt === 'string' ? prompt : '',
+    lineage: is.lineage(lineage) ? lineage : undefined,
+    session: typeof session === 'string' ? session : undefined,
+    callers: callersIn(turn.memo, false),
   };
   const items = isCut(turn) ? await allOpen(context, turn.id, open) : open.items;
   return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));

@@ -1,4 +1,3 @@
-import { defined } from '../defined';
 import type { Safety } from '../tool';
 
 /** How sure it is that the named person cast a vote. The weakest comes first. */
@@ -80,8 +79,8 @@ export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
     notRequester: one.notRequester || other.notRequester,
     denyNeeds: Math.min(one.denyNeeds, other.denyNeeds),
     assurance: strongerAssurance(one.assurance, other.assurance),
-    ...(expires.length === 0 ? {} : { expiresMs: Math.min(...expires) }),
-    ...defined({ escalate: stricterEscalation(one.escalate, other.escalate) }),
+    expiresMs: expires.length === 0 ? undefined : Math.min(...expires),
+    escalate: stricterEscalation(one.escalate, other.escalate),
   };
 }
 

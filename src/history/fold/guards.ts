@@ -77,7 +77,9 @@ export const budget = z.object({
   then: z.enum(['end', 'ask']).optional(),
 });
 export const spent = z.object({
-  ...{ tokens: z.number(), steps: z.number(), time: z.number() },
+  tokens: z.number(),
+  steps: z.number(),
+  time: z.number(),
   estimated: z.number().optional(),
   money: z.record(z.string(), z.number()).optional(),
 });
@@ -125,8 +127,11 @@ export const files = z.custom(areFiles);
 export const message = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('words'), text: z.string(), files: files.optional() }),
   z.object({
-    ...{ kind: z.literal('reply'), replyId: z.string(), text: z.string() },
-    ...{ calls: z.array(head), context: z.string().optional() },
+    kind: z.literal('reply'),
+    replyId: z.string(),
+    text: z.string(),
+    calls: z.array(head),
+    context: z.string().optional(),
   }),
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
@@ -206,15 +211,23 @@ export const is = {
   thinkOutput: zodGuard<ThinkOutput>(thinkOutput),
   grant: zodGuard<GrantMark>(
     z.object({
-      ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
+      id: z.string(),
+      by: z.string(),
+      until: z.string(),
+      times: z.number(),
       confirmedBy: texts.optional(),
     }),
   ),
   grantBeat: zodGuard<{ grant: GrantUse }>(
     z.object({
       grant: z.object({
-        ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
-        ...{ confirmedBy: texts.optional(), use: z.number(), assurance: z.enum(ASSURANCES) },
+        id: z.string(),
+        by: z.string(),
+        until: z.string(),
+        times: z.number(),
+        confirmedBy: texts.optional(),
+        use: z.number(),
+        assurance: z.enum(ASSURANCES),
       }),
     }),
   ),

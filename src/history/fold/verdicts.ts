@@ -77,16 +77,14 @@ export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionM
     ...attributionOf(judged, said),
     callId,
     judgement,
-    ...defined({
-      decision,
-      arguments: args,
-      hunks,
-      seenDigest,
-      unbound,
-      asksAgain,
-      stillWaits,
-      needs: judged.verdict?.needs,
-    }),
+    decision,
+    arguments: args,
+    hunks,
+    seenDigest,
+    unbound,
+    asksAgain,
+    stillWaits,
+    needs: judged.verdict?.needs,
   };
 }
 
@@ -100,7 +98,10 @@ export function resolvedEvent(head: EventHeader, judged: JudgedInput): Resolved 
     ...attributionOf(judged, said),
     callId,
     judgement: judged.judgement,
-    ...defined({ resolution, content, stillWaits: judged.stillWaits, needs: judged.verdict?.needs }),
+    resolution,
+    content,
+    stillWaits: judged.stillWaits,
+    needs: judged.verdict?.needs,
   };
 }
 
@@ -119,7 +120,8 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
     ...attributionOf(judged, said),
     callId,
     judgement,
-    ...defined({ answer, content }),
+    answer,
+    content,
   };
 }
 
@@ -139,13 +141,11 @@ function attributionOf(
     channel: channel ?? door,
     door,
     identity,
-    ...defined({
-      authenticated,
-      signature,
-      reason,
-      decisionId: verdict?.decisionId ?? decisionId,
-      reapplied,
-    }),
+    authenticated,
+    signature,
+    reason,
+    decisionId: verdict?.decisionId ?? decisionId,
+    reapplied,
   };
 }
 
@@ -194,7 +194,7 @@ function askAgain(held: CallFold, { decision, approver, reason }: DecisionMade):
   if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
   delete held.editBefore;
   if (held.edit !== undefined) held.editBefore = held.edit;
-  held.edit = { approver, ...defined({ reason }) };
+  held.edit = { approver, reason };
 }
 
 /**

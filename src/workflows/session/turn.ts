@@ -12,9 +12,9 @@ import {
   scheduleActivity,
   workflowInfo,
 } from '@temporalio/workflow';
+import { fieldsOf } from '../../contract/json';
 import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
 import { withRequesters } from '../../contract/authority/authority';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
@@ -86,7 +86,7 @@ export class ChildTurn {
     for (const { messageId, text, files, sender } of running.steering.slice(this.sent)) {
       this.sent += 1;
       // A turn that has ended does not take the message up. The message is then queued.
-      child.signal(SIGNALS.words, { messageId, text, ...defined({ files, sender }) }).catch(() => undefined);
+      child.signal(SIGNALS.words, { messageId, text, files, sender }).catch(() => undefined);
     }
   }
 
@@ -115,15 +115,15 @@ export class ChildTurn {
     const { agent, memory, origin, spending, states } = this.session;
     const { messageId, text, files, sender } = this.running.message;
     const { workflowId: sessionId, runId } = workflowInfo();
-    const ofTurn = withRequesters(defined({ ...origin, requester: sender ?? origin?.requester }), []);
+    const ofTurn = withRequesters({ ...origin, requester: sender ?? origin?.requester }, []);
     return {
       agent,
       prompt: text,
       ...withFiles(files),
-      ...(Object.keys(ofTurn).length === 0 ? {} : { origin: ofTurn }),
+      origin: fieldsOf({ ...ofTurn }).length === 0 ? undefined : ofTurn,
       session: { sessionId, runId, messageId, ...memory.ref },
       sessionSpending: spending,
-      ...(states.length === 0 ? {} : { sessionStates: states }),
+      sessionStates: states.length === 0 ? undefined : states,
     };
   }
 }
