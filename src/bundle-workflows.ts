@@ -10,7 +10,6 @@ import {
   type WorkerOptions,
   type WorkerPlugin,
 } from '@temporalio/worker';
-import { defined } from './contract/defined';
 import { CountersignError, errorMessage } from './contract/errors';
 import { WORKFLOWS } from './contract/names';
 import { sdkVersion } from './sdk-copies';
@@ -129,7 +128,7 @@ export async function bundleCode({ workflowBundle, worker: own = {} }: BundleSou
     workflowsPath === undefined && workflowInterceptorModules === undefined && plugins.length === 0;
   if (isPlain && (await isBuilt())) return readFile(BUILT, 'utf8');
   const { logger } = Runtime.instance();
-  const options = defined({ workflowsPath, workflowInterceptorModules, logger });
+  const options = { workflowsPath, workflowInterceptorModules, logger };
   return (await bundleWorkflows({ ...options, plugins })).code;
 }
 

@@ -1,7 +1,6 @@
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
-import { defined } from './contract/defined';
 import type { SERVER_HINTS } from './contract/text/server-hints';
 
 /** The address of a server, and how to connect to it. */
@@ -86,12 +85,12 @@ function tlsOptions({ connection }: ServerAddress): TlsOptions | undefined {
 
 function fromTemporal(tls: TLSConfig): TlsOptions {
   const { serverNameOverride, serverRootCACertificate, clientCertPair } = tls;
-  return defined({
+  return {
     servername: serverNameOverride,
     ca: serverRootCACertificate && Buffer.from(serverRootCACertificate),
     cert: clientCertPair && Buffer.from(clientCertPair.crt),
     key: clientCertPair && Buffer.from(clientCertPair.key),
-  });
+  };
 }
 
 /** The first bytes of an HTTP/2 client: its preface, and an empty settings frame. */

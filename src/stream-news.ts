@@ -81,7 +81,7 @@ class NewsSender implements InboxNews {
     this.planned = undefined;
     if (this.namespace === undefined) return;
     const turns = [...this.turns].slice(0, NEWS.turnsAtOnce);
-    const news: TurnNews = { namespace: this.namespace, turns, ...(this.isPart ? { isPart: true } : {}) };
+    const news: TurnNews = { namespace: this.namespace, turns, isPart: this.isPart ? true : undefined };
     // A turn that changes again while the batch is sent is named again.
     for (const turn of turns) this.turns.delete(turn);
     this.isPart = false;

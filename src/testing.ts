@@ -21,7 +21,6 @@ import { CountersignError } from './contract/errors';
 import type { RequestOpened } from './history/events';
 import type { Accepted, Decision, Verdict } from './contract/decision';
 import type { JsonObject } from './contract/json';
-import { defined } from './contract/defined';
 import type { Progress } from './engine/engine';
 import { resolveEngine } from './engine/resolve';
 import { startServer } from './engine/server';
@@ -164,7 +163,7 @@ export function approveNext(
   const decision = args === undefined ? 'approved' : 'modified';
   return decideNext(client, turn, {
     ...options,
-    content: { decision, ...defined({ arguments: args, hunks }) },
+    content: { decision, arguments: args, hunks },
   });
 }
 
@@ -192,7 +191,7 @@ async function decideOn(
 ): Promise<Accepted> {
   const { callId, callKey, seenDigest } = request;
   const seen = { callId, callKey, seenDigest, approver, channel: 'test' };
-  const answer = await client.decide(turn, { ...seen, ...content, ...defined({ reason }) });
+  const answer = await client.decide(turn, { ...seen, ...content, reason });
   if (answer.status === 'accepted') return answer.verdict;
   if (answer.status === 'refused') {
     const { code, message } = answer.verdict;
@@ -288,8 +287,10 @@ export async function startTestEnvironment({
   const taskQueue = `test-${randomUUID()}`;
   const stateDir = await mkdtemp(join(tmpdir(), 'countersign-test-'));
   const settings = {
-    ...{ address, namespace, logLevel: 'ERROR' as const },
-    ...defined({ workflowBundle }),
+    address,
+    namespace,
+    logLevel: 'ERROR' as const,
+    workflowBundle,
     config: defineConfig({ log: { calls: false }, ...config, taskQueue, stateDir }),
   };
   let worker: RunningWorker = await startWorker(settings);

@@ -161,7 +161,7 @@ export async function makeShared(
   const journal = metrics.watchJournal(createJournal(directory, sealer, onFault));
   // A worker whose journal fails from the start says so now, and not only at its first unsafe call.
   await journal.fault();
-  const texts = createTextStreams({ ...defined({ send: sender?.text }), secrets, log: callLog });
+  const texts = createTextStreams({ send: sender?.text, secrets, log: callLog });
   const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
@@ -174,7 +174,7 @@ export async function makeShared(
     metrics,
   };
   const giveBacks = sealer && createGiveBacks(sealer);
-  const lent = defined({ files, traces, news, giveBacks });
+  const lent = { files, traces, news, giveBacks };
   const listing = encryption.listing();
   const control = {
     pauses: createPausesReader({
@@ -226,7 +226,7 @@ export async function workerOptions(
     // The time that a turn waits for the worker that has it in memory. Then another worker takes it, because the first
     // worker may have been killed.
     stickyQueueScheduleToStartTimeout: '2s',
-    ...defined({ maxCachedWorkflows }),
+    maxCachedWorkflows,
     ...own,
     ...rateOf(config, place.taskQueue),
     ...place,

@@ -3,7 +3,6 @@ import { DefaultLogger, Runtime, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import { startControl } from './client/control/pauses';
 import { workersOf } from './client/pollers';
-import { defined } from './contract/defined';
 import { errorMessage } from './contract/errors';
 import { LIMITS, TIMES } from './contract/limits';
 import { CONTROL } from './contract/names';
@@ -164,7 +163,7 @@ async function startWith(
     await Promise.all([tools.close(), connection.close(), probes?.close()]);
   };
   const running = runWorkers({ workers, close, log: shared.log });
-  const file = defined({ approvers: (await shared.approvers?.current())?.digest });
+  const file = { approvers: (await shared.approvers?.current())?.digest };
   return { taskQueue: config.taskQueue, queues, address, namespace, config, ...file, ...running };
 }
 
@@ -214,7 +213,8 @@ function controlOptions(
   const { connection, namespace, workflowBundle } = main;
   return {
     ...TIMING,
-    ...defined({ connection, namespace }),
+    connection,
+    namespace,
     taskQueue: CONTROL.taskQueue,
     identity: identityOn(config, CONTROL.taskQueue),
     dataConverter: converterOf(shared),
@@ -262,7 +262,7 @@ function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, w
   try {
     Runtime.install({
       logger: new DefaultLogger(logLevel),
-      telemetryOptions: { logging, ...defined({ metrics: exporter }) },
+      telemetryOptions: { logging, metrics: exporter },
       // This decides how soon `doctor` knows which agents a worker has.
       workerHeartbeatInterval: '10s',
     });

@@ -18,7 +18,6 @@ import { areSameHunks } from '../contract/authority/votes';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
-import { defined } from '../contract/defined';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import type { Safety } from '../contract/tool';
@@ -88,20 +87,18 @@ export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<Rul
   const verdict = ruling === undefined ? ruled : withFile(ruled, ruling, tool.safety);
   return {
     ...verdict,
-    ...defined({
-      authority:
-        verdict.decision === 'ask' && ruling !== undefined
-          ? file?.authorityBy(ruling, call.requesters)
-          : undefined,
-      ruling: by && recordOf(by),
-      file,
-    }),
+    authority:
+      verdict.decision === 'ask' && ruling !== undefined
+        ? file?.authorityBy(ruling, call.requesters)
+        : undefined,
+    ruling: by && recordOf(by),
+    file,
   };
 }
 
 function factsOf({ agent }: RuleOwner, { tool, args }: CheckedCall): RuledCall {
   const { name, safety, effect, schema } = tool;
-  return { agent, tool: name, safety, effect, args, ...defined({ schema }) };
+  return { agent, tool: name, safety, effect, args, schema };
 }
 
 /**
@@ -143,7 +140,7 @@ function withFile(verdict: PolicyVerdict, ruling: Ruling, safety: Safety): Polic
 /** The record of a rule that is kept with the call. */
 function recordOf({ rule, action }: FittingRule): CallRuling {
   const { name, until } = rule;
-  return { rule: name, digest: digestJson(rule, contentDigest), then: action, ...defined({ until }) };
+  return { rule: name, digest: digestJson(rule, contentDigest), then: action, until };
 }
 
 /** Why the approvers file refuses a call. */
@@ -220,9 +217,9 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   });
   if (struck.length === 0 && count.state === 'approved') {
     const roster = await rosterOf(check.file, judged);
-    return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
+    return { ok: true, isSigned: authority.rule.assurance !== 'claimed', roster };
   }
-  return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
+  return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, secret };
 }
 
 /** Whether the rights of somebody depend on the time: by an escalation of the request, or by the dates of a delegate. */
@@ -270,8 +267,16 @@ async function judgeOf(
   if (file === undefined) return undefined;
   const { callKey, generation, agent, tool, toolDigest, argsDigest: effectiveDigest, decision } = input;
   const facts = {
-    ...{ installation: file.installation, ...place() },
-    ...{ callKey, generation, agent, tool, toolDigest, effectiveDigest, ruleDigest, requesters },
+    installation: file.installation,
+    ...place(),
+    callKey,
+    generation,
+    agent,
+    tool,
+    toolDigest,
+    effectiveDigest,
+    ruleDigest,
+    requesters,
     seenDigest: decision?.seenDigest ?? '',
   };
   const { assuranceOf, judgedVote, VOTE_FAULTS } = await import('../authority/vote-signature.js');

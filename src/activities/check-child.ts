@@ -4,7 +4,6 @@ import { type WorkflowExecutionDescription, WorkflowFailedError } from '@tempora
 import { CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import type { CallOutput } from '../contract/call';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
-import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import type { ToolFailure } from '../contract/result';
 import { amountText } from '../contract/spending/budget';
@@ -27,7 +26,7 @@ export async function lookForChild(execution: Execution, child: SubAgent): Promi
   if ((await describe(asked.turn)) !== undefined) return { child: 'there' };
   if (isResetRun(execution.input) && (await mayHaveStarted(asked.turn)))
     return cachedOutput(execution.deps, notRunResult(execution, GONE));
-  return { child: 'absent', ...defined({ trace: traceHere(execution.deps, execution.input.origin) }) };
+  return { child: 'absent', trace: traceHere(execution.deps, execution.input.origin) };
 }
 
 /** Whether a run before a reset may have asked for the child turn. A run whose history is deleted may have. */

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { CompactInput, CompactOutput } from '../contract/session';
 import { priced } from '../contract/spending/usage';
@@ -31,7 +30,7 @@ export async function compact(deps: ActivityDeps, input: CompactInput): Promise<
     const output = {
       text: cutContent(deps.run.secrets?.hide(written) ?? written, LIMITS.summaryBytes),
       model: model.id,
-      ...defined({ usage: priced(usage, { model: model.id, pricing: deps.pricing, bytes }) }),
+      usage: priced(usage, { model: model.id, pricing: deps.pricing, bytes }),
     };
     noteUsage(deps, agent, output);
     return output;
@@ -63,9 +62,9 @@ function linesOf(entries: readonly TranscriptEntry[]): string {
 function lineOf(entry: TranscriptEntry): object {
   if (entry.kind === 'words') {
     const { text, files = [] } = entry;
-    return { person: text, ...(files.length === 0 ? {} : { files: files.map(describeFile) }) };
+    return { person: text, files: files.length === 0 ? undefined : files.map(describeFile) };
   }
   if (entry.kind === 'result') return { result: entry.content, tool: entry.tool, success: entry.success };
   const calls = entry.calls.map(({ tool, arguments: args, raw }) => ({ tool, arguments: raw ?? args }));
-  return { assistant: entry.text, ...(calls.length === 0 ? {} : { calls }) };
+  return { assistant: entry.text, calls: calls.length === 0 ? undefined : calls };
 }

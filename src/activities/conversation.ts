@@ -16,7 +16,6 @@ import {
 import type { TurnRecord } from '../contract/session';
 import type { SessionRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { LIMITS } from '../contract/limits';
-import { defined } from '../contract/defined';
 import { isNotFound } from '../history/server-errors';
 import { ModelError } from '../models/model';
 import type { Agent } from '../tools/define-agent';
@@ -92,7 +91,7 @@ export async function knownBefore(question: KnownQuestion): Promise<Known> {
   const isFirst = input.after === undefined;
   const context = isFirst ? (input.context ?? (await askContext(question))) : contextIn(entries);
   const knowing = { ...agent, instructions: withContext(agent.instructions, context) };
-  return { agent: knowing, recorded: defined({ context: isFirst ? context : undefined }) };
+  return { agent: knowing, recorded: { context: isFirst ? context : undefined } };
 }
 
 async function askContext({
@@ -181,7 +180,9 @@ export function expectAfterTurn(
   const added = recordEntries(turn);
   const entries = [...earlier, ...added];
   memory.remember(afterTurn(sessionId), {
-    ...{ replyId: digestAfter(digest, added), entries, bytes: bytesOf(entries) },
+    replyId: digestAfter(digest, added),
+    entries,
+    bytes: bytesOf(entries),
   });
 }
 

@@ -133,7 +133,9 @@ function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
   const { timeoutFailureInfo: info } = ended.activityTaskTimedOutEventAttributes?.failure ?? {};
   const { retryPolicy, ...of } = scheduled.activityTaskScheduledEventAttributes ?? {};
   const activity = {
-    ...{ cancelled: false, untaken: false, message: '' },
+    cancelled: false,
+    untaken: false,
+    message: '',
     timeout: info?.timeoutType === SCHEDULE_TO_START ? 'SCHEDULE_TO_START' : undefined,
     beaten: (info?.lastHeartbeatDetails?.payloads ?? []).length > 0,
   };

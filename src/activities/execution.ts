@@ -112,16 +112,15 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     timeoutMs: input.timeoutMs,
     about: {
       ...aboutTurn(input),
-      ...defined({
-        approval: approvalOf(input, grant),
-        resumeFrom: earlierBeat()?.checkpoint,
-        state: state?.given,
-      }),
+      approval: approvalOf(input, grant),
+      resumeFrom: earlierBeat()?.checkpoint,
+      state: state?.given,
     },
     live: { ...liveReporter(guard), ...defined({ ask: asker(input, guard) }) },
     onLate: lateReporter(execution),
     onLeft: (over) => keepAbandoned(key, over),
-    ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
+    plan: input.plan,
+    hunks: input.decision?.hunks,
   };
   const outcome = await inToolSpan(deps, input, () => runJob(job, deps.run));
   if (outcome.handler !== 'unstarted' && state !== undefined) state.isUsed = true;
@@ -186,7 +185,8 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
       for (;;) {
         if (signal.aborted || withdraw.aborted) throw givenUp();
         const update = handle.startUpdate<CallReply, [CallQuestion]>(UPDATES.ask, {
-          ...{ args: [{ ...asked, question }], waitForStage: WorkflowUpdateStage.ACCEPTED },
+          args: [{ ...asked, question }],
+          waitForStage: WorkflowUpdateStage.ACCEPTED,
         });
         taken.update = update;
         try {
@@ -259,14 +259,14 @@ export type AboutTurn = Pick<CallContext, 'agent' | 'turn' | 'requester' | 'meta
 export function aboutTurn({ agent, origin }: Pick<CallInput, 'agent' | 'origin'>): AboutTurn {
   const { requester, metadata = {} } = origin ?? {};
   const turn = Context.current().info.workflowExecution?.workflowId;
-  return { agent, metadata: { ...metadata }, ...defined({ turn, requester }) };
+  return { agent, metadata: { ...metadata }, turn, requester };
 }
 
 function approvalOf({ decision }: CallInput, grant: GrantUse | undefined): Approval | undefined {
   if (grant !== undefined) return { decision: 'approved', approver: grant.by };
   if (decision === undefined) return undefined;
   const { decision: word, approver, reason } = decision;
-  return { decision: word, approver, ...defined({ reason }) };
+  return { decision: word, approver, reason };
 }
 
 /** The result as the model reads it, after a note on what a person changed or said. */

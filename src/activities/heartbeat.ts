@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
@@ -182,7 +181,7 @@ export function earlierBeat(): Pick<Beat, 'checkpoint'> | undefined {
   const { heartbeatDetails: details } = Context.current().info;
   if (details === undefined) return undefined;
   const found = earlier.safeParse(details);
-  return found.success ? defined(found.data) : undefined;
+  return found.data;
 }
 
 const earlier = z.object({ checkpoint: z.json().optional() });
@@ -282,7 +281,7 @@ async function askByHeartbeat(details: unknown): Promise<AttemptLostReason | und
     namespace: info.namespace,
     activityId: info.activityId,
     isLocal: false,
-    ...defined({ workflowId }),
+    workflowId,
   };
   try {
     const { ended } = await inTime(() =>

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import type { CallInput, CallOutput, HeldInput, VerifyInput, VerifyOutput } from '../contract/call';
 import { errorMessage } from '../contract/errors';
@@ -89,15 +88,14 @@ function mended(error: unknown, level = 0): Error {
   const cause = inner === undefined ? undefined : mended(inner, level + 1);
   if (error instanceof CancelledFailure) return new CancelledFailure(message, error.details, cause);
   const type = wellFormed(nameOf(error));
-  if (!(error instanceof ApplicationFailure))
-    return ApplicationFailure.create({ message, type, ...defined({ cause }) });
+  if (!(error instanceof ApplicationFailure)) return ApplicationFailure.create({ message, type, cause });
   const { nonRetryable, nextRetryDelay, category } = error;
   const details = error.details ?? [];
-  const kept = defined({
+  const kept = {
     cause,
     nextRetryDelay: nextRetryDelay ?? undefined,
     category: category ?? undefined,
-  });
+  };
   return ApplicationFailure.create({ message, type, nonRetryable: nonRetryable === true, details, ...kept });
 }
 
@@ -149,5 +147,5 @@ async function prepare(deps: ActivityDeps, input: PrepareInput): Promise<Prepare
     origin: input.origin,
   });
   const schema = call.kind === 'ask' ? agent.registry.get(input.tool)?.schema : undefined;
-  return { call, ...defined({ schema }) };
+  return { call, schema };
 }

@@ -1,6 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { FAILURES } from '../contract/names';
-import { defined } from '../contract/defined';
 import type { CallInput, NotHere } from '../contract/call';
 import { TIMES } from '../contract/limits';
 import type { ActivityDeps } from './deps';
@@ -24,7 +23,7 @@ export function lackOf({ agents }: Pick<ActivityDeps, 'agents'>, needed: Needed)
 
 /** The output of a call that this worker did not start. */
 export function notHere({ secret }: Pick<CallInput, 'secret'>, lack: string): NotHere {
-  return { notHere: lack, ...defined({ secret }) };
+  return { notHere: lack, secret };
 }
 
 /**

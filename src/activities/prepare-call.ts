@@ -81,7 +81,7 @@ export function invalidCall(
   const proposed = wrote.proposed ?? {};
   const facts = { timestamp: new Date().toISOString() };
   const result = makeFailure({ id, callId, tool, arguments: proposed }, failure, facts);
-  return { kind: 'invalid', callId, id, tool, proposed, result, ...defined({ raw: wrote.raw }) };
+  return { kind: 'invalid', callId, id, tool, proposed, result, raw: wrote.raw };
 }
 
 function validCall(tool: Tool, asked: AskedCall, effective: JsonObject): ValidCall {
@@ -106,22 +106,20 @@ function settingsOf(tool: Tool): CallSettings {
     retry: tool.retry,
     requestExpiresMs: tool.requestExpiresMs,
     startWithinMs: tool.startWithinMs,
-    ...defined({
-      taskQueue: tool.taskQueue,
-      local: tool.local || undefined,
-      noBatch: tool.noBatch || undefined,
-      grants: grantsOf(tool),
-      askMs: tool.askMs,
-      server: tool.server === 'local' ? undefined : tool.server,
-      child: childSettings(tool),
-      state: tool.state === 'call' ? undefined : { scope: tool.state, group: tool.stateGroup },
-    }),
+    taskQueue: tool.taskQueue,
+    local: tool.local || undefined,
+    noBatch: tool.noBatch || undefined,
+    grants: grantsOf(tool),
+    askMs: tool.askMs,
+    server: tool.server === 'local' ? undefined : tool.server,
+    child: childSettings(tool),
+    state: tool.state === 'call' ? undefined : { scope: tool.state, group: tool.stateGroup },
   };
 }
 
 function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
   if (child === undefined) return undefined;
-  return { agent: child.agent, outputBytes: outputLimit, ...defined({ taskQueue: child.taskQueue }) };
+  return { agent: child.agent, outputBytes: outputLimit, taskQueue: child.taskQueue };
 }
 
 /** A call, with the parts that its preview needs. */

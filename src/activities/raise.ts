@@ -35,7 +35,7 @@ async function ruled({ approvers }: ActivityDeps, input: PrepareInput): Promise<
   if (ruling?.refused !== undefined)
     return { call: invalidCall(input, { code: 'refused', message: ruling.refused }, {}) };
   const authority = ruling?.file.authorityBy(ruling, requestersOf(input.origin));
-  const call = raiseCall({ callId, tool, arguments: args, ...defined({ policyReason, authority }) });
+  const call = raiseCall({ callId, tool, arguments: args, policyReason, authority });
   return { call, schema: raiseSchema(kind) };
 }
 
@@ -48,7 +48,7 @@ async function rulingOn(
   if (file === undefined) return undefined;
   const kind = raisedKind(args);
   const schema = kind && raiseSchema(kind);
-  const ruling = file.rulingOn({ agent, tool, args, ...RAISE, ...defined({ schema }) });
+  const ruling = file.rulingOn({ agent, tool, args, ...RAISE, schema });
   return { ...ruling, file, refused: ruling.action === 'refuse' ? refusalBy(ruling) : undefined };
 }
 

@@ -125,7 +125,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (pausedSince !== undefined) return { output: pausedSince };
   const state = heldState(deps, tool, { input, idempotencyKey: key });
   const { value, roster } = checked;
-  return { execution: { deps, tool, input, value, key, ...defined({ state, grant, roster }) } };
+  return { execution: { deps, tool, input, value, key, state, grant, roster } };
 }
 
 function notRun(
@@ -323,7 +323,7 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   const { authority: own, file, ruling } = verdict;
   if (isGranted) {
     const known = authorityOfCall(own, input);
-    if ('askAgain' in known) return { ...known, ...defined({ secret: input.secret }) };
+    if ('askAgain' in known) return { ...known, secret: input.secret };
     const { authority } = known;
     const about = { ...call, agent: agent.name, policyDigest: ruling?.digest };
     const isSigned = authority !== undefined && authority.rule.assurance !== 'claimed';
@@ -345,7 +345,7 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
 function unfit({ decision, secret }: CallInput, issues: readonly Issue[]): Rechecked {
   if (decision?.decision !== 'modified') return { ok: false, failure: validationFailure(issues) };
   const askAgain = `the new arguments do not fit: ${describeIssues(issues)}`;
-  return { askAgain, ...defined({ secret }) };
+  return { askAgain, secret };
 }
 
 /** What has changed since the call was prepared and approved, in words. Undefined if nothing has changed. */
@@ -378,7 +378,8 @@ function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision)
   const { seenDigest, previewDigest } = decision;
   const shown = {
     argsDigest,
-    ...defined({ previewDigest, planDigest: plan && digestJson(plan, contentDigest) }),
+    previewDigest,
+    planDigest: plan && digestJson(plan, contentDigest),
   };
   return seenDigestOf(shown, contentDigest) === seenDigest;
 }

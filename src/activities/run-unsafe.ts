@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
 import type { CallInput, CallOutput, CallProgress, InDoubt, NotHere } from '../contract/call';
 import type { ToolResult } from '../contract/result';
@@ -33,7 +32,7 @@ import { errorMessage } from '../contract/errors';
  */
 export async function runUnsafe(execution: Execution, since: Since): Promise<CallOutput> {
   // If this worker dies, the record still names the grant.
-  const guard = startHeartbeat({ key: execution.key, ...defined({ grant: execution.grant }) }, since);
+  const guard = startHeartbeat({ key: execution.key, grant: execution.grant }, since);
   try {
     const refused = await begin(execution, guard);
     return refused ?? (await finish(execution, guard, await execute(execution, guard)));
@@ -135,7 +134,7 @@ interface Known {
 }
 
 function inDoubt({ message, partial, progress }: Known): { inDoubt: InDoubt } {
-  return { inDoubt: { message, ...defined({ partial: partial || undefined, progress }) } };
+  return { inDoubt: { message, partial: partial || undefined, progress } };
 }
 
 /** The output of a call that was asked to stop and did not stop. Its effect may still come. */

@@ -1,6 +1,5 @@
 import { Context } from '@temporalio/activity';
 import type { CallInput, TurnOrigin } from '../contract/call';
-import { defined } from '../contract/defined';
 import { NEVER_RAN } from '../contract/result';
 import type { ModelReply, ModelRequest } from '../models/model';
 import { ModelError } from '../models/model';
@@ -160,7 +159,7 @@ function recordFact(traces: Traces, turn: OfWorkflow, fact: ObservedFact): void 
   const place: SpanPlace = {
     namespace: turn.namespace,
     turn: turn.workflowId,
-    ...defined({ trace: fact.trace }),
+    trace: fact.trace,
   };
   if (fact.kind === 'turn') return traces.record(place, { ...turnSpan(fact, turn.workflowId), isTurn: true });
   const { agent, tool, at } = fact;

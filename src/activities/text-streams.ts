@@ -1,6 +1,5 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from '@temporalio/common';
-import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import {
   type SendText,
@@ -73,7 +72,7 @@ function aboutAttempt(step: number, from: number | undefined): About {
     Context.current().info;
   const { workflowId: turn = '', runId = '' } = workflowExecution ?? {};
   const scheduledAt = currentAttemptScheduledTimestampMs;
-  return { namespace, turn, runId, step, ...defined({ from }), attempt, scheduledAt };
+  return { namespace, turn, runId, step, from, attempt, scheduledAt };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Budget } from '../contract/spending/budget';
-import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { dropOutputs, replyEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
@@ -98,16 +97,19 @@ async function prepareStep(
     finishReason: reply.finishReason,
     order: agent.order,
     maxSteps: agent.maxSteps,
-    ...defined({
-      usage: priced(reply.usage, {
-        ...{ model: model.id, pricing: deps.pricing },
-        bytes: { read: bytes, wrote: utf8Bytes(text) },
-      }),
-      ...{ opaque, value: reply.value, notes: reply.notes, repeats: agent.repeats, gate: agent.gate },
-      compactOver: input.session && agent.compactOver,
-      budget: withCurrency(agent.budget, deps),
-      sessionBudget: input.session && withCurrency(agent.sessionBudget, deps),
+    usage: priced(reply.usage, {
+      model: model.id,
+      pricing: deps.pricing,
+      bytes: { read: bytes, wrote: utf8Bytes(text) },
     }),
+    opaque,
+    value: reply.value,
+    notes: reply.notes,
+    repeats: agent.repeats,
+    gate: agent.gate,
+    compactOver: input.session && agent.compactOver,
+    budget: withCurrency(agent.budget, deps),
+    sessionBudget: input.session && withCurrency(agent.sessionBudget, deps),
   };
 }
 

@@ -9,7 +9,6 @@ import {
   stricterRule,
 } from '../contract/authority/rule';
 import type { Permit } from '../contract/authority/permits';
-import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
@@ -113,8 +112,10 @@ export function parseApprovers(text: string, file: string, known?: KnownNames): 
   const { people, rules, installation } = read.file.content;
   const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
   const voters = Object.entries(people).map(([name, { groups, delegates, mail }]) => ({
-    ...{ name, groups, delegates: delegates.map((one) => defined(one)) },
-    ...defined({ mail }),
+    name,
+    groups,
+    delegates,
+    mail,
   }));
   const digest = digestText(text);
   const persons = new Map(
@@ -203,7 +204,7 @@ function authorityBy(
     ruleDigest,
     rule,
     requesters,
-    ...(rule.rosters.length === 0 && listed.length > MOST_VOTERS ? {} : { people: listed }),
+    people: rule.rosters.length === 0 && listed.length > MOST_VOTERS ? undefined : listed,
   };
 }
 
@@ -253,15 +254,13 @@ function ruledBy(rule: RuleContent, condition: RuleCondition | undefined): Ruled
     notRequester: approvers?.notRequester ?? false,
     denyNeeds: approvers?.denyNeeds ?? 1,
     assurance: rule.assurance,
-    ...defined({
-      expiresMs,
-      escalate: escalate === undefined ? undefined : { afterMs: escalate.after, to: escalate.to },
-    }),
+    expiresMs,
+    escalate: escalate === undefined ? undefined : { afterMs: escalate.after, to: escalate.to },
   });
   const { tools, agents, when } = rule;
   return {
     snapshot,
-    digest: digestJson({ ...snapshot, ...defined({ tools, agents, when }) }),
+    digest: digestJson({ ...snapshot, tools, agents, when }),
     tools,
     agents,
     condition,

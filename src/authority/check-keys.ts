@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { PASSKEY_WORD, type Passkey, type PasskeySite, readPasskeyLine } from './passkeys/passkey';
 import type { FileContent, ReadFile } from './read-file';
 import { readKeyLine, type SignerKey } from './ssh-key';
@@ -88,7 +87,7 @@ export function checkPasskeys({ content }: ReadFile, complain: Complain): Checke
       }),
     ]),
   );
-  return { people, ...defined({ site: siteIn(content, complain) }) };
+  return { people, site: siteIn(content, complain) };
 }
 
 function siteIn(

@@ -1,6 +1,5 @@
 import { approvalsNeeded } from '../contract/authority/rule';
 import { GROUP, isDelegateAt, isSameName, nameKey } from '../contract/authority/votes';
-import { defined } from '../contract/defined';
 import { type FileContent, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import type { Complain, YamlPath } from './yaml';
 
@@ -66,7 +65,7 @@ function circlesAt(people: ReadFile['content']['people'], moment: number): strin
     if (done.has(name)) return;
     const next = Object.hasOwn(people, name) ? (people[name]?.delegates ?? []) : [];
     for (const one of next)
-      if (one.name !== name && isDelegateAt(defined(one), moment)) walk(one.name, [...trail, name]);
+      if (one.name !== name && isDelegateAt(one, moment)) walk(one.name, [...trail, name]);
     done.add(name);
   };
   for (const name of Object.keys(people)) walk(name, []);

@@ -132,8 +132,11 @@ export function readCondition(
     };
     const isSpelled = COMPARES.test(text) && PATH_LIKE.test(text);
     const condition = {
-      ...{ text, fields: [...seen.fields], isConstant: seen.names.size === 0 },
-      ...{ isSpelled, evaluate },
+      text,
+      fields: [...seen.fields],
+      isConstant: seen.names.size === 0,
+      isSpelled,
+      evaluate,
     };
     return { ok: true, condition };
   } catch (error) {

@@ -2,7 +2,6 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
-import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
 import { createWhole, makeFolderOf, privateFaultText, readPrivateFile } from '../files';
@@ -128,7 +127,7 @@ export function inboxSigner({
     if (facts === undefined || approver === undefined) return undefined;
     const times = timesToSign(call, Date.now());
     const { decisionId, decision } = vote;
-    const said = { decisionId, decision, approver, ...times, ...defined({ reason, hunks }) };
+    const said = { decisionId, decision, approver, ...times, reason, hunks };
     const statement = statementOf(facts, said);
     if (statement === undefined) return undefined;
     return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });

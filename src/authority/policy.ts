@@ -8,7 +8,6 @@ import {
   type PolicyRule,
 } from '../contract/authority/policy';
 import { isStricter } from '../contract/authority/rule';
-import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
 import { checkCovered, checkNames, checkWhen, type KnownNames, spellingWarnings } from './check-file';
@@ -140,7 +139,7 @@ function checked(
   const ruled = rules.map((one, at): Ruled => {
     const { tools, agents, until } = one;
     const endsAt = until === undefined ? Infinity : endOfDay(until);
-    return { rule: Object.freeze(defined(one)), tools, agents, condition: conditions.get(at), endsAt };
+    return { rule: Object.freeze(one), tools, agents, condition: conditions.get(at), endsAt };
   });
   return Object.freeze<PolicyRules>({
     from,

@@ -1,6 +1,5 @@
 import { personIn } from '../contract/authority/authority';
 import type { Roster, RosterLine } from '../contract/authority/roster';
-import { defined } from '../contract/defined';
 import type { Approvers } from './approvers';
 import type { Judge } from './vote-signature';
 import { PASSKEY_WORD, readPasskeyLine } from './passkeys/passkey';
@@ -37,7 +36,7 @@ function rosterLine(
   const site = passkey === undefined ? undefined : file.passkeySite;
   const groups = file.groupsOf(voter);
   const mail = file.people.find(({ name }) => name === voter)?.mail;
-  return { decisionId, person: voter, groups, line, ...defined({ mail, site }) };
+  return { decisionId, person: voter, groups, line, mail, site };
 }
 
 /**
@@ -45,7 +44,7 @@ function rosterLine(
  * cannot be read.
  */
 export function approversOfLine({ person, mail, line, site }: RosterLine): Judge['approvers'] | undefined {
-  const signer = { name: person, ...defined({ mail }) };
+  const signer = { name: person, mail };
   const none: Judge['approvers'] = {
     personOf: (name) => personIn([signer], name),
     keysOf: () => [],

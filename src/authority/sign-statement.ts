@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { readIfThere } from '../files';
-import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
 import { readKeyLine, type SignerKey } from './ssh-key';
 import {
@@ -73,7 +72,7 @@ export async function signText(
   }
   throw new CountersignError('signing_key', `the signature would not count: ${SSH_FAULTS[verdict.why]}`, {
     hint: 'Name another key, or have its line added to the approvers file.',
-    data: defined({ why: verdict.why, fingerprint: verdict.fingerprint }),
+    data: { why: verdict.why, fingerprint: verdict.fingerprint },
   });
 }
 
@@ -120,7 +119,7 @@ async function runSshKeygen(
   const { namespace, keyFile, timeoutMs = TIMEOUT, signal, env, program = 'ssh-keygen' } = options;
   const child = spawn(program, ['-Y', 'sign', '-n', namespace, '-f', keyFile], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    ...defined({ env }),
+    env,
   });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)

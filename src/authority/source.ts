@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises';
 import { type Approvers, loadApprovers } from './approvers';
 import type { KnownNames } from './check-file';
 import type { PolicyRule } from '../contract/authority/policy';
-import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { loadPolicy, type PolicyRules } from './policy';
 
@@ -81,10 +80,10 @@ export async function openAuthority({
   known,
   warn,
 }: AuthoritySources): Promise<{ approvers?: ApproversSource; rules?: PolicyRules }> {
-  return defined({
+  return {
     approvers: file === undefined ? undefined : await openApprovers({ file, known, warn }),
     rules: policy === undefined ? undefined : await loadPolicy(policy, { known }),
-  });
+  };
 }
 
 /** A text that changes whenever the file changes. */

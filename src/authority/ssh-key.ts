@@ -1,5 +1,4 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { defined } from '../contract/defined';
 import { readBase64, readWire, type WireReader, wireString } from './ssh-wire';
 
 /** A public key of a kind that may sign. */
@@ -112,7 +111,7 @@ function optionsOf(given: ReadonlyMap<string, { value: string; at: number }>): O
   const validBefore = before === undefined ? undefined : momentOf(before);
   if (validAfter !== undefined && validBefore !== undefined && validBefore < validAfter)
     throw new KeyFault('this key is never valid: valid-before is before valid-after', before?.at);
-  return defined({ namespaces, validAfter, validBefore });
+  return { namespaces, validAfter, validBefore };
 }
 
 function momentOf({ value, at }: { value: string; at: number }): number {
@@ -140,7 +139,7 @@ export function readSshPublicKey(blob: Buffer): { ok: true; key: PublicKey } | {
     const key = createPublicKey({ key: jwk, format: 'jwk' });
     return {
       ok: true,
-      key: { type, blob, fingerprint: fingerprintOf(blob), key, ...defined({ application }) },
+      key: { type, blob, fingerprint: fingerprintOf(blob), key, application },
     };
   } catch (error) {
     return { ok: false, why: error instanceof KeyFault ? error.message : NOT_A_KEY };
@@ -187,7 +186,7 @@ function ecdsa(wire: WireReader, curve: keyof typeof CURVES): Parts {
   const [x, y] = [point.subarray(1, 1 + bytes), point.subarray(1 + bytes)].map((one) =>
     one.toString('base64url'),
   );
-  return { jwk: { kty: 'EC', crv, ...defined({ x, y }) } };
+  return { jwk: { kty: 'EC', crv, x, y } };
 }
 
 function rsa(wire: WireReader): Parts {

@@ -140,7 +140,13 @@ function signatureIn(blob: Buffer, known: readonly PublicKey[]): ReturnType<type
   return {
     ok: true,
     signature: {
-      ...{ key, namespace, hash, algorithm, value, flags, isHardware },
+      key,
+      namespace,
+      hash,
+      algorithm,
+      value,
+      flags,
+      isHardware,
       isTouched: (bits & 0x01) !== 0,
       isUserVerified: (bits & 0x04) !== 0,
     },

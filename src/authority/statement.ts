@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { defined } from '../contract/defined';
 import { canonicalJson } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { isMoment } from '../contract/control/forms';
@@ -97,10 +96,26 @@ export function statementOf(facts: SignedCallFacts, vote: SignableVote): Stateme
   const { decisionId, decision, reason = '', hunks, approver, at, notAfter } = vote;
   return statementSchema.safeParse({
     v: 3,
-    ...{ installation, namespace, workflowId, runId, callKey, generation },
-    ...{ agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest },
-    ...{ requesters: sorted(requesters ?? []), decisionId, decision, reason, approver, at, notAfter },
-    ...defined({ hunks: hunks && sorted(hunks) }),
+    installation,
+    namespace,
+    workflowId,
+    runId,
+    callKey,
+    generation,
+    agent,
+    tool,
+    toolDigest,
+    seenDigest,
+    effectiveDigest,
+    ruleDigest,
+    requesters: sorted(requesters ?? []),
+    decisionId,
+    decision,
+    reason,
+    approver,
+    at,
+    notAfter,
+    hunks: hunks && sorted(hunks),
   }).data;
 }
 

@@ -46,7 +46,12 @@ export function factsToSign(
     runId,
     callKey: isAgain ? doubt.callKey : request.callKey,
     generation: isAgain ? last + 1 : last,
-    ...{ agent, tool, toolDigest, seenDigest, ruleDigest, requesters },
+    agent,
+    tool,
+    toolDigest,
+    seenDigest,
+    ruleDigest,
+    requesters,
     effectiveDigest: digestJson(request.arguments),
   };
 }

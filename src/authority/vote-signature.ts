@@ -17,7 +17,6 @@ import {
   statementOf,
   statementText,
 } from './statement';
-import { defined } from '../contract/defined';
 import type { Vote } from '../contract/authority/authority';
 import type { Assurance } from '../contract/authority/rule';
 import { SIGNATURE_KINDS, type VoteSignature } from '../contract/decision';
@@ -63,7 +62,7 @@ export function judgedVote(vote: Vote): SentVote {
     decisionId,
     decision,
     reason,
-    ...defined({ hunks: hunks && [...hunks] }),
+    hunks: hunks && [...hunks],
     approver,
     at,
     notAfter,
@@ -132,7 +131,7 @@ export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   if (decisionId === undefined || notAfter === undefined) return bad('malformed');
   const { facts } = judge;
   const { decision, reason = '', hunks, seenDigest } = read.data;
-  const said = { decisionId, decision, reason, approver, at, notAfter, ...defined({ hunks }) };
+  const said = { decisionId, decision, reason, approver, at, notAfter, hunks };
   const expected = statementOf(facts, said);
   if (expected === undefined) return bad('malformed');
   if (seenDigest !== facts.seenDigest)

@@ -256,7 +256,7 @@ export async function readBatch(
   return {
     query: readInboxQuery(options),
     wish: { decision, where: where === undefined ? undefined : await readWhere(where), now: Date.now() },
-    said: { approver: as ?? osUser(), ...defined({ reason }) },
+    said: { approver: as ?? osUser(), reason },
     yes,
     json,
   };

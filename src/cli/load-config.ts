@@ -3,7 +3,6 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { types } from 'node:util';
 import { z } from 'zod';
 import { CountersignError, ERROR_CODES } from '../contract/errors';
-import { defined } from '../contract/defined';
 import type { Config } from '../tools/define-config';
 import { ownModules } from './own-modules';
 
@@ -92,7 +91,7 @@ function inFile(error: unknown, place: string): CountersignError {
     });
   }
   const { code, message, hint } = ours.data;
-  return new CountersignError(code, `${place}: ${message}`, { ...defined({ hint }), cause: error });
+  return new CountersignError(code, `${place}: ${message}`, { hint, cause: error });
 }
 
 /** The hint for an error of a config file: install the missing package, or correct the file. */

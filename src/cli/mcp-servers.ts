@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { counted } from '../history/labels';
 import type { Config } from '../tools/define-config';
@@ -195,7 +194,7 @@ export function toolReports({ server, locked }: NamedServer, listed: readonly Li
     const definition = definitions.get(tool) ?? locked?.tools[tool]?.definition;
     const name = names.get(tool);
     const known = definition === undefined ? {} : { digest: digestDefinition(definition), definition };
-    if (name !== undefined) return { tool, name, standing, ...defined({ notes: notes.get(tool) }), ...known };
+    if (name !== undefined) return { tool, name, standing, notes: notes.get(tool), ...known };
     return {
       tool,
       name: null,

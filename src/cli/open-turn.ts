@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import type { Decode, History } from '../history/decode/decode';
 import type { TurnEvent } from '../history/events';
 
-import { defined } from '../contract/defined';
 import type { Context } from './context';
 import { readTextFile } from './files';
 
@@ -48,5 +47,5 @@ export async function fileDecode(context: Context): Promise<Decode> {
 export async function encryptionOf(context: Context) {
   const { loadEncryption } = await import('../encryption/load.js');
   const { encryptionKeyFile: keyFile } = context.options();
-  return loadEncryption(defined({ keyFile }), context.env);
+  return loadEncryption({ keyFile }, context.env);
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Countersign } from '../client';
-import { defined } from '../contract/defined';
 import type { StreamSender } from '../contract/streamed-text';
 import type { RunningWeb, WebOptions } from '../server';
 import type { Push } from '../server/push/store';
@@ -62,7 +61,8 @@ export async function withWebInbox<T>(
     refusalsFile: join(userStateDir(context.env), 'refusals.jsonl'),
     localUser: osUser(),
     ...authority,
-    ...defined({ streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined, push }),
+    streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined,
+    push,
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,
     onLink: (link) => {

@@ -7,7 +7,6 @@ import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/options';
 import type { InboxQuery } from '../client';
-import { defined } from '../contract/defined';
 import type { JsonSchema } from '../contract/tool';
 import type { Keyboard } from './review/terminal';
 
@@ -154,7 +153,7 @@ export function addStartOptions(command: Command, who: string): Command {
 
 /** Makes the error for a mistake on the command line. The command ends with the exit code 2. */
 export function usageError(message: string, hint?: string): CountersignError {
-  return new CountersignError('usage', message, defined({ hint }));
+  return new CountersignError('usage', message, { hint });
 }
 
 /** Collects the values of an option that may be repeated. */
@@ -195,12 +194,12 @@ export function addInboxFilters(command: Command, limit = 'the most items to tak
 
 /** @throws CountersignError `usage` for a value that cannot be read. */
 export function readInboxQuery({ tool, agent, olderThan, limit }: InboxFilters): InboxQuery {
-  return defined({
+  return {
     tool,
     agent,
     olderThanMs: olderThan === undefined ? undefined : readTime(olderThan, '--older-than'),
     limit: limit === undefined ? undefined : readCount(limit, '--limit'),
-  });
+  };
 }
 
 /** The facts for which a condition is evaluated. */

@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { mistakeLine, readYaml } from '../authority/yaml';
-import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { CountersignError } from '../contract/errors';
 import { privateFaultText, readPrivateFile } from '../files';
@@ -82,11 +81,10 @@ export async function readSignInFile(file: string, env: NodeJS.ProcessEnv): Prom
   }
   const { publicUrl, access, oidc, proxy } = read.file.content;
   return {
-    ...{ publicUrl, access },
-    ...defined({
-      oidc: oidc && oidcOf(oidc, file, env),
-      proxy: proxy && (await proxyOf(proxy, file)),
-    }),
+    publicUrl,
+    access,
+    oidc: oidc && oidcOf(oidc, file, env),
+    proxy: proxy && (await proxyOf(proxy, file)),
   };
 }
 
@@ -101,7 +99,7 @@ function oidcOf(
     secretFile === undefined
       ? env[SECRET_VARIABLE] || undefined
       : readSecret(resolve(dirname(file), secretFile));
-  return { issuer, clientId, ...defined({ scopes, groupsClaim, clientSecret }) };
+  return { issuer, clientId, scopes, groupsClaim, clientSecret };
 }
 
 /** A set of public keys only. A key set that holds a private key is a mistake. */
@@ -117,7 +115,7 @@ async function proxyOf(
   { header, issuer, audience, jwks, keyFile = '', groupsClaim }: NonNullable<FileContent['proxy']>,
   file: string,
 ): Promise<NonNullable<SignInFile['proxy']>> {
-  const head = { header, issuer, audience, ...defined({ groupsClaim }) };
+  const head = { header, issuer, audience, groupsClaim };
   if (jwks !== undefined) return { ...head, keys: { url: jwks } };
   const path = resolve(dirname(file), keyFile);
   const read = keySet.safeParse(parseJson(await readTextFile(path)));

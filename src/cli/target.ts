@@ -1,5 +1,4 @@
 import type { CallView, TurnView } from '../history/view';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { usageError } from './options';
 
@@ -23,7 +22,7 @@ export function parseTarget(text: string): Target {
     const hint = 'Write <turn> or <turn>/<call>, such as turn-01j9/1.2; `countersign inbox` lists them.';
     throw usageError(`'${text}' names no turn and no call`, hint);
   }
-  return { turn, ...defined({ call }) };
+  return { turn, call };
 }
 
 /**

@@ -3,7 +3,6 @@ import { describeProgress, describeState } from '../history/labels';
 import type { Countersign, TextDelta } from '../client';
 import { CountersignError } from '../contract/errors';
 import { shellWord } from '../contract/text/shell-word';
-import { defined } from '../contract/defined';
 import type { TurnEvent } from '../history/events';
 import type { Context } from './context';
 import { EXIT } from './exit-codes';
@@ -42,7 +41,7 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
     const { end, view } = await followTurn(client, {
       turn,
       signal: stop.signal,
-      ...defined({ waitMs }),
+      waitMs,
       isServed: async () => (await client.pendingActivities(turn)).idleQueues.length === 0,
       onEvent: (event, now) => {
         seen++;
@@ -51,7 +50,7 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
         else printEvent(event, now, { context, part: partOf(seen, past) });
       },
       onSilence: (now) => noteSilence(client, now, context),
-      ...(json || !context.screen.isTerminal ? {} : { onText: drawText(context.screen) }),
+      onText: json || !context.screen.isTerminal ? undefined : drawText(context.screen),
     });
     conclude(end, view, context);
   } finally {
@@ -182,7 +181,7 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
     'turn_failed',
     `${view.turn} ended without an answer: ${describeState(view.status)[0]}`,
     {
-      ...defined({ hint: view.error?.message }),
+      hint: view.error?.message,
     },
   );
 }

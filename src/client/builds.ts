@@ -46,7 +46,7 @@ export async function readBuilds(
     const isOver = state === 'drained' || state === 'unused';
     const counts = isOver ? NOTHING : await countOpen(context, { deployment, build });
     const resets = state === 'draining' ? await resetsOn(context, { deployment, build }) : [];
-    builds.push({ build, state, ...counts, ...(resets.length === 0 ? {} : { resets }) });
+    builds.push({ build, state, ...counts, resets: resets.length === 0 ? undefined : resets });
   }
   return { deployment, current, builds };
 }

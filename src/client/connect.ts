@@ -4,7 +4,6 @@ import { LENIENT_CONVERTER, loadEncryption } from '../encryption/load';
 import { CountersignError } from '../contract/errors';
 import { isKeyRefused, refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import { makeDecode } from '../history/decode/decode';
-import { defined } from '../contract/defined';
 import { reasonOfNoAnswer } from '../server-probe';
 import { type ResolvedPlace, resolvePlace } from '../temporal-settings';
 import { detailsOf, isUpdateLimit, grpcStatusOf } from '../history/server-errors';
@@ -122,7 +121,7 @@ async function dial(
   const settings = resolvePlace(options, options.env);
   const given = options.connection;
   const connection = given ?? (await openConnection(settings, options.timeoutMs ?? TIMEOUT_MS));
-  const base = { namespace: settings.namespace, ...defined({ identity: options.identity }) };
+  const base = { namespace: settings.namespace, identity: options.identity };
   const client = new Client({ ...base, connection, dataConverter: encryption.client() });
   const listing = { ...base, dataConverter: encryption.listing() };
   return { client, listing, close: async () => (given === undefined ? connection.close() : undefined) };
@@ -165,7 +164,8 @@ async function noServer(settings: ResolvedPlace, cause: unknown): Promise<Counte
 function makeCountersign(context: ClientContext, close: () => Promise<void>): Countersign {
   const { client, namespace } = context;
   return {
-    ...{ client, namespace },
+    client,
+    namespace,
     files: context.files,
     start: (request) => startTurn(context, request),
     fork: (request) => forkTurn(context, request),

@@ -1,5 +1,4 @@
 import type { AnswerKind, DecisionKind, ResolutionKind, SignatureKind } from '../contract/decision';
-import { defined } from '../contract/defined';
 import { kindOfResult, type ResultKind } from '../contract/result';
 import { callSummary } from '../contract/text/call-summary';
 import type { Answered, DecisionMade, Resolved } from '../history/events';
@@ -60,19 +59,25 @@ function decidedCall(
   const over =
     result === undefined
       ? {}
-      : defined({
+      : {
           outcome: kindOfResult(result),
           message: result.error?.message,
           endedAt: result.metadata.timestamp,
-        });
+        };
   return {
-    ...{ turn, agent, callId, tool, summary, what, approver, at, phase },
-    ...defined({
-      authenticated,
-      signedBy: signature?.kind,
-      reason,
-      hunks: event.type === 'decision' ? event.hunks : undefined,
-    }),
+    turn,
+    agent,
+    callId,
+    tool,
+    summary,
+    what,
+    approver,
+    at,
+    phase,
+    authenticated,
+    signedBy: signature?.kind,
+    reason,
+    hunks: event.type === 'decision' ? event.hunks : undefined,
     ...over,
   };
 }

@@ -117,7 +117,7 @@ function firstVerdict(
     final.stillWaits === true && final.needs === undefined
       ? votesNeededOn(call, Date.parse(final.at))
       : undefined;
-  return defined({ asksAgain, unbound, needs: final.needs ?? (count && stillNeeded(count)) });
+  return { asksAgain, unbound, needs: final.needs ?? (count && stillNeeded(count)) };
 }
 
 /** The word for a decision, a resolution or an answer. */
@@ -143,6 +143,6 @@ export function refused(
 ): Extract<Answer, { status: 'refused' }> {
   return {
     status: 'refused',
-    verdict: { accepted: false, code, message, callId, ...defined({ decisionId }) },
+    verdict: { accepted: false, code, message, callId, decisionId },
   };
 }

@@ -2,7 +2,6 @@ import { describeTurn } from '../history/read';
 import { callersIn, LIST_PAGE, OURS, quoted } from './list';
 import { checkTurnId, mayBeId } from './start-turn';
 import { UNKNOWN_AGENT } from '../contract/authority/permits';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { Payloads } from '../history/decode/payloads';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
@@ -40,7 +39,7 @@ export async function agentsOf(
   const isTurn = info?.type?.name === WORKFLOWS.turn;
   if (!isTurn && typeof agent !== 'string') throw turnNotFound(turn);
   const callers = callersIn(await payloads.map(info?.memo?.fields), isTurn);
-  return { agent: typeof agent === 'string' ? agent : UNKNOWN_AGENT, ...defined({ callers }) };
+  return { agent: typeof agent === 'string' ? agent : UNKNOWN_AGENT, callers };
 }
 
 /** Whether there is a turn with exactly this id, open or closed, or another workflow with this id that gates calls. */

@@ -10,7 +10,6 @@ import { TURN_STATES } from '../contract/turn-states';
 import type { ClientContext } from './context';
 import { afterEdge, type Edge, MOST_LOOKED, readEdge, readPage, writeEdge } from './edge';
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
-import { defined } from '../contract/defined';
 import { is } from '../history/fold/guards';
 import { toCountersignError, ask } from '../history/server-errors';
 
@@ -21,7 +20,7 @@ const TURNS_LIMIT = 200;
 export async function listTurns(context: ClientContext, query: ListQuery): Promise<TurnSummary[]> {
   const { limit = LIMIT, search, agents } = query;
   const all = turnQuery(query);
-  const wish = defined({ limit, agents });
+  const wish = { limit, agents };
   if (search === undefined) return (await collectTurns(context, all, wish)).turns;
   const startsSo = `WorkflowId STARTS_WITH ${quoted(search)}`;
   const byId = mayBeId(search) ? (await collectTurns(context, `${all} AND ${startsSo}`, wish)).turns : [];
@@ -36,10 +35,10 @@ export async function listTurnsPage(context: ClientContext, query: TurnsQuery): 
   const after = older === undefined ? undefined : readEdge(older);
   const all = [turnQuery(query), ...(after === undefined ? [] : [afterEdge(after)])].join(' AND ');
   const most = text === undefined && agents === undefined ? undefined : MOST_LOOKED;
-  const wish = defined({ limit, text, agents, most, after });
+  const wish = { limit, text, agents, most, after };
   const { turns, looked, edge } = await collectTurns(context, all, wish);
   const searched = text === undefined ? undefined : { turns: looked, isAll: edge === undefined };
-  return { turns, older: edge === undefined ? null : writeEdge(edge), ...defined({ searched }) };
+  return { turns, older: edge === undefined ? null : writeEdge(edge), searched };
 }
 
 /** Which of the turns that a query lists are collected. */
@@ -87,7 +86,9 @@ async function collectFrom(
 ): Promise<Collected> {
   const words = text.toLowerCase();
   const { found, ...rest } = await readPage(summariesIn(pages), {
-    ...{ limit, most, after },
+    limit,
+    most,
+    after,
     idOf: ({ turn }) => turn,
     isSeen: (turn) => isSeenBy({ agents: agents ?? 'all' }, turn),
     isListed: (turn) =>
@@ -102,7 +103,7 @@ async function* summariesIn(pages: AsyncIterable<WorkflowExecutionInfo[]>): Asyn
 
 function turnQuery(query: ListQuery & TurnsQuery): string {
   const { state, agent, agents, schedule, metadata, since, from, to, id, tool } = query;
-  const filters = defined({
+  const filters = {
     state: state && stateFilter(state),
     schedule: schedule && `${SCHEDULED_BY} = ${quoted(schedule)}`,
     agent: agent && `${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`,
@@ -112,7 +113,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
     to: to && `StartTime < '${to}'`,
     id: id && `WorkflowId STARTS_WITH ${quoted(id)}`,
     tool: tool && `${SEARCH_ATTRIBUTES.tools} = ${quoted(askedBy(tool))}`,
-  });
+  };
   const ours = [`WorkflowType = '${WORKFLOWS.turn}'`, `ExecutionStatus != 'ContinuedAsNew'`];
   const facts = factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`);
   return [...ours, ...Object.values(filters), ...facts].join(' AND ');
@@ -154,12 +155,10 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     prompt: typeof prompt === 'string' ? prompt : '',
     startedAt: info.startTime.toISOString(),
     endedAt: info.closeTime?.toISOString() ?? null,
-    ...defined({
-      forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of,
-      schedule: schedule === undefined ? undefined : String(schedule),
-      session: z.string().safeParse(info.memo?.[MEMO.session]).data,
-      callers: callersIn(info.memo),
-    }),
+    forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of,
+    schedule: schedule === undefined ? undefined : String(schedule),
+    session: z.string().safeParse(info.memo?.[MEMO.session]).data,
+    callers: callersIn(info.memo),
   };
 }
 
@@ -226,12 +225,12 @@ export async function* listRuns(context: ClientContext, query: RunQuery): AsyncG
 
 function runQuery({ query, turn, agent, since, until }: RunQuery): string {
   if (query !== undefined) return query;
-  const filters = defined({
+  const filters = {
     turn: turn && `WorkflowId = ${quoted(turn)}`,
     agent: agent && `${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`,
     since: since && activeSince(since),
     until: until && `StartTime < '${until}'`,
-  });
+  };
   return [OURS, ...Object.values(filters)].join(' AND ');
 }
 

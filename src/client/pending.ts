@@ -2,7 +2,6 @@ import { describeTurn } from '../history/read';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
-import { defined } from '../contract/defined';
 import { toIso } from '../history/decode/proto';
 import { purposeOf } from '../history/fold/activities';
 import { STATUS, grpcStatusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
@@ -34,7 +33,7 @@ export async function pendingActivities(context: ClientContext, turn: string): P
   const activities = await Promise.all(infos.map((info) => toPending(info, own, payloads)));
   const failing = await failingTask(context, turn, description);
   return {
-    ...defined({ failingTask: failing }),
+    failingTask: failing,
     activities,
     idleQueues: await idleQueues(context, description, activities),
   };
@@ -51,17 +50,15 @@ async function toPending(info: PendingInfo, turnQueue: string, payloads: Payload
     taskQueue: info.activityOptions?.taskQueue?.name || turnQueue,
     attempt: info.attempt ?? 1,
     maximumAttempts: info.maximumAttempts ?? 0,
-    ...defined({
-      callId: purpose !== undefined && purpose.what !== 'think' ? purpose.callId : undefined,
-      worker: info.lastWorkerIdentity || undefined,
-      startedAt: toIso(info.lastStartedTime),
-      lastHeartbeatAt: toIso(info.lastHeartbeatTime),
-      nextAttemptAt: toIso(info.nextAttemptScheduleTime),
-      lastFailure: info.lastFailure?.message || undefined,
-      ...heardIn(beat),
-      text: is.beat(beat) ? beat.text : undefined,
-      step: is.beat(beat) ? beat.step : undefined,
-    }),
+    callId: purpose !== undefined && purpose.what !== 'think' ? purpose.callId : undefined,
+    worker: info.lastWorkerIdentity || undefined,
+    startedAt: toIso(info.lastStartedTime),
+    lastHeartbeatAt: toIso(info.lastHeartbeatTime),
+    nextAttemptAt: toIso(info.nextAttemptScheduleTime),
+    lastFailure: info.lastFailure?.message || undefined,
+    ...heardIn(beat),
+    text: is.beat(beat) ? beat.text : undefined,
+    step: is.beat(beat) ? beat.step : undefined,
   };
 }
 
@@ -119,7 +116,7 @@ async function failingTask(
   if (attempt <= 1) return undefined;
   const runId = workflowExecutionInfo?.execution?.runId ?? '';
   const reason = await reasonOf(context, { workflowId: turn, runId });
-  return { attempt, ...defined({ reason: reason && bounded(reason) }) };
+  return { attempt, reason: reason && bounded(reason) };
 }
 
 /** Why the workflow task fails. The server records only the first failed attempt, and counts the others. */

@@ -1,7 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import type { ConnectionLike } from '@temporalio/client';
 import { STATUS, grpcStatusOf } from '../history/server-errors';
-import { defined } from '../contract/defined';
 import { agentsAmong, approversAmong } from '../contract/worker-tools';
 import { toIso } from '../history/decode/proto';
 
@@ -154,7 +153,7 @@ function heartbeatOf(
 ): LastHeartbeat | undefined {
   const at = toIso(heartbeat.heartbeatTime) ?? '';
   const plugins = (heartbeat.plugins ?? []).map(({ name }) => name ?? '');
-  const has = { agents: agentsAmong(plugins), ...defined({ approvers: approversAmong(plugins) }) };
+  const has = { agents: agentsAmong(plugins), approvers: approversAmong(plugins) };
   if (heartbeat.status !== WorkerStatus.WORKER_STATUS_RUNNING) return { at, leftAt: at, ...has };
   const { currentPollers } =
     (half === 'turns' ? heartbeat.workflowPollerInfo : heartbeat.activityPollerInfo) ?? {};

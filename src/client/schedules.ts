@@ -12,7 +12,6 @@ import {
 } from '@temporalio/client';
 import { msToTs } from '@temporalio/common';
 import { setTimeout as delay } from 'node:timers/promises';
-import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { attributeKey, MEMO, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { isTurnInput } from '../contract/payloads';
@@ -100,7 +99,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
       args: [input],
       ...shown,
       // The SDK sends the priority, although its types do not name it here.
-      ...defined({ priority: priorityGiven(request) }),
+      priority: priorityGiven(request),
     },
     policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
     memo: { [MEMO.prompt]: shown.memo[MEMO.prompt] },
@@ -235,7 +234,8 @@ function summaryOf(schedule: Listed): ScheduleSummary {
     timeZone: spec?.timezone || 'UTC',
     paused: state.paused,
     next: info.nextActionTimes.map((time) => time.toISOString()),
-    ...defined({ note: state.note || undefined, last: recentOf(schedule)[0] }),
+    note: state.note || undefined,
+    last: recentOf(schedule)[0],
   };
 }
 
@@ -246,7 +246,8 @@ function inFull(schedule: ScheduleDescription): ScheduledTurns {
   const overlap = Object.entries(OVERLAPS).find(([, policy]) => policy === policies.overlap)?.[0];
   return {
     ...summaryOf(schedule),
-    ...defined({ requester: origin?.requester, metadata: origin?.metadata }),
+    requester: origin?.requester,
+    metadata: origin?.metadata,
     taskQueue: action.taskQueue,
     overlap: overlap ?? policies.overlap ?? DEFAULT_OVERLAP,
     jitterMs: spec.jitter ?? 0,

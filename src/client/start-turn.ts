@@ -2,9 +2,9 @@ import { type Priority, WorkflowExecutionAlreadyStartedError } from '@temporalio
 import { randomInt, randomUUID } from 'node:crypto';
 import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
+import { fieldsOf } from '../contract/json';
 import { TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes, withFiles } from '../contract/text/bytes';
-import { defined } from '../contract/defined';
 import { type Budget, budgetIssues } from '../contract/spending/budget';
 import { describeIssues } from '../contract/read-json';
 import { LIMITS } from '../contract/limits';
@@ -37,9 +37,12 @@ export async function startTurn(context: ClientContext, request: StartRequest): 
   const priority = priorityGiven(request);
   const files = await attach(context, request.files);
   return startWorkflow(context, {
-    ...{ turn, taskQueue, prompt, input: { ...input, ...withFiles(files) } },
+    turn,
+    taskQueue,
+    prompt,
+    input: { ...input, ...withFiles(files) },
     isDrawn: request.id === undefined,
-    ...defined({ priority }),
+    priority,
   });
 }
 
@@ -63,7 +66,7 @@ export function priorityGiven({ priority }: Pick<StartRequest, 'priority'>): Pri
     refuse(`a fairness key of ${utf8Bytes(fairnessKey)} bytes`);
   if (fairnessWeight !== undefined && !(fairnessWeight >= 0.001 && fairnessWeight <= 1000))
     refuse(`the fairness weight ${fairnessWeight}`);
-  return defined({ priorityKey, fairnessKey, fairnessWeight });
+  return { priorityKey, fairnessKey, fairnessWeight };
 }
 
 /**
@@ -106,7 +109,7 @@ async function inTrace(input: TurnInput): Promise<TurnInput> {
 export function inputOf(request: Omit<StartRequest, 'id'>): TurnInput {
   checkRequest(request);
   const { agent, prompt } = request;
-  return { agent, prompt, ...defined({ origin: originGiven(request), budget: budgetGiven(request) }) };
+  return { agent, prompt, origin: originGiven(request), budget: budgetGiven(request) };
 }
 
 /** A budget that a turn or a session is started with. @throws CountersignError `usage`. */
@@ -125,8 +128,8 @@ export function originGiven({
   requester,
   metadata,
 }: Pick<StartRequest, 'requester' | 'metadata'>): TurnOrigin | undefined {
-  const origin = defined({ requester, metadata });
-  if (Object.keys(origin).length === 0) return undefined;
+  const origin = { requester, metadata };
+  if (fieldsOf(origin).length === 0) return undefined;
   const issues = originIssues(origin);
   if (issues.length === 0) return origin;
   throw new CountersignError(
@@ -207,7 +210,7 @@ async function startOnce(
       workflowId: turn,
       taskQueue,
       ...startOf(input, prompt),
-      ...defined({ priority }),
+      priority,
       // The id of a turn names its record, so it is never used for a second turn.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import { race } from '../race';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import {
   SILENT_MS,
@@ -237,7 +236,7 @@ async function* deltasIn(body: ReadableStream<Uint8Array>, heard: () => void): A
   const parser = createParser({
     onEvent: ({ event, data }) => {
       const delta = event === 'text' ? deltaSchema.safeParse(JSON.parse(data)).data : undefined;
-      if (delta !== undefined) ready.push(defined(delta));
+      if (delta !== undefined) ready.push(delta);
     },
   });
   const decoder = new TextDecoder();
@@ -283,8 +282,12 @@ async function headInBeat(context: ClientContext, turn: string): Promise<TextDel
     if (!is.beat(beat) || beat.text === undefined) return undefined;
     return {
       type: 'text',
-      ...{ runId, step: beat.step ?? purpose.step, from: purpose.step },
-      ...{ attempt: info.attempt ?? 1, at: 0, text: beat.text },
+      runId,
+      step: beat.step ?? purpose.step,
+      from: purpose.step,
+      attempt: info.attempt ?? 1,
+      at: 0,
+      text: beat.text,
     };
   }
   return undefined;

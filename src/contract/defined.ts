@@ -22,7 +22,7 @@ type Defined<T> = {
 // In the sandbox of workflows every use of a global is slow.
 const { keys } = Object;
 
-/** Leaves out the fields that are undefined, because our types distinguish an absent field from an undefined one. */
+/** Leaves out the fields that are undefined, where fields are laid over others, counted, or written one by one. */
 export function defined<T extends object>(fields: T): Defined<T>;
 export function defined(fields: Record<string, unknown>): object {
   const kept: Record<string, unknown> = {};

@@ -42,7 +42,8 @@ const FAILURE = object({ code: { enum: [...TOOL_ERROR_CODES] }, message: TEXT },
 const METADATA = object({
   execution_time_ms: { type: 'number' },
   safety_level: { enum: [...SAFETIES, null] },
-  ...{ approved: { type: 'boolean' }, attempt: { type: 'number' } },
+  approved: { type: 'boolean' },
+  attempt: { type: 'number' },
   timestamp: TEXT,
 });
 // A model may ask for any name. Only a call that runs needs the name of a tool.

@@ -1,4 +1,3 @@
-import { defined } from './defined';
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { withDefaults } from './schema/schema';
 import type { JsonSchema } from './tool';
@@ -63,8 +62,9 @@ function fieldOf(name: string, field: JsonObject, required: boolean): QuestionFi
           ? type
           : 'text',
     required,
-    ...(typeof description === 'string' && description !== '' ? { description } : {}),
-    ...(typeof format === 'string' ? { format } : {}),
-    ...defined({ options, default: given }),
+    description: typeof description === 'string' && description !== '' ? description : undefined,
+    format: typeof format === 'string' ? format : undefined,
+    options,
+    default: given,
   };
 }

@@ -1,4 +1,3 @@
-import { defined } from './defined';
 import type { PreparedCall } from './call';
 import { isObject, type JsonObject } from './json';
 import type { FileRef } from './session/files';
@@ -177,7 +176,8 @@ export function replyEntry(
     replyId: output.replyId,
     text: output.text,
     calls: output.calls.map(transcriptCall),
-    ...defined({ context: output.context, opaque: output.opaque }),
+    context: output.context,
+    opaque: output.opaque,
   };
 }
 
@@ -197,7 +197,7 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
   const head = { callId: call.callId, id: call.id, tool: call.tool };
   if (call.kind === 'remote') return { ...head, arguments: {}, raw: call.raw };
   if (call.kind === 'invalid' || call.kind === 'recorded') {
-    return { ...head, arguments: call.proposed, ...defined({ raw: call.raw }) };
+    return { ...head, arguments: call.proposed, raw: call.raw };
   }
   return { ...head, arguments: call.proposed ?? call.arguments };
 }

@@ -1,7 +1,6 @@
 import { MOST_OTHERS } from './authority/authority';
 import { BUDGET, type Budget, type Spent } from './spending/budget';
 import { type CarriedSpending, type Repeated, SPENDING, SPENT } from './spending/carried';
-import { defined } from './defined';
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
 import type { JsonSchema, KnownState } from './tool';
@@ -177,7 +176,7 @@ export function openItemOf(
 ): OpenItem {
   const { seenDigest, note, voting, since, deadline, ...head } = of;
   const shown = head.kind === 'request' ? seenDigest : undefined;
-  const some = defined({ seenDigest: shown, note: note?.slice(0, NOTE_CHARACTERS), voting });
+  const some = { seenDigest: shown, note: note?.slice(0, NOTE_CHARACTERS), voting };
   return { ...head, ...some, since, deadline };
 }
 

@@ -55,7 +55,7 @@ export function loadEncryption(
   const converter = (how: Pick<CodecOptions, 'onRefusal'> & { checksBinding?: boolean }): DataConverter => ({
     payloadCodecs: [new EncryptionCodec({ checksBinding: true, ...how, keys, required })],
     // Without keys, failure messages stay where Temporal's UI shows them.
-    ...(keys.length === 0 ? {} : { failureConverterPath: require.resolve('./failure-converter') }),
+    failureConverterPath: keys.length === 0 ? undefined : require.resolve('./failure-converter'),
   });
   return {
     enabled: keys.length > 0,

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { types } from 'node:util';
@@ -25,7 +24,8 @@ export interface RunResult {
 export const run = async (command: string, args: string[], options: RunOptions = {}): Promise<RunResult> => {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...defined({ cwd: options.cwd, env: options.env }),
+    cwd: options.cwd,
+    env: options.env,
   });
   const lines: string[] = [];
   const take = (line: string): void => {

@@ -122,7 +122,11 @@ const makePlan = async (options: LaunchOptions): Promise<ServerPlan> => {
 };
 
 const describe = (plan: ServerPlan, { pid, logFile, exited }: ServerProcess): RunningServer => ({
-  ...{ pid, logFile, exited, reused: false, namespace: plan.namespace },
+  pid,
+  logFile,
+  exited,
+  reused: false,
+  namespace: plan.namespace,
   address: `${LOOPBACK_HOST}:${plan.port}`,
   uiUrl: plan.uiPort === undefined ? undefined : `http://${LOOPBACK_HOST}:${plan.uiPort}`,
   stop: async () => {

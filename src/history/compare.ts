@@ -1,7 +1,6 @@
 import canonicalize from 'canonicalize';
 import type { JsonObject } from '../contract/json';
 import { kindOfResult, type ResultKind } from '../contract/result';
-import { defined } from '../contract/defined';
 import { stepOfCall } from '../contract/names';
 import type { TurnEvent } from './events';
 import { viewOf, type CallView, type StepView, type TurnView } from './view';
@@ -82,7 +81,7 @@ export function compareFork(
 }
 
 function compareStep(step: number, left: PathStep | undefined, right: PathStep | undefined): ComparedStep {
-  return { step, ...defined({ left, right }), same: isSame(left, right) };
+  return { step, left, right, same: isSame(left, right) };
 }
 
 function isSame(left: PathStep | undefined, right: PathStep | undefined): boolean {
@@ -103,11 +102,11 @@ function pathStep({ steps, calls }: TurnView, step: number): PathStep | undefine
 
 function pathCall({ callId, tool, effective, result }: CallView): PathCall {
   const outcome = result === undefined ? 'open' : kindOfResult(result);
-  return { callId, tool, arguments: effective, outcome, ...defined({ content: result?.content }) };
+  return { callId, tool, arguments: effective, outcome, content: result?.content };
 }
 
 function pathEnd({ status, answer, error }: TurnView): PathEnd {
-  return { status, ...defined({ answer, error: error?.message }) };
+  return { status, answer, error: error?.message };
 }
 
 function compareEnd(left: PathEnd, right: PathEnd): Comparison['end'] {

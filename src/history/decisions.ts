@@ -7,7 +7,6 @@ import {
   type ResolutionKind,
   voteOf,
 } from '../contract/decision';
-import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import type { Answered, DecisionMade, Resolved } from './events';
 import type { CallView } from './view-types';
@@ -101,7 +100,7 @@ function voted(
   if (authority === undefined) return;
   if (decision === undefined) return void (call.votes = others);
   const chosen = decision === 'approved' ? hunks : undefined;
-  const more = defined({ hunks: chosen, signedBy: signature?.kind });
+  const more = { hunks: chosen, signedBy: signature?.kind };
   call.votes = [...others, { voter, decision, at, ...more }];
 }
 

@@ -5,7 +5,6 @@ import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
 import type { MovedStep, ResultRef, ThinkOutput } from '../contract/think';
-import { defined } from '../contract/defined';
 import { lastReplyText, type TranscriptEntry } from '../contract/transcript';
 import type { CarriedTurn } from '../contract/turn';
 import type { Ancestor, TurnOrigin } from '../contract/call';
@@ -82,7 +81,9 @@ export function forkRecordOf(runs: Runs): ForkRecord {
     turn,
     agent,
     prompt,
-    ...defined({ files, origin, lineage: lineage ?? forked?.lineage }),
+    files,
+    origin,
+    lineage: lineage ?? forked?.lineage,
     speakers,
     taskQueue,
     steps,
@@ -297,7 +298,11 @@ export function eventsBefore(events: readonly TurnEvent[], callId: string): read
 
 /** The calls that were started or closed within these events. */
 export function settledIn(events: readonly TurnEvent[]): Set<string> {
-  return new Set(events.flatMap((event) => (settlesCall(event) && 'callId' in event ? [event.callId] : [])));
+  return new Set(
+    events.flatMap((event) =>
+      settlesCall(event) && 'callId' in event && event.callId !== undefined ? [event.callId] : [],
+    ),
+  );
 }
 
 /** The calls that were started at any time. */
@@ -330,6 +335,6 @@ export function contextAt({ step }: ForkPoint): string | undefined {
 export function withOpaque(entries: readonly TranscriptEntry[], { steps }: ForkRecord): TranscriptEntry[] {
   const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
   return entries.map((entry) =>
-    entry.kind === 'reply' ? { ...defined({ opaque: opaques.get(entry.replyId) }), ...entry } : entry,
+    entry.kind === 'reply' ? { opaque: opaques.get(entry.replyId), ...entry } : entry,
   );
 }

@@ -1,6 +1,5 @@
 import { withRequesters } from '../contract/authority/authority';
 import { SOMEBODY } from '../contract/authority/votes';
-import { defined } from '../contract/defined';
 import { argumentsOf, isValidCall } from '../contract/call';
 import type { PreparedCall, RecordedCall, RemoteCall } from '../contract/call';
 import { dryResult, type ForkOrigin, type World } from '../contract/fork';
@@ -50,7 +49,7 @@ export function planFork(record: ForkRecord, request: ForkRequest, now: NewFork)
       : { prompt: '' }),
     carried,
     origin: withRequesters(record.origin, [...record.speakers, request.by ?? SOMEBODY]),
-    fork: { ...forkOriginOf(record, request), ...defined({ context: contextAt(point), given }) },
+    fork: { ...forkOriginOf(record, request), context: contextAt(point), given },
   };
   return fitInput(input);
 }
@@ -59,7 +58,7 @@ function forkOriginOf(
   { turn, lineage }: ForkRecord,
   { at, world = 'dry', change, model }: ForkRequest,
 ): ForkOrigin {
-  return { of: turn, from: at, world, ...defined({ changed: change?.what, model, lineage }) };
+  return { of: turn, from: at, world, changed: change?.what, model, lineage };
 }
 
 /**
@@ -81,7 +80,7 @@ function carriedTo(record: ForkRecord, point: ForkPoint): NonNullable<TurnInput[
     counts: noCounts(),
     usage: {},
     signalVerdicts: [],
-    ...(states.length === 0 ? {} : { states }),
+    states: states.length === 0 ? undefined : states,
   };
 }
 
@@ -266,7 +265,7 @@ function givenReply(
     }),
     schemas: {},
     model: 'given',
-    ...defined({ context: contextAt(point) }),
+    context: contextAt(point),
     finishReason: calls.length > 0 ? 'tool-calls' : 'stop',
     order: reply?.order ?? 'lane',
     maxSteps: reply?.maxSteps ?? LIMITS.stepsPerTurn,
@@ -274,14 +273,14 @@ function givenReply(
 }
 
 function refused(message: string, hint?: string): CountersignError {
-  return new CountersignError('fork_refused', message, defined({ hint }));
+  return new CountersignError('fork_refused', message, { hint });
 }
 
 /** A call with its result from the record. */
 function recordedCall(call: PreparedCall, result: ToolResult): RecordedCall {
   const { callId, id, tool } = call;
   const proposed = isValidCall(call) ? (call.proposed ?? call.arguments) : argumentsOf(call);
-  return { kind: 'recorded', callId, id, tool, proposed, result, ...defined({ raw: rawOf(call) }) };
+  return { kind: 'recorded', callId, id, tool, proposed, result, raw: rawOf(call) };
 }
 
 /** A call that did not run, with a failure that is made now. */

@@ -22,7 +22,7 @@ export function parsePoint(text: string): Point {
   if (/^\d+$/.test(text)) return { kind: 'step', step: Number(text) };
   const [, run, eventId] = /^(\d+)?#(\d+)$/.exec(text) ?? [];
   if (eventId !== undefined)
-    return { kind: 'event', eventId: Number(eventId), ...(run === undefined ? {} : { run: Number(run) }) };
+    return { kind: 'event', eventId: Number(eventId), run: run === undefined ? undefined : Number(run) };
   if (/^\S+\.\d+$/.test(text)) return { kind: 'call', callId: text };
   throw new CountersignError(
     'usage',

@@ -3,7 +3,6 @@ import { type Decode, type History, type HistoryEvent, isReset } from './decode/
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { refuseNewer } from './exported';
-import { defined } from '../contract/defined';
 import type { HistoryServer, RunIds } from './pages';
 import { readFirst, readHistory, readIfAlone, readRun, wholeRun } from './read-run';
 import {
@@ -51,7 +50,7 @@ export async function* readTurn(
     let next: NextRun | undefined;
     // A run that another run continues is over, so there is more to read after it.
     const caughtUp = runs.length === 0 ? onCaughtUp : undefined;
-    const run = { turn, runId, live, signal, ...defined({ onCaughtUp: caughtUp }) };
+    const run = { turn, runId, live, signal, onCaughtUp: caughtUp };
     for await (const raw of readRun(source, run)) {
       const event = await source.decode(raw, owner);
       next = await nextRun(source, { turn, runId, event });

@@ -1,5 +1,4 @@
 import { isDenial, type ResolutionKind } from '../contract/decision';
-import { defined } from '../contract/defined';
 import type { ToolErrorCode } from '../contract/result';
 import { addUsage, type Usage } from '../contract/spending/usage';
 import { takesEffect } from './decisions';
@@ -123,7 +122,7 @@ function createModel() {
     },
     stats: (): ModelStats => {
       const { inputTokens = 0, outputTokens = 0, cachedInputTokens, reasoningTokens, cost, currency } = sum;
-      const some = defined({ cachedInputTokens, reasoningTokens, cost, currency });
+      const some = { cachedInputTokens, reasoningTokens, cost, currency };
       return { ...counts, inputTokens, outputTokens, ...some, time: spreadOf(times) };
     },
   };

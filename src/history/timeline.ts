@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { sumUsage, type Usage } from '../contract/spending/usage';
 import { takesEffect } from './decisions';
 import { type TurnEvent, callIdOf, effectiveEvents } from './events';
@@ -121,7 +120,7 @@ function toStep(
   return {
     step,
     undone,
-    ...defined({ reply }),
+    reply,
     calls: [...calls].flatMap(([callId, events]) => {
       const call = view.calls.find((one) => one.callId === callId);
       return call === undefined ? [] : [{ ...call, ...waitOf(events), events }];

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import {
   cutContent,
   dropOutputs,
@@ -104,9 +103,9 @@ function wordsOf({ words = [], files = [] }: Thinking): TranscriptEntry[] {
 }
 
 function replyOf({ replyId = '', text, calls, context }: Step): TranscriptEntry {
-  return { kind: 'reply', replyId, text, calls: calls.map(callOf), ...defined({ context }) };
+  return { kind: 'reply', replyId, text, calls: calls.map(callOf), context };
 }
 
 function callOf({ callId, id, tool, arguments: args, proposed, raw }: ProposedCall): TranscriptCall {
-  return { callId, id, tool, arguments: proposed ?? args, ...defined({ raw }) };
+  return { callId, id, tool, arguments: proposed ?? args, raw };
 }

@@ -22,7 +22,6 @@ import type {
   Resolved,
 } from './call-events';
 import type { ProposedCall, TurnEvent } from './events';
-import { defined } from '../contract/defined';
 
 /**
  * The phase of a call.
@@ -277,7 +276,7 @@ export function callView(call: ProposedCall, step: number): CallView {
   const { callId, tool, arguments: args, proposed, ruling } = call;
   const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
   const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
-  return { ...made, phase: 'proposed', ...defined({ proposed, ruling }) };
+  return { ...made, phase: 'proposed', proposed, ruling };
 }
 
 /** The grant that an event names for its call. */

@@ -105,7 +105,7 @@ function viewRun(view: TurnView, event: TurnEvent): void {
  */
 function started(view: TurnView, event: TurnStarted): void {
   const { turn, runId, agent, prompt, files, origin, schedule, session, taskQueue, lineage, budget } = event;
-  const facts = defined({ files, origin, schedule, session, lineage });
+  const facts = { files, origin, schedule, session, lineage };
   Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...facts });
   if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
@@ -144,7 +144,7 @@ function stepped(view: TurnView, event: Step): void {
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const reply = { step, text, model, finishReason, askedAt, repliedAt: at, attempts };
   const callIds = calls.map(({ callId }) => callId);
-  view.steps.push({ ...reply, callIds, ...defined({ notes, usage, context, lastFailure, given }) });
+  view.steps.push({ ...reply, callIds, notes, usage, context, lastFailure, given });
   delete view.thinking;
 }
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { isSecretName } from '../contract/text/redact';
@@ -187,5 +186,5 @@ function checkTimeout({ name }: HttpModelKind, timeout: number | string): number
 }
 
 function invalid(message: string, hint?: string): CountersignError {
-  return new CountersignError('config_invalid', message, defined({ hint }));
+  return new CountersignError('config_invalid', message, { hint });
 }

@@ -58,7 +58,9 @@ const form = (
   argument: (...texts: string[]) => JsonObject,
 ): Form => {
   return {
-    ...{ tool, example, pattern: new RegExp(`^${pattern}$`, 'i') },
+    tool,
+    example,
+    pattern: new RegExp(`^${pattern}$`, 'i'),
     plan: (texts) => [{ tool, arguments: argument(...texts.map(unquoted)) }],
   };
 };
@@ -73,19 +75,23 @@ const FORMS: readonly Form[] = [
     (path = '', content = '') => ({ path, content }),
   ),
   {
-    ...{ tool: 'edit_file', example: 'replace "colour" with "color" in README.md' },
+    tool: 'edit_file',
+    example: 'replace "colour" with "color" in README.md',
     pattern: new RegExp(`^replace ${ONE} with ${ONE} in ${ONE}$`, 'i'),
     plan(texts) {
       const [old_text = '', new_text = '', path = ''] = texts.map(unquoted);
       const edits = [{ old_text, new_text }];
-      return [
+      const calls: PlannedCall[] = [
         { tool: 'read_file', arguments: { path } },
         { tool: 'edit_file', arguments: { path, edits, replace_all: true } },
       ];
+      return calls;
     },
   },
   {
-    ...{ tool: 'run_command', example: 'run npm test', pattern: new RegExp(`^run ${REST}$`, 'i') },
+    tool: 'run_command',
+    example: 'run npm test',
+    pattern: new RegExp(`^run ${REST}$`, 'i'),
     plan([command = '']) {
       const argv = command.match(WORD) ?? [];
       // There is no shell, which these would need.

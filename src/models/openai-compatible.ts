@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { defined } from '../contract/defined';
 import {
   HTTP_MODEL_OPTIONS,
   type HttpModelKind,
@@ -74,7 +73,7 @@ export function openaiCompatible(options: OpenAICompatibleOptions): Model {
   return sdkModel({
     settings,
     provider: CHAT,
-    call: { ...defined({ maxOutputTokens }), providerOptions: { [CHAT]: body } },
+    call: { maxOutputTokens, providerOptions: { [CHAT]: body } },
     ids: idFormOf(model, new URL(baseUrl).host),
     by: `openaiCompatible:${model}@${new URL(baseUrl).host}`,
     load: (fetch) => chatCompletions({ connection: { baseUrl, apiKey, headers, model }, fetch }),

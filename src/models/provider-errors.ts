@@ -76,7 +76,8 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   const waitMs = retryable && told !== undefined ? Math.min(told, LONGEST_MS) : undefined;
   return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {
     retryable,
-    ...defined({ retryAfterMs: waitMs, usage }),
+    retryAfterMs: waitMs,
+    usage,
   });
 }
 
@@ -110,7 +111,7 @@ function brokenWay(error: unknown): Fault | undefined {
   if (code === undefined) return undefined;
   if (code === 'ENOTFOUND') {
     const words = causes.at(-1)?.message;
-    return { kind: 'request', what: 'there is no such host; look at baseUrl', ...defined({ words }) };
+    return { kind: 'request', what: 'there is no such host; look at baseUrl', words };
   }
   if (TIMEOUT_CODES.includes(code))
     return { kind: 'timeout', what: `the model did not answer in time (${code})` };
@@ -151,7 +152,7 @@ function answeredFault(error: unknown): Fault | undefined {
   }
   const said = explanation.message ?? error.message;
   const words = status === 404 ? `${said} (${error.url}; look whether baseUrl is whole, such as …/v1)` : said;
-  return { ...statusFault(status, explanation), words, ...defined({ headers }) };
+  return { ...statusFault(status, explanation), words, headers };
 }
 
 /** The fault for an error event inside a stream. Such an event has no status of its own. */
@@ -267,7 +268,7 @@ function explainObject(inner: Record<string, unknown>, isError: boolean): Explan
     (word) => typeof word === 'string',
   );
   const code = words.join(' ') || (isError ? 'error' : undefined);
-  return defined({ message, code, status, waitMs });
+  return { message, code, status, waitMs };
 }
 
 /** Details that Google adds to its message: a reason in one word, and `retryDelay` such as `21.5s`. */

@@ -193,18 +193,18 @@ function providerModel(name: ModelProvider, given: ProviderOptions): Model {
   const isElsewhere = host !== new URL(provider.baseUrl).host;
   const own = { ...provider.defaults, ...(isElsewhere ? provider.elsewhere : {}), ...options.settings };
   const call: Partial<LanguageModelV3CallOptions> = {
-    ...defined({ maxOutputTokens }),
-    ...(Object.keys(own).length === 0 ? {} : { providerOptions: { [name]: own } }),
+    maxOutputTokens,
+    providerOptions: Object.keys(own).length === 0 ? undefined : { [name]: own },
   };
   return sdkModel({
     settings,
     provider: name,
     call,
     ids: idFormOf(settings.model, host),
-    ...defined({ tool: provider.tool }),
+    tool: provider.tool,
     by: `${name}:${settings.model}@${host}`,
     load: (fetch) => provider.load(connectionOf(settings, fetch), settings.model),
-    ...defined({ schemas: provider.schemas }),
+    schemas: provider.schemas,
     ...(cache ? defined({ cacheMark: provider.cacheMark }) : {}),
   });
 }

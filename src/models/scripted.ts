@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { defined } from '../contract/defined';
 import { isObject, type JsonObject } from '../contract/json';
 import type { Usage } from '../contract/spending/usage';
 import type { Model, ModelCall, ModelReply, ModelRequest } from './model';
@@ -49,7 +48,7 @@ export function scriptedModel(
 ): Model {
   return {
     id: options.id ?? 'scripted',
-    ...defined({ takes: options.takes }),
+    takes: options.takes,
     async generate(request) {
       request.signal.throwIfAborted();
       const index = request.messages.filter(({ role }) => role === 'assistant').length;
@@ -97,11 +96,11 @@ function toReply(reply: ScriptedReply, step: number): ModelReply {
     text: reply.text ?? '',
     toolCalls,
     finishReason: reply.finishReason ?? (toolCalls.length > 0 ? 'tool-calls' : 'stop'),
-    ...defined({ usage: reply.usage }),
+    usage: reply.usage,
   };
 }
 
 function toCall({ id, name, arguments: args = {} }: ScriptedCall, madeUp: string): ModelCall {
   const text = isObject(args) ? JSON.stringify(args) : args;
-  return { ...(id === null ? {} : { id: id ?? madeUp }), name, arguments: text };
+  return { id: id === null ? undefined : (id ?? madeUp), name, arguments: text };
 }

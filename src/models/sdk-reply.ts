@@ -6,7 +6,6 @@ import type {
   LanguageModelV3Usage,
 } from '@ai-sdk/provider';
 import { z } from 'zod';
-import { defined } from '../contract/defined';
 import { isObject } from '../contract/json';
 import type { Usage } from '../contract/spending/usage';
 import { type GatheredPart, opaqueOf } from './kept-reasoning';
@@ -96,7 +95,7 @@ function addPart({ calls, parts }: Gathered, part: LanguageModelV3Content): void
     parts.push({ type: part.type, text: part.text, meta });
   else if (part.type === 'tool-call') {
     const { toolCallId, toolName, input } = part;
-    calls.push({ ...(toolCallId === '' ? {} : { id: toolCallId }), name: toolName, arguments: input });
+    calls.push({ id: toolCallId === '' ? undefined : toolCallId, name: toolName, arguments: input });
     parts.push({ type: 'call', text: '', meta });
   } else return;
   addMeta({ meta }, part.providerMetadata);
@@ -123,8 +122,9 @@ function finish(gathered: Gathered, { by }: PromptOptions): ModelReply {
     text,
     toolCalls: finishReason.unified === 'length' ? markCut(calls) : calls,
     finishReason: finishReason.unified === 'other' ? (finishReason.raw ?? 'other') : finishReason.unified,
-    ...defined({ usage, opaque: opaqueOf(parts, by) }),
-    ...defined({ thoughts: isSilent ? wordsOf(parts, 'reasoning') || undefined : undefined }),
+    usage,
+    opaque: opaqueOf(parts, by),
+    thoughts: isSilent ? wordsOf(parts, 'reasoning') || undefined : undefined,
   };
 }
 
@@ -144,7 +144,7 @@ function withoutThoughts(part: GatheredPart): GatheredPart[] {
 }
 
 function refused(message: string, usage: Usage | undefined): ModelError {
-  return new ModelError('refused', message, { retryable: false, ...defined({ usage }) });
+  return new ModelError('refused', message, { retryable: false, usage });
 }
 
 /**
@@ -181,12 +181,12 @@ function toUsage({ inputTokens, outputTokens, raw = {} }: LanguageModelV3Usage):
     tokens.safeParse(COUNTED.total.map((name) => raw[name]).find((value) => value !== undefined)).data ??
     (input === undefined || output === undefined ? undefined : input + output);
   if (input === undefined && output === undefined && total === undefined) return undefined;
-  return defined({
+  return {
     inputTokens: input,
     outputTokens: output,
     totalTokens: total,
     cachedInputTokens: some(inputTokens.cacheRead),
     cacheWriteTokens: some(inputTokens.cacheWrite),
     reasoningTokens: some(outputTokens.reasoning),
-  });
+  };
 }

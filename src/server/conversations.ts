@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { FollowOptions } from '../client/requests';
 import type { Session, SessionsQuery, SessionTurnEvent } from '../client/session/types';
-import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { areFiles, type FileRef } from '../contract/session/files';
 import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
@@ -33,7 +32,8 @@ const messageSchema = z.strictObject({
   files: z.array(fileSchema).max(LIMITS.filesPerMessage).optional(),
   messageId: z.string().regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern)),
   mode: z.enum(MODES).optional(),
-  ...{ agent: id.optional(), taskQueue: id.optional() },
+  agent: id.optional(),
+  taskQueue: id.optional(),
 });
 
 const controlSchema = z.strictObject({
@@ -49,7 +49,7 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
       const { open, ...query } = checkInput(listSchema, c.req.query());
-      return c.json(await listRows(deps, c, { open: open !== undefined, ...defined(query) }));
+      return c.json(await listRows(deps, c, { open: open !== undefined, ...query }));
     })
     .get('/:session', async (c) => {
       const session = named(c);
@@ -95,11 +95,11 @@ async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<
   const { agent, taskQueue, files: sent = [], ...message } = await readBody(c, messageSchema);
   checkConverse(c);
   const { approver: sender } = senderOf(c);
-  const options = defined({ agent, taskQueue, requester: agent && sender });
+  const options = { agent, taskQueue, requester: agent && sender };
   if (store === undefined && sent.length > 0) throw noStore();
   const files = store?.take(sender, sent) ?? [];
   const session = c.get('reader').session(c.req.param('session') ?? '', options);
-  return session.send({ ...defined(message), files, sender });
+  return session.send({ ...message, files, sender });
 }
 
 /** Actions that only stop something. Like cancelling a turn, they need no additional right. */
@@ -109,7 +109,7 @@ async function control(named: () => Session, c: Context<Env>): Promise<void> {
   const { action, cancel, reason } = await readBody(c, controlSchema);
   if (!STOPS.includes(action)) checkConverse(c);
   const session = named();
-  const act = { sender: senderOf(c).approver, ...defined({ reason }) };
+  const act = { sender: senderOf(c).approver, reason };
   switch (action) {
     case 'pause':
       return session.pause(act);
@@ -120,7 +120,7 @@ async function control(named: () => Session, c: Context<Env>): Promise<void> {
     case 'compact':
       return session.compact(act);
     case 'close':
-      return session.close({ ...act, ...defined({ cancel }) });
+      return session.close({ ...act, cancel });
   }
 }
 

@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono';
 import type { Answer } from '../client/types';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, voteOf } from '../contract/decision';
-import { defined } from '../contract/defined';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
 import type { LoggedRefusal } from './refusal-log';
@@ -100,6 +99,6 @@ export async function respond(
     .get('reader')
     .agentsOf(attempt.turn)
     .catch(() => ({}));
-  await refusals.add({ at, namespace, user, ...attempt, ...about, code, ...defined({ standing }) });
+  await refusals.add({ at, namespace, user, ...attempt, ...about, code, standing });
   return c.json(answer, 409);
 }

@@ -1,7 +1,6 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { z } from 'zod';
 import { CountersignError, type ErrorCode } from '../contract/errors';
-import { defined } from '../contract/defined';
 import type { ApiError } from './api';
 
 const passkeySchema = z.object({ statement: z.string(), rpId: z.string(), ids: z.array(z.string()) });
@@ -79,6 +78,6 @@ function toResponse({ code, message, hint, data }: CountersignError): ErrorRespo
   const grantPasskey = grantPasskeySchema.safeParse(askedToo).data;
   return {
     status: STATUS[code] ?? 500,
-    body: { code, message, ...defined({ hint, retryInMs, signInAt, signedIn, passkey, grantPasskey }) },
+    body: { code, message, hint, retryInMs, signInAt, signedIn, passkey, grantPasskey },
   };
 }

@@ -2,7 +2,6 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
 import { isLoopback, LOOPBACK_HOST } from '../loopback';
@@ -173,14 +172,21 @@ export async function startWeb({
       }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
+      feed,
+      texts,
+      streamToken,
+      files: createSentFiles(client.files()),
+      refusals,
+      readerOf,
       ...signersOf(options),
       stats: createStatsReader({ readerOf, refusals }),
       decided: createDecidedReader(readerOf),
     }),
   );
   return {
-    ...{ url, takeText: texts.take, takeNews: newsFor(client, feed) },
+    url,
+    takeText: texts.take,
+    takeNews: newsFor(client, feed),
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();
@@ -196,7 +202,11 @@ const signersOf = ({
   grantPasskeys,
   voters,
 }: Pick<WebOptions, 'voters'> & Partial<Signers>): Signers & Pick<AppDeps, 'voters' | 'shown'> => ({
-  ...{ signer, grantSigner, passkeys, grantPasskeys, voters },
+  signer,
+  grantSigner,
+  passkeys,
+  grantPasskeys,
+  voters,
   shown: createShownCalls(),
 });
 
@@ -213,8 +223,11 @@ function authenticatorOf({
   const parts = { users, sessions: createSignInSessions(), attempts: createAttempts() };
   return createAuthenticator({
     ...parts,
-    ...defined({ local, directory, people, signInAt: signIn?.oidc && SIGN_IN }),
-    ...defined({ proxy: signIn?.proxy && createProxy(signIn.proxy) }),
+    local,
+    directory,
+    people,
+    signInAt: signIn?.oidc && SIGN_IN,
+    proxy: signIn?.proxy && createProxy(signIn.proxy),
   });
 }
 

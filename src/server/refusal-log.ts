@@ -3,7 +3,6 @@ import { open, rename, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { isSeenBy, type Permit, UNKNOWN_AGENT } from '../contract/authority/permits';
 import { REFUSAL_CODES, type RefusalCode } from '../contract/decision';
-import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { makeFolderOf, readIfThere, unlessMissing } from '../files';
 
@@ -122,7 +121,7 @@ const refusalSchema = z.object({
 /** Reads a line. A line that was cut off when the machine died, or that comes from a newer version, is skipped. */
 function parseLine(line: string): LoggedRefusal[] {
   const parsed = refusalSchema.safeParse(parseJson(line));
-  return parsed.success ? [defined(parsed.data)] : [];
+  return parsed.success ? [parsed.data] : [];
 }
 
 async function linesOf(file: string): Promise<string[]> {

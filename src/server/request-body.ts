@@ -3,7 +3,6 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { isCallId, VOTE_SIGNATURE } from '../contract/decision';
 import { reasonIssue } from '../contract/control/grants';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
@@ -37,7 +36,7 @@ function requireLength(c: Context, limit: BodyLimit): void {
 }
 
 function tooLarge({ bytes, what, hint }: BodyLimit): CountersignError {
-  return new CountersignError('too_large', `the ${what} is over ${limitText(bytes)}`, defined({ hint }));
+  return new CountersignError('too_large', `the ${what} is over ${limitText(bytes)}`, { hint });
 }
 
 /**

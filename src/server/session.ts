@@ -3,7 +3,6 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { LIMITS, SECOND, TIMES } from '../contract/limits';
-import { defined } from '../contract/defined';
 import type { Whom } from '../contract/authority/open-votes';
 import type { Permit } from '../contract/authority/permits';
 import type { Authenticator, Credentials } from './auth/authenticator';
@@ -52,7 +51,7 @@ function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authentic
   if (shown === undefined || shown === encodeURIComponent(user)) return;
   throw new CountersignError('signed_out', 'somebody else has signed in here since', {
     hint: 'sign in again; or load the page again to see who is signed in',
-    data: defined({ signInAt, signedIn: user }),
+    data: { signInAt, signedIn: user },
   });
 }
 
@@ -96,7 +95,7 @@ export function senderOf(c: Context<Env>): { approver: string; channel: string; 
 function credentialsOf(c: Context, header: string | undefined): Credentials {
   const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
   const asserted = header === undefined ? undefined : c.req.header(header);
-  return { from: addressOf(c), ...defined({ bearer, asserted, session: getCookie(c, cookieName(c)) }) };
+  return { from: addressOf(c), bearer, asserted, session: getCookie(c, cookieName(c)) };
 }
 
 /** Opens a session for somebody who has just signed in. */
@@ -191,7 +190,10 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
       clearSession(c);
       if (deps.oidc !== undefined)
         setCookie(c, anewName(c), '1', {
-          ...{ httpOnly: true, sameSite: 'Lax', path: '/', secure: !isPlainLoopback(c) },
+          httpOnly: true,
+          sameSite: 'Lax',
+          path: '/',
+          secure: !isPlainLoopback(c),
         });
       const signOutAt = await leaveAt(deps, c.get('who'));
       return signOutAt === undefined ? c.body(null, 204) : c.json({ signOutAt } satisfies SignedOut);
@@ -219,7 +221,7 @@ async function sessionOf(
     rights: rightsOf(role, rights),
     role,
     ...seen,
-    ...defined({ inFile }),
+    inFile,
     namespace: client.namespace,
     version,
     undoMs,
@@ -270,7 +272,7 @@ const statsSchema = z.object({
 export function statsRoutes({ stats }: AppDeps): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const { since: sinceMs, limit, ...filter } = checkInput(statsSchema, c.req.query());
-    return c.json(await stats.read({ limit, ...defined({ sinceMs, ...filter }) }, c.get('permit')));
+    return c.json(await stats.read({ limit, sinceMs, ...filter }, c.get('permit')));
   });
 }
 
@@ -282,16 +284,22 @@ export function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
     const { since: sinceMs } = checkInput(refusalsSchema, c.req.query());
     const since = sinceMs === undefined ? undefined : new Date(Date.now() - sinceMs).toISOString();
     const { agents } = c.get('permit');
-    return c.json(await refusals.list({ namespace: client.namespace, agents, ...defined({ since }) }));
+    return c.json(await refusals.list({ namespace: client.namespace, agents, since }));
   });
 }
 
 const duration = whole.min(0).max(MOST_MS).optional();
 
 const pageSchema = z.object({
-  ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
-  ...{ doubt: z.literal('1').optional(), mine: z.literal('1').optional() },
-  ...{ dueWithin: duration, olderThan: duration },
+  text: filterText,
+  tool: filterText,
+  agent: filterText,
+  session: filterText,
+  seen: filterText,
+  doubt: z.literal('1').optional(),
+  mine: z.literal('1').optional(),
+  dueWithin: duration,
+  olderThan: duration,
   sort: z.enum(['deadline', 'newest']).optional(),
   offset: whole.min(0).max(1_000_000).optional(),
   limit: whole.min(1).max(LIMITS.inboxRows).optional(),
@@ -301,7 +309,7 @@ const pageSchema = z.object({
 export function inboxRoutes({ feed, authenticator, closing, formatError, voters }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
-      const query = defined(checkInput(pageSchema, c.req.query()));
+      const query = checkInput(pageSchema, c.req.query());
       const whom = query.mine && (await whomOf(senderOf(c).approver, voters));
       const page = await feed.page(query, c.get('permit'), whom);
       return page === undefined ? c.body(null, 204) : c.json(page);
@@ -310,12 +318,13 @@ export function inboxRoutes({ feed, authenticator, closing, formatError, voters 
       eventStream({
         events: (signal) => feed.listen(signal, c.get('permit')),
         isAllowed: mayGoOn(authenticator, c),
-        ...{ closing, formatError },
+        closing,
+        formatError,
       }),
     );
 }
 
 async function whomOf(approver: string, voters: AppDeps['voters']): Promise<Whom> {
   const file = await voters?.();
-  return { person: file?.personOf(approver) ?? approver, ...defined({ people: file?.people }) };
+  return { person: file?.personOf(approver) ?? approver, people: file?.people };
 }

@@ -24,7 +24,9 @@ const KEPT_MS = 10 * 60_000;
  */
 export function createShownCalls(): ShownCalls {
   const kept = new LRUCache<string, SignableTurn>({
-    ...{ max: TURNS, ttl: KEPT_MS, maxSize: MOST_CHARACTERS },
+    max: TURNS,
+    ttl: KEPT_MS,
+    maxSize: MOST_CHARACTERS,
     sizeCalculation: ({ calls }) => JSON.stringify(calls).length,
   });
   return {

@@ -8,7 +8,6 @@ import type {
   SignedByPasskey,
 } from '../contract/authority/passkeys';
 import { type Assurance, assuranceText, isAssured } from '../contract/authority/rule';
-import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
 import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
@@ -143,8 +142,8 @@ export async function signVote(
   }
   const { approver, reason, passkey } = vote;
   const hunks = hunksToSign(call, decision, vote.hunks);
-  const said = { decisionId, decision, approver, ...defined({ reason, hunks }) };
-  const sent = { decisionId, ...defined({ runId: call.runId }) };
+  const said = { decisionId, decision, approver, reason, hunks };
+  const sent = { decisionId, runId: call.runId };
   const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
   if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
     return { ...sent, signature: await passkeys.take(about, passkey) };
@@ -152,13 +151,13 @@ export async function signVote(
     const ask = wanted === 'signed' ? await passkeys?.ask(about) : undefined;
     throw needsPerson(`${turn}/${callId}`, wanted, ask);
   }
-  return { ...sent, ...defined({ signature: await signer?.(about) }) };
+  return { ...sent, signature: await signer?.(about) };
 }
 
 function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | undefined): CountersignError {
   return new CountersignError(
     'signature_needed',
     `the rule of ${call} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,
-    { hint: `Sign at a terminal: countersign approve ${call} --sign`, data: defined({ passkey }) },
+    { hint: `Sign at a terminal: countersign approve ${call} --sign`, data: { passkey } },
   );
 }

@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import { STREAM_TOKEN } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
-import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import {
   isLaterStream,
@@ -144,7 +143,7 @@ async function* watchStream({ turn, signal, streams, watchers }: Watching): Asyn
       const text = stream.text.slice(at);
       seen = stream;
       if (text !== '' || isLater) {
-        yield { type: 'text', runId, step, ...defined({ from }), attempt, at, text };
+        yield { type: 'text', runId, step, from, attempt, at, text };
         at += text.length;
         continue;
       }
@@ -177,8 +176,14 @@ const name = z.string().min(1).max(NEWS.characters);
 const piecesSchema = z
   .array(
     z.strictObject({
-      ...{ namespace: name, turn: name, runId: name },
-      ...{ step: count, attempt: count, scheduledAt: count, revision: count, at: count },
+      namespace: name,
+      turn: name,
+      runId: name,
+      step: count,
+      attempt: count,
+      scheduledAt: count,
+      revision: count,
+      at: count,
       from: count.optional(),
       text: z.string().max(STREAM.charactersAtOnce),
       done: z.literal(true).optional(),
@@ -220,11 +225,9 @@ export function streamRoutes(deps: StreamDeps): Hono {
       if (digest === undefined || !sameDigest(digestSecret(given), digest)) throw noToken(digest);
       await next();
     })
-    .post('/', async (c) =>
-      c.json(await texts.take((await readBody(c, piecesSchema)).map((piece) => defined(piece)))),
-    )
+    .post('/', async (c) => c.json(await texts.take(await readBody(c, piecesSchema))))
     .post('/news', async (c) => {
-      await takeNews(defined(await readBody(c, newsSchema)));
+      await takeNews(await readBody(c, newsSchema));
       return c.body(null, 204);
     })
     .get('/', (c) => {
@@ -233,7 +236,9 @@ export function streamRoutes(deps: StreamDeps): Hono {
         throw new CountersignError('not_found', `this web inbox is of the namespace ${client.namespace}`);
       const isAllowed = async (): Promise<boolean> => true;
       return eventStream({
-        ...{ isAllowed, closing, formatError },
+        isAllowed,
+        closing,
+        formatError,
         events: (signal) => textEvents(texts, turn, signal),
       });
     });

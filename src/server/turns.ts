@@ -8,7 +8,6 @@ import { afterWords, voterIn, votingOf } from '../contract/authority/authority';
 import { isAtLeast, type Role } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import { LISTED_STATES } from '../contract/turn-states';
-import { defined } from '../contract/defined';
 import { turnNotFound } from '../history/server-errors';
 import { type CallView, viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
@@ -24,9 +23,14 @@ const moment = z.iso.datetime({ offset: true }).optional();
 
 const listSchema = z.object({
   state: z.enum(LISTED_STATES).optional(),
-  ...{ agent: filterText, tool: filterText, id: filterText, text: filterText },
-  ...{ from: moment, to: moment },
-  ...{ older: z.string().max(20_000).optional(), limit: z.coerce.number().int().min(1).max(500).optional() },
+  agent: filterText,
+  tool: filterText,
+  id: filterText,
+  text: filterText,
+  from: moment,
+  to: moment,
+  older: z.string().max(20_000).optional(),
+  limit: z.coerce.number().int().min(1).max(500).optional(),
 });
 
 /** The routes that read turns, one turn, and one call. */
@@ -96,9 +100,14 @@ async function callDetails(
   const own = ownPart(call, who);
   const votersLeft = own.ownVote && votesNeededOn(call, now)?.mayVote;
   return {
-    ...{ view, callId },
-    ...defined({ schema, timeoutMs, changed, voting: describeVoting(call, now), votersLeft }),
-    ...defined({ afterWords: afterWords(authorityOn(call), { approver: who.user, now }) }),
+    view,
+    callId,
+    schema,
+    timeoutMs,
+    changed,
+    voting: describeVoting(call, now),
+    votersLeft,
+    afterWords: afterWords(authorityOn(call), { approver: who.user, now }),
     ...own,
   };
 }
@@ -118,7 +127,7 @@ export function ownPart(
   const ownVote = own && votingOf(authority, own.voter, Date.parse(own.at)).ok ? own.decision : undefined;
   // If another workflow asks, only that workflow can ask again.
   const isOfTurn = request?.byGate !== true && request?.unowned !== true;
-  return { ...defined({ ownVote }), ...(isAtLeast(role, 'admin') && isOfTurn ? { mayAskAgain: true } : {}) };
+  return { ownVote, mayAskAgain: isAtLeast(role, 'admin') && isOfTurn ? true : undefined };
 }
 
 type TurnReader = Pick<Reader, 'follow' | 'pendingActivities'>;
@@ -222,7 +231,7 @@ export function cancelRoutes({ feed }: AppDeps): Hono<Env> {
     const { reason, abandon = false } = await readBody(c, cancelSchema);
     const turn = await findExactly(c);
     const { approver } = senderOf(c);
-    if (abandon) await c.get('reader').abandon(turn, { approver, ...defined({ reason }) });
+    if (abandon) await c.get('reader').abandon(turn, { approver, reason });
     // Temporal records its caller, which is the web inbox, so the reason names the person who asked.
     else
       await c
@@ -260,7 +269,7 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
     if (live && !c.get('who').rights.includes('fork-live')) throw notAllowed();
     const of = await findExactly(c);
     const { approver } = senderOf(c);
-    const asked = defined({ model, change: change && changeOf(change, approver) });
+    const asked = { model, change: change && changeOf(change, approver) };
     const world = live ? 'live' : 'dry';
     const { turn } = await c.get('reader').fork({ turn: of, at, world, by: approver, ...asked });
     feed.refresh();
@@ -285,10 +294,10 @@ function changeOf(change: z.infer<typeof changeSchema>, approver: string): ForkC
     case 'arguments':
       return change;
     case 'decision':
-      return { ...defined(change), approver };
+      return { ...change, approver };
     case 'reply': {
       const { text, calls } = change.reply;
-      return { what: 'reply', reply: defined({ text, calls: calls?.map((call) => defined(call)) }) };
+      return { what: 'reply', reply: { text, calls } };
     }
   }
 }

@@ -19,7 +19,7 @@ export function s3Place(
   const client = new AwsClient({
     accessKeyId: setting(env, 'AWS_ACCESS_KEY_ID'),
     secretAccessKey: setting(env, 'AWS_SECRET_ACCESS_KEY'),
-    ...(env['AWS_SESSION_TOKEN'] ? { sessionToken: env['AWS_SESSION_TOKEN'] } : {}),
+    sessionToken: env['AWS_SESSION_TOKEN'] ? env['AWS_SESSION_TOKEN'] : undefined,
     region: regionOf(env),
     service: 's3',
   });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { CallProgress } from '../contract/call';
-import { defined } from '../contract/defined';
 import { isSoundJson, type Json } from '../contract/json';
 import { redactSecrets } from '../contract/text/redact';
 import type { CallLog } from './call-log';
@@ -54,7 +53,7 @@ export function makeContext(
     partial: (text) => live.partial?.(String(text)),
     progress: (part, text) => live.progress?.(toProgress(secrets, part, text)),
     checkpoint: (value) => live.checkpoint?.(toCheckpoint(secrets, value)),
-    ...defined({ ask: live.ask }),
+    ask: live.ask,
     log: { debug: write('DEBUG'), info: write('INFO'), warn: write('WARN'), error: write('ERROR') },
     secrets: { get: (name) => secrets.get(name, signal), hide: secrets.hide },
   };
@@ -71,7 +70,7 @@ function toProgress({ hide }: Secrets, part: unknown, text: unknown): CallProgre
   const fraction = typeof part === 'number' && part >= 0 ? Math.min(part, 1) : undefined;
   const words = typeof part === 'number' ? text : part;
   const shown = words === undefined ? undefined : cutOutput(hide(messageOf(words)), PROGRESS_BYTES);
-  return defined({ fraction, text: shown });
+  return { fraction, text: shown };
 }
 
 const CHECKPOINT_BYTES = 64 * 1024;

@@ -155,7 +155,7 @@ function toPreview(answer: unknown): Preview {
   if (!parsed.success) throw new TypeError('preview must return a string or { text, plan? }');
   if (typeof parsed.data === 'string') return { text: parsed.data };
   const { text, plan: filePlan } = parsed.data;
-  return { text, ...defined({ plan: filePlan }) };
+  return { text, plan: filePlan };
 }
 
 /**

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
 import { type ToolFailure, type ToolResult, withoutState } from '../contract/result';
 import { type Approve, authorise, type Permitted } from './policy';
@@ -145,7 +144,7 @@ function finishUnstarted(
 ): ToolResult {
   const { failure, tool, args } = unfit;
   const head = { id: call.id, callId: call.id, tool: call.name, arguments: args };
-  const result = failureResult({ ...head, ...defined({ server: tool?.server }) }, failure, {
+  const result = failureResult({ ...head, server: tool?.server }, failure, {
     safety: tool?.safety ?? null,
   });
   log?.call(result.tool, tool?.safety ?? null, args);
@@ -167,11 +166,10 @@ function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, by: By): R
     idempotencyKey: randomUUID(),
     about: {
       agent,
-      ...(state === 'call'
-        ? {}
-        : { state: sharedState(JSON.stringify([executor, state, stateGroup]), false) }),
+      state: state === 'call' ? undefined : sharedState(JSON.stringify([executor, state, stateGroup]), false),
     },
-    ...defined({ timeoutMs, signal }),
+    timeoutMs,
+    signal,
   };
 }
 
@@ -305,7 +303,9 @@ function factsOf(job: RunJob): CallFacts {
     tool: tool.name,
     idempotencyKey,
     attempt,
-    ...defined({ ranBefore, plan, hunks }),
+    ranBefore,
+    plan,
+    hunks,
   };
 }
 

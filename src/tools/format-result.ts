@@ -1,6 +1,5 @@
 import type { ResultContent, ToolFailure } from '../contract/result';
 import { isObject, type Json } from '../contract/json';
-import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { cutOutput } from './cut-output';
 import { isToolError, isTransportError } from './errors';
@@ -202,7 +201,7 @@ export function describeFailure(thrown: unknown, hide: Hide = asItIs): ToolFailu
   if (isTransportError(thrown)) return { code: 'transport', message, ...detailsOf(thrown, hide) };
   if (isToolError(thrown)) return { code: thrown.code, message, ...detailsOf(thrown, hide) };
   const stack = stackOf(thrown, hide);
-  return { code: 'tool', message, ...defined({ stack }) };
+  return { code: 'tool', message, stack };
 }
 
 function detailsOf({ details }: { details?: Json | undefined }, hide: Hide): Pick<ToolFailure, 'details'> {

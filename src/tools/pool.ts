@@ -77,7 +77,8 @@ class OpenPool<T> implements Pool<T> {
       const one = await held.made;
       const { why } = held;
       return {
-        ...{ one, why },
+        one,
+        why,
         release: (how) => this.release(key, held, how),
         drop: (reason) => this.drop(key, held, reason),
       };

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import type { CallContext, Tool } from './types';
 import { within } from './within';
 import { type CallFacts, type ContextDeps, type Live, makeContext } from './context';
@@ -54,7 +53,7 @@ export async function runHandler(run: HandlerRun): Promise<Ending> {
   const abort = new AbortController();
   const clock = watch(run, abort);
   const ask = whileStanding(run.live?.ask, clock);
-  const finished = start(run, abort.signal, { partial: partial.add, ...defined({ ask }) });
+  const finished = start(run, abort.signal, { partial: partial.add, ask });
   try {
     const first = await Promise.race([finished, clock.over]);
     if (first.kind === 'returned') return first;

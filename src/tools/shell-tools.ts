@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { scryptSync } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
 import { delimiter, relative, resolve } from 'node:path';
@@ -80,7 +79,8 @@ export function createShellTools(options: ShellOptions): Tool[] {
     effect: 'unsafe',
     categories: ['shell'],
     outputLimit,
-    ...defined({ timeout, taskQueue }),
+    timeout,
+    taskQueue,
     preview: (command) => root.inFolder(command.cwd, () => previewOf(place, command, sandbox)),
     handler: ({ argv, cwd }, context) =>
       root.startIn(cwd, async (folder) => {

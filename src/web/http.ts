@@ -89,18 +89,18 @@ export const sendDecision = (
   turn: string,
   body: DecisionBody,
   signal?: AbortSignal,
-): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/decisions`, defined({ body, signal }));
+): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/decisions`, { body, signal });
 
 /** Sends a resolution, like `sendDecision`. */
 export const sendResolution = (
   turn: string,
   body: ResolutionBody,
   signal?: AbortSignal,
-): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/resolutions`, defined({ body, signal }));
+): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/resolutions`, { body, signal });
 
 /** Sends an answer, like `sendDecision`. */
 export const sendAnswer = (turn: string, body: AnswerBody, signal?: AbortSignal): Promise<Reply<Answer>> =>
-  send('POST', `${turnPath(turn)}/answers`, defined({ body, signal }));
+  send('POST', `${turnPath(turn)}/answers`, { body, signal });
 
 export const cancelTurn = (
   turn: string,
@@ -170,7 +170,8 @@ export async function send<T>(
       method,
       credentials: 'same-origin',
       headers: { ...shownUser(), ...defined({ accept: 'application/json', 'content-type': type }) },
-      ...defined({ body: body === undefined ? undefined : JSON.stringify(body), signal }),
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
     });
     takeServerTime(response.headers.get('date'), false);
     const answer = response.status === 204 ? null : await response.json();

@@ -62,8 +62,12 @@ export function readForkDraft(value: unknown): ForkDraft | undefined {
   const { way, args, reason, reply, model, live } = value;
   if (!isWay(way) || !isArgumentsDraft(args)) return undefined;
   return {
-    ...{ way, args, live: live === true },
-    ...{ reason: textOf(reason), reply: textOf(reply), model: textOf(model) },
+    way,
+    args,
+    live: live === true,
+    reason: textOf(reason),
+    reply: textOf(reply),
+    model: textOf(model),
   };
 }
 

@@ -1,7 +1,6 @@
 import { type JSX, render } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, InboxSession } from '../server/api';
-import { defined } from '../contract/defined';
 import { readSession, showUser, signIn, signOut } from './http';
 import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
@@ -63,7 +62,7 @@ export function App(): JSX.Element {
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
     void signOut().then((reply) => {
       // The sign-out failed, so the session may still be open.
-      setState({ isOpen: false, ...defined({ problem: reply.ok ? problem : errorText(reply.error) }) });
+      setState({ isOpen: false, problem: reply.ok ? problem : errorText(reply.error) });
       if (reply.ok && reply.data) location.assign(reply.data.signOutAt);
     });
   };

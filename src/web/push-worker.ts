@@ -42,8 +42,15 @@ declare const self: {
 type Action = 'approve' | 'deny' | 'confirm' | 'back';
 
 const UNREADABLE: PushMessage = {
-  ...{ user: '', tag: 'countersign', title: 'Countersign', text: 'Something waits in the web inbox.' },
-  ...{ place: '#/', turn: '', callId: '', tool: '', agent: '' },
+  user: '',
+  tag: 'countersign',
+  title: 'Countersign',
+  text: 'Something waits in the web inbox.',
+  place: '#/',
+  turn: '',
+  callId: '',
+  tool: '',
+  agent: '',
 };
 
 self.addEventListener('install', (event) => event.waitUntil(self.skipWaiting()));
@@ -72,8 +79,13 @@ function read({ data }: PushEvent): PushMessage {
 function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.title): Promise<void> {
   const { text: body, tag, seen, isOver } = message;
   const options: Shown = {
-    ...{ body, tag, icon: 'icon.png', data: message, silent: isOver === true, renotify: isOver !== true },
-    ...(seen === undefined ? {} : { actions: buttons('approve', 'Approve', 'deny', 'Deny') }),
+    body,
+    tag,
+    icon: 'icon.png',
+    data: message,
+    silent: isOver === true,
+    renotify: isOver !== true,
+    actions: seen === undefined ? undefined : buttons('approve', 'Approve', 'deny', 'Deny'),
     ...extra,
   };
   return self.registration.showNotification(title, options);

@@ -6,7 +6,6 @@ import {
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defined } from '../contract/defined';
 import type { ThinkOutput } from '../contract/think';
 import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart } from './check-start';
@@ -91,7 +90,7 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
 function end({ agent, origin, usage, step }: Turn, publisher: Publisher, outcome: TurnState): void {
   publisher.end(outcome);
   const since = workflowInfo().startTime.getTime();
-  const of = { agent, usage, steps: step, ...defined({ trace: origin?.trace }) };
+  const of = { agent, usage, steps: step, trace: origin?.trace };
   report({ kind: 'turn', ...of, outcome, since, at: Date.now() });
 }
 
@@ -169,7 +168,7 @@ function resultOf(
 ): TurnResult {
   const { step: steps, counts, usage, session, spending } = turn;
   const conversation = session && turnRecordOf(turn);
-  const some = defined({ value, why, conversation, others: turn.origin?.others });
+  const some = { value, why, conversation, others: turn.origin?.others };
   return { status, answer: text, steps, counts, usage, spent: spending.spent, ...some };
 }
 
@@ -240,7 +239,7 @@ function nextInput(turn: Turn, carried: CarriedTurn): TurnInput {
   const cap = Object.keys(turn.cap).length === 0 ? undefined : turn.cap;
   const lineage = turn.lineage.length === 0 ? undefined : [...turn.lineage];
   const sessionSpending = turn.ofSession;
-  return { agent, prompt: '', carried, ...defined({ origin, fork, lineage, cap, session, sessionSpending }) };
+  return { agent, prompt: '', carried, origin, fork, lineage, cap, session, sessionSpending };
 }
 
 function carry(turn: Turn): CarriedTurn {
@@ -251,7 +250,7 @@ function carry(turn: Turn): CarriedTurn {
     transcript: [...turn.transcript.entries],
     droppedBefore: turn.transcript.droppedBefore,
     results: turn.results,
-    ...defined({ cutTo: turn.cutTo }),
+    cutTo: turn.cutTo,
     spent: carriedDecisions(turn.approvals),
     counts: turn.counts,
     usage: turn.usage,
@@ -259,7 +258,7 @@ function carry(turn: Turn): CarriedTurn {
     spending: turn.spending,
     children: turn.children,
     repeated: turn.repeated,
-    ...(states.length === 0 ? {} : { states }),
-    ...(words.waiting.length + words.took.length === 0 ? {} : { words }),
+    states: states.length === 0 ? undefined : states,
+    words: words.waiting.length + words.took.length === 0 ? undefined : words,
   };
 }

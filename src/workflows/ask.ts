@@ -167,11 +167,19 @@ function questionCall(
   const callId = `${askedBy}.${by.generation}.${number}`;
   const { askMs: _askMs, child: _child, state: _state, local: _local, ...shared } = settings;
   return {
-    ...{ kind: 'ask', callId, id: callId, tool, toolDigest, askedBy, question },
-    ...{ arguments: {}, argsDigest: digestJson({}) },
+    kind: 'ask',
+    callId,
+    id: callId,
+    tool,
+    toolDigest,
+    askedBy,
+    question,
+    arguments: {},
+    argsDigest: digestJson({}),
     settings: {
       ...shared,
-      ...{ safety: 'safe', effect: 'pure' },
+      safety: 'safe',
+      effect: 'pure',
       requestExpiresMs: Math.max(1, by.asked?.leftMs ?? 0),
     },
   };

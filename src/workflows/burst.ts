@@ -61,12 +61,15 @@ function firstInput(turn: Turn, input: ThinkInput): FirstInput {
   const isFree = ofSession === undefined && spent.time === 0;
   const isUnlimited = isFree && Object.keys({ ...cap, ...budget }).length === 0;
   const limits = isUnlimited ? {} : { limits: budgetsOf(turn) };
-  return { ...input, burst: { ...placeOf(turn), ...limits, ...(repeated.times === 0 ? {} : { repeated }) } };
+  return {
+    ...input,
+    burst: { ...placeOf(turn), ...limits, repeated: repeated.times === 0 ? undefined : repeated },
+  };
 }
 
 function placeOf(turn: Turn) {
   const { transcript, originalRunId } = turn;
-  return { size: transcript.size, originalRunId, ...(isDry(turn) ? { dry: true as const } : {}) };
+  return { size: transcript.size, originalRunId, dry: isDry(turn) ? (true as const) : undefined };
 }
 
 function optionsOf(step: number, { commitMs }: GateMode, asked: number): ActivityOptions {

@@ -181,10 +181,10 @@ function activityOptions(state: CallState): ActivityOptions {
     // A cancelled turn waits for the outcome of a running call: the outcome must be known, not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
-    ...(state.absent === undefined ? {} : { allowEagerDispatch: false }),
+    allowEagerDispatch: state.absent === undefined ? undefined : false,
     // A call that a person just decided on overtakes other tasks in the queue.
-    ...(state.needsDecision ? { priority: { priorityKey: 1 } } : {}),
-    ...defined({ taskQueue: holder?.queue ?? settings.taskQueue }),
+    priority: state.needsDecision ? { priorityKey: 1 } : undefined,
+    taskQueue: holder?.queue ?? settings.taskQueue,
   };
 }
 
@@ -196,14 +196,14 @@ export function retryOf({ call: { settings } }: CallState): NonNullable<Activity
   const { initialIntervalMs: initialInterval, backoffCoefficient, maximumIntervalMs: most } = settings.retry;
   // The server refuses a longest wait that is shorter than the first one.
   const maximumInterval = most && Math.max(most, initialInterval);
-  return { maximumAttempts, initialInterval, backoffCoefficient, ...defined({ maximumInterval }) };
+  return { maximumAttempts, initialInterval, backoffCoefficient, maximumInterval };
 }
 
 /** Asks the worker's journal and then the tool's `verify` whether a call in doubt took effect. Changes nothing. */
 export function verifyCall(turn: Turn, state: CallState, asked: number): Promise<RawValue> {
   const { callId, id, tool, settings } = state.call;
   const { callKey, generation, effective } = state;
-  const head = { agent: turn.agent, ...defined({ origin: turn.origin }), callId, id, tool };
+  const head = { agent: turn.agent, origin: turn.origin, callId, id, tool };
   const input: VerifyInput = { ...head, callKey, generation, arguments: effective };
   const options: ActivityOptions = {
     activityId: activityIds.verify(callId, generation, asked),
@@ -213,7 +213,7 @@ export function verifyCall(turn: Turn, state: CallState, asked: number): Promise
     retry: OWN_RETRY,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `did ${callId} ${tool} happen?`,
-    ...defined({ taskQueue: settings.taskQueue }),
+    taskQueue: settings.taskQueue,
   };
   return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
 }
@@ -250,7 +250,7 @@ export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall>
   const raw = JSON.stringify(state.effective);
   const askedAgain = renewal && { by: renewal.by, isRuled: call.authority !== undefined };
   const policyReason = isRaise(tool) ? call.policyReason : undefined;
-  const asked = { callId, id, tool, raw, ...defined({ askedAgain, policyReason }) };
+  const asked = { callId, id, tool, raw, askedAgain, policyReason };
   const { agent, approvals } = turn;
   const by = { agent, approvals, ...defined({ origin: originOfCall(turn, state) }) };
   return prepare(by, asked, settings.taskQueue);
@@ -260,7 +260,7 @@ export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall>
 export function prepareRaise(turn: Turn, request: ValidCall): Promise<PreparedCall> {
   const { callId, id, tool, policyReason, arguments: args } = request;
   const raw = JSON.stringify(args);
-  return prepare(turn, { callId, id, tool, raw, ...defined({ policyReason }) }, undefined);
+  return prepare(turn, { callId, id, tool, raw, policyReason }, undefined);
 }
 
 async function prepare(
@@ -268,7 +268,7 @@ async function prepare(
   asked: Omit<PrepareInput, 'agent' | 'origin'>,
   taskQueue: string | undefined,
 ): Promise<PreparedCall> {
-  const input = { agent: turn.agent, ...defined({ origin: turn.origin }), ...asked };
+  const input = { agent: turn.agent, origin: turn.origin, ...asked };
   try {
     const { call, schema } = await prepared(input, taskQueue);
     if (schema !== undefined && call.kind === 'ask') turn.approvals.schemas.set(call.toolDigest, schema);
@@ -298,7 +298,7 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined, asked: nu
     scheduleToCloseTimeout: 2 * TIMES.startWithin,
     retry: OWN_RETRY,
     summary: `prepare ${input.callId} ${input.tool}`,
-    ...defined({ taskQueue }),
+    taskQueue,
   };
 }
 

@@ -39,7 +39,6 @@ import {
   type TurnInput,
   type TurnResult,
 } from '../contract/turn';
-import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { LIMITS, OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
@@ -73,7 +72,7 @@ function childTurnOptions({ turn, input, taskQueue }: ChildTurnStart): ChildWork
     // As for a running call, the outcome must be known, not assumed.
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...startOf(input, input.prompt),
-    ...defined({ taskQueue }),
+    taskQueue,
   };
 }
 
@@ -124,7 +123,7 @@ export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined
   if (state.child === undefined) return undefined;
   const { given, before } = state.child;
   const none = emptyKind(given);
-  return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, ...defined({ none }) };
+  return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, none };
 }
 
 /**
@@ -173,7 +172,7 @@ async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<Chi
     const handle = await startChildTurn({
       turn: plan.child,
       input: inputOf(turn, state, plan),
-      ...defined({ taskQueue: plan.settings.taskQueue }),
+      taskQueue: plan.settings.taskQueue,
     });
     return { kind: 'completed', result: await handle.result() };
   } catch (error) {

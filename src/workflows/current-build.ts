@@ -4,7 +4,6 @@ import {
   type Workflow,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defined } from '../contract/defined';
 
 /** The id of this run if a reset made it. A reset gives the run a new id and keeps the original one. */
 export function resetRun(): string | undefined {
@@ -29,5 +28,5 @@ export function continueWithMemo<F extends Workflow>(
   ...args: Parameters<F>
 ): Promise<never> {
   const { memo } = workflowInfo();
-  return makeContinueAsNewFunc<F>({ ...how, ...defined({ memo }) })(...args);
+  return makeContinueAsNewFunc<F>({ ...how, memo })(...args);
 }

@@ -191,7 +191,12 @@ export function readWords(message: RawValue | undefined): TurnWords | undefined 
   const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 64;
   if (!isId || typeof text !== 'string' || text.trim() === '') return undefined;
   const isName = typeof sender === 'string' && originIssues({ requester: sender }).length === 0;
-  return { messageId, text, ...(isName ? { sender } : {}), ...(areFiles(files) ? withFiles(files) : {}) };
+  return {
+    messageId,
+    text,
+    sender: isName ? sender : undefined,
+    ...(areFiles(files) ? withFiles(files) : {}),
+  };
 }
 
 /** The weight of a message in the queue, which depends only on its length. */

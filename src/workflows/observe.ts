@@ -3,7 +3,6 @@ import type { ObservedFact, ObserveSinks, WaitEnd } from '../activities/observed
 import type { PreparedCall } from '../contract/call';
 import type { TurnOrigin } from '../contract/call';
 import type { EndedOf } from '../contract/burst/burst';
-import { defined } from '../contract/defined';
 import { callKey } from '../contract/names';
 import { isOurWorker } from '../contract/worker-tools';
 import type { Approvals, CallState } from './approvals/state';
@@ -28,7 +27,7 @@ export function endedFact(
   replyId: string,
 ): ObservedFact {
   const key = kind === 'invalid' ? {} : { callKey: callKey(replyId, callId) };
-  const of = { agent, tool, callId, ...key, ...defined({ trace: origin?.trace }) };
+  const of = { agent, tool, callId, ...key, trace: origin?.trace };
   return { kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() };
 }
 
@@ -81,7 +80,7 @@ export class StepObserver {
     known.since = undefined;
     const times = { since, at: Date.now() };
     const end = { outcome: this.endOf(state), isEdited: state.edit !== undefined };
-    const votes = defined({ votes: state.votes?.length });
+    const votes = { votes: state.votes?.length };
     report({ kind: 'waited', ...this.callOf(state), ...times, ...end, ...votes });
   }
 
@@ -118,6 +117,6 @@ export class StepObserver {
   }
 
   private origin() {
-    return defined({ trace: this.turn.origin?.trace });
+    return { trace: this.turn.origin?.trace };
   }
 }

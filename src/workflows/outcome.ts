@@ -27,7 +27,6 @@ import {
   timeoutsOf,
 } from '../contract/lost-activity';
 import type { ToolResult } from '../contract/result';
-import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { FAILURES } from '../contract/names';
 
@@ -81,7 +80,7 @@ export function settlementIn(state: CallState, result: RawValue): Settlement | N
   // Only outputs of the known forms count: anybody may have written the result.
   if (output !== undefined && 'result' in output) {
     const { contentDigest, holder } = output;
-    return { result: output.result, contentDigest, ...defined({ holder }) };
+    return { result: output.result, contentDigest, holder };
   }
   if (output !== undefined && !('child' in output && settings.child === undefined)) return output;
   if (settings.effect === 'unsafe') return { inDoubt: { message: UNREADABLE } };

@@ -90,7 +90,7 @@ export function budgetsOf({ spending, cap, ofSession }: Turn): Limited[] {
   const { spent } = spending;
   const limits: Limited[] = [
     { budget: cap, spent },
-    { budget: spending.budget, spent, ...(spending.isSet ? {} : { sets: 'budget' }) },
+    { budget: spending.budget, spent, sets: spending.isSet ? undefined : 'budget' },
   ];
   if (ofSession !== undefined) {
     const sets = ofSession.isSet ? {} : { sets: 'sessionBudget' as const };
@@ -152,7 +152,9 @@ function requestOf(turn: Turn, { crossing, of, why, isSession }: UsedUp, asked: 
   const inTurn = `${counts.calls} calls${children === 0 ? '' : `, ${children} child turns`}`;
   const on = `${spentText(of.spent)}; ${isSession ? `${spentText(turn.spending.spent)} of it in this turn, ` : ''}${inTurn}`;
   const request = raiseCall({
-    ...{ callId, tool, arguments: args },
+    callId,
+    tool,
+    arguments: args,
     policyReason:
       `the turn cannot go on: ${why}. Spent so far: ${on}. ` +
       `${isSession ? "The session's" : 'Its'} budget: ${budgetText(of.budget)}. Approve to add ${amountText(kind, more, currency)}`,

@@ -1,5 +1,4 @@
 import { votingUnder } from '../contract/authority/open-votes';
-import { defined } from '../contract/defined';
 import { callSummary } from '../contract/text/call-summary';
 import { plainMarkdown } from '../contract/text/markdown';
 import { LIMITS } from '../contract/limits';
@@ -14,13 +13,13 @@ import { authorityOf } from './approvals/votes';
 /** One line about a call, for Temporal's own UI. */
 export function summaryOf({ call, effective, note }: CallState): string {
   const { callId, tool } = call;
-  return plainMarkdown(callSummary({ callId, tool, arguments: effective, ...defined({ note }) }));
+  return plainMarkdown(callSummary({ callId, tool, arguments: effective, note }));
 }
 
 /** One line about a waiting call. It uses the words of the preview, because a person decides about the preview. */
 function shownSummary({ call, effective, note }: CallState): string {
   const { callId, tool, question, preview = question && { text: question.text } } = call;
-  return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });
+  return callSummary({ callId, tool, arguments: effective, note, preview });
 }
 
 /** The calls that wait for a person, in the model's order. */
@@ -49,7 +48,9 @@ function openItem(state: CallState): OpenItem {
     kind: phase === 'in_doubt' || phase === 'question' ? phase : 'request',
     tool: call.tool,
     summary: shownSummary(state),
-    ...{ seenDigest, note, voting: votingOn(state) },
+    seenDigest,
+    note,
+    voting: votingOn(state),
     since: new Date(since).toISOString(),
     deadline: deadline === null ? null : new Date(deadline).toISOString(),
   });

@@ -6,7 +6,6 @@ import {
   type ActivityOptions,
 } from '@temporalio/workflow';
 import { requestersOf } from '../contract/authority/authority';
-import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
@@ -67,7 +66,7 @@ export function takeReply(turn: Turn, output: ThinkOutput): void {
  * turn and nothing else from the turn.
  */
 function windowAfter({ step, window }: Turn, { compactOver, usage }: ThinkOutput): Turn['window'] {
-  return defined({ compactOver, tokens: step === 1 ? usage?.inputTokens : window.tokens });
+  return { compactOver, tokens: step === 1 ? usage?.inputTokens : window.tokens };
 }
 
 /** Adds a reply to the transcript. */
@@ -135,7 +134,8 @@ export function turnRecordOf(turn: Turn): TurnRecord {
     took: words.took,
     requesters: requestersOf(turn.origin),
     ...window,
-    ...defined({ spending: spent, states }),
+    spending: spent,
+    states,
   };
 }
 
@@ -159,11 +159,16 @@ export function thinkInput(turn: Turn): ThinkInput {
     agent: turn.agent,
     step: turn.step,
     words: added.map(([text]) => text),
-    ...(files.every(({ length }) => length === 0) ? {} : { files }),
+    files: files.every(({ length }) => length === 0) ? undefined : files,
     results: turn.results,
     droppedBefore: turn.transcript.droppedBefore,
-    ...defined({ origin: turn.origin, model: turn.fork?.model, after, cutTo: turn.cutTo }),
-    ...defined({ context: turn.fork?.context, session: turn.session, tried: turn.tried }),
+    origin: turn.origin,
+    model: turn.fork?.model,
+    after,
+    cutTo: turn.cutTo,
+    context: turn.fork?.context,
+    session: turn.session,
+    tried: turn.tried,
   };
 }
 
@@ -204,7 +209,7 @@ function resultRef({ call, result, ours }: FinishedCall): ResultRef {
   const inline = ours && utf8Bytes(content) <= INLINE_BYTES;
   // The digest in the output of an activity may be that of another text, which an operator wants the model to read.
   const digest = digestText(content);
-  return { callId: call.callId, digest, success, ...(inline ? { text: content } : {}) };
+  return { callId: call.callId, digest, success, text: inline ? content : undefined };
 }
 
 /** Counts a call that is over. */

@@ -1,5 +1,4 @@
 import type { CancellationScope } from '@temporalio/workflow';
-import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
@@ -197,7 +196,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     prompt: input.prompt,
     files: input.files ?? [],
     originalRunId,
-    ...defined({ origin: input.origin }),
+    origin: input.origin,
     ...forkOf(input),
     lineage: input.lineage ?? [],
     cap: input.cap ?? {},
@@ -213,7 +212,8 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     gate: undefined,
     window: {},
     isMoving: false,
-    ...defined({ session: input.session, moved: carried?.moved }),
+    session: input.session,
+    moved: carried?.moved,
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',
@@ -241,7 +241,7 @@ function unspent(budget?: Budget): CarriedSpending {
 function forkOf({ fork }: TurnInput): Pick<Turn, 'fork' | 'given'> {
   if (fork === undefined) return {};
   const { given } = fork;
-  return { fork: originOf(fork), ...defined({ given }) };
+  return { fork: originOf(fork), given };
 }
 
 /** The parts that the steps of a turn use. The steps run in a scope that is cancelled with the turn. */

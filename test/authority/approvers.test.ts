@@ -2,14 +2,14 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Approvers, loadApprovers, parseApprovers } from '../../src/authority/approvers';
-import type { KnownNames } from '../../src/authority/check-file';
+import type { KnownNames, RuledTool } from '../../src/authority/check-file';
 import type { RuledCall } from '../../src/authority/matching';
 import { countVotes } from '../../src/contract/authority/votes-needed';
 import { CountersignError } from '../../src/contract/errors';
 import { newSigner } from '../support/ssh';
 
 const KNOWN: KnownNames = {
-  tools: new Map([
+  tools: new Map<string, RuledTool>([
     [
       'refund_order',
       {

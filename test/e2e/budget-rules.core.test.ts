@@ -164,7 +164,7 @@ test('a worker checks a raise by its own rules where the request was prepared wi
   const first = await fixture.addWorker({}, { agents, ...queue });
   const handle = await start('sealed', 150, queue.taskQueue);
   await waitFor(handle, BUDGET);
-  expect((await callOf(handle)).request).not.toHaveProperty('authority');
+  expect((await callOf(handle)).request).not.toHaveProperty('authority', expect.anything());
   await first.stop();
   await fixture.addWorker({}, { agents, ...queue, approvers: join(fixture.directory, 'approvers.yaml') });
   await say(handle, 'mallory');

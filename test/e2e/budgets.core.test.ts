@@ -124,7 +124,14 @@ test('a person may add another amount, and no amount that does not fit', async (
     decision: 'modified' as const,
     arguments: args,
   });
-  for (const args of [{ tokens: 0 }, { money: 5 }, { tokens: 1.5 }, {}, { tokens: 5, steps: 1 }])
+  const wrong: Record<string, number>[] = [
+    { tokens: 0 },
+    { money: 5 },
+    { tokens: 1.5 },
+    {},
+    { tokens: 5, steps: 1 },
+  ];
+  for (const args of wrong)
     expect(await decide(handle, edited(args))).toMatchObject({ accepted: false, code: 'invalid_arguments' });
   expect(await decide(handle, edited({ tokens: 10_000 }))).toMatchObject({ accepted: true });
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { modified: 1 } });

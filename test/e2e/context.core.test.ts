@@ -149,5 +149,5 @@ it('is nothing where the function has nothing to say', async () => {
   next.push(() => undefined);
   const turn = await ended(await start());
   expect(requests.map(({ instructions }) => instructions)).toEqual(Array(3).fill('Look twice.'));
-  expect((await client.view(turn)).steps[0]).not.toHaveProperty('context');
+  expect((await client.view(turn)).steps[0]).not.toHaveProperty('context', expect.anything());
 });

@@ -305,7 +305,7 @@ test('the state of a terminated session is not what it wrote last', async () => 
   await fixture.client.workflow.getHandle(session.id).terminate();
   const now = await session.state();
   expect(now).toMatchObject({ state: 'closed', turns: 1 });
-  expect(now).not.toHaveProperty('turn');
+  expect(now).not.toHaveProperty('turn', expect.anything());
 });
 
 test('a turn of the same id that was there before is not taken for the one that runs', async () => {

@@ -105,7 +105,7 @@ test('a fork of a child turn says what led to that, in its memo too, and so does
   expect(startOf(fork, 'go').memo).toMatchObject({ fork: { lineage } });
   const again = forkOf({ fork: { of: 'child', from: '1.1', world: 'dry', lineage } });
   expect(again.fork?.lineage).toEqual(lineage);
-  expect(forkOf({}).fork).not.toHaveProperty('lineage');
+  expect(forkOf({}).fork).not.toHaveProperty('lineage', expect.anything());
 });
 
 test('a denial is taken with the words the model read', () => {
@@ -119,8 +119,8 @@ test('only in a live world do calls that were started need a person first', () =
   const first = (world: 'dry' | 'live', at: string) =>
     givenOf(plan(turn(), { at, world })).find(({ callId }) => callId === at);
   expect(first('live', '1.2')).toMatchObject({ askFirst: 'it was started once already, in t' });
-  expect(first('dry', '1.2')).not.toHaveProperty('askFirst');
-  expect(first('live', '1.3')).not.toHaveProperty('askFirst');
+  expect(first('dry', '1.2')).not.toHaveProperty('askFirst', expect.anything());
+  expect(first('live', '1.3')).not.toHaveProperty('askFirst', expect.anything());
 });
 
 test.each<[string, ForkRequest, string]>([
@@ -182,7 +182,7 @@ test('a step that the model is asked for anew begins with what it was asked befo
     .task()
     .thinkScheduled(2, { results: [{ callId: '1.1', digest: digestText('seen'), success: true }] });
   const second = plan(script, { at: '2' });
-  expect(second.fork).not.toHaveProperty('given');
+  expect(second.fork).not.toHaveProperty('given', expect.anything());
   expect(second.carried).toMatchObject({ step: 1, results: [{ callId: '1.1' }] });
   expect(second.carried?.transcript.map(({ kind }) => kind)).toEqual([
     'words',

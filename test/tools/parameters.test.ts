@@ -21,8 +21,8 @@ it.each<[string, Parameters, readonly string[] | undefined]>([
   const { schema, parse } = resolveParameters(parameters, required);
   expect(schema).toMatchObject({ type: 'object', required: ['path'], additionalProperties: false });
   expect(parse({ path: 'a' })).toEqual({ ok: true, value: { path: 'a' } });
-  for (const wrong of [{}, { path: 7 }, { path: 'a', other: 1 }])
-    expect(parse(wrong)).toMatchObject({ ok: false });
+  const wrong: JsonObject[] = [{}, { path: 7 }, { path: 'a', other: 1 }];
+  for (const one of wrong) expect(parse(one)).toMatchObject({ ok: false });
 });
 
 it.each<[string, Parameters, readonly string[] | undefined, RegExp]>([

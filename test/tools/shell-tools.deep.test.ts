@@ -280,7 +280,7 @@ describe('the words', () => {
     expect(existsSync(join(root(), 'made\ufffd'))).toBe(false);
   });
 
-  it.each([{ argv: [] }, { argv: 'ls' }, { argv: ['ls'], shell: true }, {}])(
+  it.each<JsonObject>([{ argv: [] }, { argv: 'ls' }, { argv: ['ls'], shell: true }, {}])(
     '%j does not fit',
     async (args) => {
       const result = await createExecutor({ registry: registryOf() }).execute(

@@ -7,17 +7,17 @@ import { until } from '../support/until';
 import { expectNoComplaints, usePage } from './page-fixture';
 import { callPlace, confirm, doubleClick, lookAtAll } from './web-inbox';
 
-const CARD = {
+const CARD: JsonObject = {
   type: 'object',
   required: ['type', 'number'],
   properties: { type: { const: 'card' }, number: { type: 'string', minLength: 4 } },
 };
-const BANK = {
+const BANK: JsonObject = {
   type: 'object',
   required: ['type', 'iban'],
   properties: { type: { const: 'bank' }, iban: { type: 'string', minLength: 4 } },
 };
-const BOOKING = {
+const BOOKING: JsonObject = {
   type: 'object',
   required: ['tag', 'day', 'mail', 'seats', 'note', 'pay'],
   properties: {
@@ -32,7 +32,7 @@ const BOOKING = {
     bags: { type: 'array', items: {} },
     tip: { anyOf: [{ type: 'number' }, { type: 'string' }] },
   },
-} satisfies JsonObject;
+};
 
 const { effects, web, start } = usePage('forms', (written: Effects) => [
   defineTool({

@@ -10,7 +10,6 @@ import {
   spanOf,
 } from '../../contract/burst/burst';
 import { fitInto, runsHere, whyCommit } from '../../contract/burst/goes-on';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { LIMITS, TIMES } from '../../contract/limits';
 import { activityIds, ACTIVITIES } from '../../contract/names';
@@ -78,7 +77,7 @@ class Burst {
     private readonly guard: AttemptGuard,
   ) {
     const texts = deps.texts && { open: this.openText(deps.texts) };
-    this.deps = { ...deps, memory: burstMemory(deps.memory), ...defined({ texts }) };
+    this.deps = { ...deps, memory: burstMemory(deps.memory), texts };
     this.size = input.burst.size;
     this.repeated = input.burst.repeated;
     this.limits = input.burst.limits;
@@ -179,7 +178,7 @@ class Burst {
     const { agent, origin, model, session, step: number } = this.next;
     const droppedBefore = reply.droppedBefore ?? this.next.droppedBefore;
     const after = { replyId: reply.replyId, count: this.count };
-    const same = { agent, droppedBefore, ...defined({ origin, model, session }) };
+    const same = { agent, droppedBefore, origin, model, session };
     this.next = { ...same, step: number + 1, after, words: [], results };
     this.count += results.length;
   }
@@ -207,7 +206,7 @@ class Burst {
   private output(failed?: BurstOutput['failed']): BurstOutput {
     // Work that was given up because the worker ends or the turn was cancelled did not fail.
     const isOurs = this.guard.lost() === undefined;
-    return { steps: this.done, ms: this.now(), ...defined({ failed: isOurs ? failed : undefined }) };
+    return { steps: this.done, ms: this.now(), failed: isOurs ? failed : undefined };
   }
 
   private openText({ open }: NonNullable<ActivityDeps['texts']>) {
@@ -235,7 +234,9 @@ function failedWith(error: unknown, tries: unknown): BurstOutput['failed'] {
   const wait = typeof waitMs === 'number' ? waitMs : undefined;
   return {
     message,
-    ...defined({ waitMs: wait, tried, isLast: nonRetryable === true ? nonRetryable : undefined }),
+    waitMs: wait,
+    tried,
+    isLast: nonRetryable === true ? nonRetryable : undefined,
   };
 }
 

@@ -76,13 +76,13 @@ async function attempt(call: ValidCall, attempts: number, { deps, of, signal }: 
   try {
     const input = burstCallInput(call, of);
     const output: CallOutput = await asAttempt(own, { signal }, () => runTool(deps, input));
-    return { ...('result' in output ? { output } : {}), mayRunAgain: false };
+    return { output: 'result' in output ? output : undefined, mayRunAgain: false };
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== FAILURES.retry)
       return { mayRunAgain: false };
     const result = readResult(error.details?.[0], callId);
     if (result === undefined) return { mayRunAgain: false };
     const last = cachedOutput(deps, result);
-    return { ...('result' in last ? { output: last } : {}), mayRunAgain: true };
+    return { output: 'result' in last ? last : undefined, mayRunAgain: true };
   }
 }

@@ -20,7 +20,6 @@ import {
 } from '../../contract/control/grants';
 import { covers } from '../../contract/control/covers';
 import { isExact } from '../../contract/control/narrowing';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { JobLimiter } from '../../contract/job-limiter';
 import type { JsonObject } from '../../contract/json';
@@ -261,7 +260,7 @@ export async function findGrant(
 }
 
 function markOf({ id, by, until, times }: GrantTerms, { confirmedBy }: GoodGrant): GrantMark {
-  return { id, by, until, times, ...(confirmedBy.length === 0 ? {} : { confirmedBy }) };
+  return { id, by, until, times, confirmedBy: confirmedBy.length === 0 ? undefined : confirmedBy };
 }
 
 /**
@@ -283,7 +282,7 @@ export async function voidGrant(
 
 function askInstead({ grant, secret }: CallInput, why: string, authority?: Authority): AskAgain {
   const whose = grant === undefined ? '' : ` of ${grant.by}`;
-  return { askAgain: `the grant${whose} does not allow it: ${why}`, ...defined({ secret, authority }) };
+  return { askAgain: `the grant${whose} does not allow it: ${why}`, secret, authority };
 }
 
 function insteadOf(no: NoGrant, input: CallInput, { authority }: GrantedCall): AskAgain | { lack: string } {

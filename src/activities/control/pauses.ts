@@ -10,7 +10,6 @@ import {
   pauseText,
   readPauses,
 } from '../../contract/control/pauses';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
@@ -146,7 +145,7 @@ export async function pausedCall(
   const paused = await pauses?.whyHeld({ agent: input.agent, tool: input.tool });
   if (paused === undefined) return undefined;
   const ran = mayHaveRun && input.effect !== 'unsafe' ? { mayHaveRun: true as const } : {};
-  return { paused, ...defined({ secret: input.secret }), ...ran };
+  return { paused, secret: input.secret, ...ran };
 }
 
 /** @throws ApplicationFailure if model calls of an agent are paused. The server then tries the activity again. */

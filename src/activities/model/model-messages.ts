@@ -70,7 +70,7 @@ async function wordsMessage(
   for (const ref of files) given.push(await give(ref, reader, room));
   const content = [text, ...given.map(({ words }) => words)].join('\n\n');
   const attached = given.flatMap(({ file }) => file ?? []);
-  return { role: 'user', content, ...(attached.length === 0 ? {} : { files: attached }) };
+  return { role: 'user', content, files: attached.length === 0 ? undefined : attached };
 }
 
 async function give(ref: FileRef, { model, store }: FileReader, room: { bytes: number }): Promise<GivenFile> {

@@ -47,7 +47,7 @@ export async function askModel(
         messages: [...messages, ...more],
         tools,
         // The text of a second answer would follow that of the first, so it comes only with the finished reply.
-        ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
+        onText: more.length === 0 ? writer?.add : undefined,
       });
     const askWithin = async (): Promise<ModelReply> => {
       try {
@@ -135,14 +135,14 @@ function refuseWritten(agent: Agent, names: readonly string[], reply: ModelReply
   const tool = writtenIn(agent, names, reply);
   if (tool === undefined) return;
   const message = `the model writes its calls as text, so ${tool} did not run: its server has no tool parser for this model. Set one: --enable-auto-tool-choice and --tool-call-parser for vLLM, --tool-call-parser for SGLang, --jinja for llama.cpp, a template with tools for Ollama and LM Studio`;
-  throw new ModelError('request', message, { retryable: false, ...defined({ usage: reply.usage }) });
+  throw new ModelError('request', message, { retryable: false, usage: reply.usage });
 }
 
 /** Asks again after a reply, and says why. The usage of both replies counts. */
 async function askAgain(reply: ModelReply, why: string, ask: Replied['ask']): Promise<ModelReply> {
   const { text, opaque, usage } = reply;
   const said: ModelMessage[] =
-    text === '' ? [] : [{ role: 'assistant', content: text, toolCalls: [], ...defined({ opaque }) }];
+    text === '' ? [] : [{ role: 'assistant', content: text, toolCalls: [], opaque }];
   const second = await ask([...said, { role: 'user', content: why }]);
   return { ...second, ...defined({ usage: second.usage && addUsage(usage ?? {}, second.usage) }) };
 }
@@ -157,7 +157,7 @@ function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelR
   const isCut = ['length', 'error', 'tool-calls'].includes(finishReason);
   if (entries.at(-1)?.kind === 'result' && !isCut) return reply;
   const message = `the model answered nothing (${finishReason})`;
-  throw new EmptyReply('server', message, { retryable: true, ...defined({ usage }) });
+  throw new EmptyReply('server', message, { retryable: true, usage });
 }
 
 /** A reply. If it is an answer and the agent asks for a value, it has the value of its text, too. */
@@ -197,7 +197,7 @@ async function fittingReply(agent: Agent, { names, reply, ask }: Replied): Promi
   if ('value' in value) return { ...second, ...value };
   throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, {
     retryable: false,
-    ...defined({ usage: second.usage }),
+    usage: second.usage,
   });
 }
 

@@ -55,7 +55,6 @@ const usageSchema = z
     cost: count,
     currency: z.string().optional(),
   })
-  .transform((usage) => defined(usage))
   .catch({});
 
 /**
@@ -290,7 +289,8 @@ export function modelFailure(
     type: `${FAILURES.model}.${isModels ? error.kind : 'unknown'}`,
     message: last === undefined ? words : `${words} (${last})`,
     nonRetryable: last !== undefined || (isModels && !error.options.retryable),
-    ...defined({ cause, nextRetryDelay: waitMs }),
+    cause,
+    nextRetryDelay: waitMs,
   });
 }
 

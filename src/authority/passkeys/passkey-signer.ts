@@ -6,7 +6,6 @@ import type {
 } from '../../contract/authority/passkeys';
 import { grantSentence } from '../../contract/control/grant-text';
 import type { VoteSignature } from '../../contract/decision';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { assuranceOf, VOTE_FAULTS } from '../vote-signature';
@@ -61,7 +60,7 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       if (approver === undefined || facts === undefined || site === undefined) return undefined;
       const { decisionId, decision, reason, hunks, call } = vote;
       const times = timesToSign(call, Date.now());
-      const said = { decisionId, decision, approver, ...times, ...defined({ reason, hunks }) };
+      const said = { decisionId, decision, approver, ...times, reason, hunks };
       const statement = statementOf(facts, said);
       const ids = file.passkeysOf(approver).map(({ id }) => id);
       if (statement === undefined || ids.length === 0) return undefined;
@@ -73,7 +72,7 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       const now = Date.now();
       if (isOld(at, now)) throw refused(TOO_OLD);
       const { decisionId, decision, reason, hunks } = vote;
-      const chosen = defined({ reason, hunks: hunks && [...hunks] });
+      const chosen = { reason, hunks: hunks && [...hunks] };
       const said = { decisionId, decision, approver, at, notAfter, ...chosen };
       const statement = statementOf(facts, said);
       if (statement === undefined) throw refused(VOTE_FAULTS.malformed);

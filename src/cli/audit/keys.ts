@@ -6,7 +6,6 @@ import type { Judge, VoteFault } from '../../authority/vote-signature';
 import { NONE_REVOKED } from '../../authority/check-keys';
 import type { RosterLine } from '../../contract/authority/roster';
 import type { Assurance } from '../../contract/authority/rule';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { readKeyFile } from '../../encryption/keys';
@@ -190,7 +189,7 @@ export function carriedIn(line: ReadLine): Carried | undefined {
   const { data } = lineSchema.safeParse(parseJson(valueOf(line, 'roster') ?? ''));
   if (data === undefined) return from;
   const { mail, site, ...rest } = data;
-  return { ...from, line: { decisionId, ...rest, ...defined({ mail, site }) } };
+  return { ...from, line: { decisionId, ...rest, mail, site } };
 }
 
 const source = z.object({ decisionId: z.string(), installation: z.string(), fileDigest: z.string() });

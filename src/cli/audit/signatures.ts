@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
-import { defined } from '../../contract/defined';
 import { parseJson } from '../../contract/json';
 import { frameOf, type ReadLine } from '../../history/audit/read';
 import { SIGNED_FIELDS } from '../../history/audit/signatures';
@@ -125,10 +124,24 @@ function createWaiting(): WaitingDecisions {
 const text = z.string().default('');
 /** The recorded facts that a vote is judged by. A missing fact makes the signature bad. */
 const record = z.object({
-  ...{ turn: text, run: text, call: text, decision: text, resolution: text, hunks: z.string().optional() },
-  ...{ decisionId: text, agent: text, tool: text, callKey: text, generation: z.number().default(0) },
-  ...{ toolDigest: text, ruleDigest: text, argsDigest: text, seenDigest: text },
-  ...{ signedBy: text, signedAt: text, notAfter: text },
+  turn: text,
+  run: text,
+  call: text,
+  decision: text,
+  resolution: text,
+  hunks: z.string().optional(),
+  decisionId: text,
+  agent: text,
+  tool: text,
+  callKey: text,
+  generation: z.number().default(0),
+  toolDigest: text,
+  ruleDigest: text,
+  argsDigest: text,
+  seenDigest: text,
+  signedBy: text,
+  signedAt: text,
+  notAfter: text,
 });
 
 interface Judged {
@@ -147,7 +160,7 @@ function judgeBy(judgeKey: KeyJudge, hasFile: boolean): Judge {
     const { turn = '', call = '' } = read.data ?? {};
     const remarked = (state: SignatureState, why: string): Judged => ({
       state,
-      remark: { n: line.n, turn, call, ...defined({ approver }), state, why },
+      remark: { n: line.n, turn, call, approver, state, why },
     });
     if (!read.success) return remarked('bad', 'the vote or its signature is not in its form');
     const gone = SIGNED_FIELDS.filter((name) => isTakenOut(line, name));
@@ -172,8 +185,17 @@ function factsOf(line: ReadLine, { turn, run, argsDigest, ...said }: Said) {
   const { callKey, generation, agent, tool, toolDigest, seenDigest, ruleDigest } = said;
   const requesters = names.safeParse(parseJson(valueOf(line, 'requesters') ?? '')).data;
   return {
-    ...{ workflowId: turn, runId: run, callKey, generation, agent, tool },
-    ...{ toolDigest, seenDigest, effectiveDigest: argsDigest, ruleDigest, requesters },
+    workflowId: turn,
+    runId: run,
+    callKey,
+    generation,
+    agent,
+    tool,
+    toolDigest,
+    seenDigest,
+    effectiveDigest: argsDigest,
+    ruleDigest,
+    requesters,
   };
 }
 
@@ -206,7 +228,7 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
     notAfter,
     seenDigest,
     signature,
-    ...defined({ hunks: chosen }),
+    hunks: chosen,
   };
 }
 

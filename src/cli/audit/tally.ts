@@ -61,8 +61,14 @@ const MOST_NAMED = 100;
 /** Starts with none. */
 export function createTally(): Tally {
   const counts: Tallied['counts'] = {
-    ...{ verified: 0, removed: 0, revoked: 0, carried: 0, none: 0, bad: 0 },
-    ...{ unknown_key: 0, taken_out: 0 },
+    verified: 0,
+    removed: 0,
+    revoked: 0,
+    carried: 0,
+    none: 0,
+    bad: 0,
+    unknown_key: 0,
+    taken_out: 0,
   };
   const lists = { marked: new Array<Remark>(), unproven: new Array<Remark>() };
   return {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Answer } from '../../client';
-import { defined } from '../../contract/defined';
 import { isObject, type JsonObject } from '../../contract/json';
 import { fieldsOf, type Question, WORDS_COUNT } from '../../contract/question';
 import { reportAnswer } from '../answer';
@@ -52,7 +51,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
     const call = findCall(view, named.call);
-    const said = { approver: as ?? osUser(), ...defined({ reason }) };
+    const said = { approver: as ?? osUser(), reason };
     const at = { ...context, screen: json ? beside(screen) : screen };
     const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
     const isOver = call.question !== undefined && call.phase !== 'asked';

@@ -105,7 +105,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
       signer,
       context: at,
     });
-    const said = { approver, ...defined({ reason: options.reason }) };
+    const said = { approver, reason: options.reason };
     const subject: Subject = {
       client,
       turn,
@@ -113,10 +113,10 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
       call,
       said,
       context: at,
-      ...defined({ sign }),
+      sign,
     };
     const shown = { story: storyOf(view, call), ...(await changedIn(client, view)) };
-    const approval = { choice, edit, patch, yes, ...shown, ...defined({ saw }) };
+    const approval = { choice, edit, patch, yes, ...shown, saw };
     const { answer, what } = await approveCall(subject, approval, keyboard);
     reportAnswer(answer, { id: idOf(subject), json, what }, screen);
     if (answer.status !== 'refused') await grant?.give();
@@ -146,10 +146,8 @@ async function readChoice(
 ): Promise<ApprovalChoice> {
   return {
     assignments: parseAssignments(set),
-    ...defined({
-      arguments: args === undefined ? undefined : await readArguments(args, context),
-      hunks: hunks === undefined ? undefined : parseHunks(hunks),
-    }),
+    arguments: args === undefined ? undefined : await readArguments(args, context),
+    hunks: hunks === undefined ? undefined : parseHunks(hunks),
   };
 }
 

@@ -5,7 +5,6 @@ import { badSignatures, unsigned } from '../../history/audit/format';
 import { loadFiles, readPinnedKey, readSigningKey } from '../audit/keys';
 import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit/signatures';
 import { readFields } from '../../history/audit/redact';
-import { defined } from '../../contract/defined';
 import {
   type AuditFile,
   openAuditFile,
@@ -145,7 +144,7 @@ async function verifyAudit(file: string, options: VerifyOptions, { screen }: Con
   const verified = await withProgress(
     screen,
     () => `reading ${file}`,
-    () => verifyFile(file, defined({ key, head }), checker.push),
+    () => verifyFile(file, { key, head }, checker.push),
   );
   const signatures = checker.finish();
   const found = { pinned: key !== undefined, ...verified, signatures };
@@ -158,7 +157,7 @@ async function verifyAudit(file: string, options: VerifyOptions, { screen }: Con
 
 async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
   const { turn, out = file } = options;
-  const redaction = { fields: readFields(options.fields), out, ...defined({ turn }) };
+  const redaction = { fields: readFields(options.fields), out, turn };
   const redacted = await locked(file, context, () => redactFile(file, redaction));
   if (options.json === true) context.screen.json(redacted);
   else context.screen.lines(redactLines(redacted, context.screen));

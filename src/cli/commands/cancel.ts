@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { shellWord } from '../../contract/text/shell-word';
-import { defined } from '../../contract/defined';
 import { osUser, type Context } from '../context';
 import { escapeText } from '../print/escape';
 import { nameOption } from '../options';
@@ -31,10 +30,10 @@ async function cancel(prefix: string, options: CancelOptions, context: Context):
     const turn = await client.find(prefix);
     const { endedAt, status } = await client.view(turn);
     const ended = endedAt === null ? undefined : status;
-    if (ended === undefined && abandon) await client.abandon(turn, { ...defined({ reason }), approver: as });
+    if (ended === undefined && abandon) await client.abandon(turn, { reason, approver: as });
     else if (ended === undefined) await client.cancel(turn, reason);
     const name = escapeText(turn);
-    if (json === true) screen.json({ turn, abandoned: abandon, ...defined({ ended }) });
+    if (json === true) screen.json({ turn, abandoned: abandon, ended });
     else if (ended !== undefined) screen.line(`${name} had ended already: ${ended.replaceAll('_', ' ')}`);
     else if (abandon) screen.line(`${name} is given up`);
     else {

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
@@ -50,7 +49,7 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
   await context.withClient(async (client) => {
     const before = await conversationOf(client, id);
     if (before !== undefined) checkOpen(before, agent);
-    const started = { agent, requester: name, ...defined({ taskQueue: queue, metadata: facts, budget }) };
+    const started = { agent, requester: name, taskQueue: queue, metadata: facts, budget };
     const session = client.session(id, before === undefined ? started : {});
     const plan: Chat = { client, session, agent, name, before };
     const { keyboard } = context;

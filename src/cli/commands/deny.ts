@@ -4,7 +4,6 @@ import { reportAnswer } from '../answer';
 import { addBatchOptions, type BatchFlags, checkNoBatch, decideBatch, readBatch } from '../batch';
 import { decide, idOf, type Subject } from '../review/decision';
 import { type Context, osUser } from '../context';
-import { defined } from '../../contract/defined';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 import { nameOption } from '../options';
@@ -66,8 +65,8 @@ export async function withSubject(
     const view = await client.view(turn);
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    const said = { approver, ...defined({ reason }) };
-    const subject = { client, turn, said, context, ...defined({ sign }), agent: view.agent };
+    const said = { approver, reason };
+    const subject = { client, turn, said, context, sign, agent: view.agent };
     await act({ ...subject, call: findCall(view, named.call) }, client);
   });
 }

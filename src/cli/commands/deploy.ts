@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Drained } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
-import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { deploymentOption, readTime } from '../options';
@@ -30,7 +29,7 @@ async function makeCurrent(
 ): Promise<void> {
   await withClient(async (client) => {
     const { current: before = null } = (await client.builds(deployment)) ?? {};
-    await client.makeCurrent({ build, ...defined({ deployment }) });
+    await client.makeCurrent({ build, deployment });
     if (json === true) return screen.json({ current: build, before });
     screen.line(`${escapeText(build)} is the current build; new turns begin on it`);
     if (before === null || before === build) return;
@@ -60,7 +59,7 @@ async function drain(build: string, options: DrainOptions, context: Context): Pr
   const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread', 0);
   await context.withClient(async (client) => {
     const all: Drained[] = [];
-    const asked = client.drain({ build, ...defined({ deployment }) }, defined({ spreadMs }));
+    const asked = client.drain({ build, deployment }, { spreadMs });
     for await (const drained of asked) {
       all.push(drained);
       if (json !== true) screen.line(drainedLine(drained));

@@ -73,10 +73,10 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
   const loaded = await loadConfig(named);
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
   const port = options.port === undefined ? PORT : readCount(options.port, '--port');
-  const wanted = { port, ...defined({ uiPort }) };
+  const wanted = { port, uiPort };
   const place = { ...readPort(options.webPort, '--web-port'), ...readUndo(options.webUndo, '--web-undo') };
   const { approvers } = loaded.config;
-  const web = options.web ? { ...place, ...defined({ approvers }) } : undefined;
+  const web = options.web ? { ...place, approvers } : undefined;
   const stop = takeStopSignals(() => undefined);
   const server = await openServer(wanted, options, context);
   try {
@@ -85,8 +85,11 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
       const { address, namespace, gone } = server;
       const { encryptionKeyFile: keyFile } = context.options();
       const settings = {
-        ...{ address, namespace, logLevel: options.log ?? 'ERROR' },
-        ...defined({ encryption: defined({ keyFile }), stream: inbox?.stream }),
+        address,
+        namespace,
+        logLevel: options.log ?? 'ERROR',
+        encryption: { keyFile },
+        stream: inbox?.stream,
       };
       const worker = await startPatiently({ config: loaded.config, ...settings }, context);
       printStart(server, { ...loaded, ...server, ...worker }, inbox, context);
@@ -123,7 +126,7 @@ async function openServer(wanted: Ports, options: DevOptions, context: Context):
     return foreign(engine.address, namespace ?? engine.namespace);
   }
   const dataDir = resolve(options.dataDir ?? '.countersign');
-  return ownServer(engine.binary, dataDir, { ...wanted, ...defined({ namespace }) }, progress);
+  return ownServer(engine.binary, dataDir, { ...wanted, namespace }, progress);
 }
 
 /** @throws CountersignError `usage` for options of a server of this command, if the command uses another server. */
@@ -151,11 +154,11 @@ async function ownServer(
   const uiPort = (await isFree(UI_PORT)) ? UI_PORT : undefined;
   progress('starting the Temporal server');
   const dbFile = join(dataDir, 'temporal.db');
-  const server = await startServer({ binary, dbFile, progress, ...defined({ uiPort }), ...wanted });
+  const server = await startServer({ binary, dbFile, progress, uiPort, ...wanted });
   const { address, namespace, uiUrl, reused, stop, exited, logFile } = server;
   if (reused) progress(`a server of ${dataDir} runs already at ${address}; it is used`);
   const gone = exited.then(() => `its log is ${logFile}`);
-  return { address, namespace, ...defined({ uiUrl }), isOwn: !reused, stop, gone };
+  return { address, namespace, uiUrl, isOwn: !reused, stop, gone };
 }
 
 function printStart(

@@ -11,7 +11,6 @@ import {
   type PathEnd,
   type PathStep,
 } from '../../history/compare';
-import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
 import { escapeProse, escapeText, type Paint } from '../print/escape';
 import { nameOption, readArguments, readText, readTime, readValue, usageError } from '../options';
@@ -73,7 +72,7 @@ export function addFork(program: Command, context: Context): void {
 async function fork(target: string, options: ForkOptions, context: Context): Promise<void> {
   const { at, model, live, id, queue, wait } = options;
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
-  const asked = defined({ model, id, taskQueue: queue, change: await readChange(options, context) });
+  const asked = { model, id, taskQueue: queue, change: await readChange(options, context) };
   await context.withClient(async (client) => {
     const source = await readSource(client, target);
     const world = live === true ? 'live' : 'dry';
@@ -81,7 +80,7 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
     const { turn, runId, of, events } = await client.fork({ ...source, at, world, by, ...asked });
     const json = options.json === true;
     if (options.detach !== true) {
-      await watchTurn(client, { turn, json, ...defined({ waitMs }) }, context).finally(async () =>
+      await watchTurn(client, { turn, json, waitMs }, context).finally(async () =>
         printComparison(compareFork(events, await client.timeline(turn)), json, context),
       );
     } else if (json) context.screen.json({ turn, runId, of });
@@ -111,7 +110,7 @@ async function readChange(options: ForkOptions, context: Context): Promise<ForkC
   if (args !== undefined) return { what: 'arguments', arguments: await readArguments(args, context) };
   if (reply !== undefined) return { what: 'reply', reply: await readReply(reply, context) };
   if (decision === undefined) return undefined;
-  return { what: 'decision', decision, approver: options.as ?? osUser(), ...defined({ reason }) };
+  return { what: 'decision', decision, approver: options.as ?? osUser(), reason };
 }
 
 const Reply = z.strictObject({
@@ -130,7 +129,7 @@ async function readReply(value: string, context: Context): Promise<GivenReply> {
       'Write {"text": "…", "calls": [{"tool": "…", "arguments": {…}}]}.',
     );
   const { text, calls } = parsed.data;
-  return defined({ text, calls: calls?.map((call) => defined(call)) });
+  return { text, calls };
 }
 
 /** Prints the comparison of the two paths, whatever the end of the fork was. */

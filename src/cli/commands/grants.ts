@@ -167,7 +167,7 @@ async function revoke(
   if (all === (prefix !== undefined)) throw usageError('name one grant, or --all');
   await withClient(async (client) => {
     const id = prefix === undefined ? undefined : (await findGrant(client, prefix)).id;
-    const revoked = await client.grants.revoke({ by, ...defined({ id, reason }) });
+    const revoked = await client.grants.revoke({ by, id, reason });
     if (json === true) return screen.json(revoked);
     const { ended, recorded } = revoked;
     for (const one of ended) screen.line(`Revoked ${one.id} of ${escapeText(one.by)}`);

@@ -53,8 +53,10 @@ function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
   const of = (name: string): string => dependencies[name] ?? '';
   const peer = (name: string): string => peerDependencies[name] ?? '';
   return {
-    ...{ zod: of('zod'), jiti: of('jiti') },
-    ...{ sdk: peer('@temporalio/worker'), protobufjs: peer('protobufjs') },
+    zod: of('zod'),
+    jiti: of('jiti'),
+    sdk: peer('@temporalio/worker'),
+    protobufjs: peer('protobufjs'),
   };
 }
 

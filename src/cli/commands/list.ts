@@ -54,15 +54,18 @@ async function list(options: ListOptions, { withClient, screen }: Context): Prom
     if (state !== undefined || meta !== undefined || schedule !== undefined)
       throw usageError('--sessions takes no --state, no --schedule and no --meta');
     return withClient(async (client) => {
-      const sessions = await readSessions(client, defined({ agent, limit: count }));
+      const sessions = await readSessions(client, { agent, limit: count });
       if (json === true) screen.json(sessions);
       else screen.lines(sessionLines(sessions, screen, Date.now()));
     });
   }
-  const query: ListQuery = defined({
-    ...{ state, agent, schedule, limit: count },
+  const query: ListQuery = {
+    state,
+    agent,
+    schedule,
+    limit: count,
     metadata: meta && readFacts(meta),
-  });
+  };
   await withClient(async (client) => {
     if (json !== true) await notePauses(client, screen);
     const turns = await client.list(query);
@@ -160,7 +163,7 @@ async function listDecided(options: DecidedOptions, { withClient, screen }: Cont
   const { as = osUser(), agent, tool, turns, json } = options;
   const { readDecided } = await import('../../client/decided.js');
   const count = turns === undefined ? undefined : readCount(turns, '--turns');
-  const query = { approver: as, ...defined({ agent, tool, turns: count }) };
+  const query = { approver: as, agent, tool, turns: count };
   const answer = await withClient((client) => readDecided(client, query));
   if (json === true) screen.json(answer);
   else screen.lines(decidedLines(answer, as, screen));

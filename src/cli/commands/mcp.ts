@@ -217,7 +217,7 @@ async function write(server: McpServer, { allowed, refused }: Choice, config: Co
   const entry = {
     start: lockStart(server.start),
     tools: Object.fromEntries(tools),
-    ...(digests.length === 0 ? {} : { refused: Object.fromEntries(digests) }),
+    refused: digests.length === 0 ? undefined : Object.fromEntries(digests),
   };
   const text = formatLock({ ...lock, servers: { ...lock.servers, [server.name]: entry } });
   // The lock file is reviewed and deployed like code, so others may read it.

@@ -48,7 +48,7 @@ export function addPause(program: Command, context: Context): void {
 async function pause(options: PauseOptions, { withClient, screen, command }: Context): Promise<void> {
   const { agent, tool, models, reason = '', as: by = osUser(), json } = options;
   if (reason.trim() === '') throw usageError('--reason is missing: say why');
-  const asked = { reason, by, ...defined({ agent, tool }), ...(models === true ? { models } : {}) };
+  const asked = { reason, by, agent, tool, models: models === true ? models : undefined };
   await withClient(async (client) => {
     const { pause: taken, already } = await client.pause(asked);
     await noteUnknown(client, taken, screen);
@@ -136,7 +136,7 @@ async function resume(options: ResumeOptions, { withClient, screen }: Context): 
   const { agent, tool, all, reason, as: by = osUser(), json } = options;
   if (all === true && (agent !== undefined || tool !== undefined))
     throw usageError('--all takes no --agent and no --tool');
-  const asked = { by, ...defined({ agent, tool, reason }), ...(all === true ? { all } : {}) };
+  const asked = { by, agent, tool, reason, all: all === true ? all : undefined };
   await withClient(async (client) => {
     const ended = await client.resume(asked);
     if (json === true) return screen.json({ ended });

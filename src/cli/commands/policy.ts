@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/policy';
 import type { ApproversSource } from '../../authority/source';
 import type { ListQuery, TurnSummary } from '../../client';
-import { defined } from '../../contract/defined';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
 import type { Config } from '../../tools/define-config';
@@ -146,10 +145,12 @@ async function eachPastCall(
 }
 
 function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): ListQuery {
-  return defined({
-    ...{ state, agent, schedule },
+  return {
+    state,
+    agent,
+    schedule,
     metadata: meta && readFacts(meta),
     since: readMomentIn(since, '--since'),
     limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
-  });
+  };
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Countersign, ResetPlan } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
-import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
 import { escapeText } from '../print/escape';
 import { confirm } from '../review/confirm';
@@ -55,7 +54,7 @@ async function resetAsPlanned(
   { reason, as, json }: ResetOptions,
   { screen, command }: Context,
 ): Promise<void> {
-  const { turn, runId } = await client.reset(plan, { ...defined({ reason }), approver: as ?? osUser() });
+  const { turn, runId } = await client.reset(plan, { reason, approver: as ?? osUser() });
   if (json === true) return screen.json({ turn, runId, plan });
   screen.lines([
     `${escapeText(turn)} was reset`,

@@ -1,5 +1,4 @@
 import { Argument, type Command } from 'commander';
-import { defined } from '../../contract/defined';
 import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
@@ -49,12 +48,12 @@ async function resolve(
     const call = findCall({ agent, ...view }, named.call);
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    const subject = { turn, agent, call, ...defined({ sign }) };
+    const subject = { turn, agent, call, sign };
     const signed = await signingResolution(subject, outcome, reason);
     const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
     const resolution = {
       ...said,
-      ...defined({ content: returned }),
+      content: returned,
       callId: call.callId,
       ...doubtKeys(call),
     };

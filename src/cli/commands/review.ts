@@ -6,7 +6,6 @@ import { choose } from '../review/confirm';
 import { Interrupted, type Terminal, withTerminal } from '../review/terminal';
 import type { Countersign, InboxItem, InboxQuery } from '../../client';
 import { type CallView, type TurnView, waitingEvent } from '../../history/view-types';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { reportAnswer } from '../answer';
 import { changedIn, rememberPrinted } from '../review/seen';
@@ -39,7 +38,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
       const as = options.as ?? osUser();
       const { approver = as, sign } = (await signerOf(options, as, { client, context })) ?? {};
       const query = { ...asked, ...mine };
-      await reviewInbox({ client, query, approver, context, terminal, ...defined({ sign }) });
+      await reviewInbox({ client, query, approver, context, terminal, sign });
     }),
   );
 }
@@ -210,7 +209,7 @@ async function carryOut(
   const { approver, context, terminal } = review;
   // Nobody would check a signature on any other call.
   const sign = call.request?.authority === undefined ? undefined : review.sign;
-  const about = { client: patient(review), turn, agent, call, context, ...defined({ sign }) };
+  const about = { client: patient(review), turn, agent, call, context, sign };
   try {
     const subject: Subject = { ...about, said: { approver } };
     const answer = await decideAs(act, subject, terminal);

@@ -87,16 +87,21 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
   await context.withClient(
     async (client) => {
       const started = await client.start({
-        ...{ agent, prompt, requester: options.as ?? osUser() },
-        ...defined({ files, id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
-        ...defined({ budget: options.budget && readBudget(options.budget), priority: readPriority(options) }),
+        agent,
+        prompt,
+        requester: options.as ?? osUser(),
+        files,
+        id,
+        taskQueue: queue,
+        metadata: options.meta && readFacts(options.meta),
+        budget: options.budget && readBudget(options.budget),
+        priority: readPriority(options),
       });
-      if (detach !== true)
-        return watchTurn(client, { turn: started.turn, json, ...defined({ waitMs }) }, context);
+      if (detach !== true) return watchTurn(client, { turn: started.turn, json, waitMs }, context);
       if (json) context.screen.json(started);
       else context.screen.line(escapeText(started.turn));
     },
-    defined({ readyMs: waitMs === undefined ? undefined : Math.max(waitMs, READY_LEAST_MS) }),
+    { readyMs: waitMs === undefined ? undefined : Math.max(waitMs, READY_LEAST_MS) },
   );
 }
 
@@ -155,13 +160,16 @@ async function send(
   await context.withClient(async (client) => {
     const how = agent === undefined ? {} : { agent, requester: as };
     const budget = options.budget && readBudget(options.budget);
-    const session = client.session(options.session, { ...how, ...defined({ taskQueue: queue, budget }) });
+    const session = client.session(options.session, { ...how, taskQueue: queue, budget });
     const sent = await session.send({
-      ...{ text, mode, sender: as },
-      ...defined({ messageId, files }),
+      text,
+      mode,
+      sender: as,
+      messageId,
+      files,
     });
     const ended = options.wait === true ? await turnOf(session, sent.messageId) : undefined;
-    if (json) return screen.json({ ...sent, ...defined({ turn: ended }) });
+    if (json) return screen.json({ ...sent, turn: ended });
     if (ended?.answer !== undefined)
       return screen.lines(ended.answer.split('\n').map((line) => escapeProse(line)));
     const outcome =
@@ -203,7 +211,7 @@ export function addClose(program: Command, context: Context): void {
     .action((session: string, options: CloseOptions) =>
       context.withClient(async (client) => {
         const { cancel = false, reason, as: sender = osUser() } = options;
-        await client.session(session).close({ cancel, sender, ...defined({ reason }) });
+        await client.session(session).close({ cancel, sender, reason });
         if (options.json === true) context.screen.json({ session, cancel });
         else context.screen.line(`${escapeText(session)} takes no more messages`);
       }),

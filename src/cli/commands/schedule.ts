@@ -2,7 +2,6 @@ import { type Command, Option } from 'commander';
 import type { Countersign, ScheduledTurns, ScheduleSummary } from '../../client';
 import { TIMES } from '../../contract/limits';
 import { DEFAULT_OVERLAP, OVERLAP_POLICIES, type OverlapPolicy } from '../../client/schedule-types';
-import { defined } from '../../contract/defined';
 import { shellWord } from '../../contract/text/shell-word';
 import { dateTime, relative, span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
@@ -102,13 +101,19 @@ async function add(
   const timeZone = options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   await context.withClient(async (client) => {
     const made = await client.schedules.add({
-      ...{ id, agent, prompt, timeZone, overlap, requester: options.as ?? osUser() },
-      ...defined({ cron, paused, taskQueue: queue, metadata: meta && readFacts(meta) }),
-      ...defined({
-        everyMs: every === undefined ? undefined : readTime(every, '--every', 1000),
-        jitterMs: jitter === undefined ? undefined : readTime(jitter, '--jitter'),
-        catchUpMs: readTime(catchUp, '--catch-up'),
-      }),
+      id,
+      agent,
+      prompt,
+      timeZone,
+      overlap,
+      requester: options.as ?? osUser(),
+      cron,
+      paused,
+      taskQueue: queue,
+      metadata: meta && readFacts(meta),
+      everyMs: every === undefined ? undefined : readTime(every, '--every', 1000),
+      jitterMs: jitter === undefined ? undefined : readTime(jitter, '--jitter'),
+      catchUpMs: readTime(catchUp, '--catch-up'),
     });
     if (options.json === true) context.screen.json(made);
     else context.screen.lines(scheduleLines(made, context.screen, Date.now()));

@@ -5,7 +5,6 @@ import { escapeProse, escapeText } from '../print/escape';
 import { usageError } from '../options';
 import { notePauses } from './pause';
 import { viewOf } from '../../history/view';
-import { defined } from '../../contract/defined';
 import type { ConversationSummary, HeldMessage } from '../../contract/session';
 import { describeFile, withFiles } from '../../contract/text/bytes';
 import { counted } from '../../history/labels';
@@ -54,7 +53,7 @@ async function showTurn(client: Countersign, turn: string, json: boolean, contex
   const view = viewOf(events);
   const pending = view.endedAt === null ? await client.pendingActivities(turn) : undefined;
   const { screen } = context;
-  if (json) return screen.json({ ...view, timeline: events, ...defined({ pending }) });
+  if (json) return screen.json({ ...view, timeline: events, pending });
   screen.lines(turnLines(view, events, { ...printPlaceOf(context), ...(await changedIn(client, view)) }));
   await rememberPrinted(view.calls, context);
   if (pending === undefined) return;

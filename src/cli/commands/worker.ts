@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { BuildId } from '../../client';
 import type { RunningWorker, WorkerSettings } from '../../worker';
@@ -76,24 +75,23 @@ async function work(
   const loaded = await loadConfig(named);
   const buildId = await buildIdOf(options, loaded.config);
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
-  const build = defined({ buildId, deployment });
+  const build = { buildId, deployment };
   const ports = { metrics, health };
-  const place = defined({
+  const place = {
     address,
     namespace,
     profile,
     logLevel: log,
-    encryption: defined({ keyFile }),
+    encryption: { keyFile },
     ...build,
     ...ports,
-  });
+  };
   const worker = await startPatiently({ config: loaded.config, ...place }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),
   );
   describe(worker, loaded, context);
-  if (buildId !== undefined)
-    await tellBuild({ build: buildId, ...defined({ deployment }) }, options, context);
+  if (buildId !== undefined) await tellBuild({ build: buildId, deployment }, options, context);
   await drained(worker, stop, context);
 }
 

@@ -16,7 +16,6 @@ import type { Engine } from '../../engine/engine';
 import { resolveEngine } from '../../engine/resolve';
 import { startServer } from '../../engine/server';
 import type { RunningServer } from '../../engine/server-launch';
-import { defined } from '../../contract/defined';
 import { offlineModel } from '../../models/offline';
 import { defineAgent } from '../../tools/define-agent';
 import { type Config, defineConfig } from '../../tools/define-config';
@@ -122,7 +121,7 @@ async function buildParts(
   closers.push(worker.stop);
   const client = await connect({ address, namespace });
   closers.push(() => client.close());
-  return { client, taskQueue: config.taskQueue, ...defined({ uiUrl }) };
+  return { client, taskQueue: config.taskQueue, uiUrl };
 }
 
 async function openServer(

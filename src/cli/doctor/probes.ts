@@ -224,7 +224,10 @@ function schedule(
   return {
     commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK,
     scheduleActivityTaskCommandAttributes: {
-      ...{ activityId: id, activityType: { name: type }, taskQueue, priority },
+      activityId: id,
+      activityType: { name: type },
+      taskQueue,
+      priority,
       scheduleToCloseTimeout: msToTs(ACTIVITY_MS),
     },
   };

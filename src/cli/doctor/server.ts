@@ -132,7 +132,7 @@ export async function checkApprovers(client: Countersign, queue: string): Promis
       name,
       state: others.length === 0 ? 'ok' : 'warning',
       detail,
-      ...(detail.endsWith('none') ? { todo } : {}),
+      todo: detail.endsWith('none') ? todo : undefined,
     };
   } catch (thrown) {
     return failed(name, toCountersignError(thrown, 'asking which approvers file there is'));

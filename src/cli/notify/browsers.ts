@@ -102,8 +102,11 @@ function sealed(
   { message, subscription, seconds: TTL, urgency }: Posting,
 ) {
   const made = seal(subscription, JSON.stringify(message), {
-    ...{ vapidDetails: { subject, publicKey, privateKey }, contentEncoding: 'aes128gcm' },
-    ...{ TTL, urgency, topic: message.tag },
+    vapidDetails: { subject, publicKey, privateKey },
+    contentEncoding: 'aes128gcm',
+    TTL,
+    urgency,
+    topic: message.tag,
   });
   // `send` works out the length of the body itself.
   const headers = Object.entries(made.headers)

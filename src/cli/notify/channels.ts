@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import type { Countersign } from '../../client';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { usageError } from '../options';
 import type { ChannelSettings, ChannelsFile, SettingsOf } from './channels-file';
@@ -55,7 +54,7 @@ async function openMail(settings: SettingsOf<'mail'>, parts: ChannelParts): Prom
   const { createMail } = await import('./mail.js');
   const ca = caFile === undefined ? undefined : await readCertificates(caFile);
   const targetsOf = await targetsFor(to, parts, 'mail');
-  return createMail({ url, tls, from, page: parts.file.page ?? '', targetsOf, ...defined({ ca }) });
+  return createMail({ url, tls, from, page: parts.file.page ?? '', targetsOf, ca });
 }
 
 async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelParts): Promise<Receiver> {
@@ -71,9 +70,15 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
       ? undefined
       : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn });
   return createSlack({
-    ...{ api, token, page: file.page ?? '', client, note: warn },
+    api,
+    token,
+    page: file.page ?? '',
+    client,
+    note: warn,
     targetsOf: await targetsFor(to, parts, 'slack'),
-    ...defined({ appToken, postsFile, answers }),
+    appToken,
+    postsFile,
+    answers,
   });
 }
 
@@ -91,9 +96,13 @@ async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): 
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file: file.approvers ?? '', warn });
   return createPush({
-    ...{ keys: { publicKey, privateKey, subject }, ...openBrowsers(settings, env) },
-    ...{ client, approvers: () => source.current(), note: warn },
-    ...defined({ postsFile, tester }),
+    keys: { publicKey, privateKey, subject },
+    ...openBrowsers(settings, env),
+    client,
+    approvers: () => source.current(),
+    note: warn,
+    postsFile,
+    tester,
   });
 }
 
@@ -136,7 +145,7 @@ async function targetsFor(
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = () => source.current();
-  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ tester }) });
+  return (notice) => votersOn(notice, { approvers, client, by, tester });
 }
 
 /** The environment for a command, without the secrets of the other channels. */

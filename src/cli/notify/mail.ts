@@ -94,10 +94,13 @@ function transportOf({ url, tls, ca }: MailSettings): SMTPTransport.Options {
     port: read.port === '' ? (isSecure ? 465 : 587) : Number(read.port),
     secure: isSecure,
     ...(isSecure ? {} : tls === 'required' ? { requireTLS: true } : { ignoreTLS: true }),
-    ...(read.username === '' ? {} : { auth }),
+    auth: read.username === '' ? undefined : auth,
     ...trust,
-    ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
-    ...{ logger: false, debug: false },
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    socketTimeout: SILENT_MS,
+    logger: false,
+    debug: false,
   };
 }
 
@@ -118,7 +121,8 @@ function inWords(error: unknown): CountersignError {
   const says = isObject(error) && typeof error['response'] === 'string' ? error['response'] : '';
   if (code === 'EAUTH')
     return notifyFailure(`the mail server refused the user or the password (${answer})`, {
-      ...{ retryInMs: REFUSED_LOGIN_MS, holdsAll: true },
+      retryInMs: REFUSED_LOGIN_MS,
+      holdsAll: true,
     });
   if (code === 'ETLS') return notifyFailure(`it offers no safe connection: ${errorMessage(error)}`);
   if (answer >= 500) return notifyFailure(`it refused the mail: ${says}`, { retryInMs: REFUSED_MAIL_MS });

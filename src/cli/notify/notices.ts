@@ -41,8 +41,14 @@ export const noticeForm = z.strictObject({
   type: z.enum(NOTICE_TYPES),
   timestamp: z.string(),
   data: z.object({
-    ...{ turn: z.string(), agent: z.string(), callId: z.string(), tool: z.string(), summary: z.string() },
-    ...{ prompt: z.string(), since: z.string(), deadline: z.string().nullable() },
+    turn: z.string(),
+    agent: z.string(),
+    callId: z.string(),
+    tool: z.string(),
+    summary: z.string(),
+    prompt: z.string(),
+    since: z.string(),
+    deadline: z.string().nullable(),
     kind: z.enum(['request', 'question', 'in_doubt']),
   }),
 });
@@ -92,8 +98,15 @@ function noticeOf(item: InboxItem, type: NoticeType): Notice {
 export function testNotice(now: number): Notice {
   const since = new Date(now).toISOString();
   const data = {
-    ...{ turn: 'test', callId: '0', tool: 'test', agent: 'test', prompt: '', since, deadline: null },
-    ...{ kind: 'request' as const, summary: 'This is a test of notifications. Nothing waits for you.' },
+    turn: 'test',
+    callId: '0',
+    tool: 'test',
+    agent: 'test',
+    prompt: '',
+    since,
+    deadline: null,
+    kind: 'request' as const,
+    summary: 'This is a test of notifications. Nothing waits for you.',
   };
   return { id: `msg_${digestText(randomUUID()).slice(0, 32)}`, type: 'test', timestamp: since, data };
 }

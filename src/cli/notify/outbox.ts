@@ -43,7 +43,7 @@ export function createOutbox(parts: OutboxParts): NoticeOutbox {
       await tries.attempt({ key, about, now, act: () => act(signal) });
   };
   return {
-    ...(receiver.listen === undefined ? {} : { listen: () => listenTo(receiver, { note, signal }) }),
+    listen: receiver.listen === undefined ? undefined : () => listenTo(receiver, { note, signal }),
     send: async (notices, now) => {
       const open = notices.filter((notice) => !sent.has(keyOf(notice, channel)));
       await sendSome(open, { parts, tries, now });

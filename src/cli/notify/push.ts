@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { isAtLeast } from '../../contract/authority/permits';
-import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import { type CallView, waitingEvent } from '../../history/view-types';
@@ -117,7 +116,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
 
 /** The call of a notice with today's file, and which users may decide on it. */
 async function deciders({ approvers, client, tester }: PushSettings, notice: Notice) {
-  const found = await decidersOf(notice, { approvers, client, ...defined({ tester }) });
+  const found = await decidersOf(notice, { approvers, client, tester });
   const { file, names } = found;
   return { ...found, decides: (user: string): boolean => names.includes(file.personOf(user) ?? '') };
 }
@@ -274,7 +273,12 @@ export function overPush(
   const { turn, callId } = notice.data;
   const names = namesOf(notice);
   return {
-    ...{ user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...names },
+    user,
+    tag: tagOf(notice),
+    place: inboxPathOf(notice),
+    turn,
+    callId,
+    ...names,
     title: cut(`No longer waits: ${names.tool}`, TITLE_WIDTH),
     text: cut(escapeText(over), OVER_WIDTH),
     isOver: true,

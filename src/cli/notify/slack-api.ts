@@ -1,7 +1,6 @@
 import type { ModalView } from '@slack/types';
 import type { WebClient, WebClientOptions } from '@slack/web-api';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { installedVersion } from '../../models/providers';
 import { outgoingAgent } from '../../proxies';
@@ -81,8 +80,12 @@ const nothing = (): void => undefined;
 
 /** Logs nothing, because the packages would log whole requests. */
 const SILENT = {
-  ...{ debug: nothing, info: nothing, warn: nothing, error: nothing },
-  ...{ setLevel: nothing, setName: nothing },
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  setLevel: nothing,
+  setName: nothing,
 };
 
 /**
@@ -211,8 +214,11 @@ async function find(
     const found = read(
       historySchema,
       await client.conversations.history({
-        ...{ channel, oldest, include_all_metadata: true, limit: 200 },
-        ...defined({ cursor }),
+        channel,
+        oldest,
+        include_all_metadata: true,
+        limit: 200,
+        cursor,
       }),
     );
     const ours = found.messages.find(

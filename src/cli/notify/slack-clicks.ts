@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { Answer, Countersign } from '../../client';
 import { isAtLeast } from '../../contract/authority/permits';
-import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
@@ -101,7 +100,12 @@ export function readClick(body: unknown): Click | undefined {
   const does = action.action_id === APPROVE ? 'approve' : 'ask';
   const parts = [team.id, channel, ts, user.id, does, action.action_ts];
   return {
-    ...{ does, id: digestJson(parts), ...from(team, user), app, key, trigger },
+    does,
+    id: digestJson(parts),
+    ...from(team, user),
+    app,
+    key,
+    trigger,
     button: { channel, ts, ...what },
   };
 }
@@ -206,12 +210,19 @@ async function decide(
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
   const now = call && waitingEvent(call)?.at;
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
-  const said = { turn, callId, decisionId, decision, approver, ...defined({ reason }), seenDigest } as const;
+  const said = { turn, callId, decisionId, decision, approver, reason, seenDigest } as const;
   const { signature } = await signVote({ client, signer }, said);
   const signed = signature === undefined ? {} : { signature, authenticated: true as const };
   const answer = await client.decide(turn, {
-    ...{ callId, decision, approver, channel: 'slack', seenDigest, callKey, decisionId },
-    ...defined({ reason, runId: call?.runId }),
+    callId,
+    decision,
+    approver,
+    channel: 'slack',
+    seenDigest,
+    callKey,
+    decisionId,
+    reason,
+    runId: call?.runId,
     ...signed,
   });
   return wordsOf(answer);

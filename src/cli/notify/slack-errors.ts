@@ -48,7 +48,9 @@ export function inWords(error: unknown): CountersignError {
   const { code, retryAfter, data, statusCode } = errorSchema.safeParse(error).data ?? { code: '' };
   if (code === 'slack_webapi_rate_limited_error' || data?.error === 'ratelimited')
     return notifyFailure('Slack wants fewer messages', {
-      ...{ retryInMs: (retryAfter ?? 30) * SECOND, holdsAll: true, isRefused: true },
+      retryInMs: (retryAfter ?? 30) * SECOND,
+      holdsAll: true,
+      isRefused: true,
     });
   if (data !== undefined) {
     const why = data.needed === undefined ? data.error : `${data.error} (${data.needed})`;
@@ -56,7 +58,10 @@ export function inWords(error: unknown): CountersignError {
     const lacksScope = data.error === 'missing_scope';
     if (BAD_TOKEN.includes(data.error))
       return notifyFailure(`Slack refused the token: ${why}`, {
-        ...{ retryInMs: REFUSED_TOKEN_MS, holdsAll: true, isRefused: true, lacksScope },
+        retryInMs: REFUSED_TOKEN_MS,
+        holdsAll: true,
+        isRefused: true,
+        lacksScope,
       });
     return notifyFailure(`Slack refused it: ${why}`, { retryInMs: REFUSED_MS, isRefused: true });
   }

@@ -55,10 +55,10 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
       await untilStopped(signal, api.checkSocket());
       return `${name} posts in ${teamName} at ${new URL(page).host}, and hears what is clicked`;
     },
-    ...(appToken === undefined || answers === undefined
-      ? {}
-      : {
-          listen: async (signal) => {
+    listen:
+      appToken === undefined || answers === undefined
+        ? undefined
+        : async (signal) => {
             const posts = await board.posts();
             const { signer } = answers;
             const say = (call: { turn: string; callId: string }): Promise<void> => refresh(board, call);
@@ -72,7 +72,6 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
             // Clicks that arrived before the end are still decided, answered and recorded.
             await Promise.all(running);
           },
-        }),
   };
 }
 
@@ -109,7 +108,7 @@ async function deliver(board: Board, notice: Notice, target: string): Promise<vo
   if (call === undefined || asked === undefined) return;
   const { hasButtons, ...message } = slackMessage(notice, { page, target, view, call }, rules);
   const { seenDigest: digest = '', callKey = '' } = call.request ?? {};
-  await postOnce(delivery, { message, asked, ...(hasButtons ? { seen: { digest, callKey } } : {}) });
+  await postOnce(delivery, { message, asked, seen: hasButtons ? { digest, callKey } : undefined });
 }
 
 async function outdated(board: Board, open: readonly Notice[], now: number): Promise<readonly Correction[]> {

@@ -3,7 +3,6 @@ import type { PolicyRules } from '../../authority/policy';
 import type { ApproversSource } from '../../authority/source';
 import type { PolicyAction, PolicyRule } from '../../contract/authority/policy';
 import { callSummary } from '../../contract/text/call-summary';
-import { defined } from '../../contract/defined';
 import type { Agent } from '../../tools/define-agent';
 import { fitArguments } from '../../tools/prepare';
 import type { PastCall } from './past';
@@ -87,7 +86,7 @@ export function createComparison({ agents, rules, approvers }: PolicyCandidate):
       const { turn, callId, tool, was, outcome } = call;
       const summary = callSummary({ callId, tool, arguments: call.args });
       const facts = { turn, callId, agent: call.agent, tool, summary, was, outcome, would };
-      otherwise.push({ ...facts, ...defined({ rule: ruling?.rule, why }) });
+      otherwise.push({ ...facts, rule: ruling?.rule, why });
     },
     test: (seen) => ({
       from: rules?.from ?? null,
@@ -114,5 +113,5 @@ function asChecked(
   if (agent === undefined || request === undefined) return undefined;
   const { safety, effect, schema, server } = request;
   const categories = server === undefined ? [] : ['mcp'];
-  return { tool: { name, safety, effect, categories, ...defined({ schema }) }, args, requesters: [] };
+  return { tool: { name, safety, effect, categories, schema }, args, requesters: [] };
 }

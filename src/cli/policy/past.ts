@@ -1,7 +1,6 @@
 import { RAISE_BUDGET } from '../../contract/names';
 import type { PolicyAction } from '../../contract/authority/policy';
 import type { JsonObject } from '../../contract/json';
-import { defined } from '../../contract/defined';
 import type { RequestOpened } from '../../history/call-events';
 import { describePhase } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
@@ -32,7 +31,7 @@ export function pastCalls(view: TurnView): PastCall[] {
     if (was === undefined) return [];
     const { callId, tool, arguments: args, request } = call;
     const [outcome] = describePhase(call);
-    return { turn, callId, agent, tool, args, was, outcome, ...defined({ request }) };
+    return { turn, callId, agent, tool, args, was, outcome, request };
   });
 }
 

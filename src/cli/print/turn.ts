@@ -21,7 +21,6 @@ import { relative, span } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
-import { defined } from '../../contract/defined';
 import { budgetText, spentText } from '../../contract/spending/budget';
 import { sumUsage } from '../../contract/spending/usage';
 import {
@@ -84,7 +83,7 @@ export function openLines(view: TurnView, place: PrintPlace): string[] {
 export function storyOf({ agent, prompt, origin, steps, lineage }: TurnView, { step }: CallView): Story {
   const reply = steps.findLast((one) => one.step === step);
   const model = reply && describeModel(reply);
-  return { agent, asked: prompt, says: reply?.text ?? '', ...defined({ origin, lineage, model }) };
+  return { agent, asked: prompt, says: reply?.text ?? '', origin, lineage, model };
 }
 
 /** One call: the request or question that waits, or how the call ended. */

@@ -1,6 +1,5 @@
 import { CountersignError } from '../../contract/errors';
 import type { Decode } from '../../history/decode/decode';
-import { defined } from '../../contract/defined';
 import { refuseNewer, turnEventsOfRuns } from '../../history/exported';
 import { explain, type ReplayFinding } from '../../history/replay/explain';
 import type { ReplayedRun, RunToReplay } from '../../history/replay/replayer';
@@ -49,7 +48,7 @@ async function* withoutNewer(runs: AsyncIterable<NamedRun>, refused: JudgedRun[]
 }
 
 function judgedOf({ turn, runId, history }: NamedRun, finding: ReplayFinding | undefined): JudgedRun {
-  return { turn, events: history.events?.length ?? 0, ...defined({ runId, finding }) };
+  return { turn, events: history.events?.length ?? 0, runId, finding };
 }
 
 async function findingOf(
@@ -59,7 +58,7 @@ async function findingOf(
   if (error === undefined && observed.stuck === undefined) return undefined;
   const message = error?.message;
   const why = await refusal(() => turnEventsOfRuns([run.history], decode));
-  if (why !== undefined) return { kind: 'unreadable', eventId: 1, why, ...defined({ message }) };
+  if (why !== undefined) return { kind: 'unreadable', eventId: 1, why, message };
   return explain(run.history, observed, message ?? '');
 }
 

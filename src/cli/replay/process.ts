@@ -2,7 +2,6 @@ import { on } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { span } from '../../contract/text/times';
-import { defined } from '../../contract/defined';
 import {
   type ReplayAnswer,
   overdue,
@@ -42,7 +41,7 @@ async function watch({ taskTimeoutMs }: Setup, counter: ProgressCounter): Promis
   // Loaded only now, so that the start does not wait for it.
   const { stopAndLocate } = await import('./locate.js');
   const how = `works for ${span(taskTimeoutMs)} and does not come to rest`;
-  say(stuckAnswer({ startedId, how, ...defined({ place: await stopAndLocate() }) }));
+  say(stuckAnswer({ startedId, how, place: await stopAndLocate() }));
 }
 
 function say(answer: ReplayAnswer): void {

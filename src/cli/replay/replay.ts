@@ -25,7 +25,6 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import { detailsOf, STATUS, grpcStatusOf, unlessGone } from '../../history/server-errors';
 import { turnIdOf } from '../../history/read';
 import { mapOrdered } from '../../client/read-turns';
-import { defined } from '../../contract/defined';
 import { type Probe, type ReplayedRun, replayRuns, type RunToReplay } from '../../history/replay/replayer';
 import { ROOT } from '../own-modules';
 import { type ReplayAnswer, type Ask, type Setup, stuckAnswer } from './messages';
@@ -153,7 +152,7 @@ type Replay = Replaying['replay'];
 async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Promise<Replay> {
   const workflowBundle = await bundleToReplay(options.workflows);
   const { encryptionKeyFile: keyFile } = context.options();
-  const setup = { workflowBundle, taskTimeoutMs, ...defined({ keyFile }) };
+  const setup = { workflowBundle, taskTimeoutMs, keyFile };
   return (runs) => replayIsolated({ setup, env: context.env }, runs);
 }
 

@@ -7,7 +7,6 @@ import { decide, givenUp, idOf, doubtKeys, requestOf, signingResolution, type Su
 import { askUntilAnswered, type KeyChoice, confirm } from './confirm';
 import { decideByHunks } from './hunks';
 import type { Terminal } from './terminal';
-import { defined } from '../../contract/defined';
 import type { Hunk } from '../../contract/plan';
 
 /** What a person can do with the current item. */
@@ -121,7 +120,7 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
     channel: 'cli',
     ...doubtKeys(call),
     ...signed,
-    ...defined({ content: returned.trim() === '' ? undefined : returned }),
+    content: returned.trim() === '' ? undefined : returned,
   });
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../../client';
-import { defined } from '../../contract/defined';
 import type { QuestionAnswer } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import type { Json, JsonObject } from '../../contract/json';
@@ -43,7 +42,8 @@ export function answer(
   const head = { callId, ...said, channel: 'cli', decisionId: randomUUID() };
   return client.answer(turn, {
     ...head,
-    ...defined({ callKey: question?.callKey, runId }),
+    callKey: question?.callKey,
+    runId,
     ...given,
   });
 }

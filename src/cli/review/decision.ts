@@ -1,7 +1,6 @@
 import { usageError } from '../options';
 import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
-import { defined } from '../../contract/defined';
 import { type Decision, type Resolution, voteOf, type VoteSignature } from '../../contract/decision';
 import { afterWords, assuranceWanted, type VoteDecision } from '../../contract/authority/authority';
 import { assuranceText } from '../../contract/authority/rule';
@@ -158,7 +157,7 @@ export function chooseApproval(call: CallView, choice: ApprovalChoice): Anonymou
 export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' | 'callKey' | 'runId'> {
   if (request === undefined) return {};
   const { seenDigest, callKey } = request;
-  return { seenDigest, callKey, ...defined({ runId }) };
+  return { seenDigest, callKey, runId };
 }
 
 /**
@@ -170,7 +169,7 @@ export function doubtKeys({
   runId,
   generation,
 }: CallView): Pick<Resolution, 'callKey' | 'runId' | 'generation'> {
-  return doubt === undefined ? {} : { callKey: doubt.callKey, generation, ...defined({ runId }) };
+  return doubt === undefined ? {} : { callKey: doubt.callKey, generation, runId };
 }
 
 /** Reads `1,3`. */

@@ -65,7 +65,15 @@ export function explanationOf(
     counts: vote.counts && seatingFor(vote.voter, Date.parse(vote.at)).ok,
   }));
   return {
-    ...{ turn, callId, tool, rule, ruleDigest, fileDigest, digest: approvers.digest, requesters, mayNot },
+    turn,
+    callId,
+    tool,
+    rule,
+    ruleDigest,
+    fileDigest,
+    digest: approvers.digest,
+    requesters,
+    mayNot,
     votes: judged,
     ...countVotes(
       rule,

@@ -81,10 +81,8 @@ export async function planned(
   const plan = await client.grants.plan(view.turn, callId, {
     by: approver,
     narrowing: conditionsOf(options),
-    ...defined({
-      forMs: time === undefined ? undefined : readTime(time, '--for'),
-      times: times === undefined ? undefined : countOf(times),
-    }),
+    forMs: time === undefined ? undefined : readTime(time, '--for'),
+    times: times === undefined ? undefined : countOf(times),
   });
   requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
   const { screen, keyboard } = context;
@@ -101,7 +99,7 @@ export async function planned(
     give: async () => {
       const signature = await signer?.signGrant(plan.terms, client.namespace);
       const { authority, held, terms } = plan;
-      const { id } = await client.grants.give({ ...terms, ...defined({ reason, signature, authority }) });
+      const { id } = await client.grants.give({ ...terms, reason, signature, authority });
       const short = id.slice(0, 8);
       const waits = ` and waits for others: ${context.command(`grants confirm ${short}`)}.`;
       const now = held === undefined ? ' holds.' : waits;
@@ -138,5 +136,5 @@ function rangeOf(text: string): Condition {
   const [min, max] = [from, to].map((one) => (one === '' ? undefined : Number(one)));
   const isRange = text.includes('..') && rest.length === 0 && [min, max].every((one) => !Number.isNaN(one));
   if (!isRange) throw usageError(`${text} is not a range`, 'Write 0..100, ..100 or 1..');
-  return { is: 'range', ...defined({ min, max }) };
+  return { is: 'range', min, max };
 }

@@ -1,5 +1,4 @@
 import type { Answer } from '../../client';
-import { defined } from '../../contract/defined';
 import type { CountersignError } from '../../contract/errors';
 import type { Hunk } from '../../contract/plan';
 import { usageError } from '../options';
@@ -79,7 +78,7 @@ async function approveHunks(choice: HunkAnswers, subject: Subject, terminal: Ter
     (await confirm(terminal, `Approve ${what}?`)) &&
     (await confirmDeceptiveText(requestOf(subject), terminal));
   if (!sure) throw givenUp('you did not confirm');
-  return decide(subject, { decision: 'approved', ...defined({ hunks: all ? undefined : [...accepted] }) });
+  return decide(subject, { decision: 'approved', hunks: all ? undefined : [...accepted] });
 }
 
 async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {

@@ -173,7 +173,11 @@ export class Prompt implements Terminal {
   private open(): Interface {
     const { input, output } = this.keyboard;
     const made = createInterface({
-      ...{ input, output, terminal: true, historySize: HISTORY, history: this.history },
+      input,
+      output,
+      terminal: true,
+      historySize: HISTORY,
+      history: this.history,
       crlfDelay: Infinity,
     });
     made.on('history', (history: string[]) => {

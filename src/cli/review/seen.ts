@@ -14,7 +14,6 @@ import { escapeText } from '../print/escape';
 import { confirmInFull } from './confirm';
 import type { Terminal } from './terminal';
 import { makeFolderOf, replaceFile, userStateDir } from '../../files';
-import { defined } from '../../contract/defined';
 import { toFileError } from '../files';
 import { usageError } from '../options';
 
@@ -82,7 +81,7 @@ export async function changedIn(
   client: Pick<Countersign, 'changedTools'>,
   { turn, requests }: Pick<TurnView, 'turn' | 'requests'>,
 ): Promise<{ changed?: readonly ChangedTool[] }> {
-  return defined({ changed: requests.length === 0 ? undefined : await client.changedTools(turn) });
+  return { changed: requests.length === 0 ? undefined : await client.changedTools(turn) };
 }
 
 /**

@@ -10,7 +10,6 @@ import type { Statement } from '../../authority/statement';
 import type { SignedAt } from '../../authority/to-sign';
 import type { SaysOfGrant } from '../../contract/control/grant-votes';
 import type { GrantTerms } from '../../contract/control/grants';
-import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { readIfThere } from '../../files';
@@ -116,8 +115,12 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
       );
     const times = timesToSign(call, Date.now());
     const statement = statementOf(facts, {
-      ...{ decisionId, decision, approver: name, ...times },
-      ...defined({ reason, hunks }),
+      decisionId,
+      decision,
+      approver: name,
+      ...times,
+      reason,
+      hunks,
     });
     if (statement === undefined) throw usageError('a part of this call or its reason cannot be signed');
     const { screen, env } = context;
@@ -251,9 +254,14 @@ export async function provenVotesOn(
     const { kind, armored, at, notAfter, statement } = signature;
     const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
     const vote = {
-      ...{ decisionId, decision: word, reason, approver: voter, at, notAfter },
+      decisionId,
+      decision: word,
+      reason,
+      approver: voter,
+      at,
+      notAfter,
       seenDigest: facts.seenDigest,
-      ...defined({ hunks: hunks && [...hunks] }),
+      hunks: hunks && [...hunks],
     };
     const judged = assuranceOf(
       { ...vote, signature: { kind, armored, statement } },

@@ -11,7 +11,6 @@ import {
   type RevokeAsked,
   type Revoked,
 } from '../../contract/control/grants';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { LIMITS, TIMES } from '../../contract/limits';
 import { grantWorkflowId, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
@@ -53,8 +52,11 @@ async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<Gra
   const handle = await ask(context, 'giving a grant', async () => {
     try {
       return await client.workflow.start(WORKFLOWS.grant, {
-        ...{ workflowId: grantWorkflowId(asked.id), ...ON_CONTROL_QUEUE, args: [asked] },
-        ...{ workflowIdReusePolicy: 'REJECT_DUPLICATE', workflowIdConflictPolicy: 'FAIL' },
+        workflowId: grantWorkflowId(asked.id),
+        ...ON_CONTROL_QUEUE,
+        args: [asked],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowIdConflictPolicy: 'FAIL',
       });
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -160,7 +162,7 @@ async function seenOf(
   const owner = { type: 'workflow', namespace: source.namespace, workflowId } as const;
   const first = raw && (await source.decode(raw, owner));
   const asked = first?.kind === 'started' ? first.input : undefined;
-  return { ...grant, ...defined({ authority: isGrantAsked(asked) ? asked.authority : undefined }) };
+  return { ...grant, authority: isGrantAsked(asked) ? asked.authority : undefined };
 }
 
 function update(

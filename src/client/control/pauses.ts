@@ -55,9 +55,11 @@ export async function startControl(client: Client): Promise<void> {
   const pauses: Pause[] = isLost ? [{ ...AFTER_CLOSING, ...made }] : [];
   try {
     await client.workflow.start(WORKFLOWS.control, {
-      ...{ workflowId: CONTROL.workflowId, workflowIdConflictPolicy: 'FAIL', ...ON_CONTROL_QUEUE },
+      workflowId: CONTROL.workflowId,
+      workflowIdConflictPolicy: 'FAIL',
+      ...ON_CONTROL_QUEUE,
       args: [{ pauses } satisfies ControlInput],
-      ...(isLost ? { memo: { [MEMO.pauses]: pauses } } : {}),
+      memo: isLost ? { [MEMO.pauses]: pauses } : undefined,
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -142,7 +144,8 @@ async function update<R>(context: ClientContext, name: string, asked: PauseAsked
   const update = { workflowId: CONTROL.workflowId, name, asked };
   const doing = name === UPDATES.pause ? 'pausing' : 'resuming';
   return tellControl<R, PauseAsked | ResumeAsked, PauseRefused['code']>(context, update, {
-    ...{ hints: HINTS, doing },
+    hints: HINTS,
+    doing,
   });
 }
 

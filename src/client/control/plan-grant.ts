@@ -13,7 +13,6 @@ import {
   type Narrowing,
   narrowingProblem,
 } from '../../contract/control/narrowing';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { DAY, LIMITS, TIMES } from '../../contract/limits';
 import type { RequestOpened } from '../../history/call-events';
@@ -42,15 +41,21 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
   const now = Date.now();
   const { by, authority } = giver(call, request, { by: options.by, now });
   const terms: GrantTerms = {
-    ...{ id: randomUUID(), agent: view.agent, tool: call.tool, toolDigest: request.toolDigest },
+    id: randomUUID(),
+    agent: view.agent,
+    tool: call.tool,
+    toolDigest: request.toolDigest,
     ruleDigest: request.authority?.ruleDigest ?? '',
     policyDigest: call.ruling?.digest ?? '',
-    ...{ narrowing, times, by },
-    ...{ at: new Date(now).toISOString(), until: new Date(now + forMs).toISOString() },
+    narrowing,
+    times,
+    by,
+    at: new Date(now).toISOString(),
+    until: new Date(now + forMs).toISOString(),
   };
   const assurance = request.authority?.rule.assurance ?? 'claimed';
-  const held = heldSentence({ ...terms, ...defined({ authority }) }, now);
-  return { terms, sentence: grantSentence(terms), assurance, ...defined({ authority, held }) };
+  const held = heldSentence({ ...terms, authority }, now);
+  return { terms, sentence: grantSentence(terms), assurance, authority, held };
 }
 
 /**

@@ -3,7 +3,6 @@ import { votingUnder, waitsFor } from '../../contract/authority/open-votes';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';
 import { ASK_MS, toCountersignError } from '../../history/server-errors';
-import { defined } from '../../contract/defined';
 import { callKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { type OpenItem, openItemOf, type OpenMemo } from '../../contract/turn';
 import type { RequestOpened } from '../../history/events';

@@ -25,7 +25,9 @@ export function followSession(
   const readEvents: ReadTurn<TurnEvent> = (turn, signal) =>
     readTurn(context.source, turn, { live: true, signal });
   return followBoth(context, { ...options, session }, readEvents, (turn, event) => ({
-    ...{ type: 'turn_event', turn, event },
+    type: 'turn_event',
+    turn,
+    event,
   }));
 }
 

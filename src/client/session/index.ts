@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
@@ -63,7 +62,7 @@ export function openSession(context: ClientContext, id: string, options: Session
     cancelTurn: (by = {}) => control({ action: 'cancel_turn', ...by }),
     compact: (by = {}) => control({ action: 'compact', ...by }),
     close: ({ cancel, ...by } = {}) =>
-      control({ action: 'close', ...by, ...(cancel === true ? { cancel: true as const } : {}) }),
+      control({ action: 'close', ...by, cancel: cancel === true ? (true as const) : undefined }),
   };
 }
 
@@ -101,11 +100,11 @@ function checkMessage(
   const issue = textIssue(text);
   if (issue !== undefined) {
     const hint = text.trim() === '' ? undefined : 'put the text into a file that the agent can read';
-    throw new CountersignError('usage', issue, defined({ hint }));
+    throw new CountersignError('usage', issue, { hint });
   }
   if (!MODES.includes(mode))
     throw new CountersignError('usage', `a message has no mode ${JSON.stringify(mode)}`);
-  return { messageId: messageId ?? randomUUID(), text, mode, ...defined({ sender, agent }) };
+  return { messageId: messageId ?? randomUUID(), text, mode, sender, agent };
 }
 
 async function sendControl(context: ClientContext, session: string, content: SessionControl): Promise<void> {
@@ -200,7 +199,7 @@ async function signalOnce(
 function startOptions(session: string, options: SessionOptions, agent: string) {
   const { taskQueue = TASK_QUEUE } = options;
   const origin = originGiven(options);
-  const input: SessionInput = { agent, ...defined({ origin, budget: budgetGiven(options) }) };
+  const input: SessionInput = { agent, origin, budget: budgetGiven(options) };
   const memo: SessionMemo = { agent, state: 'idle', turns: 0, waiting: 0, text: '' };
   return {
     workflowId: session,
@@ -210,7 +209,7 @@ function startOptions(session: string, options: SessionOptions, agent: string) {
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     memo: { [MEMO.session]: memo },
     staticSummary: `session with ${agent}`,
-    ...defined({ priority: priorityGiven(options) }),
+    priority: priorityGiven(options),
   } as const;
 }
 

@@ -72,7 +72,9 @@ export async function listSessions(
   const infos = context.lister.workflow.list({ query: parts.join(' AND ') });
   const { found, edge } = await ask(context, 'listing sessions', () =>
     readPage(summariesIn(infos), {
-      ...{ limit, most: MOST_LOOKED, after },
+      limit,
+      most: MOST_LOOKED,
+      after,
       idOf: ({ session }) => session,
       isSeen: (one) => (agent === undefined || one.agent === agent) && agents?.includes(one.agent) !== false,
     }),
@@ -87,7 +89,9 @@ async function* summariesIn(infos: AsyncIterable<WorkflowExecutionInfo>): AsyncG
 function summaryOf({ workflowId, runId, memo, status, startTime, closeTime }: WorkflowExecutionInfo) {
   const now = memoIn(memo);
   return {
-    ...{ session: workflowId, runId, ...now },
+    session: workflowId,
+    runId,
+    ...now,
     state: status.name === 'RUNNING' ? now.state : 'closed',
     startedAt: startTime.toISOString(),
     endedAt: closeTime?.toISOString() ?? null,

@@ -1,5 +1,4 @@
 import type { VoteSignature } from '../decision';
-import { defined } from '../defined';
 import { LONGEST_READ } from '../limits';
 import { WORDS_COUNT } from '../question';
 import { soundCheck } from '../schema/message';
@@ -104,7 +103,9 @@ export const AUTHORITY: JsonSchema = {
 
 /** The further fields with which a worker asks a person to look again. */
 export const ASKED_AGAIN = {
-  ...{ struck: NAMES, authority: AUTHORITY, secret: TEXT },
+  struck: NAMES,
+  authority: AUTHORITY,
+  secret: TEXT,
   mayHaveRun: { const: true },
 };
 
@@ -184,8 +185,8 @@ export function stricterAuthority(before: Authority, later: Authority): Authorit
     ruleDigest: later.ruleDigest,
     rule,
     requesters: [...new Set([...before.requesters, ...later.requesters])],
-    ...defined({ people }),
-    ...(before.escalated === true && later.escalated === true ? { escalated: true } : {}),
+    people,
+    escalated: before.escalated === true && later.escalated === true ? true : undefined,
   };
 }
 

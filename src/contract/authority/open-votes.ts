@@ -1,5 +1,4 @@
 import type { VotesNeeded } from '../decision';
-import { defined } from '../defined';
 import { utf8Bytes } from '../text/bytes';
 import { type Authority, MOST_NAMED, ruleInForce, votersOf } from './authority';
 import type { CastVote, DatedVote, Voter } from './votes';
@@ -37,16 +36,14 @@ const MOST_BYTES = 500;
 /** The votes under an authority, in short. `now`: milliseconds since 1970. */
 export function votingUnder(authority: Authority, votes: readonly DatedVote[], now: number): Voting {
   const { escalated } = authority;
-  const cast = votes.map(({ voter, decision, signedBy }) => ({ voter, decision, ...defined({ signedBy }) }));
+  const cast = votes.map(({ voter, decision, signedBy }) => ({ voter, decision, signedBy }));
   const since = escalated === true ? newVotersOf(authority, now).slice(0, MOST_NAMED) : [];
   return {
     votes: cast,
     needs: stillNeeded(countVotesUnder(authority, votes, now)),
-    ...defined({
-      escalated,
-      escalatedTo: since.length === 0 ? undefined : since,
-      among: soughtBy(authority),
-    }),
+    escalated,
+    escalatedTo: since.length === 0 ? undefined : since,
+    among: soughtBy(authority),
   };
 }
 
@@ -62,7 +59,7 @@ function soughtBy(authority: Authority): VotersSought | undefined {
   const { rosters, notRequester } = ruleInForce(authority);
   const sought: VotersSought = {
     rosters: rosters.map((roster) => [...roster]),
-    ...(notRequester ? { notThese: [...authority.requesters] } : {}),
+    notThese: notRequester ? [...authority.requesters] : undefined,
   };
   return utf8Bytes(JSON.stringify(sought)) > MOST_BYTES ? undefined : sought;
 }

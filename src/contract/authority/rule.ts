@@ -1,4 +1,3 @@
-import { defined } from '../defined';
 import type { Safety } from '../tool';
 
 /** How sure it is that the named person cast a vote. The weakest comes first. */

@@ -1,5 +1,4 @@
 import type { VotesNeeded } from '../decision';
-import { defined } from '../defined';
 import { type Authority, MOST_NAMED, ruleInForce, someNames, votingOf, WHY_NOT } from './authority';
 import type { DatedVote, Voter } from './votes';
 import { type Among, seatingOf } from './who-may-vote';
@@ -125,7 +124,7 @@ export function countVotesUnder(authority: Authority, votes: readonly DatedVote[
 /** The votes that are still needed before a call is decided. */
 export function stillNeeded({ missing, missingGroups, mayVote }: VoteCount): VotesNeeded {
   const groups = missingGroups.length === 0 ? undefined : [...missingGroups];
-  return { approvals: missing, who: mayVote.slice(0, MOST_NAMED), ...defined({ groups }) };
+  return { approvals: missing, who: mayVote.slice(0, MOST_NAMED), groups };
 }
 
 /** The votes that are still needed, in words. */

@@ -1,5 +1,4 @@
 import type { CallInput, CallOutput, PreparedCall, TurnOrigin, ValidCall } from '../call';
-import { defined } from '../defined';
 import type { JsonObject } from '../json';
 import { digestText } from '../digest';
 import { callKey } from '../names';
@@ -141,6 +140,7 @@ export function burstCallInput(call: ValidCall, { agent, replyId, originalRunId,
     effect: call.settings.effect,
     timeoutMs: call.settings.timeoutMs,
     originalRunId,
-    ...defined({ origin: of.origin, dry: of.dry }),
+    origin: of.origin,
+    dry: of.dry,
   };
 }

@@ -1,4 +1,3 @@
-import { defined } from '../defined';
 import { isJsonObject, isObject } from '../json';
 import { readCallOutput, readThinkOutput } from '../payloads';
 import type { BurstCall, BurstOutput, BurstStep } from './burst';
@@ -35,7 +34,7 @@ function readFailed(value: unknown): BurstOutput['failed'] | null {
   if (waitMs !== undefined && !isTime(waitMs)) return null;
   // Only an activity reads the content of `tried`, and the activity does not trust it.
   const left = isJsonObject(tried) ? tried : undefined;
-  const read = { message, ...defined({ waitMs, tried: left }) };
+  const read = { message, waitMs, tried: left };
   return isLast === true ? { ...read, isLast } : read;
 }
 

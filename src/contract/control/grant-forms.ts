@@ -18,11 +18,17 @@ const CONDITION: JsonSchema = {
 };
 const NARROWING: JsonSchema = { type: 'object', additionalProperties: CONDITION };
 const TERMS: Record<string, JsonSchema> = {
-  ...{ id: ID, agent: NAME, tool: NAME, toolDigest: DIGEST },
-  ...{ ruleDigest: DIGEST_OR_NONE, policyDigest: DIGEST_OR_NONE },
+  id: ID,
+  agent: NAME,
+  tool: NAME,
+  toolDigest: DIGEST,
+  ruleDigest: DIGEST_OR_NONE,
+  policyDigest: DIGEST_OR_NONE,
   narrowing: NARROWING,
   times: { type: 'integer', minimum: 1, maximum: LIMITS.grantTimes },
-  ...{ until: MOMENT, at: MOMENT, by: NAME },
+  until: MOMENT,
+  at: MOMENT,
+  by: NAME,
 };
 const SIGNATURE = signatureBy(...SIGNATURE_KINDS);
 const TRUE: JsonSchema = { const: true };
@@ -37,11 +43,14 @@ const ASKED = form(TERMS, GIVEN);
 const CONFIRM = form({ id: ID, ...VOTE }, { signature: SIGNATURE });
 const SHOWN = form(
   { ...TERMS, takenAt: MOMENT },
-  { reason: TEXT, signature: SIGNATURE, confirmed: CONFIRMED, ...{ needsOthers: TRUE, revoked: TRUE } },
+  { reason: TEXT, signature: SIGNATURE, confirmed: CONFIRMED, needsOthers: TRUE, revoked: TRUE },
 );
 const USE = form({
-  ...{ agent: NAME, tool: NAME, toolDigest: DIGEST },
-  ...{ ruleDigest: DIGEST_OR_NONE, policyDigest: DIGEST_OR_NONE },
+  agent: NAME,
+  tool: NAME,
+  toolDigest: DIGEST,
+  ruleDigest: DIGEST_OR_NONE,
+  policyDigest: DIGEST_OR_NONE,
 });
 const REVOKE = form({ by: NAME }, { reason: TEXT });
 const USED: JsonSchema = { type: 'integer', minimum: 0, maximum: LIMITS.grantTimes };

@@ -1,4 +1,3 @@
-import { defined } from '../defined';
 import { type Authority, votingOf, WHY_NOT, whyMayNot } from '../authority/authority';
 import type { DatedVote } from '../authority/votes';
 import { countVotesUnder, stillNeededText, type VoteCount } from '../authority/votes-needed';
@@ -39,7 +38,7 @@ export type CastGrantVote = DatedVote & Pick<GrantVote, 'signature'> & { seenDig
 
 /** All votes on a grant. The giver's vote comes first. */
 export function votesOn({ by, at, signature, confirmed = [] }: GrantVotes): CastGrantVote[] {
-  const given = { voter: by, at, ...defined({ signature }) };
+  const given = { voter: by, at, signature };
   return [given, ...confirmed].map((vote) => ({ ...vote, decision: 'approved' }));
 }
 

@@ -1,5 +1,4 @@
 import { LIMITS } from '../limits';
-import { defined } from '../defined';
 import { isObject } from '../json';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import { utf8Bytes } from '../text/bytes';
@@ -122,7 +121,7 @@ export function endPauses(
 ): { pauses: Pause[]; ended: Pause[] } | PauseRefused {
   const why = reasonIssue(reason);
   if (why !== undefined) return { code: 'malformed', message: why };
-  const scope = defined({ agent, tool });
+  const scope = { agent, tool };
   const isMeant = (one: Pause): boolean => all === true || isSame(one, scope);
   const ended = pauses.filter(isMeant);
   if (ended.length > 0) return { pauses: pauses.filter((one) => !isMeant(one)), ended };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../json';
+import { fieldsOf, hasField, isObject, type JsonObject } from '../json';
 import type { Issue } from '../tool';
 import { type Evaluated, CheckResult, type ValuePlace, silently } from './keyword-result';
 import { assertValue } from './values';
@@ -17,7 +17,7 @@ const MOST_DEPTH = 400;
 
 // In the sandbox of workflows every use of a global is slow, and these are used for every part of a value.
 const { isArray } = Array;
-const { hasOwn, keys } = Object;
+const { hasOwn } = Object;
 
 /** Thrown if a check is given up because it would take too much work. */
 class TooMuchWork extends Error {}
@@ -198,14 +198,15 @@ export class SchemaChecker {
 
   private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
     for (const name of listOf(schema['required'])) {
-      if (typeof name === 'string' && !hasOwn(value, name))
+      if (typeof name === 'string' && !hasField(value, name))
         result.fail(`Instance does not have required property "${name}".`);
     }
     const { dependencies, patterns } = this.factsOf(schema);
     this.checkDependencies(dependencies, value, result);
     const properties = objectOf(schema['properties']);
     const { additionalProperties: others, unevaluatedProperties: rest, propertyNames } = schema;
-    for (const key of keys(value)) {
+    const names = fieldsOf(value);
+    for (const key of names) {
       if (result.isOver) return;
       if (propertyNames !== undefined) this.checkName(propertyNames, key, result);
       let isKnown = hasOwn(properties, key);
@@ -219,7 +220,7 @@ export class SchemaChecker {
       if (!isKnown && others !== undefined) this.checkPart(others, key, { item: value[key], result });
     }
     if (rest === undefined) return;
-    for (const key of keys(value)) {
+    for (const key of names) {
       if (!result.hasSeen(key)) this.checkPart(rest, key, { item: value[key], result });
     }
   }
@@ -243,10 +244,10 @@ export class SchemaChecker {
     result: CheckResult,
   ): void {
     for (const [key, needed] of dependencies) {
-      if (!hasOwn(value, key)) continue;
+      if (!hasField(value, key)) continue;
       if (!isArray(needed)) result.take(this.check(needed, value, result.at));
       for (const name of listOf(needed)) {
-        if (typeof name !== 'string' || hasOwn(value, name)) continue;
+        if (typeof name !== 'string' || hasField(value, name)) continue;
         result.fail(`Instance has "${key}" but does not have "${name}".`);
       }
     }

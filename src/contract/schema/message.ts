@@ -14,7 +14,7 @@ type FieldSchema =
   | { readonly type: 'integer'; readonly minimum: number; readonly maximum: number }
   | { readonly type: 'array'; readonly items: FieldSchema; readonly maxItems: number }
   | MessageSchema
-  | { readonly type: 'object'; readonly properties?: never }
+  | { readonly type: 'object' }
   | { readonly enum: readonly string[] }
   | { readonly const: true };
 

@@ -1,4 +1,3 @@
-import { defined } from '../defined';
 import { digestText } from '../digest';
 import { isObject } from '../json';
 import { LIMITS } from '../limits';
@@ -219,7 +218,7 @@ export function readRecord(value: unknown): TurnRecord | undefined {
     states: isStates(states) ? states : undefined,
     requesters: areTexts(requesters) ? requesters : undefined,
   };
-  return { entries: recordEntries(entries), took, ...defined(counts) };
+  return { entries: recordEntries(entries), took, ...counts };
 }
 
 function areTexts(value: unknown): value is string[] {

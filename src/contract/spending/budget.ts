@@ -62,8 +62,8 @@ export function addSpent(one: Spent, more: Spent): Spent {
     tokens: sum(one.tokens, more.tokens),
     steps: sum(one.steps, more.steps),
     time: sum(one.time, more.time),
-    ...(Object.keys(money).length === 0 ? {} : { money }),
-    ...(estimated === 0 ? {} : { estimated }),
+    money: Object.keys(money).length === 0 ? undefined : money,
+    estimated: estimated === 0 ? undefined : estimated,
   };
 }
 
@@ -71,7 +71,9 @@ export function addSpent(one: Spent, more: Spent): Spent {
 export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   const { cost, currency } = usage ?? {};
   return {
-    ...{ ...noSpending(), tokens: tokensOf(usage) ?? 0, steps: 1 },
+    ...noSpending(),
+    tokens: tokensOf(usage) ?? 0,
+    steps: 1,
     ...(cost === undefined || currency === undefined ? {} : { money: { [currency]: cost } }),
   };
 }
@@ -111,7 +113,7 @@ export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
     const used = spentOf(budget, spent, kind);
     if (limit === undefined || used < limit) continue;
     const { currency } = budget;
-    return { kind, limit, spent: used, ...(kind === 'money' && currency ? { currency } : {}) };
+    return { kind, limit, spent: used, currency: kind === 'money' && currency ? currency : undefined };
   }
   return undefined;
 }

@@ -1,5 +1,4 @@
 import type { ValidCall } from '../call';
-import { defined } from '../defined';
 import { digestJson } from '../digest';
 import type { JsonObject } from '../json';
 import { RETRY, TIMES } from '../limits';
@@ -22,7 +21,12 @@ export const RAISE = { safety: 'dangerous', effect: 'idempotent' } as const;
 export function raiseCall({ callId, tool, arguments: args, ...more }: Raise): ValidCall {
   const kind = raisedKind(args);
   return {
-    ...{ kind: 'ask', callId, id: callId, tool, arguments: args, argsDigest: digestJson(args) },
+    kind: 'ask',
+    callId,
+    id: callId,
+    tool,
+    arguments: args,
+    argsDigest: digestJson(args),
     toolDigest: digestJson({ name: tool, schema: kind === undefined ? {} : raiseSchema(kind) }),
     settings: {
       ...RAISE,
@@ -33,6 +37,6 @@ export function raiseCall({ callId, tool, arguments: args, ...more }: Raise): Va
       startWithinMs: TIMES.startWithin,
       grants: 'none',
     },
-    ...defined(more),
+    ...more,
   };
 }

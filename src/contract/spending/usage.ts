@@ -121,12 +121,12 @@ const COUNT: JsonSchema = { type: 'number', minimum: 0 };
 
 /** Properties of a Usage. */
 export const USAGE = {
-  ...{ inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT },
-  ...{
-    cachedInputTokens: COUNT,
-    cacheWriteTokens: COUNT,
-    reasoningTokens: COUNT,
-    cost: COUNT,
-    currency: { type: 'string', maxLength: 10 },
-  },
+  inputTokens: COUNT,
+  outputTokens: COUNT,
+  totalTokens: COUNT,
+  cachedInputTokens: COUNT,
+  cacheWriteTokens: COUNT,
+  reasoningTokens: COUNT,
+  cost: COUNT,
+  currency: { type: 'string', maxLength: 10 },
 };

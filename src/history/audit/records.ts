@@ -22,7 +22,6 @@ import {
   sha256,
 } from './format';
 import type { Roster } from '../../contract/authority/roster';
-import { defined } from '../../contract/defined';
 import { createSignedContext, rosterParts, type SignedContext } from './signatures';
 
 /** A record before its time and place are known. */
@@ -39,7 +38,7 @@ interface Shown {
 /** The digests of what a request shows to an approver. */
 function shownBy({ arguments: args, preview, seenDigest }: RequestOpened): Shown {
   const argsDigest = argsDigestOf(args);
-  return { ...defined({ argsDigest, previewDigest: preview && sha256(preview.text) }), seenDigest };
+  return { argsDigest, previewDigest: preview && sha256(preview.text), seenDigest };
 }
 
 /** Makes a draft without absent values. Long facts are cut, because the sender of a signal chooses some of them. */

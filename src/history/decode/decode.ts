@@ -6,7 +6,6 @@ import {
 import { temporal } from '@temporalio/proto';
 import { isObject, parseJson } from '../../contract/json';
 import { SCHEDULED_BY } from '../../contract/names';
-import { defined } from '../../contract/defined';
 import type { DecodedEvent, Decoding } from './events';
 import type { ChildEnd } from '../../contract/turn';
 import { decodeFailure } from './failure';
@@ -62,19 +61,17 @@ export function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEv
 function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const started = raw.workflowExecutionStartedEventAttributes;
   if (!started) return decodeTask(raw, head, payloads) ?? decodeEnd(raw, head, payloads);
-  return payloads.own(started.input).then((input) =>
-    defined({
-      kind: 'started' as const,
-      ...head,
-      turn: started.workflowId ?? '',
-      runId: started.originalExecutionRunId ?? '',
-      continuedFrom: started.continuedExecutionRunId || undefined,
-      taskQueue: started.taskQueue?.name ?? '',
-      workflowType: started.workflowType?.name || undefined,
-      schedule: scheduleOf(started.searchAttributes?.indexedFields?.[SCHEDULED_BY]?.data),
-      input,
-    }),
-  );
+  return payloads.own(started.input).then((input) => ({
+    kind: 'started' as const,
+    ...head,
+    turn: started.workflowId ?? '',
+    runId: started.originalExecutionRunId ?? '',
+    continuedFrom: started.continuedExecutionRunId || undefined,
+    taskQueue: started.taskQueue?.name ?? '',
+    workflowType: started.workflowType?.name || undefined,
+    schedule: scheduleOf(started.searchAttributes?.indexedFields?.[SCHEDULED_BY]?.data),
+    input,
+  }));
 }
 
 /** The schedule in a search attribute, which is always plain JSON, even if payloads are encoded in another way. */
@@ -175,7 +172,7 @@ async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): P
   const data = payloads.core(details?.['data']?.payloads?.[0]);
   const facts = isObject(data) ? data : {};
   const summary = await payloads.value(raw.userMetadata?.summary);
-  return defined({
+  return {
     kind: 'local_activity' as const,
     ...head,
     activityType: String(facts['activity_type'] ?? ''),
@@ -184,7 +181,7 @@ async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): P
     summary: typeof summary === 'string' ? summary : undefined,
     result: await payloads.first(details?.['result']),
     failure: failure ? await decodeFailure(failure, payloads) : undefined,
-  });
+  };
 }
 
 /** Decodes the events of child workflows. */
@@ -233,7 +230,7 @@ function decodeMessage(raw: HistoryEvent, head: Head, payloads: Payloads): Decod
   const cancel = raw.workflowExecutionCancelRequestedEventAttributes;
   if (cancel) {
     const reason = cancel.cause || undefined;
-    return defined({ kind: 'cancel_requested' as const, ...head, identity: cancel.identity ?? '', reason });
+    return { kind: 'cancel_requested' as const, ...head, identity: cancel.identity ?? '', reason };
   }
   const memo = raw.workflowPropertiesModifiedEventAttributes?.upsertedMemo;
   if (memo) return payloads.map(memo.fields).then((fields) => ({ kind: 'memo', ...head, fields }));
@@ -279,13 +276,13 @@ async function decodeVerdict(
   payloads: Payloads,
 ): Promise<DecodedEvent> {
   const { success, failure } = completed.outcome ?? {};
-  return defined({
+  return {
     kind: 'update_completed' as const,
     ...head,
     updateId: completed.meta?.updateId ?? '',
     value: await payloads.first(success),
     failure: failure ? await decodeFailure(failure, payloads) : undefined,
-  });
+  };
 }
 
 /** A history as the server keeps it. Its payloads are not decoded. */

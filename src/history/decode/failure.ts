@@ -1,6 +1,5 @@
 import { temporal } from '@temporalio/proto';
 import { isObject } from '../../contract/json';
-import { defined } from '../../contract/defined';
 import type { DecodedFailure } from './events';
 import type { Payloads } from './payloads';
 
@@ -18,7 +17,7 @@ export async function decodeFailure(
   if (failure === null || failure === undefined) return { message: '', kind: 'other', details: [] };
   const application = failure.applicationFailureInfo;
   const cause = failure.cause ? await decodeFailure(failure.cause, payloads) : undefined;
-  return defined({
+  return {
     message: await messageOf(failure, payloads),
     kind: kindOf(failure),
     type: application?.type || undefined,
@@ -27,7 +26,7 @@ export async function decodeFailure(
     beat: await payloads.first(failure.timeoutFailureInfo?.lastHeartbeatDetails),
     details: await payloads.all(application?.details),
     cause,
-  });
+  };
 }
 
 /** The failure at the end of the chain of causes, which is what really went wrong. */

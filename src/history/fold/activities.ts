@@ -8,7 +8,6 @@ import { prepareCompleted, prepareFailed } from './requests';
 import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';
 import { rootOf } from '../decode/failure';
-import { defined } from '../../contract/defined';
 import { is } from './guards';
 
 /**
@@ -146,7 +145,7 @@ function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>,
   const said = answer === undefined || answer.outcome === 'happened' ? undefined : answer.message;
   const message = isTooSoon ? TOO_SOON : said;
   const outcome = answer?.outcome ?? 'cannot_tell';
-  return [{ type: 'verified', ...eventHeader(event), callId: of.callId, outcome, ...defined({ message }) }];
+  return [{ type: 'verified', ...eventHeader(event), callId: of.callId, outcome, message }];
 }
 
 function verifyFailed(event: EventOf<'activity_failed'>, of: Of): TurnEvent[] {

@@ -128,7 +128,9 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
     started: [
       {
         kind: 'activity_scheduled',
-        ...{ eventId, at, scheduledAs: key },
+        eventId,
+        at,
+        scheduledAs: key,
         id: activityIds.call(call.callId, 0),
         activityType: asked?.tool ?? '',
         taskQueue: scheduled.taskQueue,
@@ -138,7 +140,9 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
     ],
     ended: {
       kind: 'activity_completed',
-      ...{ eventId, at: timeOf(call.ended, place), scheduledEventId: key },
+      eventId,
+      at: timeOf(call.ended, place),
+      scheduledEventId: key,
       result: call.output,
     },
     at: call,

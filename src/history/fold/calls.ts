@@ -103,14 +103,15 @@ function startedEvent(
     arguments: held.effective,
     effect: facts.input?.effect ?? effectOf(held),
     taskQueue: facts.taskQueue,
-    ...defined({ decision: spentBy(facts.input), grant: grantIn(facts.input) }),
+    decision: spentBy(facts.input),
+    grant: grantIn(facts.input),
   };
 }
 
 function spentBy(input: CallInput | undefined): CallStarted['decision'] {
   if (input?.decision === undefined) return undefined;
   const { decision, approver, reason } = input.decision;
-  return { decision: input.generation > 0 ? 'run-again' : decision, approver, ...defined({ reason }) };
+  return { decision: input.generation > 0 ? 'run-again' : decision, approver, reason };
 }
 
 /** The unsafe calls of a gate that were decided on before a reset: the run before may have started them. */
@@ -169,7 +170,7 @@ export function callCompleted(
 
 /** The grant and the roster by which a call started, if they can be read. */
 function leaveOf({ grant, roster }: StartedBy): StartedBy {
-  return defined({ grant, roster: rosterIn(roster) });
+  return { grant, roster: rosterIn(roster) };
 }
 
 /** The worker that took the call lacks its agent or tool. One event is made, however often that happens. */
@@ -233,7 +234,7 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   const result = 'result' in settled ? settled.result : unhandledResult(held, settled.failure, event.at);
   const origin = 'result' in settled ? 'handler' : 'failure';
   const roster = 'result' in settled ? settled.roster : undefined;
-  return endCall(by, held, { result, ...factsOf(activity, event.at), origin, ...defined({ roster }) });
+  return endCall(by, held, { result, ...factsOf(activity, event.at), origin, roster });
 }
 
 /** The use of a grant by which a lost call had started. Its worker put the use into its heartbeats. */
@@ -257,12 +258,9 @@ function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEv
   const { call } = held;
   const { askAgain: message, struck } = said;
   const authority = readAuthority(said.authority);
-  const proof = { ...defined({ authority, secret: said.secret }) };
+  const proof = { authority, secret: said.secret };
   if (!isValidCall(call) || !isAskable(call, held.secret, proof)) return lose(head, held, { message });
-  const joined = joinedAuthority(
-    defined({ authority: readAuthority(call.authority) }),
-    defined({ authority }),
-  );
+  const joined = joinedAuthority({ authority: readAuthority(call.authority) }, { authority });
   held.call = { ...call, kind: 'ask', ...defined({ authority: joined }) };
   if (said.mayHaveRun === true) held.runsAgain = true;
   held.phase = 'replanning';
@@ -272,7 +270,7 @@ function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEv
   held.note = message;
   delete held.remark;
   const { callId, tool } = call;
-  return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message, ...defined({ struck }) }];
+  return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message, struck }];
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {

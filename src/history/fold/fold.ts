@@ -1,5 +1,4 @@
 import type { DecodedEvent, EventOf } from '../decode/events';
-import { defined } from '../../contract/defined';
 import type { TurnEnded, TurnEvent, TurnStarted } from '../events';
 import {
   activityCanceled,
@@ -102,16 +101,14 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
         ...lostByReset(state, event),
       ];
     case 'cancel_requested':
-      return [
-        { type: 'cancel_requested', ...head, identity: event.identity, ...defined({ reason: event.reason }) },
-      ];
+      return [{ type: 'cancel_requested', ...head, identity: event.identity, reason: event.reason }];
     case 'continued_as_new':
       return [
         {
           type: 'continued_as_new',
           ...head,
           newRunId: event.newRunId,
-          ...(state.isMoving ? { moved: true as const } : {}),
+          moved: state.isMoving ? (true as const) : undefined,
         },
       ];
     default:
@@ -148,15 +145,13 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     agent,
     prompt,
     taskQueue,
-    ...defined({
-      files,
-      origin: originGiven(event.input),
-      ...limitsGiven(event.input),
-      schedule: event.schedule,
-      session: is.turnInput(event.input) ? event.input.session?.sessionId : undefined,
-      continuedFrom,
-      carried: isNext || state.fork !== undefined ? undefined : messages,
-    }),
+    files,
+    origin: originGiven(event.input),
+    ...limitsGiven(event.input),
+    schedule: event.schedule,
+    session: is.turnInput(event.input) ? event.input.session?.sessionId : undefined,
+    continuedFrom,
+    carried: isNext || state.fork !== undefined ? undefined : messages,
   };
   const taken = isNext ? [] : forked(state, event);
   return [started, ...taken, ...stepMoved(state, event, { carried, before })];
@@ -257,12 +252,12 @@ function endingOf(event: DecodedEvent): Ending | undefined {
 function completedWith(result: unknown): Ending {
   if (!is.turnResult(result)) return { status: 'answered' };
   const { status, answer, why } = result;
-  return { status, answer, result, ...(why === undefined ? {} : { error: { message: why } }) };
+  return { status, answer, result, error: why === undefined ? undefined : { message: why } };
 }
 
 function errorOf({ failure }: EventOf<'failed'>): { message: string; type?: string } {
   const { message, type } = rootOf(failure);
-  return { message, ...defined({ type }) };
+  return { message, type };
 }
 
 function terminatedBy({ reason, identity }: EventOf<'terminated'>): string {

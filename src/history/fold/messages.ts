@@ -4,7 +4,6 @@ import { isValidCall, type SpentDecision } from '../../contract/call';
 import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
-import { defined } from '../../contract/defined';
 import type { Answered, DecisionMade, EventHeader, Judgement, Resolved, TurnEvent } from '../events';
 import { is } from './guards';
 import {
@@ -30,7 +29,7 @@ export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEven
   if (name === SIGNALS.outcome) return outcomeReported(state, event);
   if (name !== SIGNALS.abandon) return [];
   const approver = textAt(input, 'approver') ?? SOMEBODY;
-  const reason = defined({ reason: textAt(input, 'reason') });
+  const reason = { reason: textAt(input, 'reason') };
   state.abandoned = { approver, ...reason };
   return [{ type: 'abandoned', ...eventHeader(event), approver, identity, ...reason }];
 }
@@ -42,8 +41,8 @@ function recorded(
 ): TurnEvent[] {
   const { input, identity } = event;
   const { reapplying: reapplied } = state;
-  state.signals.push({ signal, input, identity, isJudged: false, ...defined({ reapplied }) });
-  const said = defined({ callId: textAt(input, 'callId'), approver: textAt(input, 'approver') });
+  state.signals.push({ signal, input, identity, isJudged: false, reapplied });
+  const said = { callId: textAt(input, 'callId'), approver: textAt(input, 'approver') };
   return [{ type: 'signal_recorded', ...eventHeader(event), signal, identity, ...said }];
 }
 
@@ -78,7 +77,7 @@ export function judgeSignals(
     const verdict = verdicts[offset + index];
     if (signal.isJudged) return [];
     const { asksAgain, stillWaits } = verdict ?? {};
-    const said = { judgement: judgementOf(verdict), ...defined({ asksAgain, stillWaits }) };
+    const said = { judgement: judgementOf(verdict), asksAgain, stillWaits };
     return judgeSignal(state, head, { signal, ...said });
   });
 }
@@ -134,7 +133,7 @@ function judgeSignal(
   }: Pick<JudgedInput, 'judgement' | 'asksAgain' | 'stillWaits'> & { signal: PendingSignal },
 ): TurnEvent[] {
   const { input, identity, reapplied } = signal;
-  const judged = { input, identity, door: 'signal' as const, ...verdict, ...defined({ reapplied }) };
+  const judged = { input, identity, door: 'signal' as const, ...verdict, reapplied };
   if (signal.signal === 'answer') return applyOnce(state, answeredEvent(state, head, judged));
   return applyOnce(
     state,
@@ -149,7 +148,7 @@ function judgeSignal(
 export function updateAdmitted(state: FoldState, event: EventOf<'update_admitted'>): TurnEvent[] {
   const { updateId, name, input, identity } = event;
   const { reapplying: reapplied } = state;
-  state.updates.set(updateId, { name, input, identity, ...defined({ reapplied }) });
+  state.updates.set(updateId, { name, input, identity, reapplied });
   return [];
 }
 
@@ -174,7 +173,7 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
   }
   const asksAgain = verdict?.asksAgain;
   const stillWaits = verdict?.needs === undefined ? undefined : (true as const);
-  const details = defined({ verdict, asksAgain, stillWaits, reapplied });
+  const details = { verdict, asksAgain, stillWaits, reapplied };
   const judged = { input, identity, door: 'update' as const, judgement, ...details };
   if (name === UPDATES.decide) return applyOnce(state, decisionEvent(event, judged));
   if (name === UPDATES.answer) return applyOnce(state, answeredEvent(state, event, judged));
@@ -189,7 +188,7 @@ function refusal(failure: DecodedFailure | undefined): Judgement {
   const [refused] = failure === undefined ? [] : rootOf(failure).details;
   if (!is.refused(refused)) return { accepted: 'unknown' };
   const { code, message, issues } = refused;
-  return { accepted: false, code, message, ...defined({ issues }) };
+  return { accepted: false, code, message, issues };
 }
 
 /**

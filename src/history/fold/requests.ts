@@ -4,7 +4,6 @@ import { previewDigests, seenDigestOf, digestJson } from '../../contract/digest'
 import { callKey, gateMemoKey, MEMO } from '../../contract/names';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../../contract/turn';
 import type { EventOf } from '../decode/events';
-import { defined } from '../../contract/defined';
 import type { EventHeader, TurnEvent } from '../events';
 import { sha256 } from '../audit/format';
 import { callSummary } from '../../contract/text/call-summary';
@@ -123,28 +122,31 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
     {
       type: 'request_opened',
       ...eventHeader(head),
-      ...{ callId, callKey: held.callKey, tool, safety, effect, arguments: held.effective },
+      callId,
+      callKey: held.callKey,
+      tool,
+      safety,
+      effect,
+      arguments: held.effective,
       seenDigest: seenDigestIn(held.effective, preview),
       toolDigest,
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
       summary: lineOf(held, item),
-      ...defined({
-        proposed,
-        preview,
-        policyReason,
-        notes,
-        authority: readAuthority(call.authority),
-        noBatch,
-        grants,
-        server,
-        schema: held.schema,
-        timeoutMs: unowned === undefined ? timeoutMs : undefined,
-        unowned,
-        byGate: gate?.activity === undefined ? undefined : (true as const),
-        note: held.note ?? item?.note,
-        since,
-        edit: held.edit,
-      }),
+      proposed,
+      preview,
+      policyReason,
+      notes,
+      authority: readAuthority(call.authority),
+      noBatch,
+      grants,
+      server,
+      schema: held.schema,
+      timeoutMs: unowned === undefined ? timeoutMs : undefined,
+      unowned,
+      byGate: gate?.activity === undefined ? undefined : (true as const),
+      note: held.note ?? item?.note,
+      since,
+      edit: held.edit,
     },
   ];
 }
@@ -165,7 +167,10 @@ function openQuestion(
     {
       type: 'question_opened',
       ...eventHeader(head),
-      ...{ callId, callKey: held.callKey, tool, question },
+      callId,
+      callKey: held.callKey,
+      tool,
+      question,
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
       summary: lineOf(held, item),
     },
@@ -177,7 +182,7 @@ function lineOf({ call, effective, note }: CallFold, item: OpenItem | undefined)
   if (item !== undefined) return item.summary;
   const { callId, tool } = call;
   const { question, preview = question && { text: question.text } } = isValidCall(call) ? call : {};
-  return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });
+  return callSummary({ callId, tool, arguments: effective, note, preview });
 }
 
 /**
@@ -187,7 +192,7 @@ function lineOf({ call, effective, note }: CallFold, item: OpenItem | undefined)
 function deadlineIn(state: FoldState, item: OpenItem | undefined, call: ValidCall): number | null {
   if (item !== undefined) return item.deadline === null ? null : Date.parse(item.deadline);
   const { settings } = call;
-  const expiresMs = timeToDecide({ settings, ...defined({ authority: readAuthority(call.authority) }) });
+  const expiresMs = timeToDecide({ settings, authority: readAuthority(call.authority) });
   return expiresMs === null ? null : state.taskTime + expiresMs;
 }
 
@@ -242,7 +247,7 @@ function openDoubt(head: EventHeader, held: CallFold, open: Open): TurnEvent[] {
   held.callKey = callKey(open.key, callId);
   const { message, partial, progress } = held.doubt;
   const made = { callId, callKey: held.callKey, tool, message, summary: lineOf(held, item) };
-  return [{ type: 'in_doubt', ...eventHeader(head), ...made, ...defined({ partial, progress }) }];
+  return [{ type: 'in_doubt', ...eventHeader(head), ...made, partial, progress }];
 }
 
 /** A call was prepared on the queue of its tool, or anew with a person's arguments. */

@@ -108,14 +108,12 @@ export function settleFailure(failure: DecodedFailure, of: { effect: Effect; tim
   const root = rootOf(failure);
   if ('doubt' in settled) return { doubt: { message: settled.doubt, ...heardIn(root.beat) } };
   const [last, roster] = !settled.known && root.type === FAILURES.retry ? root.details : [];
-  return is.toolResult(last)
-    ? { result: last, ...defined({ roster: rosterIn(roster) }) }
-    : { failure: settled.failure };
+  return is.toolResult(last) ? { result: last, roster: rosterIn(roster) } : { failure: settled.failure };
 }
 
 /** The output and the progress in the last heartbeat of a call. */
 export function heardIn(beat: unknown): Pick<InDoubt, 'partial' | 'progress'> {
-  return is.beat(beat) ? defined({ partial: beat.partial, progress: beat.progress }) : {};
+  return is.beat(beat) ? { partial: beat.partial, progress: beat.progress } : {};
 }
 
 /** Ends a call that the turn itself closed, with the text for the model if history has it. */
@@ -191,8 +189,12 @@ const roster = z.object({
   fileDigest: z.string(),
   lines: z.array(
     z.object({
-      ...{ decisionId: z.string(), person: z.string(), mail: z.string().optional() },
-      ...{ groups: z.array(z.string()), line: z.string(), site: site.optional() },
+      decisionId: z.string(),
+      person: z.string(),
+      mail: z.string().optional(),
+      groups: z.array(z.string()),
+      line: z.string(),
+      site: site.optional(),
     }),
   ),
 });

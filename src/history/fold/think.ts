@@ -5,7 +5,6 @@ import type { ThinkOutput } from '../../contract/think';
 import type { JsonSchema } from '../../contract/tool';
 import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
-import { defined } from '../../contract/defined';
 import type { CallEnded, EventHeader, ProposedCall, Thinking, TurnEvent } from '../events';
 import { is } from './guards';
 import { closeWithText } from './results';
@@ -27,12 +26,12 @@ function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | '
   if (!is.thinkInput(input)) return {};
   const { droppedBefore, cutTo, after, words = [], files } = input;
   const isNew = after !== undefined && words.length > 0;
-  return defined({
+  return {
     droppedBefore: droppedBefore > 0 ? droppedBefore : undefined,
     cutTo,
     words: isNew ? words : undefined,
     files: isNew ? files : undefined,
-  });
+  };
 }
 
 /**
@@ -50,7 +49,7 @@ export function thinkStarted(
   if (attempt <= 1) return [];
   const last = event.lastFailure === undefined ? failed : rootOf(event.lastFailure).message;
   const isLost = isBurst && event.attempt > 1;
-  const facts = defined({ lastFailure: last, burst: isLost ? (true as const) : undefined });
+  const facts = { lastFailure: last, burst: isLost ? (true as const) : undefined };
   return [{ type: 'think_retried', ...eventHeader(event), step, attempt, ...facts }];
 }
 
@@ -84,7 +83,15 @@ export function stepTaken(
     type: 'step',
     ...eventHeader(event),
     step,
-    ...defined({ text, model, finishReason, notes, usage, context, budget, given, replyId }),
+    text,
+    model,
+    finishReason,
+    notes,
+    usage,
+    context,
+    budget,
+    given,
+    replyId,
     calls,
   };
   return [made, ...endUnrun(state, event)];
@@ -92,7 +99,7 @@ export function stepTaken(
 
 export function thinkFailed(event: EventOf<'activity_failed'>, step: number): TurnEvent[] {
   const { message, type } = rootOf(event.failure);
-  return [{ type: 'think_failed', ...eventHeader(event), step, ...defined({ message, failureType: type }) }];
+  return [{ type: 'think_failed', ...eventHeader(event), step, message, failureType: type }];
 }
 
 /**
@@ -100,15 +107,18 @@ export function thinkFailed(event: EventOf<'activity_failed'>, step: number): Tu
  * possible.
  */
 const UNREADABLE: Reply = {
-  ...{ text: '[cannot be read without its codec]', model: '', finishReason: '' },
-  ...{ schemas: {}, calls: [] },
+  text: '[cannot be read without its codec]',
+  model: '',
+  finishReason: '',
+  schemas: {},
+  calls: [],
 };
 
 /** A call as `think` or `prepare` made it, and the schema of its tool. */
 export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
   const effective = argumentsOf(call);
   const facts = { generation: 0, deadline: null, approved: false, asked: false };
-  return { call, phase: 'proposed', effective, ...facts, ...defined({ schema }) };
+  return { call, phase: 'proposed', effective, ...facts, schema };
 }
 
 /** The schema of a call's tool. Only calls that wait for a decision have it on record. */
@@ -128,7 +138,7 @@ export function proposedOf(call: PreparedCall): ProposedCall {
   const proposed = call.kind === 'remote' || call.kind === 'invalid' ? undefined : call.proposed;
   const effect = isValidCall(call) ? call.settings.effect : undefined;
   const ruling = isValidCall(call) || call.kind === 'invalid' ? call.ruling : undefined;
-  const rest = defined({ error, effect, ruling, raw: rawOf(call), proposed });
+  const rest = { error, effect, ruling, raw: rawOf(call), proposed };
   return { callId, id, tool, kind, arguments: argumentsOf(call), ...rest };
 }
 

@@ -136,13 +136,11 @@ function attributionOf({ identity, door, verdict, reapplied }: JudgedInput, said
     channel: channel ?? door,
     door,
     identity,
-    ...defined({
-      authenticated,
-      signature,
-      reason,
-      decisionId: verdict?.decisionId ?? decisionId,
-      reapplied,
-    }),
+    authenticated,
+    signature,
+    reason,
+    decisionId: verdict?.decisionId ?? decisionId,
+    reapplied,
   };
 }
 
@@ -187,7 +185,7 @@ function askAgain(held: CallFold, { decision, approver, reason }: DecisionMade):
   if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
   delete held.editBefore;
   if (held.edit !== undefined) held.editBefore = held.edit;
-  held.edit = { approver, ...defined({ reason }) };
+  held.edit = { approver, reason };
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { History } from '../decode/decode';
 import { z } from 'zod';
 
-import { defined } from '../../contract/defined';
 import { type Command, isSame, type RecordedTask, tasksOf, type RecordedCommand } from './commands';
 import { gateMemoKey, MEMO, ACTIVITIES, stepOfCall } from '../../contract/names';
 import { purposeOf } from '../fold/activities';
@@ -80,7 +79,7 @@ function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly Record
   const eventId = stuck.startedId;
   const next = tasks.find(({ startedId }) => startedId === eventId)?.commands[0]?.command;
   const place = { ...stepAt(tasks, eventId), ...stepAndCallOf(next) };
-  const said = defined({ history: next && commandWords(next) });
+  const said = { history: next && commandWords(next) };
   return { kind: 'stuck', eventId, ...place, ...said, code: `${stuck.how}${at(stuck)}` };
 }
 
@@ -116,7 +115,7 @@ function explainDifference(
       : stepAndCallOf(recorded?.command);
   const place = { ...stepAt(tasks, eventId), ...named };
   const words = (command: Command | undefined) => command && commandWords(command);
-  const said = defined({ history: words(recorded?.command), code: words(done) });
+  const said = { history: words(recorded?.command), code: words(done) };
   return { kind: difference.kind, eventId, ...place, ...said, message };
 }
 
@@ -241,7 +240,7 @@ export function stepAndCallOf(command: Command | undefined): { step?: number; ca
   if (purpose.what === 'think') return { step: purpose.step };
   const { callId } = purpose;
   const step = stepOfCall(callId);
-  return { callId, ...(step === 0 ? {} : { step }) };
+  return { callId, step: step === 0 ? undefined : step };
 }
 
 /** Whether an activity asks the model. */

@@ -1,7 +1,6 @@
 import type { History } from '../decode/decode';
 import type { coresdk } from '@temporalio/proto';
 import type { ReplayWorkerOptions } from '@temporalio/worker';
-import { defined } from '../../contract/defined';
 
 import { commandsOf, type Command } from './commands';
 import type { Observed } from './explain';
@@ -59,7 +58,7 @@ export async function* replayRuns<T extends RunToReplay>(
   });
   for await (const { error } of worker.runReplayHistories(options, histories)) {
     const run = given.shift();
-    if (run !== undefined) yield { run, observed: watch.observed(), ...defined({ error }) };
+    if (run !== undefined) yield { run, observed: watch.observed(), error };
   }
 }
 
@@ -90,7 +89,7 @@ class ReplayWatch {
     const done = new Map(
       [...this.commands].map(([id, commands]): [number, Command[]] => [id, commandsOf(commands)]),
     );
-    return { done, ...defined({ failure: this.failure }) };
+    return { done, failure: this.failure };
   }
 }
 
@@ -99,7 +98,7 @@ function failureOf(
   stack: string | null | undefined,
 ): { message: string; place?: string } {
   const [, place] = /\n\s+at [^\n]*?\(?(\S+:\d+:\d+)\)?/.exec(`\n${stack ?? ''}`) ?? [];
-  return { message: message ?? '', ...defined({ place }) };
+  return { message: message ?? '', place };
 }
 
 function watched(creator: WorkflowCreator, watch: ReplayWatch, probe: Probe | undefined): WorkflowCreator {

@@ -4,7 +4,6 @@ import type { Usage } from '../../contract/spending/usage';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import { readCompactOutput, readRecord } from '../../contract/session/conversation';
 import type { FileRef } from '../../contract/session/files';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { TURN_ENDS, type TurnEnd } from '../../contract/turn-states';
 import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
@@ -191,7 +190,7 @@ function recalled(turn: string, end: EndOfActivity): SessionTurnRecalled | undef
   const record = end.kind === 'activity_completed' ? readRecord(end.result) : undefined;
   if (record === undefined) return undefined;
   const { took, spending } = record;
-  return { type: 'turn_recalled', eventId: end.eventId, at: end.at, turn, took, ...defined({ spending }) };
+  return { type: 'turn_recalled', eventId: end.eventId, at: end.at, turn, took, spending };
 }
 
 function compacted(turns: number, end: EndOfActivity): SessionCompacted | SessionNotCompacted {
@@ -233,18 +232,30 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
       const prompt = entries.find((entry) => entry.kind === 'words');
       const answer = entries.findLast((entry) => entry.kind === 'reply');
       return {
-        ...{ turn: id, status, messageId, took },
-        ...defined({ prompt: prompt?.text, files: prompt?.files }),
-        ...defined({ answer: status === 'answered' ? answer?.text : undefined }),
+        turn: id,
+        status,
+        messageId,
+        took,
+        prompt: prompt?.text,
+        files: prompt?.files,
+        answer: status === 'answered' ? answer?.text : undefined,
       };
     },
   );
   const started: SessionStarted = {
     type: 'session_started',
-    ...{ eventId, at, session: turn, runId, agent, taskQueue },
-    ...defined({ origin, budget, spending: carried?.spending }),
+    eventId,
+    at,
+    session: turn,
+    runId,
+    agent,
+    taskQueue,
+    origin,
+    budget,
+    spending: carried?.spending,
     earlier,
-    ...defined({ summary: carried?.summary, paused: carried?.paused === true ? (true as const) : undefined }),
+    summary: carried?.summary,
+    paused: carried?.paused === true ? (true as const) : undefined,
     waiting: carried?.waiting ?? [],
   };
   return started;
@@ -253,7 +264,7 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
 function messageOf(head: Head, input: unknown): MessageReceived | undefined {
   if (!sessionIs.message(input) || input.text.trim() === '') return undefined;
   const { messageId, text, files, mode, sender } = input;
-  return { type: 'message', ...head, messageId, text, mode, ...defined({ files, sender }) };
+  return { type: 'message', ...head, messageId, text, mode, files, sender };
 }
 
 function turnStarted(
@@ -267,7 +278,7 @@ function turnStarted(
     turn: child,
     messageId: input.session?.messageId ?? '',
     prompt: input.prompt,
-    ...defined({ files: input.files }),
+    files: input.files,
   };
 }
 
@@ -277,8 +288,14 @@ function turnEnded(head: Head, { child, end }: EventOf<'child_ended'>): SessionT
   const error = end.kind === 'failed' || end.kind === 'foreign' ? end.message : undefined;
   const { took = [], spending } = readRecord(result?.conversation) ?? {};
   return {
-    ...{ type: 'turn_ended', ...head, turn: child, status, took },
-    ...defined({ answer: result?.answer, error, spending }),
+    type: 'turn_ended',
+    ...head,
+    turn: child,
+    status,
+    took,
+    answer: result?.answer,
+    error,
+    spending,
   };
 }
 

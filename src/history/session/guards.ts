@@ -44,8 +44,10 @@ export const sessionIs = {
       budget: budget.optional(),
       carried: z
         .object({
-          ...{ memory: z.array(turnMemory), waiting: z.array(heldMessage) },
-          ...{ summary: summary.optional(), spending: spending.optional() },
+          memory: z.array(turnMemory),
+          waiting: z.array(heldMessage),
+          summary: summary.optional(),
+          spending: spending.optional(),
         })
         .optional(),
     }),

@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { type HistorySource, nextRun, readChain, type ReadOptions } from '../read';
 import { readRun } from '../read-run';
 import { createSessionFold, type SessionEvent } from './events';
@@ -19,7 +18,7 @@ export async function* readSession(
   for (let runId = runs.shift(); runId !== undefined;) {
     let next: string | undefined;
     const caughtUp = runs.length === 0 ? onCaughtUp : undefined;
-    const run = { turn: session, runId, live, signal, ...defined({ onCaughtUp: caughtUp }) };
+    const run = { turn: session, runId, live, signal, onCaughtUp: caughtUp };
     for await (const raw of readRun(source, run)) {
       const event = await source.decode(raw, owner);
       next = (await nextRun(source, { turn: session, runId, event }))?.runId ?? next;

@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { MEMO, UPDATES } from '../../contract/names';
 import { SESSION_REFUSALS, type SessionControl, type SessionRefusal } from '../../contract/session';
 import type { DecodedEvent } from '../decode/events';
@@ -92,5 +91,5 @@ export function controlOf(
   if (!sessionIs.control(input)) return undefined;
   const { action, cancel, sender, reason } = input;
   const refused = kept?.refuses(action);
-  return { type: 'control', ...head, action, ...defined({ cancel, sender, reason, refused }) };
+  return { type: 'control', ...head, action, cancel, sender, reason, refused };
 }

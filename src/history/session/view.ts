@@ -80,7 +80,8 @@ function begin(
     taskQueue,
     state,
     ...none,
-    ...defined({ summary, budget: spending?.budget ?? budget }),
+    summary,
+    budget: spending?.budget ?? budget,
   };
 }
 
@@ -94,7 +95,7 @@ function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStart
       return;
     case 'turn_started': {
       const { turn, messageId, prompt, files, at } = event;
-      const asked = { messageId, prompt, ...defined({ files }) };
+      const asked = { messageId, prompt, files };
       turns.set(turn, { turn, status: 'running', ...asked, took: [], startedAt: at });
       return;
     }
@@ -133,7 +134,7 @@ function addMessage(
 ): void {
   if (held.has(messageId)) once.delete(messageId);
   else {
-    held.set(messageId, { messageId, text, mode, at, ...defined({ files, sender }) });
+    held.set(messageId, { messageId, text, mode, at, files, sender });
     once.add(messageId);
   }
 }

@@ -84,7 +84,7 @@ async function post(
 ): Promise<Response> {
   const { baseUrl, apiKey, headers, model } = connection;
   const url = `${baseUrl.replace(/\/$/, '')}/chat/completions`;
-  const streamed = isStream ? { stream: true, stream_options: { include_usage: true } } : {};
+  const streamed: JsonObject = isStream ? { stream: true, stream_options: { include_usage: true } } : {};
   const response = await fetch(url, {
     method: 'POST',
     headers: {

@@ -1,5 +1,4 @@
 import type { LanguageModelV3Usage } from '@ai-sdk/provider';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { asNumber } from './values';
 
@@ -28,7 +27,7 @@ export function chatUsage(counted: unknown): LanguageModelV3Usage {
   return {
     inputTokens: { total: input, noCache: undefined, cacheRead: cached, cacheWrite: undefined },
     outputTokens: { total: output, text: undefined, reasoning: thoughts },
-    raw: defined({ prompt_tokens: input, completion_tokens: output, total_tokens: total }),
+    raw: { prompt_tokens: input, completion_tokens: output, total_tokens: total },
   };
 }
 

@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { EVERYTHING, type Permit } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
@@ -133,7 +132,7 @@ async function identify(
   const { signInAt } = parts;
   throw new CountersignError('signed_out', 'nobody is signed in', {
     hint: 'sign in with your token, or with the link that countersign prints in the terminal',
-    data: defined({ signInAt }),
+    data: { signInAt },
   });
 }
 

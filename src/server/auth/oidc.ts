@@ -165,7 +165,7 @@ function leaving({ client, config }: Discovered, idToken: string, home: URL): st
   const { issuer, end_session_endpoint: end } = config.serverMetadata();
   if (end === undefined || !URL.canParse(end) || new URL(end).protocol !== new URL(issuer).protocol)
     return undefined;
-  const hint = idToken.length > LONGEST_HINT ? {} : { id_token_hint: idToken };
+  const hint: Record<string, string> = idToken.length > LONGEST_HINT ? {} : { id_token_hint: idToken };
   return client.buildEndSessionUrl(config, { post_logout_redirect_uri: home.href, ...hint }).href;
 }
 

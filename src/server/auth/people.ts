@@ -1,6 +1,5 @@
 import { CountersignError } from '../../contract/errors';
 import type { Permit } from '../../contract/authority/permits';
-import { defined } from '../../contract/defined';
 import type { Right } from '../api';
 import { RIGHTS } from './users';
 
@@ -102,7 +101,7 @@ function personUnknown({ subject, mail }: Identity): CountersignError {
     `you signed in ${by}, which is nobody in the approvers file`,
     {
       hint: 'ask whoever keeps the approvers file to add your mail, or your subject as `oidc`',
-      data: defined({ mail, subject }),
+      data: { mail, subject },
     },
   );
 }

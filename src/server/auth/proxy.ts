@@ -48,8 +48,12 @@ export function createProxy(options: ProxyOptions, now: () => number = Date.now)
       const { jwtVerify } = await import('jose');
       try {
         const { payload } = await jwtVerify(token, await (loading ??= keysOf(options)), {
-          ...{ issuer, audience, algorithms: ALGORITHMS, clockTolerance: CLOCK_S },
-          ...{ currentDate: new Date(now()), requiredClaims: ['exp'] },
+          issuer,
+          audience,
+          algorithms: ALGORITHMS,
+          clockTolerance: CLOCK_S,
+          currentDate: new Date(now()),
+          requiredClaims: ['exp'],
         });
         return identityOf(payload, header, groupsClaim);
       } catch (error) {
@@ -86,7 +90,7 @@ function identityOf(
   const { sub, email, email_verified: isVerified } = claimsSchema.parse(claims);
   const mail = isVerified === undefined || isVerified === true ? email : undefined;
   if (sub === undefined && mail === undefined) throw invalid(header, 'it names nobody');
-  return { groups: groupsIn(claims[groupsClaim]), ...defined({ subject: sub, mail }) };
+  return { groups: groupsIn(claims[groupsClaim]), subject: sub, mail };
 }
 
 /** The error of a token, in words. The original error may contain the token, so it is neither kept nor shown. */

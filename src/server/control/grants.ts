@@ -12,7 +12,6 @@ import { covers } from '../../contract/control/covers';
 import { type GrantAsked, type GrantSeen, type GrantTerms, noGrantText } from '../../contract/control/grants';
 import { type Condition, exactly, type Narrowing, narrowingProblem } from '../../contract/control/narrowing';
 import type { Json, JsonObject } from '../../contract/json';
-import { defined } from '../../contract/defined';
 import { canonicalJson } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import type { CallView, TurnView } from '../../history/view-types';
@@ -69,7 +68,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const { callId, seenDigest, ...asked } = await readBody(c, planSchema);
       const view = await c.get('reader').view(await findExactly(c));
       const call = shownCall(view, callId, seenDigest);
-      const plan = planGrant(view, callId, { by: senderOf(c).approver, ...defined(asked) });
+      const plan = planGrant(view, callId, { by: senderOf(c).approver, ...asked });
       await requireSignable(deps, toSign(deps, plan, senderOf(c).approver), plan);
       return c.json(await previewOf(c, plan, call));
     })
@@ -92,12 +91,13 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
         client: { view: async () => view, placeOf: (turn) => reader.placeOf(turn) },
         vote: { ...said, approver: sender.approver, passkey },
         grant: toSign(deps, plan, sender.approver),
-        ...{ assurance: plan.assurance, grantPasskey },
+        assurance: plan.assurance,
+        grantPasskey,
       });
       const answer = await reader.decide(turn, { ...signed.vote, ...decision, ...sender });
       if (answer.status === 'refused') return respond(deps, c, { answer, turn, callId, what: 'decision' });
       const { authority } = plan;
-      const asked = { ...terms, ...defined({ reason, authority }), ...signed.grant };
+      const asked = { ...terms, reason, authority, ...signed.grant };
       const given = await give(deps, c, { answer, asked });
       deps.feed.refresh(turn);
       deps.decided.note(sender.approver, turn);
@@ -131,7 +131,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
     .post('/:grant/revocation', async (c) => {
       const body = await readBody(c, revocationSchema);
       const { grant: id } = checkInput(grantParam, c.req.param());
-      return c.json(await c.get('reader').grants.revoke({ id, by: senderOf(c).approver, ...defined(body) }));
+      return c.json(await c.get('reader').grants.revoke({ id, by: senderOf(c).approver, ...body }));
     });
 }
 
@@ -147,7 +147,8 @@ function rowOf(grant: GrantSeen, approver: string): GrantRow {
     ...shown,
     sentence: grantSentence(grant),
     arguments: argumentTexts(grant).join(', '),
-    ...defined({ held, toConfirm: mayConfirm && isMissing ? termsDigest(grant) : undefined }),
+    held,
+    toConfirm: mayConfirm && isMissing ? termsDigest(grant) : undefined,
   };
 }
 
@@ -199,7 +200,7 @@ async function previewOf(
   const ways = Object.entries(all).flatMap(([name, conditions]) =>
     conditions.length > 1 ? [{ name, ways: conditions.map(toWay) }] : [],
   );
-  return { terms, sentence, coverage: coverageText(found), ways, ...defined({ held }) };
+  return { terms, sentence, coverage: coverageText(found), ways, held };
 }
 
 interface Giving {

@@ -2,7 +2,6 @@ import { requireAssured } from '../../client/control/plan-grant';
 import type { GrantPasskeyAsk, PasskeyAsk, SignedByPasskey } from '../../contract/authority/passkeys';
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
 import type { VoteSignature } from '../../contract/decision';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import {
   type GrantToSign,
@@ -42,7 +41,7 @@ export async function signGrant(
   const ask = await askFor(signers, grant, assurance);
   if (ask === undefined) return byInbox(signers, grant, assurance);
   if (grantPasskey === undefined) throw needsPasskey('grant', assurance, { grantPasskey: ask });
-  return defined({ signature: await signers.grantPasskeys?.take(grant, grantPasskey) });
+  return { signature: await signers.grantPasskeys?.take(grant, grantPasskey) };
 }
 
 /** Refuses a grant that the person cannot sign here. @throws CountersignError `grant_refused`. */
@@ -78,7 +77,7 @@ async function byInbox(
 ): Promise<Signed> {
   const signature = await grantSigner?.(grant);
   requireAssured({ assurance }, signature === undefined ? 'claimed' : 'signed_in');
-  return defined({ signature });
+  return { signature };
 }
 
 interface ApprovalAndGrant extends Wanted {
@@ -121,7 +120,7 @@ interface Asks {
 function asksIn(error: unknown): CountersignError['data'] | undefined {
   if (!(error instanceof CountersignError) || error.code !== 'signature_needed') return undefined;
   const { passkey, grantPasskey } = error.data;
-  return passkey === undefined && grantPasskey === undefined ? undefined : defined({ passkey, grantPasskey });
+  return passkey === undefined && grantPasskey === undefined ? undefined : { passkey, grantPasskey };
 }
 
 function needsPasskey(what: string, assurance: Assurance, asks: Asks): CountersignError {

@@ -3,7 +3,6 @@ import type { Countersign, ListQuery } from '../../client/types';
 import { readTurns } from '../../client/read-turns';
 import { createStats } from '../../history/stats';
 import type { Permit } from '../../contract/authority/permits';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import type { StatsAnswer } from '../api';
 import type { RefusalLog } from '../refusal-log';
@@ -90,15 +89,15 @@ async function readStats(
   now: number,
 ): Promise<StatsAnswer> {
   const since = sinceMs === undefined ? undefined : new Date(now - sinceMs).toISOString();
-  const query: ListQuery = defined({ agent, since, limit });
+  const query: ListQuery = { agent, since, limit };
   const turns = await client.list(query);
-  const fold = createStats(defined({ tool }));
+  const fold = createStats({ tool });
   let unread = 0;
   for await (const events of readTurns(client, turns, () => (unread += 1))) fold.add(events);
   return {
     stats: fold.stats(),
     unread,
-    refusals: await refusals.counts({ namespace: client.namespace, agents, ...defined({ since }) }),
+    refusals: await refusals.counts({ namespace: client.namespace, agents, since }),
     isCut: turns.length === limit,
     at: new Date(now).toISOString(),
   };

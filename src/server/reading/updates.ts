@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { LIST_PAGE } from '../../client/list';
 import type { Waiting } from '../../client/types';
 import { EVERYTHING, type Permit } from '../../contract/authority/permits';
@@ -50,9 +49,13 @@ export function pulse(known: Known & { read: Read }, trouble?: ApiError): Update
     const version = share.versionOf(waiting);
     const held = known.paused === undefined ? [] : heldBy(known.paused, permit);
     const data: InboxPulse = {
-      ...{ version, waiting: count, doubts, complete: waiting.isComplete, at },
-      ...(held.length > 0 ? { paused: held } : {}),
-      ...defined({ trouble }),
+      version,
+      waiting: count,
+      doubts,
+      complete: waiting.isComplete,
+      at,
+      paused: held.length > 0 ? held : undefined,
+      trouble,
     };
     return { key: version + JSON.stringify([held, trouble]), event: { event: 'waiting', data } };
   };

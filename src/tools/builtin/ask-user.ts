@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { PLAIN_FORM, toForm } from '../../contract/schema/question-form';
 import type { JsonSchema } from '../../contract/tool';
@@ -90,7 +89,7 @@ export function askUser(options: AskUserOptions = {}): Tool {
     parameters: ownForms ? z.object({ question, schema: ownForm.optional() }) : z.object({ question }),
     safety: 'safe',
     effect: 'pure',
-    ...defined({ requestExpires: expires }),
+    requestExpires: expires,
     handler: () => {
       throw new ToolError('Nobody can be asked here: a question needs a turn. Nothing was asked.');
     },

@@ -100,7 +100,8 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
     categories: ['code', 'execution'],
     state,
     outputLimit,
-    ...defined({ timeout, taskQueue }),
+    timeout,
+    taskQueue,
     preview: async ({ code }) => `Runs in Node.js ${await sandbox.describe()}\n\n${code}`,
     handler: async ({ code }, context) => {
       if (!isWellFormed(code))

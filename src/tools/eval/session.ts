@@ -105,7 +105,7 @@ let host: string | undefined;
 async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Session> {
   host ??= readFileSync(join(__dirname, 'host.cjs'), 'utf8');
   const argv = [process.execPath, '-e', host];
-  const started = await sandbox.start({ argv, ...defined({ cwd }) });
+  const started = await sandbox.start({ argv, cwd });
   const { child } = started;
   const channel = child.stdio[4];
   if (!(channel instanceof Socket)) throw nothingDone('The process has no channel. Nothing ran.');

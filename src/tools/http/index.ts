@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
@@ -105,7 +104,9 @@ export function createHttpTools({ timeout, outputLimit, taskQueue, ...rest }: Ht
     safety: 'dangerous',
     effect: 'unsafe',
     categories: ['http'],
-    ...defined({ timeout, outputLimit, taskQueue }),
+    timeout,
+    outputLimit,
+    taskQueue,
     classify: (args) => classifyRequest(checkRequest(args, rules), rules),
     preview: (args) => describeRequest(checkRequest(args, rules), args),
     handler: (args, context) => run(checkRequest(args, rules), { args, rules, network, context }),
@@ -129,7 +130,10 @@ function placeOf({
     { hosts: asSet(use.hosts), headers: asSet(use.headers) },
   ]);
   return {
-    ...{ privateHosts: asSet(privateHosts), others, safeHeaders: asSet(safeHeaders), ca: ca ?? null },
+    privateHosts: asSet(privateHosts),
+    others,
+    safeHeaders: asSet(safeHeaders),
+    ca: ca ?? null,
     secrets: Object.fromEntries(uses),
   };
 }

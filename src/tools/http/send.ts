@@ -116,7 +116,8 @@ function dial(url: URL, addresses: readonly LookupAddress[], { trust }: Network)
   return connectTls({
     ...way,
     ALPNProtocols: ['http/1.1'],
-    ...defined({ servername, secureContext: trust }),
+    servername,
+    secureContext: trust,
   });
 }
 

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { readPrivateFile, userStateDir } from '../../files';
 import { defineTool, inPlace } from '../define-tool';
@@ -113,12 +112,14 @@ export function createLispTools(given: LispOptions = {}): Tool[] {
     package: options.package,
     evaluation: options.evaluate === 'cautious' ? ('cautious' as const) : ('dangerous' as const),
     place: placeOf(options, dir),
-    ...defined({ taskQueue, timeout, outputLimit }),
+    taskQueue,
+    timeout,
+    outputLimit,
   };
   const tools = [
     ...createLookupTools(pack),
     ...createFormTools(pack),
-    ...(root === undefined ? [] : createBufferTools({ root, history, ...defined({ taskQueue }) })),
+    ...(root === undefined ? [] : createBufferTools({ root, history, taskQueue })),
   ];
   return tools.map((tool) => inPlace(tool, { image, root: root === undefined ? null : resolve(root) }));
 }
@@ -147,7 +148,7 @@ async function attach(swank: string, options: Options): Promise<LiveImage> {
     process.emitWarning(
       `Swank at ${swank} asks for no secret: whoever reaches that port can run anything there`,
     );
-  return attachImage({ host: host.replace(/^\[|\]$/g, ''), port: Number(port), ...defined({ secret }) });
+  return attachImage({ host: host.replace(/^\[|\]$/g, ''), port: Number(port), secret });
 }
 
 /** The secret: the first line of its file, as SLIME reads it. */
@@ -176,13 +177,13 @@ const FILE_TOOLS: readonly string[] = ['read_file', 'write_file', 'propose_file_
 
 /** The tools for files and buffers. There is no editor here, so a buffer is a file below the root, or the REPL. */
 function createBufferTools({ root, history, taskQueue }: BufferPack): Tool[] {
-  const files = createWorkspaceTools({ root, ...defined({ taskQueue }) });
+  const files = createWorkspaceTools({ root, taskQueue });
   const readFile = files.find(({ name }) => name === 'read_file');
   const textOf = async (buffer: string, context: CallContext): Promise<string> =>
     buffer === REPL
       ? history.describe(REPL_FORMS)
       : String(await readFile?.handle({ path: buffer }, context));
-  const common = { categories: ['lisp', 'buffer'], ...defined({ taskQueue }) };
+  const common = { categories: ['lisp', 'buffer'], taskQueue };
   return [
     ...files.filter(({ name }) => FILE_TOOLS.includes(name)),
     defineTool({ ...common, ...readBuffer(textOf) }),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import type { Safety } from '../../contract/tool';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
@@ -102,8 +101,7 @@ export function createLookupTools(pack: LispPack): Tool[] {
   ];
 }
 
-const shared = ({ taskQueue, timeout, outputLimit }: LispPack) =>
-  defined({ taskQueue, timeout, outputLimit });
+const shared = ({ taskQueue, timeout, outputLimit }: LispPack) => ({ taskQueue, timeout, outputLimit });
 
 const packageIn = ({ package: name }: LispPack) => filled.default(name).describe('Package name (optional)');
 
@@ -233,7 +231,7 @@ function formTool(
 
 function getLastError({ history, ...pack }: LispPack): Tool {
   return defineTool({
-    ...defined({ taskQueue: pack.taskQueue }),
+    taskQueue: pack.taskQueue,
     name: 'get_last_error',
     description:
       'Get details about the most recent error including the condition, the form that caused it, the restarts and the backtrace. Useful after a failed eval_form or compile_form.',
@@ -245,7 +243,7 @@ function getLastError({ history, ...pack }: LispPack): Tool {
 
 function getReplHistory({ history, ...pack }: LispPack): Tool {
   return defineTool({
-    ...defined({ taskQueue: pack.taskQueue }),
+    taskQueue: pack.taskQueue,
     name: 'get_repl_history',
     description:
       'Get recent REPL interactions (forms run with eval_form and compile_form, and their results), and when the image was started anew.',

@@ -1,7 +1,6 @@
 import type { AuthorizationServerMetadata, FetchLike, OAuthTokens } from '@modelcontextprotocol/client' with {
   'resolution-mode': 'import',
 };
-import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';
@@ -156,7 +155,7 @@ async function refresh(
       metadata: metadataOf(login),
       clientInformation: clientOf(login, given),
       refreshToken: login.refreshToken,
-      ...defined({ resource: login.resource }),
+      resource: login.resource,
       fetchFn: safeFetch(account, answerMs),
     });
     return requireBearer(tokens);
@@ -186,7 +185,7 @@ function metadataOf({ issuer, tokenEndpoint, authMethods }: Login): Authorizatio
     authorization_endpoint: issuer,
     token_endpoint: tokenEndpoint,
     response_types_supported: ['code'],
-    ...defined({ token_endpoint_auth_methods_supported: authMethods }),
+    token_endpoint_auth_methods_supported: authMethods,
   };
 }
 

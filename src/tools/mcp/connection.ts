@@ -358,7 +358,7 @@ class Connection implements McpConnection {
 const listAnswer = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 function unsent(message: string, cause?: unknown): TransportError {
-  return new TransportError(message, { nothingSent: true, ...(cause === undefined ? {} : { cause }) });
+  return new TransportError(message, { nothingSent: true, cause });
 }
 
 function said(words: string): string {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
@@ -215,7 +214,7 @@ export async function declaredServers(given: McpServers): Promise<McpServer[]> {
     name,
     prefix: prefixOf(name),
     start: toStart(name, one),
-    ...(one.state === undefined || one.state === 'worker' ? {} : { state: one.state }),
+    state: one.state === undefined || one.state === 'worker' ? undefined : one.state,
   }));
   const prefixes = servers.map(({ prefix }) => prefix);
   const twice = servers.find(({ prefix }, at) => prefixes.indexOf(prefix) !== at);
@@ -259,7 +258,7 @@ function asks(elicitation: boolean | undefined): { elicitation?: true } {
 
 function toOAuth(name: string, oauth: unknown): McpOAuth {
   const parsed = oauthSchema.safeParse(oauth);
-  if (parsed.success) return defined(parsed.data);
+  if (parsed.success) return parsed.data;
   throw invalid(
     `\`oauth\` of the MCP server ${name}: ${describeZodIssues(parsed.error)}`,
     'See docs/mcp.md for what it may hold.',

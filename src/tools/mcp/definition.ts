@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { errorMessage } from '../../contract/errors';
 import { isJsonObject, isObject, isSoundJson, type JsonObject } from '../../contract/json';
@@ -69,7 +68,7 @@ function readOne(tool: unknown): Listed {
     const definition = fitting(tool);
     const { unchecked, misfits, notes } = readForModels(definition);
     const all = [...notes, ...misfits, ...unchecked.map((what) => `checked by the server only: ${what}`)];
-    return { definition, ...(all.length === 0 ? {} : { notes: all }) };
+    return { definition, notes: all.length === 0 ? undefined : all };
   } catch (error) {
     return { name, unfit: errorMessage(error) };
   }
@@ -82,9 +81,14 @@ function fitting(tool: unknown): Definition {
   if (Buffer.byteLength(JSON.stringify(tool)) > DEFINITION_BYTES)
     throw new Error(`its definition has more than ${DEFINITION_BYTES / 1024} KiB`);
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-  const parsed = definitionSchema.safeParse(
-    defined({ name, title, description, inputSchema, outputSchema, annotations }),
-  );
+  const parsed = definitionSchema.safeParse({
+    name,
+    title,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations,
+  });
   if (!parsed.success) throw new Error('it has no name, no schema of its arguments, or a wrong one');
   return parsed.data;
 }

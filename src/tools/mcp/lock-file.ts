@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
@@ -99,7 +98,7 @@ export function lockTool(definition: Definition): LockedServer['tools'][string] 
 
 /** How a server is started, in the form of the lock. */
 export function lockStart(start: McpStart): LockedStart {
-  const asks = defined({ elicitation: start.elicitation });
+  const asks = { elicitation: start.elicitation };
   if (start.kind === 'http') {
     const { url, headers, oauth } = start;
     const login = oauth === undefined ? {} : { oauth: lockOAuth(oauth) };
@@ -111,12 +110,12 @@ export function lockStart(start: McpStart): LockedStart {
 
 /** The login settings in the form of the lock. The port is left out, because it depends on the machine of the login. */
 function lockOAuth({ clientId, clientSecret, issuer, scopes }: McpOAuth): LockedOAuth {
-  return defined({
+  return {
     clientId,
     clientSecret: clientSecret === undefined ? undefined : sourceOf(clientSecret),
     issuer,
     scopes: scopes === undefined ? undefined : [...scopes],
-  });
+  };
 }
 
 function sourcesOf(values: Readonly<Record<string, McpValue>>): Record<string, string> {

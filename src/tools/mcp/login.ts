@@ -2,7 +2,6 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuthorizationServerMetadata, FetchLike } from '@modelcontextprotocol/client' with {
   'resolution-mode': 'import',
 };
-import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import type { Secrets } from '../secrets';
@@ -70,7 +69,8 @@ export async function beginLogin(request: LoginRequest): Promise<OpenLogin> {
       clientInformation: clientOf(client, undefined),
       redirectUrl: request.redirectUrl,
       state,
-      ...defined({ resource, scope: scopeOf(scopes) }),
+      resource,
+      scope: scopeOf(scopes),
     });
     return {
       url: authorizationUrl.href,
@@ -162,8 +162,8 @@ async function challenge({ account, headers }: LoginRequest, fetchFn: FetchLike)
   if (resourceMetadataUrl !== undefined && resourceMetadataUrl.origin !== new URL(account.url).origin)
     throw new Error('the server says that its metadata is at another server');
   return {
-    at: defined({ resourceMetadataUrl }),
-    ...(scope === undefined ? {} : { scopes: readScopes(scope) }),
+    at: { resourceMetadataUrl },
+    scopes: scope === undefined ? undefined : readScopes(scope),
   };
 }
 
@@ -189,11 +189,11 @@ async function clientFor(request: LoginRequest, { metadata, scopes }: Found): Pr
       token_endpoint_auth_method: 'none',
       application_type: 'native',
     },
-    ...defined({ scope: scopeOf(scopes) }),
+    scope: scopeOf(scopes),
     fetchFn: fetchFor(request),
   });
   request.secrets.keep(registered.client_secret ?? '');
-  return { clientId: registered.client_id, ...defined({ clientSecret: registered.client_secret }) };
+  return { clientId: registered.client_id, clientSecret: registered.client_secret };
 }
 
 interface Exchange extends Found {
@@ -214,7 +214,8 @@ async function exchange(request: LoginRequest, open: Exchange): Promise<Login> {
     authorizationCode: code,
     codeVerifier,
     redirectUri: redirectUrl,
-    ...defined({ iss, resource }),
+    iss,
+    resource,
     fetchFn: fetchFor(request),
   });
   for (const secret of [tokens.access_token, tokens.refresh_token]) secrets.keep(secret ?? '');
@@ -225,8 +226,10 @@ async function exchange(request: LoginRequest, open: Exchange): Promise<Login> {
     issuer: metadata.issuer,
     tokenEndpoint: metadata.token_endpoint,
     ...client,
-    ...defined({ resource, authMethods, revocationEndpoint: open.revocationEndpoint }),
-    ...(scopes.length === 0 ? {} : { scopes }),
+    resource,
+    authMethods,
+    revocationEndpoint: open.revocationEndpoint,
+    scopes: scopes.length === 0 ? undefined : scopes,
     ...loginFields(requireBearer(tokens)),
   };
   await aloneWith(account, () => {

@@ -1,7 +1,6 @@
 import type { FetchLike, OAuthTokens } from '@modelcontextprotocol/client' with {
   'resolution-mode': 'import',
 };
-import { defined } from '../../contract/defined';
 import { errnoOf, errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { escapeHidden } from '../../contract/text/unsafe-text';
@@ -20,7 +19,7 @@ export function clientOf(
   { clientId, clientSecret }: Pick<Login, 'clientId' | 'clientSecret'>,
   given: string | undefined,
 ): { client_id: string; client_secret?: string } {
-  return { client_id: clientId, ...defined({ client_secret: given ?? clientSecret }) };
+  return { client_id: clientId, client_secret: given ?? clientSecret };
 }
 
 /** A token is renewed this long before its end. A short-lived token is renewed after half of its life. */
@@ -38,10 +37,8 @@ export function loginFields(
     ...(seconds > 0
       ? { expiresAt: inSeconds(seconds), renewAt: inSeconds(Math.max(seconds - EARLY_SECONDS, seconds / 2)) }
       : {}),
-    ...defined({
-      refreshToken,
-      scopes: scope === undefined ? undefined : readScopes(scope),
-    }),
+    refreshToken,
+    scopes: scope === undefined ? undefined : readScopes(scope),
   };
 }
 

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
-import { defined } from '../../contract/defined';
 import { isSecretName } from '../../contract/text/redact';
 import type { Secrets } from '../secrets';
 import { authorizedFetch } from './authorization';
@@ -72,7 +71,8 @@ export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secre
   return {
     name,
     url: new URL(filledIn(url, { secrets })).href,
-    ...defined({ clientId: fill(clientId), issuer: fill(issuer) }),
+    clientId: fill(clientId),
+    issuer: fill(issuer),
     clientSecret: async (signal) => {
       if (clientSecret === undefined) return undefined;
       return (await valuesIn({ clientSecret }, { secrets, signal }))['clientSecret'];

@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { digestJson } from '../../contract/digest';
 import { argumentsSummary } from '../../contract/text/call-summary';
@@ -80,7 +79,8 @@ async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDe
     what: `connections to the MCP server ${server.name}`,
     open: () => connectTo(server, deps),
     close: (one) => one.close().then(() => true),
-    ...{ idleMs: IDLE_MS, most: MOST },
+    idleMs: IDLE_MS,
+    most: MOST,
   });
   return {
     call: async (call, state) => {
@@ -177,7 +177,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
       const { signal, ask } = context;
       const onProgress = progressOf(context);
       const call = { tool: name, arguments: args, digest, signal, onProgress };
-      const answer = await link.call({ ...call, ...defined({ ask }) }, context.state);
+      const answer = await link.call({ ...call, ask }, context.state);
       return readAnswer(answer, { server, tool: name });
     },
   });

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
@@ -245,7 +244,7 @@ async function run(command: SandboxCommand, { argv, cwd, env, holder }: Started)
   const { outputLimit = LIMITS.outputBytes, onOutput = () => undefined } = command;
   const { signal = new AbortController().signal } = command;
   const plan = { argv, cwd, env, outputLimit, signal, onOutput };
-  const end = await runProcess({ ...plan, ...defined({ holder }) });
+  const end = await runProcess({ ...plan, holder });
   if (holder === undefined || holder.mayHaveRun() || end.signal !== null || signal.aborted) return end;
   throw nothingDone(`The sandbox could not be made, so nothing ran: ${end.output.trim()}`);
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import type { ArgumentsOf, CallContext, Tool } from '../types';
 import { createListTools, createReadTools } from './read-tools';
 import { createMoveTools } from './move-tools';
@@ -46,7 +45,7 @@ export interface WorkspaceOptions {
  */
 export function createWorkspaceTools({ root: directory, limits = {}, taskQueue }: WorkspaceOptions): Tool[] {
   const root = createRoot(directory, limits);
-  const pack: Pack = { categories: ['workspace'], ...defined({ taskQueue }) };
+  const pack: Pack = { categories: ['workspace'], taskQueue };
   const tools = [
     ...createReadTools(root, pack),
     ...createListTools(root, pack),

@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { isObject, type Json, type JsonObject } from '../../contract/json';
 import { findReference } from '../../contract/schema/reference';
 import { guidanceIn } from '../../contract/schema/standard';
@@ -86,7 +85,8 @@ function fieldOf(given: unknown, place: SchemaPosition): Field {
     label: textOf(title) ?? place.name,
     required: place.required,
     initial,
-    ...defined({ description: textOf(description), limits: limitsOf(schema) }),
+    description: textOf(description),
+    limits: limitsOf(schema),
   };
 }
 
@@ -127,7 +127,7 @@ function shapeOf(schema: Record<string, unknown>, place: SchemaPosition): Shape 
 function textShape(schema: Record<string, unknown>): Shape {
   const most = schema['maxLength'];
   const kind = schema['format'] === 'date' ? 'date' : isLong(schema) ? 'lines' : 'text';
-  return { kind, initial: '', ...defined({ mostCharacters: typeof most === 'number' ? most : undefined }) };
+  return { kind, initial: '', mostCharacters: typeof most === 'number' ? most : undefined };
 }
 
 function firstNumber({ minimum }: Record<string, unknown>): number {

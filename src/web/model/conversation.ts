@@ -1,6 +1,5 @@
 import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
 import type { HeldMessage, MessageMode } from '../../contract/session';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { jsonBytes, limitText } from '../../contract/text/bytes';
@@ -23,7 +22,7 @@ export function exchangesOf({ turns, messages }: Pick<SessionView, 'turns' | 'me
   const byId = new Map<string, ShownMessage>(messages.map((message) => [message.messageId, message]));
   return turns.map((turn) => {
     const { messageId, prompt, files, took } = turn;
-    const asked = prompt === undefined ? undefined : { messageId, text: prompt, ...defined({ files }) };
+    const asked = prompt === undefined ? undefined : { messageId, text: prompt, files };
     const first = byId.get(messageId) ?? asked;
     const later = took.filter((one) => one !== messageId).flatMap((one) => byId.get(one) ?? []);
     return { turn, said: first === undefined ? later : [first, ...later] };
@@ -79,7 +78,10 @@ export interface MessageDraft {
 }
 
 export const EMPTY_MESSAGE: MessageDraft = {
-  ...{ text: '', files: [], mode: 'queue', messageId: '' },
+  text: '',
+  files: [],
+  mode: 'queue',
+  messageId: '',
 };
 
 /** The name under which the tab keeps what is typed for a conversation. */
@@ -93,7 +95,9 @@ export function readMessageDraft(value: unknown): MessageDraft | undefined {
   const { text, files = [], mode, messageId } = value;
   if (typeof text !== 'string' || typeof messageId !== 'string') return undefined;
   return {
-    ...{ text, messageId, mode: mode === 'steer' || mode === 'interrupt' ? mode : 'queue' },
+    text,
+    messageId,
+    mode: mode === 'steer' || mode === 'interrupt' ? mode : 'queue',
     files: Array.isArray(files) ? files.filter(isSentFile) : [],
   };
 }

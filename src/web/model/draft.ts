@@ -4,7 +4,6 @@ import { describeIssues, isNumberText, readJson, readNumber } from '../../contra
 import { isSchema } from '../../contract/schema/reference';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import type { Issue, JsonSchema } from '../../contract/tool';
-import { defined } from '../../contract/defined';
 import type { CallView } from '../../history/view-types';
 import type { ForkBody } from '../../server/api';
 import { alternativesOf, follow, variantOf } from './argument-form';
@@ -144,7 +143,7 @@ function schemaIssues(schema: JsonSchema, value: JsonObject): Issue[] {
  */
 function narrowSchema(root: JsonSchema, value: JsonObject): JsonSchema {
   const { $defs, definitions } = root;
-  const narrowed = { ...defined({ $defs, definitions }), ...narrow(root, value, root) };
+  const narrowed = { $defs, definitions, ...narrow(root, value, root) };
   return isSchema(narrowed) ? narrowed : root;
 }
 
@@ -298,7 +297,9 @@ export function toForkBody(callId: string, draft: ForkDraft): ForkBody {
   const model = draft.model.trim();
   return {
     at: callId,
-    ...defined({ change, model: model || undefined, live: draft.live || undefined }),
+    change,
+    model: model || undefined,
+    live: draft.live || undefined,
   };
 }
 
@@ -308,7 +309,7 @@ function changeOf({ way, args, reason, reply }: ForkDraft): ForkBody['change'] {
       return { what: 'arguments', arguments: args.value };
     case 'approved':
     case 'denied':
-      return { what: 'decision', decision: way, ...defined({ reason: reason.trim() || undefined }) };
+      return { what: 'decision', decision: way, reason: reason.trim() || undefined };
     case 'reply':
       return { what: 'reply', reply: { text: reply.trim() } };
     case 'same':

@@ -1,7 +1,6 @@
 import { diffWordsWithSpace } from 'diff';
 import { approvalsNeeded } from '../../contract/authority/rule';
 import type { Accepted } from '../../contract/decision';
-import { defined } from '../../contract/defined';
 import { counted } from '../../history/labels';
 import type { Answer, DecisionBody } from '../../server/api';
 import type { Json, JsonObject } from '../../contract/json';
@@ -91,7 +90,7 @@ export function toDecision(
   { edited, hunks, reason }: Choice,
 ): Omit<DecisionBody, 'decisionId'> {
   const { callId, callKey, seenDigest } = request;
-  const shown = { callId, callKey, seenDigest, ...defined({ reason: reason.trim() || undefined }) };
+  const shown = { callId, callKey, seenDigest, reason: reason.trim() || undefined };
   if (kind === 'deny') return { ...shown, decision: 'denied' };
   if (edited !== undefined) return { ...shown, decision: 'modified', arguments: edited };
   const all = hunkIds(request);
@@ -99,7 +98,7 @@ export function toDecision(
   return {
     ...shown,
     decision: 'approved',
-    ...defined({ hunks: some.length < all.length ? some : undefined }),
+    hunks: some.length < all.length ? some : undefined,
   };
 }
 

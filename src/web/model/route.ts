@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { callFragment } from '../../contract/names';
 
 /**
@@ -38,16 +37,15 @@ export function parseRoute(fragment: string): Route {
   const parts = path.replace(/\/$/, '').split('/').map(decode);
   const [first, turn = '', third, last = ''] = parts;
   // A link that signs in does not name a screen.
-  if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
+  if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', query };
   if (first === 'conversations' && turn !== '' && parts.length === 2)
-    return { at: 'conversation', session: turn, ...defined({ start: query }) };
+    return { at: 'conversation', session: turn, start: query };
   const alone = ALONE.find((at) => at === first);
   if (alone !== undefined && parts.length === 1) return { at: alone };
-  if ((first === 'turns' || first === 'conversations') && parts.length === 1)
-    return { at: first, ...defined({ query }) };
+  if ((first === 'turns' || first === 'conversations') && parts.length === 1) return { at: first, query };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
   const isPart = first === 'turns' && turn !== '' && last !== '' && parts.length === 4;
-  if (isPart && third === 'calls') return { at: 'call', turn, callId: last, ...defined({ query }) };
+  if (isPart && third === 'calls') return { at: 'call', turn, callId: last, query };
   return isPart && third === 'steps' ? { at: 'turn', turn, step: last } : { at: 'nowhere', place };
 }
 

@@ -137,7 +137,8 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
     show(item);
   });
   return {
-    ...{ open, show },
+    open,
+    show,
     close: () => {
       setMayCome(false);
       set(undefined, 'wanted');

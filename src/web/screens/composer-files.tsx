@@ -55,7 +55,11 @@ export function useFiles(draft: FilesOfDraft) {
   };
   const isOver = useDrop(draft.isOn, add);
   return {
-    ...{ files: draft.files, coming, news, isOver, add },
+    files: draft.files,
+    coming,
+    news,
+    isOver,
+    add,
     remove: (gone: SentFile) => {
       if (draft.isSending) return;
       draft.setProblem(undefined);

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { MessageMode } from '../../contract/session';
-import { defined } from '../../contract/defined';
 import type { SentMessage } from '../../server/api';
 import { newDecisionId, sendMessage } from '../http';
 import {
@@ -41,7 +40,10 @@ export function Composer(props: ComposerProps): JSX.Element | null {
   const { isOver } = props;
   const takesFiles = useAppContext().session.takesFiles && !isOver;
   const files = useFiles({
-    ...{ files: value.files, setProblem, isOn: takesFiles, isSending },
+    files: value.files,
+    setProblem,
+    isOn: takesFiles,
+    isSending,
     // A file that has arrived must not remove the message about other files that could not be attached.
     change: (next) => keep({ files: next, messageId: '' }),
   });
@@ -113,7 +115,7 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
     change({ messageId });
     setSending(true);
     const { agent, queue } = parametersOf(start, ['agent', 'queue']);
-    const options = defined({ agent: agent || undefined, taskQueue: queue || undefined });
+    const options = { agent: agent || undefined, taskQueue: queue || undefined };
     const mode = isRunning ? value.mode : 'queue';
     const { text, files } = value;
     const reply = await sendMessage(session, { text, files, messageId, mode, ...options });

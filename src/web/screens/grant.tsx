@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { defined } from '../../contract/defined';
 import type { Narrowing } from '../../contract/control/narrowing';
 import type { RequestOpened } from '../../history/events';
 import type { GrantBody, GrantedAnswer, GrantPlanBody, GrantPreview } from '../../server/api';
@@ -47,7 +46,9 @@ function GrantDialog({ close, ...props }: GrantProps & { close: () => void }): J
   const [chosen, choose] = useState<Readonly<Record<string, number>>>({});
   const [ways, setWays] = useState<GrantPreview['ways']>([]);
   const { preview, problem } = usePreview(turn, {
-    ...{ callId: request.callId, seenDigest: request.seenDigest, ...SPANS[span]?.[1] },
+    callId: request.callId,
+    seenDigest: request.seenDigest,
+    ...SPANS[span]?.[1],
     narrowing: narrowingOf(ways, chosen),
   });
   useEffect(() => preview && setWays(preview.ways), [preview]);
@@ -199,7 +200,7 @@ function useGive(props: GrantProps) {
     signal: AbortSignal,
   ): Promise<Reply<GrantedAnswer & { done?: string }>> => {
     const reply = await send<GrantedAnswer>('POST', `${turnPath(turn)}/grants`, {
-      body: { decision, terms, ...defined({ grantPasskey }) },
+      body: { decision, terms, grantPasskey },
       signal,
     });
     if (!reply.ok) return reply;

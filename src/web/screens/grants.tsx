@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { defined } from '../../contract/defined';
 import { dateTime, relative } from '../../contract/text/times';
 import type { GrantRow } from '../../server/api';
 import { send } from '../http';
@@ -87,7 +86,7 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
   const { notify, fail } = useAppContext();
   const confirm = async (): Promise<void> => {
     const reply = await sendSigned('Confirm the grant', ({ grantPasskey }) =>
-      send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest, ...defined({ grantPasskey }) } }),
+      send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest, grantPasskey } }),
     );
     if (!reply.ok) fail(reply);
     else notify({ text: 'Confirmed.', tone: 'good' });

@@ -44,7 +44,9 @@ interface FiltersProps {
 /** The fields that search, narrow and sort the list. */
 function Filters({ filter, setFilter, page }: FiltersProps): JSX.Element {
   const choice = (field: 'tool' | 'agent' | 'olderThan' | 'sort', label: string) => ({
-    ...{ id: `filter-${field}`, label, value: filter[field] },
+    id: `filter-${field}`,
+    label,
+    value: filter[field],
     choose: (value: string) => setFilter({ ...filter, [field]: value }),
   });
   const doubts = page?.doubts ?? 0;

@@ -6,7 +6,6 @@ import type { Issue } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';
 import type { ArgumentsDraft } from '../model/draft';
 import type { DecidingProps, KeptTyped } from './call/send';
-import { defined } from '../../contract/defined';
 import { sendAnswer } from '../http';
 import { issuesOf } from '../model/draft';
 import { useKeys, useNow } from '../ui/app';
@@ -76,7 +75,9 @@ function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
     document.getElementById('approve')?.click();
   };
   return {
-    ...{ issues, onKeyDown, setRefused },
+    issues,
+    onKeyDown,
+    setRefused,
     content: completeAnswer(question, draft.value),
     shown: { draft, setDraft, issues: isTried ? issues : issues.filter(({ path }) => path in draft.texts) },
     showIssues: () => {
@@ -114,7 +115,7 @@ function AnswerBar({
     e: () => document.querySelector<HTMLElement>('#edit :is(input, textarea, select, button)')?.focus(),
   });
   const reason = props.typed.reason.trim() || undefined;
-  const head = { callId: asked.callId, callKey: asked.callKey, ...defined({ reason }) };
+  const head = { callId: asked.callId, callKey: asked.callKey, reason };
   const answer = (): void => {
     if (form.issues.length > 0) return form.showIssues();
     const { content, setRefused: refused } = form;

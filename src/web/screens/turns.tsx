@@ -66,7 +66,8 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.
 function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
   const show = (next: Partial<TurnsFilter>): void => showInList({ at: 'turns' }, queryOf(next));
   const field = (name: keyof TurnsFilter) => ({
-    ...{ id: `filter-${name}`, value: filter[name] },
+    id: `filter-${name}`,
+    value: filter[name],
     onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
       show({ ...filter, [name]: currentTarget.value.trim() }),
   });

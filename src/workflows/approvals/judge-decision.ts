@@ -13,7 +13,6 @@ import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import { utf8Bytes } from '../../contract/text/bytes';
-import { defined } from '../../contract/defined';
 import type { Issue } from '../../contract/tool';
 import { describeIssues } from '../../contract/read-json';
 import {
@@ -143,9 +142,9 @@ export function takeDecision(
     decision: decision.decision,
     approver: decision.approver ?? SOMEBODY,
     at: standing.at,
-    ...(asksAgain ? { asksAgain } : {}),
-    ...(isUnbound(decision) ? { unbound: true } : {}),
-    ...defined({ needs }),
+    asksAgain: asksAgain ? asksAgain : undefined,
+    unbound: isUnbound(decision) ? true : undefined,
+    needs,
   };
   // The model reads no reason of somebody who takes a vote back, or who asks again.
   const reason = voteOf(decision) && decision.reason;
@@ -225,9 +224,17 @@ export function unspentDecision(
 ): HeldDecision {
   const { decisionId, approver, reason, hunks, votes } = said;
   return {
-    ...{ decisionId, decision: edit === undefined ? 'approved' : 'modified', approver, seenDigest },
-    ...defined({ previewDigest: call.previewDigest, reason, hunks, edit, votes }),
-    ...{ generation, spent: false },
+    decisionId,
+    decision: edit === undefined ? 'approved' : 'modified',
+    approver,
+    seenDigest,
+    previewDigest: call.previewDigest,
+    reason,
+    hunks,
+    edit,
+    votes,
+    generation,
+    spent: false,
   };
 }
 

@@ -2,7 +2,6 @@ import { type Accepted, noCall, type Refused, type Resolution } from '../../cont
 import { SOMEBODY } from '../../contract/authority/votes';
 import { didNot, happened } from '../../contract/call-texts';
 import { closeCall, failureOf, successOf } from './transitions';
-import { defined } from '../../contract/defined';
 import { isCancelled } from './doubts';
 import { unspentDecision } from './judge-decision';
 import {
@@ -74,7 +73,7 @@ export function takeResolution(
     if (decision === 'run-again') runAgain(state, { ...resolution, approver: by }, at);
     else closeCall(approvals, state, { result: resolvedResult(state, resolution, at.now) });
   }
-  const verdict = { decisionId: at.decisionId, callId, decision, approver, at: iso, ...defined({ needs }) };
+  const verdict = { decisionId: at.decisionId, callId, decision, approver, at: iso, needs };
   const words = resolution.content ?? resolution.reason;
   return accept(approvals, verdict, { contentDigest, words });
 }

@@ -16,7 +16,6 @@ import { LIMITS } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
 import { messageCheck, soundCheck } from '../../contract/schema/message';
 import { readResult } from '../../contract/payloads';
-import { defined } from '../../contract/defined';
 import type { OutcomeReport } from '../../contract/call';
 import type { Issue, JsonSchema } from '../../contract/tool';
 import type { Approvals, CallState, SpentId } from './state';
@@ -140,7 +139,7 @@ function nameOf(value: unknown): string {
 export function refuse(code: RefusalCode, why: string, message: unknown): Refused {
   const callId = textOf(message, 'callId') ?? '';
   const decisionId = textOf(message, 'decisionId');
-  return { accepted: false, code, message: why, callId, ...defined({ decisionId }) };
+  return { accepted: false, code, message: why, callId, decisionId };
 }
 
 /** The refusal of a message because a decision or an answer stands. */

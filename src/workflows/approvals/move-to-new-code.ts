@@ -1,6 +1,5 @@
 import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../../contract/call';
 import { mayHaveRun } from '../../contract/call-texts';
-import { defined } from '../../contract/defined';
 import { isRaise } from '../../contract/spending/budget';
 import type { MovedCall, MovedStep, ThinkOutput } from '../../contract/think';
 import type { Approvals, CallState, Phase } from './state';
@@ -63,8 +62,15 @@ export function movedStep(approvals: Approvals, reply: ThinkOutput, taskQueue: s
   const calls = reply.calls.map((call) => movedCall(approvals.calls.get(call.callId), call, taskQueue));
   return {
     reply: {
-      ...{ replyId, text: '', calls, schemas: {}, model, finishReason, order, maxSteps },
-      ...defined({ repeats }),
+      replyId,
+      text: '',
+      calls,
+      schemas: {},
+      model,
+      finishReason,
+      order,
+      maxSteps,
+      repeats,
     },
     waits: [...approvals.calls.values()].filter(isWaiting).map(movedWait),
   };
@@ -88,7 +94,7 @@ function remote({ call }: CallState, ofTurn: string): RemoteCall {
 }
 
 function movedWait({ call, seenDigest, since, deadline, isOther }: CallState): MovedCall {
-  return { callId: call.callId, seenDigest, since, deadline, ...defined({ isOther }) };
+  return { callId: call.callId, seenDigest, since, deadline, isOther };
 }
 
 /**
@@ -100,7 +106,7 @@ export function takeUpWaits({ calls }: Approvals, waits: readonly MovedCall[]): 
   for (const { callId, seenDigest, since, deadline, isOther } of waits) {
     const state = calls.get(callId);
     if (state === undefined || !isWaiting(state)) continue;
-    if (state.seenDigest === seenDigest) Object.assign(state, { since, deadline, ...defined({ isOther }) });
+    if (state.seenDigest === seenDigest) Object.assign(state, { since, deadline, isOther });
     else state.isOther = true;
   }
 }

@@ -246,8 +246,8 @@ export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: num
     verdict: verdict.accepted ? 'accepted' : verdict.code,
     decisionId: verdict.decisionId ?? '',
     at: new Date(now).toISOString(),
-    ...(verdict.accepted && verdict.asksAgain === true ? { asksAgain: true as const } : {}),
-    ...(verdict.accepted && verdict.needs !== undefined ? { stillWaits: true as const } : {}),
+    asksAgain: verdict.accepted && verdict.asksAgain === true ? (true as const) : undefined,
+    stillWaits: verdict.accepted && verdict.needs !== undefined ? (true as const) : undefined,
   };
   context.signalCount += 1;
   context.signalsWaiting -= 1;

@@ -55,7 +55,8 @@ export function register(
     effective: call.arguments,
     effectiveDigest: call.argsDigest,
     seenDigest: seenDigestOf(call),
-    ...defined({ plan: call.preview?.plan, grant }),
+    plan: call.preview?.plan,
+    grant,
   };
   approvals.calls.set(call.callId, state);
   return state;
@@ -118,7 +119,7 @@ export function handOver(approvals: Approvals, state: CallState): SpentDecision 
   const decision = start(state);
   if (decision === undefined) throw new Error(`call ${state.call.callId} was never asked about`);
   const { standing } = state;
-  approvals.closed.set(state.call.callId, defined({ standing }));
+  approvals.closed.set(state.call.callId, { standing });
   return decision;
 }
 
@@ -141,7 +142,7 @@ export function settle(
   if ('result' in at.settlement) {
     const { result, contentDigest, cause } = at.settlement;
     if (contentDigest !== undefined) state.contentDigest = contentDigest;
-    return closeCall(approvals, state, { result, ...defined({ cause }) });
+    return closeCall(approvals, state, { result, cause });
   }
   if ('askAgain' in at.settlement && isAskable(state.call, state.secret, at.settlement)) {
     return askAgain(approvals, state, { ...at.settlement, now: at.now });
@@ -246,7 +247,7 @@ export function closeCall(
   state.phase = 'done';
   state.deadline = null;
   state.result = result;
-  approvals.closed.set(call.callId, defined({ cause, standing }));
+  approvals.closed.set(call.callId, { cause, standing });
   if (cause !== undefined) approvals.closings.set(call.callId, cause);
 }
 
@@ -278,7 +279,7 @@ export function noted(state: CallState, result: ToolResult): ToolResult {
 /** The note for a model about what a person changed or said. */
 export function approvalNote({ held, edit, proposed, effective }: CallState): string | undefined {
   const changed = edit === undefined ? undefined : proposed;
-  return decisionNote({ arguments: effective, ...defined({ decision: held, proposed: changed }) });
+  return decisionNote({ arguments: effective, decision: held, proposed: changed });
 }
 
 /** The facts about how a call ran, at workflow time `now` (ms). */

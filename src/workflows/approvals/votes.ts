@@ -120,7 +120,7 @@ export function castVote(state: CallState, ballot: Ballot, at: TakenAt): Cast | 
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
   const { voter } = voting;
   const said = { seenDigest, hunks, reason, signature, signedBy: signature?.kind, runsAgain };
-  const vote: Vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...defined(said) };
+  const vote: Vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...said };
   state.votes = [...withoutVoter(state, voter), vote];
   const count = countVotesUnder(authority, state.votes, now);
   return { state: count.state, votes: state.votes, needs: stillNeeded(count) };

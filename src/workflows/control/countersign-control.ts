@@ -88,7 +88,10 @@ function pausesIn(input: unknown): Pause[] {
 function formOf<S extends MessageSchema>(schema: S, what: string): Form<MessageOf<S>> {
   const issuesOf = messageCheck(schema);
   return {
-    ...{ what, bytes: BYTES, fields: Object.keys(schema.properties), failure },
+    what,
+    bytes: BYTES,
+    fields: Object.keys(schema.properties),
+    failure,
     fits: messageGuard(schema),
     issues: (value) => describeIssues(issuesOf(value)),
   };

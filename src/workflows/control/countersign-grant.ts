@@ -88,17 +88,23 @@ function grantIn(input: unknown): Grant {
 }
 
 const CONFIRMATION = {
-  ...{ what: 'confirmation of a grant', bytes: CONFIRMATION_BYTES, failure },
+  what: 'confirmation of a grant',
+  bytes: CONFIRMATION_BYTES,
+  failure,
   fields: GRANT_FIELDS.confirm,
   fits: isConfirmAsked,
 };
 const REVOCATION = {
-  ...{ what: 'revocation', bytes: BYTES, failure },
+  what: 'revocation',
+  bytes: BYTES,
+  failure,
   fields: GRANT_FIELDS.revoke,
   fits: isRevokeAsked,
 };
 const USE = {
-  ...{ what: 'use of a grant', bytes: BYTES, failure },
+  what: 'use of a grant',
+  bytes: BYTES,
+  failure,
   fields: GRANT_FIELDS.use,
   fits: isUseAsked,
 };

@@ -1,6 +1,5 @@
 import { type CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { CallSettings, SpentDecision } from '../../contract/call';
-import { defined } from '../../contract/defined';
 import { callIdIn, callKey } from '../../contract/names';
 import { expire, approvalNote, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
@@ -93,10 +92,12 @@ export function toGateAllowed<A extends object>(
   request: PlainRequest<A>,
 ): GateAllowed<A> {
   const { call, callKey } = state;
-  const said = { decision, decisionId, approver, ...defined({ reason, note: approvalNote(state) }) };
+  const said = { decision, decisionId, approver, reason, note: approvalNote(state) };
   return {
     ...said,
-    ...{ callId: call.callId, callKey, allowed: true },
+    callId: call.callId,
+    callKey,
+    allowed: true,
     arguments: effectiveOf(state, request),
   };
 }
@@ -115,6 +116,6 @@ export function forbiddenBy({ call, callKey, result, standing }: CallState): Gat
     allowed: false,
     decision: result?.error?.code === 'denied' ? 'denied' : 'expired',
     message: result?.error?.message ?? '',
-    ...defined({ approver: standing?.approver }),
+    approver: standing?.approver,
   };
 }

@@ -1,7 +1,6 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common';
 import type { Duration } from '@temporalio/common';
-import { defined } from '../../contract/defined';
 import type { CallSettings, PreparedCall, ValidCall } from '../../contract/call';
 import { isCallId } from '../../contract/decision';
 import { digestJson, previewDigests } from '../../contract/digest';
@@ -162,7 +161,7 @@ export function toCall<A extends object>(
     toolDigest: digestJson([tool, request.schema ?? null]),
     settings,
     ...(preview === undefined ? {} : { preview, ...previewDigests(preview) }),
-    ...defined({ policyReason: reason }),
+    policyReason: reason,
   };
   const bytes = utf8Bytes(JSON.stringify(call));
   if (bytes > LIMITS.gateRequestBytes) {
@@ -249,7 +248,7 @@ export function settingsOf<A extends object>({
     retry: { ...RETRY, maximumAttempts: 1 },
     requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires, 'expiresIn'),
     startWithinMs: TIMES.startWithin,
-    ...(noBatch ? { noBatch } : {}),
+    noBatch: noBatch ? noBatch : undefined,
     gate: {},
   };
 }

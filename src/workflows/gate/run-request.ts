@@ -97,7 +97,7 @@ function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOpti
     maximumAttempts,
     initialIntervalMs: toMs(initialInterval, 'retry.initialInterval'),
     backoffCoefficient,
-    ...defined({ maximumIntervalMs: most }),
+    maximumIntervalMs: most,
   };
 }
 

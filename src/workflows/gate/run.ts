@@ -8,7 +8,6 @@ import {
   scheduleActivity,
 } from '@temporalio/workflow';
 import { ENDINGS, STARTED_BEFORE } from '../../contract/call-texts';
-import { defined } from '../../contract/defined';
 import { activityIds, idempotencyKey } from '../../contract/names';
 import { closeCall, failureOf, settle, start, successOf, withdraw } from '../approvals/transitions';
 import { isCancelled, sweepAbandoned } from '../approvals/doubts';
@@ -125,7 +124,8 @@ function optionsOf<A extends object>({ heartbeat }: GateRunRequest<A>, state: Ca
     // The outcome of a running call must be known, not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
-    ...defined({ taskQueue, heartbeatTimeout: heartbeat === undefined ? undefined : heartbeatMs }),
+    taskQueue,
+    heartbeatTimeout: heartbeat === undefined ? undefined : heartbeatMs,
   };
 }
 

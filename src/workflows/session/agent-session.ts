@@ -7,7 +7,6 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { FAILURES } from '../../contract/names';
@@ -180,7 +179,7 @@ class SessionRun {
     const read = messages.readMessage(message, messages.SEND_BOUNDS);
     const given = read.ok && isObject(read.value) ? read.value['messageId'] : undefined;
     const messageId = typeof given === 'string' ? given.slice(0, 64) : undefined;
-    this.publisher.refuse({ code: answer.code, ...defined({ messageId }) });
+    this.publisher.refuse({ code: answer.code, messageId });
   }
 
   /** Passes new words and interruptions on to the running turn. */
@@ -247,7 +246,7 @@ class SessionRun {
     // Meanwhile somebody has closed the session, or asked for a summary.
     if (closing || compaction !== undefined) return;
     const carried = state.carriedSession(this.session);
-    await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
+    await continueOnCurrentBuild<typeof agentSession>({ agent, origin, carried });
   }
 }
 

@@ -1,6 +1,5 @@
 import { digestAfter, entriesOf } from '../../contract/session/conversation';
 import { digestText } from '../../contract/digest';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { LEAST_TO_SUMMARIZE, LIMITS } from '../../contract/limits';
 import { estimatedTokens } from '../../contract/spending/usage';
@@ -61,13 +60,13 @@ export class SessionMemory {
   /** The reference by which a turn names the conversation before it. */
   get ref(): Pick<SessionRef, 'count' | 'digest' | 'before'> {
     const { digest, before } = this;
-    return { count: this.entries.length, digest, ...defined({ before }) };
+    return { count: this.entries.length, digest, before };
   }
 
   /** The memory in the form in which the next run takes it up. */
   get carried(): Pick<CarriedSession, 'memory' | 'summary'> {
     const { turns: memory, summary } = this;
-    return { memory, ...defined({ summary }) };
+    return { memory, summary };
   }
 
   /**
@@ -152,7 +151,7 @@ export class SessionMemory {
   private leaveOut(count: number): void {
     const { text = '', turns = 0, leftOut = 0, model } = this.summary ?? {};
     this.turns = this.turns.slice(count);
-    this.summary = { text, turns: turns + count, leftOut: leftOut + count, ...defined({ model }) };
+    this.summary = { text, turns: turns + count, leftOut: leftOut + count, model };
   }
 
   /** Makes a new reference for a memory that no longer begins with its former content. */

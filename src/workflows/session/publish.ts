@@ -33,10 +33,14 @@ export class SessionPublisher {
   private memo(now: SessionState): SessionMemo {
     const { agent, turns, running, waiting } = this.session;
     return {
-      ...{ agent, state: now, turns, waiting: waiting.length, text: this.text },
-      ...(running === undefined ? {} : { turn: running.turn }),
-      ...(running?.cancelling === true ? { cancelling: true } : {}),
-      ...(this.refused.length === 0 ? {} : { refused: this.refused }),
+      agent,
+      state: now,
+      turns,
+      waiting: waiting.length,
+      text: this.text,
+      turn: running === undefined ? undefined : running.turn,
+      cancelling: running?.cancelling === true ? true : undefined,
+      refused: this.refused.length === 0 ? undefined : this.refused,
     };
   }
 }

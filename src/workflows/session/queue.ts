@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { LIMITS } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
@@ -71,7 +70,7 @@ function whyUnfit(
   if (unfit !== undefined) return unfit;
   if (wanted !== undefined && wanted !== agent)
     return `this session is of agent ${JSON.stringify(agent)}, not ${JSON.stringify(wanted)}`;
-  const issues = originIssues(defined({ requester: sender }));
+  const issues = originIssues({ requester: sender });
   return issues.length === 0 ? undefined : `not a sender: ${describeIssues(issues)}`;
 }
 
@@ -100,7 +99,7 @@ export function refuseMessage(
 /** Takes a message that `judgeMessage` accepts. `at`: workflow time, ISO 8601. */
 export function takeMessage(session: MessagesOf, message: SessionMessage, at: string): MessageTaken {
   const { messageId, text, files, mode, sender } = message;
-  const held = { messageId, text, mode, at, ...withFiles(files), ...defined({ sender }) };
+  const held = { messageId, text, mode, at, ...withFiles(files), sender };
   remember(session, messageId, digestOf(message));
   const outcome = enqueue(session, held);
   return { accepted: true, messageId, outcome, at };

@@ -1,6 +1,5 @@
 import type { TurnOrigin } from '../../contract/call';
 import type { KnownState } from '../../contract/tool';
-import { defined } from '../../contract/defined';
 import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
 import { messageCheck, messageGuard } from '../../contract/schema/message';
@@ -57,7 +56,7 @@ export function makeSession(
   return {
     agent,
     resetRun,
-    ...defined({ origin }),
+    origin,
     turns: carried?.turns ?? 0,
     running: undefined,
     waiting: [...(carried?.waiting ?? [])],

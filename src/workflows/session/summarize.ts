@@ -8,7 +8,6 @@ import {
   scheduleActivity,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defined } from '../../contract/defined';
 import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds } from '../../contract/names';
 import { readCompactOutput } from '../../contract/session/conversation';
@@ -64,7 +63,7 @@ function withoutSummary(error: unknown): typeof CANCELLED | undefined {
 function ask({ agent, origin, turns, memory }: SessionMachine, part: OldestPart): Promise<RawValue> {
   const { workflowId: sessionId, runId } = workflowInfo();
   const session = { sessionId, runId, ...memory.ref };
-  const input: CompactInput = { agent, session, ...part, ...defined({ origin }) };
+  const input: CompactInput = { agent, session, ...part, origin };
   const options: ActivityOptions = {
     activityId: activityIds.compact(turns),
     startToCloseTimeout: TIMES.thinkTimeout,

@@ -12,6 +12,7 @@ import {
   scheduleActivity,
   workflowInfo,
 } from '@temporalio/workflow';
+import { fieldsOf } from '../../contract/json';
 import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
@@ -85,7 +86,7 @@ export class ChildTurn {
     for (const { messageId, text, files, sender } of running.steering.slice(this.sent)) {
       this.sent += 1;
       // A turn that has ended does not take the message up. The message is then queued.
-      child.signal(SIGNALS.words, { messageId, text, ...defined({ files, sender }) }).catch(() => undefined);
+      child.signal(SIGNALS.words, { messageId, text, files, sender }).catch(() => undefined);
     }
   }
 
@@ -122,7 +123,7 @@ export class ChildTurn {
       ...(Object.keys(origin).length === 0 ? {} : { origin }),
       session: { sessionId, runId, messageId, ...memory.ref },
       sessionSpending: spending,
-      ...(states.length === 0 ? {} : { sessionStates: states }),
+      sessionStates: states.length === 0 ? undefined : states,
     };
   }
 }

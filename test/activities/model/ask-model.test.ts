@@ -275,7 +275,7 @@ describe('asking a model', () => {
     test('a reply with calls is not looked at', async () => {
       const calls = { ...said('let me look'), toolCalls: [{ name: 'look', arguments: '{}' }] };
       const { output: step } = await attempt(() => calls, { more: { output } });
-      expect(step).not.toHaveProperty('value');
+      expect(step).not.toHaveProperty('value', expect.anything());
     });
   });
 

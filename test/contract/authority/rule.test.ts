@@ -35,8 +35,8 @@ describe('the stricter of two', () => {
   ])('brings in nobody later where %s', (_, escalate) => {
     const late = rule({ escalate: { afterMs: 5, to: ['anna'] } });
     const other = rule(escalate && { escalate });
-    expect(stricterRule(late, other)).not.toHaveProperty('escalate');
-    expect(stricterRule(other, late)).not.toHaveProperty('escalate');
+    expect(stricterRule(late, other)).not.toHaveProperty('escalate', expect.anything());
+    expect(stricterRule(other, late)).not.toHaveProperty('escalate', expect.anything());
   });
 
   it.each([

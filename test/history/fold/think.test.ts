@@ -12,8 +12,8 @@ test('the model is asked, and the event says what was dropped or cut for it', ()
   script.thinkScheduled(2);
   const [first, second] = script.told('thinking');
   expect(first).toMatchObject({ step: 1, droppedBefore: 4, cutTo: 100 });
-  expect(second).not.toHaveProperty('droppedBefore');
-  expect(second).not.toHaveProperty('cutTo');
+  expect(second).not.toHaveProperty('droppedBefore', expect.anything());
+  expect(second).not.toHaveProperty('cutTo', expect.anything());
 });
 
 test.each([
@@ -72,5 +72,5 @@ test('a call in short', () => {
   } as const;
   expect(proposedOf(recorded)).toMatchObject({ proposed: {}, raw: '{"n"' });
   expect(proposedOf(ask('1.1', { proposed: { n: 0 } }))).toMatchObject({ kind: 'ask', proposed: { n: 0 } });
-  expect(proposedOf(run('1.1'))).not.toHaveProperty('proposed');
+  expect(proposedOf(run('1.1'))).not.toHaveProperty('proposed', expect.anything());
 });

@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../../../src/models/model';
+import type { JsonObject } from '../../../src/contract/json';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { createLispTools } from '../../../src/tools/lisp';
@@ -118,7 +119,7 @@ describeWithLisp('the scenario of a safe Lisp tool', () => {
   });
 
   it('variant 2: several tools, one after the other, each by itself', async () => {
-    const steps = [
+    const steps: { name: string; arguments: JsonObject }[] = [
       { name: 'describe_symbol', arguments: { symbol: 'find-package' } },
       { name: 'function_arglist', arguments: { function: 'find-package' } },
       { name: 'who_calls', arguments: { function: 'find-package' } },

@@ -5,7 +5,7 @@ import { startProcessorTime } from '../../support/processor-time';
 const of = (property: JsonObject): Field | undefined =>
   formOf({ type: 'object', properties: { x: property } }, {}).fields?.[0]?.field;
 
-it.each([
+it.each<[string, JsonObject, object]>([
   ['a string', { type: 'string' }, { kind: 'text', initial: '' }],
   ['a long string', { type: 'string', maxLength: 2_000 }, { kind: 'lines' }],
   ['a number', { type: 'number' }, { kind: 'number', initial: 0 }],
@@ -42,18 +42,18 @@ it.each([
 describe('a value of several kinds', () => {
   const labels = (property: JsonObject): (string | undefined)[] | undefined =>
     of(property)?.variants?.map(({ label }) => label);
-  const card = {
+  const card: JsonObject = {
     type: 'object',
     required: ['type', 'number'],
     properties: { type: { const: 'card' }, number: { type: 'string' } },
   };
-  const bank = {
+  const bank: JsonObject = {
     type: 'object',
     required: ['type', 'iban'],
     properties: { type: { const: 'bank' }, iban: { type: 'string' } },
   };
 
-  it.each([
+  it.each<[string, JsonObject, string[]]>([
     ['its types', { type: ['string', 'null'] }, ['text', 'nothing']],
     ['nullable', { anyOf: [{ type: 'number' }, { type: 'null' }] }, ['a number', 'nothing']],
     ['fixed values', { oneOf: [card, bank] }, ['card', 'bank']],
@@ -87,7 +87,7 @@ describe('a value of several kinds', () => {
       { anyOf: [{ anyOf: [card, { type: 'string' }] }, { type: 'null' }] },
       ['card', 'text', 'nothing'],
     ],
-  ])('names them by %s', (_, property: JsonObject, expected) => {
+  ])('names them by %s', (_, property, expected) => {
     expect(labels(property)).toEqual(expected);
   });
 

@@ -202,17 +202,17 @@ describe('mistakes', () => {
     expect(fieldIssues(other)).toEqual(other);
   });
 
-  const card = {
+  const card: JsonObject = {
     type: 'object',
     required: ['type', 'number'],
     properties: { type: { const: 'card' }, number: { type: 'string', minLength: 4 } },
   };
-  const bank = {
+  const bank: JsonObject = {
     type: 'object',
     required: ['type', 'iban', 'bic'],
     properties: { type: { const: 'bank' }, iban: { type: 'string' }, bic: { type: 'string' } },
   };
-  const wide = {
+  const wide: JsonObject = {
     type: 'object',
     required: ['day', 'mail', 'pay', 'note', 'parts', 'x y'],
     properties: {

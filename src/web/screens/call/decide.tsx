@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { asksAgainAfterEdit } from '../../../contract/decision';
-import { defined } from '../../../contract/defined';
 import { withDefaults } from '../../../contract/schema/schema';
 import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
@@ -29,7 +28,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
   const [isConfirmed, confirm] = useState(false);
   const deceiving = useMemo(() => deceivingIn(request), [request]);
   const now = useNow();
-  const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
+  const choice: Choice = { hunks: hunks.ticked, reason, edited: edit.edited };
   const fresh = useFresh();
   // An edit outdates the preview. The request then comes back with the arguments that will be approved.
   const asksAgain = edit.isEdited && asksAgainAfterEdit(request);
@@ -49,7 +48,17 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
   };
   useReviewKeys({ showNext, startEdit: edit.start, hunks, hasVoted: details.ownVote !== undefined });
   return {
-    ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, fresh, why, showNext, asksAgain },
+    edit,
+    hunks,
+    setUnseen,
+    isConfirmed,
+    confirm,
+    deceiving,
+    choice,
+    fresh,
+    why,
+    showNext,
+    asksAgain,
     canShow: hasMistake || (unseen.count > 0 && !asksAgain),
     setRefused: edit.setRefused,
   };
@@ -69,7 +78,10 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
   };
   const isEdited = draft !== undefined && JSON.stringify(draft.value) !== JSON.stringify(from);
   return {
-    ...{ draft, set, setRefused, isEdited },
+    draft,
+    set,
+    setRefused,
+    isEdited,
     isChanged: draft !== undefined && isChanged(draft, from),
     /** The edited arguments with their defaults, as they would run. */
     edited: isEdited ? withDefaults(schema, draft.value) : undefined,

@@ -7,7 +7,6 @@ import { ArgumentsView, DecidedPreview } from './content';
 import { allowedBy } from '../../../history/decisions';
 import { keyOfStart } from '../../../history/view';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
-import { defined } from '../../../contract/defined';
 import { dateTime, relative } from '../../../contract/text/times';
 import { describeProgress, howKnown } from '../../../history/labels';
 import type { InDoubtOpened } from '../../../history/events';
@@ -130,7 +129,7 @@ function useAnswer(props: DoubtProps) {
     if (chosen === undefined || isSending) return;
     const returned = (chosen === 'happened' && content) || undefined;
     const { callId, callKey } = doubt;
-    const more = defined({ reason: how.trim() || undefined, content: returned });
+    const more = { reason: how.trim() || undefined, content: returned };
     send(
       { callId, callKey, generation, resolution: chosen, ...more },
       `${ANSWERS[chosen].title}: ${doubt.summary}`,

@@ -1,6 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { defined } from '../../../contract/defined';
 import type { Issue, JsonSchema } from '../../../contract/tool';
 import {
   type ArgumentsDraft,
@@ -115,7 +114,7 @@ function UnionField(props: FieldProps): JSX.Element {
     />
   );
   const { description = chosen?.description, limits = chosen?.limits } = field;
-  const named = { label: field.label, required: field.required, ...defined({ description, limits }) };
+  const named = { label: field.label, required: field.required, description, limits };
   const inner: Field = { kind: 'json', initial: null, ...chosen, ...named };
   return <FieldView key={at} {...props} field={inner} choice={choice} />;
 }
