@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../contract/defined';
 import type { Budget } from '../contract/spending/budget';
 import type { PreparedCall } from '../contract/call';
 import { dropOutputs, replyEntry, type TranscriptEntry } from '../contract/transcript';

@@ -18,7 +18,7 @@ import type { ReadFile, RuleContent } from './read-file';
 import type { Complain, Mistake } from './yaml';
 
 /** The parts of a tool that the checks of rules need. */
-interface RuledTool {
+export interface RuledTool {
   safety: Safety;
   schema: JsonSchema;
   /** Absent: the tool takes paths and URLs in every spelling. */

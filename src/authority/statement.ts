@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../contract/defined';
 import { canonicalJson } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { isMoment } from '../contract/control/forms';
@@ -115,7 +116,7 @@ export function statementOf(facts: SignedCallFacts, vote: SignableVote): Stateme
     approver,
     at,
     notAfter,
-    hunks: hunks && sorted(hunks),
+    ...defined({ hunks: hunks && sorted(hunks) }),
   }).data;
 }
 

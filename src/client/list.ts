@@ -1,6 +1,7 @@
 import { mayBeId } from './start-turn';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
+import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { isSeenBy, UNKNOWN_AGENT } from '../contract/authority/permits';
@@ -116,7 +117,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
   };
   const ours = [`WorkflowType = '${WORKFLOWS.turn}'`, `ExecutionStatus != 'ContinuedAsNew'`];
   const facts = factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`);
-  return [...ours, ...Object.values(filters), ...facts].join(' AND ');
+  return [...ours, ...Object.values(defined(filters)), ...facts].join(' AND ');
 }
 
 /** A filter by state. A turn that was ended from outside keeps its last attributes, so its status decides. */
@@ -231,7 +232,7 @@ function runQuery({ query, turn, agent, since, until }: RunQuery): string {
     since: since && activeSince(since),
     until: until && `StartTime < '${until}'`,
   };
-  return [OURS, ...Object.values(filters)].join(' AND ');
+  return [OURS, ...Object.values(defined(filters))].join(' AND ');
 }
 
 /** A filter for runs that are still open, or closed at that time or later. */

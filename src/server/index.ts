@@ -1,4 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono';
+import { defined } from '../contract/defined';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';

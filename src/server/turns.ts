@@ -36,9 +36,7 @@ const listSchema = z.object({
 /** The routes that read turns, one turn, and one call. */
 export function turnRoutes({ texts, authenticator, closing, formatError, shown }: AppDeps): Hono<Env> {
   return new Hono<Env>()
-    .get('/', async (c) =>
-      c.json(await c.get('reader').turns(defined(checkInput(listSchema, c.req.query())))),
-    )
+    .get('/', async (c) => c.json(await c.get('reader').turns(checkInput(listSchema, c.req.query()))))
     .get('/:turn', async (c) => c.json(await turnDetails(c.get('reader'), await findExactly(c))))
     .get('/:turn/events', async (c) => {
       const client = c.get('reader');

@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined';
 import type { ChildAsked, ChildReady, ChildSettings } from '../contract/call';
 import {
   ActivityCancellationType,

@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined';
 import { votingUnder } from '../contract/authority/open-votes';
 import { callSummary } from '../contract/text/call-summary';
 import { plainMarkdown } from '../contract/text/markdown';

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { defined } from '../../contract/defined';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
 import { badSignatures, unsigned } from '../../history/audit/format';

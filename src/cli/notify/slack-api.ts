@@ -1,6 +1,7 @@
 import type { ModalView } from '@slack/types';
 import type { WebClient, WebClientOptions } from '@slack/web-api';
 import { z } from 'zod';
+import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { installedVersion } from '../../models/providers';
 import { outgoingAgent } from '../../proxies';

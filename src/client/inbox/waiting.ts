@@ -1,4 +1,5 @@
 import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
+import { defined } from '../../contract/defined';
 import { votingUnder, waitsFor } from '../../contract/authority/open-votes';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';

@@ -1,3 +1,4 @@
+import { defined } from '../defined';
 import type { Safety } from '../tool';
 
 /** How sure it is that the named person cast a vote. The weakest comes first. */

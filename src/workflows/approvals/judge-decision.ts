@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined';
 import {
   type Accepted,
   asksAgainAfterEdit,

@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined';
 import type { TurnOrigin } from '../../contract/call';
 import type { KnownState } from '../../contract/tool';
 import { LEAST_TO_SUMMARIZE } from '../../contract/limits';

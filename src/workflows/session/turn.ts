@@ -12,7 +12,6 @@ import {
   scheduleActivity,
   workflowInfo,
 } from '@temporalio/workflow';
-import { fieldsOf } from '../../contract/json';
 import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
