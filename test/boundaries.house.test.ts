@@ -164,6 +164,7 @@ describe('the rooms of lib', () => {
   const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
   const SETTINGS = 'lib/temporal-settings';
   const [TRACES, STORE, RACE, LOOPBACK] = ['lib/traces', 'lib/store', 'lib/race', 'lib/loopback'];
+  const PROXIES = 'lib/proxies';
   const reached = (folder: string): Set<string> =>
     new Set(
       filesOf(lib(folder))
@@ -179,19 +180,19 @@ describe('the rooms of lib', () => {
   it.each([
     ['workflows', ['contract']],
     ['history', ['contract']],
-    ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK]],
-    ['tools', ['contract', FILES, LOCK, TRACES, RACE, LOOPBACK]],
-    ['models', ['contract', 'tools']],
+    ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK, PROXIES]],
+    ['tools', ['contract', FILES, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
+    ['models', ['contract', 'tools', PROXIES]],
     ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
     // What is sent to a web inbox: by workers, and in part by the client.
     [
       'client',
-      ['contract', 'history', 'encryption', STORE, PROBE, SETTINGS, TRACES, 'lib/stream-news', RACE],
+      ['contract', 'history', 'encryption', STORE, PROBE, SETTINGS, TRACES, 'lib/stream-news', RACE, PROXIES],
     ],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
-    ['store', ['contract', FILES]],
-    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE, RACE, LOOPBACK]],
+    ['store', ['contract', FILES, PROXIES]],
+    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE, RACE, LOOPBACK, PROXIES]],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { type Priority, WorkflowExecutionAlreadyStartedError } from '@temporalio
 import { randomInt, randomUUID } from 'node:crypto';
 import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
-import { fieldsOf } from '../contract/json';
+import { namesOfFields } from '../contract/json';
 import { TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes, withFiles } from '../contract/text/bytes';
 import { type Budget, budgetIssues } from '../contract/spending/budget';
@@ -129,7 +129,7 @@ export function originGiven({
   metadata,
 }: Pick<StartRequest, 'requester' | 'metadata'>): TurnOrigin | undefined {
   const origin = { requester, metadata };
-  if (fieldsOf(origin).length === 0) return undefined;
+  if (namesOfFields(origin).length === 0) return undefined;
   const issues = originIssues(origin);
   if (issues.length === 0) return origin;
   throw new CountersignError(

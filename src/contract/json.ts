@@ -24,7 +24,7 @@ export function hasField(value: Record<string, unknown>, name: string): boolean 
 }
 
 /** The names of the fields that an object has in JSON. */
-export function fieldsOf(value: Record<string, unknown>): string[] {
+export function namesOfFields(value: Record<string, unknown>): string[] {
   return keys(value).filter((name) => value[name] !== undefined);
 }
 

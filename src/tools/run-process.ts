@@ -301,7 +301,7 @@ function findGroup(leader: number | undefined): number[] {
   }
 }
 
-/** Kills a process. It is no error if the process is gone, or if it belongs to another user and survives. */
+/** Kills a process. Fails neither where the process is gone nor where it belongs to another user. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Countersign, InboxQuery } from '../../client';
 import { digestJson } from '../../contract/digest';
-import { fieldsOf } from '../../contract/json';
+import { namesOfFields } from '../../contract/json';
 import { userStateDir } from '../../files';
 import { withLock } from '../../lock';
 import type { Context } from '../context';
@@ -155,7 +155,7 @@ export async function stateFile(
   // Loaded here, so that no other command waits for it.
   const { temporalSettings } = await import('../../temporal-settings.js');
   const { address = temporalSettings(env, options().profile).address ?? '' } = options();
-  const filters = fieldsOf({ ...filter }).length === 0 ? [] : [filter];
+  const filters = namesOfFields({ ...filter }).length === 0 ? [] : [filter];
   const name = digestJson([notify ?? resolve(channels), address, client.namespace, ...filters]).slice(0, 16);
   return join(userStateDir(env), `notices-${name}.json`);
 }

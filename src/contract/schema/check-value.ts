@@ -1,4 +1,4 @@
-import { fieldsOf, hasField, isObject, type JsonObject } from '../json';
+import { namesOfFields, hasField, isObject, type JsonObject } from '../json';
 import type { Issue } from '../tool';
 import { type Evaluated, CheckResult, type ValuePlace, silently } from './keyword-result';
 import { assertValue } from './values';
@@ -205,7 +205,7 @@ export class SchemaChecker {
     this.checkDependencies(dependencies, value, result);
     const properties = objectOf(schema['properties']);
     const { additionalProperties: others, unevaluatedProperties: rest, propertyNames } = schema;
-    const names = fieldsOf(value);
+    const names = namesOfFields(value);
     for (const key of names) {
       if (result.isOver) return;
       if (propertyNames !== undefined) this.checkName(propertyNames, key, result);

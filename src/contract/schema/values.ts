@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import { fieldsOf, isObject, type JsonObject } from '../json';
+import { namesOfFields, isObject, type JsonObject } from '../json';
 import type { CheckResult } from './keyword-result';
 import { isRegularExpression } from './pattern';
 
@@ -124,7 +124,7 @@ function assertUnique(list: readonly unknown[], { result, spend }: Asserted): vo
 function assertSize({ schema, result }: Asserted, value: Record<string, unknown>): void {
   const { minProperties: least, maxProperties: most } = schema;
   if (least === undefined && most === undefined) return;
-  const { length } = fieldsOf(value);
+  const { length } = namesOfFields(value);
   if (isUnder(length, least)) result.fail(`Instance does not have at least ${String(least)} properties.`);
   if (isUnder(most, length)) result.fail(`Instance has more than ${String(most)} properties.`);
 }
