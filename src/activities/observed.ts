@@ -12,16 +12,7 @@ interface OfCall {
 }
 
 /** How the wait for a person ended. `modified`: approved with other arguments. */
-const WAIT_ENDS = [
-  'approved',
-  'modified',
-  'denied',
-  'answered',
-  'expired',
-  'withdrawn',
-  'cancelled',
-] as const;
-export type WaitEnd = (typeof WAIT_ENDS)[number];
+export type WaitEnd = 'approved' | 'modified' | 'denied' | 'answered' | 'expired' | 'withdrawn' | 'cancelled';
 
 /**
  * The events that metrics and traces count. The process that knows a fact reports it once. Times are milliseconds since

@@ -18,8 +18,7 @@ import { foldCase } from '../contract/text/spelling';
 import type { JsonSchema } from '../contract/tool';
 
 /** The variables that a condition can name. */
-const CONDITION_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
-type Variable = (typeof CONDITION_VARIABLES)[number];
+type Variable = 'args' | 'tool' | 'agent' | 'safety' | 'effect' | 'turn' | 'age';
 
 /** The values of the variables that are known when a condition is evaluated. */
 export type ConditionFacts = Readonly<Partial<Record<Variable, CelInput>>>;

@@ -1,7 +1,6 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { CountersignError } from '../../contract/errors';
-import { defined } from '../../contract/defined';
 import { outgoingFetch } from '../../proxies';
 import { groupsIn, plainTextIn, whyNoProxy } from './oidc';
 import type { Identity } from './people';

@@ -10,7 +10,6 @@ import {
   type VariableDeclaration,
 } from 'acorn';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';

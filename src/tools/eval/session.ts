@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { race } from '../../race';
 import { parseJson } from '../../contract/json';
 import { queueAfter } from '../within';

@@ -13,7 +13,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
