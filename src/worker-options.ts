@@ -226,7 +226,7 @@ export async function workerOptions(
     // The time that a turn waits for the worker that has it in memory. Then another worker takes it, because the first
     // worker may have been killed.
     stickyQueueScheduleToStartTimeout: '2s',
-    maxCachedWorkflows,
+    ...defined({ maxCachedWorkflows }),
     ...own,
     ...rateOf(config, place.taskQueue),
     ...place,

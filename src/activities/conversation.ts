@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
+import { defined } from '../contract/defined';
 import { QUERIES } from '../contract/names';
 import { digestAfter, recordEntries } from '../contract/session/conversation';
 import {
@@ -91,7 +92,7 @@ export async function knownBefore(question: KnownQuestion): Promise<Known> {
   const isFirst = input.after === undefined;
   const context = isFirst ? (input.context ?? (await askContext(question))) : contextIn(entries);
   const knowing = { ...agent, instructions: withContext(agent.instructions, context) };
-  return { agent: knowing, recorded: { context: isFirst ? context : undefined } };
+  return { agent: knowing, recorded: isFirst ? defined({ context }) : {} };
 }
 
 async function askContext({

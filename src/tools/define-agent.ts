@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { type Budget, MOST_AMOUNT } from '../contract/spending/budget';
 import { LIMITS } from '../contract/limits';
@@ -313,8 +314,8 @@ function makeAgent(options: AgentOptions): Agent {
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
-    budget: parsed.data.budget && Object.freeze(parsed.data.budget),
-    sessionBudget: parsed.data.sessionBudget && Object.freeze(parsed.data.sessionBudget),
+    budget: parsed.data.budget && Object.freeze(defined(parsed.data.budget)),
+    sessionBudget: parsed.data.sessionBudget && Object.freeze(defined(parsed.data.sessionBudget)),
     repeats: limits.repeats === false ? undefined : (limits.repeats ?? LIMITS.repeatedSteps),
     compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? LIMITS.compactOver),
   };

@@ -73,7 +73,7 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
   const loaded = await loadConfig(named);
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
   const port = options.port === undefined ? PORT : readCount(options.port, '--port');
-  const wanted = { port, uiPort };
+  const wanted = { port, ...defined({ uiPort }) };
   const place = { ...readPort(options.webPort, '--web-port'), ...readUndo(options.webUndo, '--web-undo') };
   const { approvers } = loaded.config;
   const web = options.web ? { ...place, approvers } : undefined;

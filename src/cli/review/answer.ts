@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../../contract/defined';
 import type { Answer } from '../../client';
 import type { QuestionAnswer } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
@@ -44,7 +45,7 @@ export function answer(
     ...head,
     callKey: question?.callKey,
     runId,
-    ...given,
+    ...defined(given),
   });
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined';
 import { usageError } from '../options';
 import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
@@ -65,7 +66,7 @@ export async function decide(
       ? { decisionId: randomUUID() }
       : await signing(subject, word, { reason, hunks: decision.hunks });
   const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli' };
-  return client.decide(turn, { ...head, ...decision, ...signed });
+  return client.decide(turn, { ...head, ...defined(decision), ...signed });
 }
 
 /**

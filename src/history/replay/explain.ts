@@ -240,7 +240,7 @@ export function stepAndCallOf(command: Command | undefined): { step?: number; ca
   if (purpose.what === 'think') return { step: purpose.step };
   const { callId } = purpose;
   const step = stepOfCall(callId);
-  return { callId, step: step === 0 ? undefined : step };
+  return { callId, ...(step === 0 ? {} : { step }) };
 }
 
 /** Whether an activity asks the model. */

@@ -1,6 +1,7 @@
 import type { FetchLike, OAuthTokens } from '@modelcontextprotocol/client' with {
   'resolution-mode': 'import',
 };
+import { defined } from '../../contract/defined';
 import { errnoOf, errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { escapeHidden } from '../../contract/text/unsafe-text';
@@ -37,8 +38,7 @@ export function loginFields(
     ...(seconds > 0
       ? { expiresAt: inSeconds(seconds), renewAt: inSeconds(Math.max(seconds - EARLY_SECONDS, seconds / 2)) }
       : {}),
-    refreshToken,
-    scopes: scope === undefined ? undefined : readScopes(scope),
+    ...defined({ refreshToken, scopes: scope === undefined ? undefined : readScopes(scope) }),
   };
 }
 

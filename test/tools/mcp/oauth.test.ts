@@ -35,6 +35,10 @@ it.each([
   else expect(check).toThrow();
 });
 
+it('leaves the token for renewal and the scopes to the login where an answer names none', () => {
+  expect(Object.keys(loginFields({ access_token: 'a', token_type: 'Bearer' }))).toEqual(['accessToken']);
+});
+
 it('asks no private address for a public server', async () => {
   const { issuer, asked } = await servers.authorization();
   await expect(safeFetch(account(PUBLIC))(`${issuer}/token`)).rejects.toThrow('private address');
