@@ -1,5 +1,5 @@
 /** Builds the web inbox's page: a script and the parts of it that are loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at, say } from './root.mjs';
@@ -36,6 +36,22 @@ const shared = (found) => ({
   },
 });
 
+/** The names between the braces of every import from the first script, or of its export. */
+const namesIn = (text, braces) =>
+  [...text.matchAll(braces)]
+    .flatMap(([, names]) => names.split(','))
+    .map((name) => name.trim().split(/ as /));
+
+/** Fails if a part that is loaded late uses what `first-script.ts` does not export: it would not load. */
+const assertThere = (first, part) => {
+  const [script, text] = [first, part].map((file) => readFileSync(file, 'utf8'));
+  const there = new Set(namesIn(script, /export\s*\{([^}]*)\}/g).map((names) => names.at(-1)));
+  const asked = namesIn(text, /import\s*\{([^}]*)\}\s*from\s*"\.\/app\.js"/g).map(([name]) => name);
+  const missing = asked.filter((name) => !there.has(name));
+  if (missing.length > 0)
+    throw new Error(`src/web/first-script.ts has to export ${missing.join(', ')} for ${basename(part)}`);
+};
+
 const AS_IT_IS = ['index.html', 'manifest.webmanifest', 'icon.svg', 'icon.png'];
 
 /** Writes the files of the page into a folder. */
@@ -66,6 +82,7 @@ export const buildWeb = async (outDir) => {
     if (!path.startsWith(at('src', 'web', 'screens'))) continue;
     const screen = { in: `${path}.tsx`, out: basename(path) };
     await build({ ...options, entryPoints: [screen], plugins: [shared(found)] });
+    assertThere(join(outDir, 'app.js'), join(outDir, `${screen.out}.js`));
   }
   // A service worker is a script and no module, which not every browser takes.
   await build({ ...options, format: 'iife', entryPoints: [at('src', 'web', 'push-worker.ts')] });

@@ -75,7 +75,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:scale -- --sizes 1000,3000 --cached 200': SCALE,
   'npm run bench:scale -- --minutes 30': SCALE,
   'npm run bench:scale -- --write': SCALE,
-  'npm run bench:chaos': 'it kills workers at random for ten minutes',
   'npx countersign reset <turn> --before 2.1': TERMINAL,
   'npx countersign approve <turn>/<call> --edit': TERMINAL,
   'npx countersign approve <turn>/<call> --patch': TERMINAL,

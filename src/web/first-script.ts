@@ -78,7 +78,7 @@ export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow, use
 export { focusToDecide } from './ui/late-keys';
 export { SeenEnd, SeenText, WatchSeen } from './ui/seen';
 export { Files, Reason, Text, visibleText } from './ui/text';
-export { Chip, Deadline, Dialog, Key, SearchField, Select, useSure } from './ui/widgets';
+export { Ago, Chip, Deadline, Dialog, Key, SearchField, Select, useSure } from './ui/widgets';
 export { storedTheme, storeTheme } from './theme';
 export { useTabVisible, withDelta } from './live';
 export { listen } from './stream';

@@ -2,6 +2,7 @@ import { requireAssured } from '../../client/control/plan-grant';
 import type { GrantPasskeyAsk, PasskeyAsk, SignedByPasskey } from '../../contract/authority/passkeys';
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
 import type { VoteSignature } from '../../contract/decision';
+import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import {
   type GrantToSign,
@@ -120,7 +121,7 @@ interface Asks {
 function asksIn(error: unknown): CountersignError['data'] | undefined {
   if (!(error instanceof CountersignError) || error.code !== 'signature_needed') return undefined;
   const { passkey, grantPasskey } = error.data;
-  return passkey === undefined && grantPasskey === undefined ? undefined : { passkey, grantPasskey };
+  return passkey === undefined && grantPasskey === undefined ? undefined : defined({ passkey, grantPasskey });
 }
 
 function needsPasskey(what: string, assurance: Assurance, asks: Asks): CountersignError {
