@@ -31,9 +31,11 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv = process.env): Proxy 
     return undefined;
   const proxy = URL.canParse(value) ? new URL(value) : undefined;
   if (proxy !== undefined && /^https?:$/.test(proxy.protocol)) return { name, url: proxy };
-  throw new CountersignError('proxy_failed', `${name} is not the http(s) URL of a proxy`, {
-    hint: `Write ${name} like http://proxy.example.com:3128, or remove it.`,
-  });
+  throw new CountersignError(
+    'proxy_failed',
+    `${name} is not the http(s) URL of a proxy`,
+    `Write ${name} like http://proxy.example.com:3128, or remove it.`,
+  );
 }
 
 /** Whether a list of `NO_PROXY` names the host of a URL: by its name, by the end of its name, or by its address. */

@@ -143,7 +143,7 @@ export function takeDecision(
     decision: decision.decision,
     approver: decision.approver ?? SOMEBODY,
     at: standing.at,
-    asksAgain: asksAgain ? asksAgain : undefined,
+    asksAgain: asksAgain || undefined,
     unbound: isUnbound(decision) ? true : undefined,
     needs,
   };

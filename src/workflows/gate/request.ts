@@ -248,7 +248,7 @@ export function settingsOf<A extends object>({
     retry: { ...RETRY, maximumAttempts: 1 },
     requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires, 'expiresIn'),
     startWithinMs: TIMES.startWithin,
-    noBatch: noBatch ? noBatch : undefined,
+    noBatch: noBatch || undefined,
     gate: {},
   };
 }

@@ -38,8 +38,8 @@ export class SessionPublisher {
       turns,
       waiting: waiting.length,
       text: this.text,
-      turn: running === undefined ? undefined : running.turn,
-      cancelling: running?.cancelling === true ? true : undefined,
+      turn: running?.turn,
+      cancelling: running?.cancelling || undefined,
       refused: this.refused.length === 0 ? undefined : this.refused,
     };
   }
