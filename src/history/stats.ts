@@ -82,13 +82,6 @@ export function createStats({ tool }: { tool?: string } = {}): StatsFold {
   };
 }
 
-/** The stats of some turns. */
-export function statsOf(turns: Iterable<readonly TurnEvent[]>, options: { tool?: string } = {}): Stats {
-  const fold = createStats(options);
-  for (const events of turns) fold.add(events);
-  return fold.stats();
-}
-
 /** Whether a fork took the call over, or recorded it instead of running it. Such a call says nothing about its tool. */
 function isWhatIf({ given, result }: CallView): boolean {
   return given === true || result?.metadata.dry !== undefined;

@@ -56,7 +56,8 @@ it('pauses and resumes with whatever builds there are, and without the current o
 });
 
 it('answers all who pause at once, and keeps what each said', async () => {
-  const tools = Array.from({ length: 20 }, (_, n) => `tool_${n}`);
+  // Each is a run of its own: many more need longer than a client waits on a busy machine.
+  const tools = Array.from({ length: 8 }, (_, n) => `tool_${n}`);
   const taken = await Promise.all(tools.map((tool) => client.pause({ tool, reason: 'all at once', by })));
   expect(taken.map(({ pause }) => pause.tool)).toEqual(tools);
   const { pauses } = await client.pauses();

@@ -1,7 +1,6 @@
 import { connect, type Countersign } from '../../src/client';
 import { createRecorder } from '../../src/history/audit/records';
 import type { TurnEvent } from '../../src/history/events';
-import { statsOf } from '../../src/history/stats';
 import { timelineOf } from '../../src/history/timeline';
 import { transcriptOf } from '../../src/history/transcript';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
@@ -13,6 +12,7 @@ import { startFixture, type Fixture, type TurnHandle } from '../support/fixture'
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
 import { decide, eventsOf, transcriptOf as transcriptQuery, waitFor } from '../support/turns';
+import { statsOf } from '../history/script';
 
 const parameters = { type: 'object', properties: { n: { type: 'number' } } } as const;
 const failedOnce = new Set<string>();

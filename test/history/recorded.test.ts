@@ -4,10 +4,11 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import fc from 'fast-check';
 import { makeDecode } from '../../src/history/decode/decode';
 import type { DecodedEvent } from '../../src/history/decode/events';
-import { createFold, foldAll } from '../../src/history/fold/fold';
+import { createFold } from '../../src/history/fold/fold';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { viewOf } from '../../src/history/view';
 import { runs } from '../support/properties';
+import { foldAll } from './script';
 
 /** Histories of a real server and worker, one behaviour each. */
 const directory = join(__dirname, '..', 'histories');

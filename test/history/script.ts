@@ -4,8 +4,22 @@ import type { ToolResult } from '../../src/contract/result';
 import type { ThinkInput, ThinkOutput } from '../../src/contract/think';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../../src/contract/turn';
 import type { DecodedEvent, DecodedFailure } from '../../src/history/decode/events';
-import { foldAll } from '../../src/history/fold/fold';
+import { createFold } from '../../src/history/fold/fold';
 import type { TurnEvent } from '../../src/history/events';
+import { createStats, type Stats } from '../../src/history/stats';
+
+/** The turn events of a whole history. */
+export function foldAll(events: Iterable<DecodedEvent>): TurnEvent[] {
+  const fold = createFold();
+  return [...events].flatMap((event) => fold.push(event));
+}
+
+/** The stats of some turns. */
+export function statsOf(turns: readonly (readonly TurnEvent[])[]): Stats {
+  const stats = createStats({});
+  for (const events of turns) stats.add(events);
+  return stats.stats();
+}
 
 /** A decoded event without its number and time. */
 type Bare = DecodedEvent extends infer E

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { turnEventsOfJson } from '../../src/history/exported';
-import { createStats, spreadOf, statsOf } from '../../src/history/stats';
+import { createStats, spreadOf } from '../../src/history/stats';
 import { recordedFiles } from './audit/sample';
 import {
   accepted,
@@ -13,6 +13,7 @@ import {
   run,
   runAgain,
   Script,
+  statsOf,
   thinkOutput,
   waits,
 } from './script';

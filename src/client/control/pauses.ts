@@ -209,7 +209,11 @@ export async function tellControl<R, A, C extends RefusalCode>(
 function errorOf<C extends RefusalCode>(error: unknown, words: ControlWords<C>): CountersignError {
   const found = refusalIn(error, words.hints);
   if (found !== undefined) return found;
-  if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
+  if (isSilence(error))
+    return unavailable(
+      `no worker answered for ${ANSWER_MS / SECOND} s; it may still take effect`,
+      'countersign pause and countersign grants show what is in effect. Start a worker (countersign worker) where none runs.',
+    );
   if (isTaskFailing(error))
     return unavailable(
       `every worker that took it failed at its task, for ${ANSWER_MS / SECOND} s: ${detailsOf(error)}`,

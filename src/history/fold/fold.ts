@@ -40,12 +40,6 @@ export function createFold(): Fold {
   return { push: (event) => foldEvent(state, event) };
 }
 
-/** The turn events of a whole history. */
-export function foldAll(events: Iterable<DecodedEvent>): TurnEvent[] {
-  const fold = createFold();
-  return [...events].flatMap((event) => fold.push(event));
-}
-
 function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
   switch (event.kind) {
     case 'started':

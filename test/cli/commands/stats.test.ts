@@ -2,7 +2,8 @@ import { barOf, statsLines } from '../../../src/cli/commands/stats';
 import { count, widthOf } from '../../../src/cli/print/format';
 import { createStyle } from '../../../src/cli/print/screen';
 import { sizeText } from '../../../src/contract/text/bytes';
-import { spreadOf, type Stats, statsOf, type ToolStats } from '../../../src/history/stats';
+import { spreadOf, type Stats, type ToolStats } from '../../../src/history/stats';
+import { statsOf } from '../../history/script';
 
 const none = statsOf([]);
 const tool = (more: Partial<ToolStats>): ToolStats => ({ ...none.all, ...more });

@@ -21,11 +21,11 @@ import type { InboxItem } from '../../../src/client';
 import type { TurnEvent } from '../../../src/history/events';
 import { turnEventsOfJson } from '../../../src/history/exported';
 import { stateAfter } from '../../../src/history/moment';
-import { statsOf } from '../../../src/history/stats';
 import { timelineOf } from '../../../src/history/timeline';
 import { viewOf } from '../../../src/history/view';
 import { AT, call, NOW, request, testScreen } from '../support';
 import { runs } from '../../support/properties';
+import { statsOf } from '../../history/script';
 
 /** Whatever a terminal would obey or turn, line ends too. */
 const RAW = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;

@@ -87,3 +87,14 @@ it('says after ten seconds that every worker failed, and where to look', async (
   expect(ids.length).toBeGreaterThan(2);
   expect(new Set(ids).size).toBe(1);
 });
+
+it('says that it may still take effect where no answer came in time', async () => {
+  const late = Object.assign(new Error('late'), { name: 'WorkflowUpdateRPCTimeoutOrCancelledError' });
+  const { context, ids } = controlled(late);
+  await expect(pause(context, { reason: 'wait', by: 'ann' })).rejects.toMatchObject({
+    code: 'control_unavailable',
+    message: expect.stringContaining('may still take effect'),
+    hint: expect.stringContaining('countersign pause'),
+  });
+  expect(ids).toHaveLength(1);
+});

@@ -1,8 +1,7 @@
 import { viewOf } from '../../../src/history/view';
 import type { ClosingCause } from '../../../src/contract/call-texts';
 import { digestJson, previewDigests, seenDigestOf } from '../../../src/contract/digest';
-import { accepted, ask, authority, item, result, run, Script, thinkOutput, waits } from '../script';
-import { foldAll } from '../../../src/history/fold/fold';
+import { accepted, ask, authority, foldAll, item, result, run, Script, thinkOutput, waits } from '../script';
 
 const DAY = 24 * 60 * 60_000;
 

@@ -1,8 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { turnEventsOfJson } from '../../../src/history/exported';
-import { statsOf, type Spread, type Stats, type ToolStats } from '../../../src/history/stats';
+import { type Spread, type Stats, type ToolStats } from '../../../src/history/stats';
 import { barsOf, sumsOf, type BarRow } from '../../../src/web/model/stats';
+import { statsOf } from '../../history/script';
 
 const NONE: Spread = { count: 0, mean: null, p50: null, p95: null, max: null };
 const spread = (p50: number, p95: number, max: number): Spread => ({ count: 9, mean: p50, p50, p95, max });
