@@ -49,22 +49,32 @@ function runHere(): string {
 }
 
 /**
+ * Reads something once for each attempt, however many checks ask for it. What could not be read is read again.
+ */
+function oncePerAttempt<T>(read: () => Promise<T>): () => Promise<T> {
+  const kept = new WeakMap<Context, Promise<T>>();
+  return () => {
+    const context = Context.current();
+    const reading = kept.get(context) ?? read();
+    kept.set(context, reading);
+    reading.catch(() => kept.delete(context));
+    return reading;
+  };
+}
+
+/**
+ * The events of this run. The event that schedules the attempt is among them, and no later event could have started its
+ * call before.
+ */
+export const ownEvents = oncePerAttempt(() => eventsOfRun(runHere()));
+
+/**
  * Reads the history of this run and of the runs that it was reset from. Other runs that were reset from these runs can
  * only be found by visibility, and visibility proves nothing.
  *
  * @throws if a history cannot be read.
  */
-export function readResetHistory(): Promise<ResetHistory> {
-  const context = Context.current();
-  const reading = resetHistories.get(context) ?? readBases();
-  resetHistories.set(context, reading);
-  // What could not be read is read again.
-  reading.catch(() => resetHistories.delete(context));
-  return reading;
-}
-
-/** Each attempt reads its histories once, however many checks ask for them. A run that was reset is over. */
-const resetHistories = new WeakMap<Context, Promise<ResetHistory>>();
+export const readResetHistory = oncePerAttempt(readBases);
 
 async function readBases(): Promise<ResetHistory> {
   const own = await ownEvents();
@@ -90,19 +100,6 @@ export function placeHere(): SignedPlace {
   const { workflowExecution: { workflowId, runId } = { workflowId: '', runId: '' }, namespace } =
     Context.current().info;
   return { namespace, workflowId, runId };
-}
-
-const read = new WeakMap<Context, Promise<HistoryEvent[]>>();
-
-/**
- * The events of this run. An attempt reads them once. The event that schedules the attempt is among them, and no later
- * event could have started its call before.
- */
-export async function ownEvents(): Promise<HistoryEvent[]> {
-  const context = Context.current();
-  const events = read.get(context) ?? eventsOfRun(runHere());
-  read.set(context, events);
-  return events;
 }
 
 /** Every event of a run of this workflow so far. */

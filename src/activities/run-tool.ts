@@ -38,7 +38,7 @@ import { NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { askRules, authorityOfCall, checkVotes, votesUnchecked } from './authority';
 import { requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
-import { mayHaveRunBeforeReset, placeHere, requestTimes, voidDecision } from './reset-history';
+import { mayHaveRunBeforeReset, ownEvents, placeHere, requestTimes, voidDecision } from './reset-history';
 import type { ApproversSource } from '../authority/source';
 import { cutOutput } from '../tools/cut-output';
 import { describeFailure } from '../tools/format-result';
@@ -89,10 +89,12 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const named = agent?.registry.get(input.tool);
   const tool = named && asCalled(named, input.arguments);
   const key = idempotencyKey(input);
-  // The server is asked about pauses while the signatures are checked. The check below uses the answer if it is less
-  // than a second old.
-  if (input.decision?.votes?.some(({ signature }) => signature !== undefined))
+  // The server is asked while the signatures are checked. The check of pauses below uses its answer if that is less than
+  // a second old.
+  if (input.decision?.votes?.some(({ signature }) => signature !== undefined)) {
     void pausedCall(deps, input, false);
+    void ownEvents();
+  }
   const checked =
     agent === undefined || tool === undefined
       ? undefined

@@ -6,7 +6,7 @@ import { earlierStart, startInThisRun } from '../../src/activities/earlier-start
 import type { GiveBacks } from '../../src/activities/given-back';
 import { defined } from '../../src/contract/defined';
 import type { HistoryEvent } from '../../src/history/decode/decode';
-import { fakeServer } from '../history/fake-server';
+import { fakeServer, grpcError } from '../history/fake-server';
 import { PAY_INPUT } from '../support/calls';
 import { clientWith } from './fake-worker';
 
@@ -54,6 +54,19 @@ it('asks a server again that was too busy to answer', async () => {
   const answers = [() => Promise.reject(expired), answer];
   Object.assign(service, { describeWorkflowExecution: (request: object) => answers.shift()?.(request) });
   expect(await inRun('run-1', {}, { client }).run(() => earlierStart({}, PAY_INPUT))).toBeUndefined();
+  expect(answers).toEqual([]);
+});
+
+it('reads a history again that could not be read', async () => {
+  const client = clientWith({});
+  const { workflowService: service } = client;
+  const answer = service.getWorkflowExecutionHistory.bind(service);
+  const answers = [() => Promise.reject(grpcError(7)), answer];
+  Object.assign(service, { getWorkflowExecutionHistory: (request: object) => answers.shift()?.(request) });
+  await inRun('run-1', {}, { client }).run(async () => {
+    await expect(startInThisRun({}, PAY_INPUT)).rejects.toThrow();
+    expect(await startInThisRun({}, PAY_INPUT)).toBeUndefined();
+  });
   expect(answers).toEqual([]);
 });
 
