@@ -4,11 +4,13 @@ import { Worker } from '@temporalio/worker';
 import { EXIT } from '../../src/cli/exit-codes';
 import { connect, type Countersign, type Drained, type Session } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
+import { createRecorder } from '../../src/history/audit/records';
 import { ensureBuilt } from '../support/build';
 import { runCliProcess } from '../cli/process';
 import { runCli } from '../cli/run-cli';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import type { FixtureSettings } from '../support/process-worker';
+import { resetTurn } from '../support/operator';
 import { testAddress, testBundle } from '../support/server';
 import { decide, eventsOf, openOf, resolve, seenOf, signalDecision, waitFor } from '../support/turns';
 import { until } from '../support/until';
@@ -215,6 +217,33 @@ test('a turn in which something runs, is in doubt or was edited stays where it i
     expect(await fixture.effects(tag)).toHaveLength(1);
   }
   for (const tag of ['doubtful', 'running']) expect(await fixture.effects(tag)).toHaveLength(1);
+});
+
+test('a run that a reset made stays on its build: drain and doctor say so, and the record names the run', async () => {
+  const deployment = await deploy();
+  await deployment.worker('1');
+  await deployment.makeCurrent('1');
+  const [handle] = await waiting(deployment, ['reset']);
+  if (handle === undefined) throw new Error('there is one turn');
+  const base = await runOf(handle);
+  await resetTurn(handle, '--type', 'LastWorkflowTask');
+  await waitFor(handle, '1.1');
+  const made = await runOf(handle);
+  expect(made).not.toBe(base);
+  await deployment.worker('2');
+  await deployment.makeCurrent('2');
+  expect(await deployment.drain('1')).toMatchObject([
+    { id: handle.workflowId, outcome: 'held', reason: expect.stringContaining('a reset made this run') },
+  ]);
+  const { out } = await cli('doctor', '--deployment', deployment.name);
+  expect(out.replace(/\s+/g, ' ')).toContain(`A reset keeps ${handle.workflowId} there`);
+  await approve(handle);
+  await until('its end', async () => (await client.view(handle.workflowId)).status === 'answered');
+  expect(await deployment.fixture.effects('reset')).toHaveLength(1);
+  const recorder = createRecorder(handle.workflowId);
+  const records = (await client.timeline(handle.workflowId)).flatMap((event) => recorder.push(event));
+  const at = records.findIndex(({ type }) => type === 'reset');
+  expect(records.slice(at).map(({ run }) => run)).toEqual(records.slice(at).map(() => made));
 });
 
 test('a tool that is another one on the new build is asked about anew: no decision of before fits', async () => {
