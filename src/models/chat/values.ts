@@ -27,7 +27,7 @@ export function asArguments(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return isEmptyList(value) ? '' : JSON.stringify(value);
   const read = parseJson(value);
-  if (read === null || isEmptyList(read)) return '';
+  if (value.trim() === '' || read === null || isEmptyList(read)) return '';
   return typeof read === 'string' && isObject(parseJson(read)) ? read : value;
 }
 

@@ -108,8 +108,9 @@ describe('a whole reply', () => {
     ['null', null],
     ['an empty list', []],
     ['nothing', undefined],
-  ])('takes %s for no arguments', async (_, args) => {
-    const call = { id: 'c1', function: { name: 'read_file', arguments: args } };
+    ['blanks', ' \n'],
+  ])('takes %s for no arguments, and blanks around a name for none', async (_, args) => {
+    const call = { id: 'c1', function: { name: ' read_file\n', arguments: args } };
     const { toolCalls } = await ask(json(completion({ tool_calls: [call] })), false);
     expect(toolCalls).toEqual([{ id: 'c1', name: 'read_file', arguments: '' }]);
   });
