@@ -21,6 +21,7 @@ import { decision } from './figures/decision';
 import { webInbox } from './figures/web-inbox';
 import { bigFlood, flood } from './figures/flood';
 import { gate } from './figures/gate';
+import { grants } from './figures/grants';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { lisp } from './figures/lisp';
@@ -31,6 +32,7 @@ import { policy } from './figures/policy';
 import { rate } from './figures/rate';
 import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
+import { reset } from './figures/reset';
 import { sandbox } from './figures/sandbox';
 import { longSession, session } from './figures/session';
 import { show } from './figures/show';
@@ -75,6 +77,8 @@ const MEASUREMENTS: readonly Measurement[] = [
   flood,
   bigFlood,
   burst,
+  grants,
+  reset,
   recovery,
   waiting,
   inbox,

@@ -62,6 +62,12 @@ export const ROWS = {
     'of these accepted, not only on record',
     'of these taken from their worker',
   ],
+  grants: [
+    'of 300 granted calls at once run',
+    'uses claimed for them',
+    'until the last of these turns has ended',
+  ],
+  reset: ['step after a reset, over one before it'],
   recovery: ['killed with 2000 turns waiting → first decision effective'],
   waiting: ['memory of a waiting turn', 'processor time of 1,000 waiting turns'],
   inbox: ['first 100 requests, 10,000 turns waiting'],
