@@ -36,6 +36,24 @@ const shared = (found) => ({
   },
 });
 
+/** Marks the calls that make shapes as pure, so that the page drops the shapes that it does not use. */
+const dropShapes = {
+  name: 'drop-shapes',
+  setup({ onLoad }) {
+    onLoad({ filter: /contract[/\\].*\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      const [, names] = /import \{([^}]*)\} from '[^']*schema\/shape';/.exec(text) ?? [];
+      if (names === undefined) return undefined;
+      const made = names
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => /^\w+$/.test(name));
+      const calls = new RegExp(`(?<![.\\w])(${made.join('|')})\\(`, 'g');
+      return { contents: text.replace(calls, '/* @__PURE__ */ $&'), loader: 'ts' };
+    });
+  },
+};
+
 /** The names between the braces of every import from the first script, or of its export. */
 const namesIn = (text, braces) =>
   [...text.matchAll(braces)]
@@ -76,12 +94,12 @@ export const buildWeb = async (outDir) => {
     { in: at('src', 'web', 'style', 'app.css'), out: 'app' },
   ];
   const found = new Set();
-  await build({ ...options, entryPoints, plugins: [late(found)] });
+  await build({ ...options, entryPoints, plugins: [dropShapes, late(found)] });
   // A screen may load another one late, which then is among them.
   for (const path of found) {
     if (!path.startsWith(at('src', 'web', 'screens'))) continue;
     const screen = { in: `${path}.tsx`, out: basename(path) };
-    await build({ ...options, entryPoints: [screen], plugins: [shared(found)] });
+    await build({ ...options, entryPoints: [screen], plugins: [dropShapes, shared(found)] });
     assertThere(join(outDir, 'app.js'), join(outDir, `${screen.out}.js`));
   }
   // A service worker is a script and no module, which not every browser takes.

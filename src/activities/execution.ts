@@ -3,14 +3,8 @@ import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
 import { WorkflowUpdateFailedError, WorkflowUpdateStage } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type {
-  AskedQuestion,
-  CallInput,
-  CallOutput,
-  CallQuestion,
-  CallReply,
-  GrantUse,
-} from '../contract/call';
+import type { AskedQuestion, CallInput, CallOutput, CallQuestion, CallReply } from '../contract/call';
+import type { GrantUse } from '../contract/authority/policy';
 import type { Roster } from '../contract/authority/roster';
 import { MAY_HAVE_RUN, mayHaveRun, saysMayHaveRun, withDecisionNote } from '../contract/call-texts';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';

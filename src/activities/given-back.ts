@@ -6,7 +6,7 @@ import type { OutcomeSealer } from './journal';
 import { placeHere, type SignedPlace } from './reset-history';
 
 /** One scheduling of an activity. No other has the same run, id and time. */
-export interface GivenBackPlace extends SignedPlace {
+interface GivenBackPlace extends SignedPlace {
   activityId: string;
   /** When the server scheduled it, in milliseconds since 1970. */
   scheduledMs: number;

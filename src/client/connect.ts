@@ -7,29 +7,11 @@ import { makeDecode } from '../history/decode/decode';
 import { reasonOfNoAnswer } from '../server-probe';
 import { type ResolvedPlace, resolvePlace } from '../temporal-settings';
 import { detailsOf, isUpdateLimit, grpcStatusOf } from '../history/server-errors';
-import type { ClientContext } from './context';
 import { openFileStore } from '../store';
 import { SendLimit } from './send-limit';
-import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
-import { readHistories, readRunEvents, readTimeline, readTurn } from '../history/read';
-import { readHistory } from '../history/read-run';
-import { viewOf } from '../history/view';
-import { makeCurrent, readBuilds } from './builds';
-import { makeGrants } from './control/grants';
-import { pause, readControl, resume } from './control/pauses';
-import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
-import { countWaiting, readInbox } from './inbox/inbox';
-import { WaitingReader } from './inbox/reader';
-import { answerQuestion, decideCall, resolveCall } from './decide';
-import { drainBuild } from './drain';
-import { agentsOf, findTurn, shortIds } from './find-turn';
-import { forkTurn, startTurn } from './start-turn';
-import { openSession } from './session';
-import { listSessions } from './session/reader';
-import { listRuns, listTurns, listTurnsPage } from './list';
-import { changedTools, pendingActivities } from './pending';
-import { followWithText, readStreamPlace } from './streamed-text';
-import { makeSchedules } from './schedules';
+import { Countersign } from './countersign';
+import type { ConnectOptions } from './types';
+import { readStreamPlace } from './streamed-text';
 import { makeRetries } from './retries';
 import { limitVisibility, VisibilityLimit } from './visibility';
 
@@ -77,7 +59,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
       sealer: loadEncryption(options.encryption, env).fileSealer(),
       env,
     }));
-  return makeCountersign(
+  return new Countersign(
     { client, ...listers, limit, connection, namespace, source, sendLimit, files, stream, readyMs },
     close,
   );
@@ -158,64 +140,4 @@ async function noServer(settings: ResolvedPlace, cause: unknown): Promise<Counte
     ...extras,
     hint,
   });
-}
-
-/** Puts the operations of the client together. */
-function makeCountersign(context: ClientContext, close: () => Promise<void>): Countersign {
-  const { client, namespace } = context;
-  return {
-    client,
-    namespace,
-    files: context.files,
-    start: (request) => startTurn(context, request),
-    fork: (request) => forkTurn(context, request),
-    planReset: (turn, before) => planTurnReset(context, turn, before),
-    reset: (plan, reason = {}) => resetTurn(context, plan, reason),
-    find: (prefix) => findTurn(context, prefix),
-    agentsOf: (turn) => agentsOf(context, turn),
-    shortIds: (turns) => shortIds(context, turns),
-    decide: (turn, decision) => decideCall(context, turn, decision),
-    decideOrThrow: async (turn, decision) => takenOrThrow(await decideCall(context, turn, decision)),
-    resolve: (turn, resolution) => resolveCall(context, turn, resolution),
-    answer: (turn, answer) => answerQuestion(context, turn, answer),
-    cancel: (turn, reason) => cancelTurn(context, turn, reason),
-    abandon: (turn, abandonment) => abandonTurn(context, turn, abandonment),
-    follow: (turn, options = {}) => readTurn(context.source, turn, { ...options, live: true }),
-    followWithText: (turn, options = {}) => followWithText(context, turn, options),
-    timeline: (turn) => readTimeline(context.source, turn),
-    view: async (turn) => viewOf(await readTimeline(context.source, turn)),
-    placeOf: ({ turn }) => ({ namespace, workflowId: turn }),
-    changedTools: (turn) => changedTools(context, turn),
-    pendingActivities: (turn) => pendingActivities(context, turn),
-    inbox: (query = {}) => readInbox(context, query),
-    countWaiting: (filter = {}) => countWaiting(context, filter),
-    inboxReader: (filter = {}) => {
-      context.limit.beStrict();
-      return new WaitingReader(context, filter);
-    },
-    list: (query = {}) => listTurns(context, query),
-    turns: (query = {}) => listTurnsPage(context, query),
-    runs: (query = {}) => listRuns(context, query),
-    runEvents: (run) => readRunEvents(context.source, run),
-    history: (run) => readHistory(context.source, run),
-    histories: (turn) => readHistories(context.source, turn),
-    builds: (deployment) => readBuilds(context, deployment),
-    makeCurrent: (build) => makeCurrent(context, build),
-    drain: (build, options = {}) => drainBuild(context, build, options),
-    schedules: makeSchedules(context),
-    session: (id, options = {}) => openSession(context, id, options),
-    sessions: (query = {}) => listSessions(context, query),
-    pause: (asked) => pause(context, asked),
-    resume: (asked) => resume(context, asked),
-    pauses: () => readControl(context),
-    grants: makeGrants(context),
-    close,
-  };
-}
-
-/** Throws if an answer is a refusal. @throws CountersignError with the code of a refusal. */
-function takenOrThrow(answer: Answer): TakenAnswer {
-  if (answer.status !== 'refused') return answer;
-  const { verdict } = answer;
-  throw new CountersignError(verdict.code, verdict.message, { data: { verdict } });
 }

@@ -5,7 +5,8 @@ import type { Answered, DecisionMade, Resolved } from '../history/events';
 import { type CallPhase, type CallView, type TurnView, viewOf } from '../history/view';
 import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
-import type { Countersign, ListQuery, TurnSummary } from './types';
+import type { Countersign } from './countersign';
+import type { ListQuery, TurnSummary } from './types';
 
 /** A person's decision or answer, and the outcome of the call. */
 export interface DecidedCall {

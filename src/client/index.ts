@@ -3,6 +3,7 @@
  * Loads nothing native. Needs no worker, only a connection to the Temporal server.
  */
 export { connect } from './connect';
+export type { Countersign } from './countersign';
 export { loadEncryption, type Encryption } from '../encryption/load';
 export type { EncryptionOptions } from '../encryption/keys';
 export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
@@ -16,7 +17,6 @@ export type {
   BuildId,
   Builds,
   ConnectOptions,
-  Countersign,
   Drained,
   DrainOptions,
   ForkTurnRequest,

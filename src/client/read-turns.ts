@@ -1,4 +1,4 @@
-import type { Countersign, TurnSummary } from './types';
+import type { TurnSummary } from './types';
 import { CountersignError } from '../contract/errors';
 import type { TurnEvent } from '../history/events';
 import { unlessGone } from '../history/server-errors';
@@ -13,7 +13,7 @@ export const AT_ONCE = 8;
  * whose payloads cannot be decrypted here is left out, too, and `onUnread` gets the reason.
  */
 export async function* readTurns(
-  client: Pick<Countersign, 'timeline'>,
+  client: { timeline(turn: string): Promise<TurnEvent[]> },
   turns: readonly Pick<TurnSummary, 'turn'>[],
   onUnread: (error: CountersignError) => void,
 ): AsyncGenerator<TurnEvent[]> {

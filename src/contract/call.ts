@@ -1,30 +1,73 @@
-import type { Authority, Vote } from './authority/authority';
-import type { CallRuling } from './authority/policy';
+import { ASKED_AGAIN, AUTHORITY, MOST_OTHERS, type Authority, type Vote } from './authority/authority';
+import { GRANT_MARK, GRANT_USE, type GrantMark, type GrantUse, RULING } from './authority/policy';
 import type { Roster } from './authority/roster';
-import type { Assurance } from './authority/rule';
 import type { Json, JsonObject } from './json';
-import type { FilePlan, Preview } from './plan';
+import { type FilePlan, PREVIEW } from './plan';
 import type { Question } from './question';
-import type { ToolResult } from './result';
-import type { PlacedState, StateSettings, UsedState, Effect, RetryOptions, Safety } from './tool';
+import { CALL_HEAD, RESULT, type ToolResult } from './result';
+import { CALL_ID } from './decision';
+import {
+  anything,
+  both,
+  byField,
+  either,
+  flag,
+  integer,
+  isTrue,
+  jsonObject,
+  list,
+  nullable,
+  number,
+  object,
+  type Of,
+  oneOf,
+  record,
+  refined,
+  type Shape,
+  text,
+} from './schema/shape';
+import {
+  type Effect,
+  EFFECTS,
+  MS,
+  type PlacedState,
+  QUEUE,
+  RETRY_OPTIONS,
+  SAFETIES,
+  STATE_SETTINGS,
+  USED_STATE,
+} from './tool';
 import type { BudgetKind } from './spending/budget';
 
+const NAME = text({ minLength: 1, maxLength: 1000 });
+
+const CHILD_SETTINGS = object(
+  {
+    agent: NAME,
+    /** The most bytes of the child's answer that are kept. */
+    outputBytes: integer({ minimum: 1 }),
+  },
+  {
+    /** Queue of the workers that have the agent. Absent: the turn's own queue. */
+    taskQueue: QUEUE,
+  },
+);
+
 /** The settings of a call that starts a child turn. Part of the prepared call. */
-export interface ChildSettings {
-  agent: string;
-  /** Queue of the workers that have the agent. Absent: the turn's own queue. */
-  taskQueue?: string;
-  /** The most bytes of the child's answer that are kept. */
-  outputBytes: number;
-}
+export interface ChildSettings extends Of<typeof CHILD_SETTINGS> {}
+
+const ANCESTOR = object({
+  turn: NAME,
+  callId: text(CALL_ID),
+  /** The agent of the turn that made the call. */
+  agent: NAME,
+});
 
 /** The call that started a turn. */
-export interface Ancestor {
-  turn: string;
-  callId: string;
-  /** The agent of the turn that made the call. */
-  agent: string;
-}
+export interface Ancestor extends Of<typeof ANCESTOR> {}
+
+/** The schema of the calls that led to a child turn. */
+export const LINEAGE = list(ANCESTOR, { minItems: 1, maxItems: 100 });
 
 /** The facts that a worker needs about a call that starts a child turn. */
 export interface ChildAsked {
@@ -46,158 +89,179 @@ export const CHILD_LOOKS = ['absent', 'there'] as const;
 
 /** The fields of every call, whatever its result. */
 export interface CallBase {
-  /** `<step>.<n>`, unique in its turn. */
+  /** See `CALL_HEAD`. */
   callId: string;
-  /** The model's own id. An id is made up if the model gave no id, or the same id twice. So it is unique. */
   id: string;
   tool: string;
 }
 
+const CALL_SETTINGS = object(
+  {
+    safety: oneOf(SAFETIES),
+    effect: oneOf(EFFECTS),
+    timeoutMs: MS,
+    heartbeatMs: MS,
+    retry: RETRY_OPTIONS,
+    /** Null: the request never expires. */
+    requestExpiresMs: nullable(MS),
+    startWithinMs: MS,
+  },
+  {
+    /** Absent: the turn's own queue. */
+    taskQueue: QUEUE,
+    local: flag(),
+    /** Requests of this tool must be decided one by one. Absent: they may be decided together. */
+    noBatch: flag(),
+    /**
+     * `none`: no grant replaces a decision on the call. `equal`: only a grant for the same arguments does. Absent: any
+     * grant does.
+     */
+    grants: oneOf(['none', 'equal']),
+    /**
+     * The time that the call may wait for people's answers while it runs, in milliseconds. This time does not count
+     * towards the timeout. Absent: the call may not ask.
+     */
+    askMs: MS,
+    /** The MCP server that has the tool. Absent: the tool is not from an MCP server. */
+    server: text(),
+    /** Absent: calls of this tool share no state. */
+    state: STATE_SETTINGS,
+    /**
+     * Set if a user's own workflow asks. `activity` is the activity that runs the call for the gate. Without it, the
+     * workflow runs the call itself.
+     */
+    gate: object({}, { activity: text() }),
+    /** The call is a child turn. */
+    child: CHILD_SETTINGS,
+  },
+);
+
 /** The settings of a tool for running its calls. Part of the prepared call, so that replay never asks the registry. */
-export interface CallSettings {
-  safety: Safety;
-  effect: Effect;
-  /** Absent: the turn's own queue. */
-  taskQueue?: string;
-  local?: boolean;
-  timeoutMs: number;
-  heartbeatMs: number;
-  retry: RetryOptions;
-  /** Null: the request never expires. */
-  requestExpiresMs: number | null;
-  startWithinMs: number;
-  /** Requests of this tool must be decided one by one. Absent: they may be decided together. */
-  noBatch?: boolean;
-  /**
-   * `none`: no grant replaces a decision on the call. `equal`: only a grant for the same arguments does. Absent: any
-   * grant does.
-   */
-  grants?: 'none' | 'equal';
-  /**
-   * The time that the call may wait for people's answers while it runs, in milliseconds. This time does not count
-   * towards the timeout. Absent: the call may not ask.
-   */
-  askMs?: number;
-  /** The MCP server that has the tool. Absent: the tool is not from an MCP server. */
-  server?: string;
-  /** Absent: calls of this tool share no state. */
-  state?: StateSettings;
-  /**
-   * Set if a user's own workflow asks. `activity` is the activity that runs the call for the gate. Without it, the
-   * workflow runs the call itself.
-   */
-  gate?: { activity?: string };
-  /** The call is a child turn. */
-  child?: ChildSettings;
-}
+export interface CallSettings extends Of<typeof CALL_SETTINGS> {}
 
-/**
- * A grant that lets a call start without a decision. Before the start, its worker claims a use and checks the whole
- * grant.
- */
-export interface GrantMark {
-  id: string;
-  /** The person who gave the grant. */
-  by: string;
-  /** The people who confirmed it, if one person was not enough. */
-  confirmedBy?: readonly string[];
-  /** ISO 8601. */
-  until: string;
-  /** The number of calls that the grant allows. */
-  times: number;
-}
+const QUESTION: Shape<Question> = object({ text: text(), form: jsonObject() });
 
-/** The use of a grant by which a call started, as its worker checked it. */
-export interface GrantUse extends GrantMark {
-  /** The number of the use. The first use is 1. */
-  use: number;
-  /** How sure it is that the named person gave the grant. */
-  assurance: Assurance;
-}
+const INVALID_CALL = object(
+  both(CALL_HEAD, {
+    kind: oneOf(['invalid']),
+    /** The arguments that the model asked for. `{}` if they could not be parsed. */
+    proposed: jsonObject(),
+    result: RESULT,
+  }),
+  {
+    /** The verdicts of the policy rules, if one fitted. */
+    ruling: RULING,
+    /** The text that the model wrote as arguments, if it could not be parsed. Cut to 4 KiB. */
+    raw: text(),
+  },
+);
 
 /** A call that cannot run. Its result is ready and says why. */
-export interface InvalidCall extends CallBase {
-  kind: 'invalid';
-  /** The verdicts of the policy rules, if one fitted. */
-  ruling?: CallRuling;
-  /** The text that the model wrote as arguments, if it could not be parsed. Cut to 4 KiB. */
-  raw?: string;
-  /** The arguments that the model asked for. `{}` if they could not be parsed. */
-  proposed: JsonObject;
-  result: ToolResult;
-}
+export interface InvalidCall extends Of<typeof INVALID_CALL> {}
+
+/** The schema of a call that may run. Its tool has to fit `tool`. */
+const validCall = (tool: Shape<string>) =>
+  object(
+    both(CALL_HEAD, {
+      tool,
+      kind: oneOf(['run', 'ask']),
+      /** The arguments with defaults filled in. The call runs with them unless a person changes them. */
+      arguments: jsonObject(),
+      /** SHA-256 over the RFC 8785 form of `arguments`. */
+      argsDigest: text(),
+      /** SHA-256 over the tool's name, description, schema, safety and effect. */
+      toolDigest: text(),
+      settings: CALL_SETTINGS,
+    }),
+    {
+      /** The arguments that the model asked for. Set only if defaults changed them. */
+      proposed: jsonObject(),
+      /** Set only if `kind` is `ask`. */
+      preview: PREVIEW,
+      /** SHA-256 (hex) of the preview's text. */
+      previewDigest: text(),
+      /** SHA-256 (hex) over the RFC 8785 form of the preview's plan. */
+      planDigest: text(),
+      /** The reason of the policy, if the policy is stricter than safety. */
+      policyReason: text(),
+      /** Only if `kind` is `ask`: what a person has to know about the arguments. */
+      notes: list(text()),
+      /** The verdicts of the policy rules, if one fitted. */
+      ruling: RULING,
+      /**
+       * Only if `kind` is `ask`: the authority that decides. Absent: the worker has no approvers file, so anybody may
+       * decide.
+       */
+      authority: AUTHORITY,
+      /**
+       * Only if `kind` is `ask`: the grant that replaces the decision. A person is asked only if the grant turns out
+       * not to allow the call.
+       */
+      grant: GRANT_MARK,
+      /**
+       * Only if `kind` is `ask`: a question to a person. The person's answer is the result of the call, which never
+       * runs.
+       */
+      question: QUESTION,
+      /** Only for a question that a call asks while it runs: the id of the call that asks and gets the answer. */
+      askedBy: text(),
+    },
+  );
 
 /** A call that may run: immediately (`run`) or when a person has decided (`ask`). */
-export interface ValidCall extends CallBase {
-  kind: 'run' | 'ask';
-  /** The arguments with defaults filled in. The call runs with them unless a person changes them. */
-  arguments: JsonObject;
-  /** The arguments that the model asked for. Set only if defaults changed them. */
-  proposed?: JsonObject;
-  /** SHA-256 over the RFC 8785 form of `arguments`. */
-  argsDigest: string;
-  /** SHA-256 over the tool's name, description, schema, safety and effect. */
-  toolDigest: string;
-  settings: CallSettings;
-  /** Set only if `kind` is `ask`. */
-  preview?: Preview;
-  /** SHA-256 (hex) of the preview's text. */
-  previewDigest?: string;
-  /** SHA-256 (hex) over the RFC 8785 form of the preview's plan. */
-  planDigest?: string;
-  /** The reason of the policy, if the policy is stricter than safety. */
-  policyReason?: string;
-  /** Only if `kind` is `ask`: what a person has to know about the arguments. */
-  notes?: string[];
-  /** The verdicts of the policy rules, if one fitted. */
-  ruling?: CallRuling;
-  /**
-   * Only if `kind` is `ask`: the authority that decides. Absent: the worker has no approvers file, so anybody may
-   * decide.
-   */
-  authority?: Authority;
-  /**
-   * Only if `kind` is `ask`: the grant that replaces the decision. A person is asked only if the grant turns out not
-   * to allow the call.
-   */
-  grant?: GrantMark;
-  /**
-   * Only if `kind` is `ask`: a question to a person. The person's answer is the result of the call, which never
-   * runs.
-   */
-  question?: Question;
-  /** Only for a question that a call asks while it runs: the id of the call that asks and gets the answer. */
-  askedBy?: string;
-}
+export interface ValidCall extends Of<ReturnType<typeof validCall>> {}
+
+const REMOTE_CALL = object(
+  both(CALL_HEAD, {
+    kind: oneOf(['remote']),
+    taskQueue: QUEUE,
+    /** Arguments as the model wrote them. */
+    raw: text(),
+  }),
+  {
+    /**
+     * In a fork, or on another build: why a person has to decide the call, even if safety and policy would let it run.
+     */
+    askFirst: text(),
+    /** Only for a call that was asked about on another build: the digest of its tool on that build. */
+    toolDigest: text(),
+  },
+);
 
 /** A call whose tool lives on another queue: a `countersign.prepare` activity there makes it valid or invalid. */
-export interface RemoteCall extends CallBase {
-  kind: 'remote';
-  taskQueue: string;
-  /** Arguments as the model wrote them. */
-  raw: string;
-  /**
-   * In a fork, or on another build: why a person has to decide the call, even if safety and policy would let it run.
-   */
-  askFirst?: string;
-  /** Only for a call that was asked about on another build: the digest of its tool on that build. */
-  toolDigest?: string;
-}
+export interface RemoteCall extends Of<typeof REMOTE_CALL> {}
+
+const RECORDED_CALL = object(
+  both(CALL_HEAD, {
+    kind: oneOf(['recorded']),
+    /** The arguments that the model asked for. */
+    proposed: jsonObject(),
+    result: RESULT,
+  }),
+  {
+    /** The text that the model wrote as arguments, if it could not be parsed. */
+    raw: text(),
+  },
+);
 
 /**
  * A call whose result is taken from a record: in a fork from the record of the other turn, and after a move to another
  * build from the previous run. It never runs.
  */
-export interface RecordedCall extends CallBase {
-  kind: 'recorded';
-  /** The text that the model wrote as arguments, if it could not be parsed. */
-  raw?: string;
-  /** The arguments that the model asked for. */
-  proposed: JsonObject;
-  result: ToolResult;
-}
+export interface RecordedCall extends Of<typeof RECORDED_CALL> {}
 
 export type PreparedCall = InvalidCall | ValidCall | RemoteCall | RecordedCall;
+
+/** The schema of a prepared call. If the call may run, its tool has to fit `tool`. */
+export function preparedCall(tool: Shape<string>): Shape<PreparedCall> {
+  return byField(
+    'kind',
+    [['run', 'ask'], validCall(tool)],
+    [['invalid'], INVALID_CALL],
+    [['remote'], REMOTE_CALL],
+    [['recorded'], RECORDED_CALL],
+  );
+}
 
 /** Whether a call may run, either immediately or once a person has decided. */
 export function isValidCall(call: PreparedCall): call is ValidCall {
@@ -222,15 +286,34 @@ export function argumentsOf(call: PreparedCall): JsonObject {
   return isValidCall(call) ? call.arguments : call.proposed;
 }
 
+/** Text without control characters and other invisible characters. */
+const plain = (maxLength: number): Shape<string> =>
+  text({ minLength: 1, maxLength, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' });
+
+/** The schema of a W3C `traceparent`. */
+const TRACE = text({ pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' });
+
+/** The schema of a turn's origin that comes from outside. */
+export const ORIGIN = refined(
+  object(
+    {},
+    {
+      requester: plain(200),
+      /** Other people whose messages the turn has taken up since. */
+      others: list(plain(200), { maxItems: MOST_OTHERS }),
+      metadata: record(plain(128), {
+        maxProperties: 16,
+        propertyNames: { pattern: '^[a-z][a-z0-9_.-]{0,31}$' },
+      }),
+      /** The span in which the turn was started, as a W3C `traceparent`. */
+      trace: TRACE,
+    },
+  ),
+  { additionalProperties: false },
+);
+
 /** The person who asked for a turn, and further facts. Whoever starts the turn only claims them. */
-export interface TurnOrigin {
-  requester?: string;
-  /** Other people whose messages the turn has taken up since. */
-  others?: string[];
-  metadata?: Record<string, string>;
-  /** The span in which the turn was started, as a W3C `traceparent`. */
-  trace?: string;
-}
+export interface TurnOrigin extends Of<typeof ORIGIN> {}
 
 /** Input of a tool's activity. */
 export interface CallInput extends CallBase {
@@ -311,6 +394,9 @@ export interface SpentDecision {
   edit?: { approver: string; reason?: string };
 }
 
+/** The roster may be anything, because it is only a record. `rosterIn` reads it. */
+const STARTED_BY = { grant: GRANT_USE, roster: anything() };
+
 /** The grant and the signatures by which a call started. */
 export interface StartedBy {
   grant?: GrantUse;
@@ -320,47 +406,121 @@ export interface StartedBy {
   roster?: Roster;
 }
 
-/**
- * Output of a tool's activity. It is the outcome with the SHA-256 of its content, or a note that nobody knows the
- * outcome, that the decision does not hold, or that the call did not start.
- */
-export type CallOutput =
-  | ({ result: ToolResult; contentDigest: string } & StartedBy & UsedState)
-  | ({ inDoubt: InDoubt } & StartedBy & UsedState)
-  | AskAgain
-  | NotHere
-  | Paused
-  | ChildReady;
+const CALL_PROGRESS = object(
+  {},
+  {
+    /** The part that is done, from 0 to 1. */
+    fraction: number(),
+    text: text(),
+  },
+);
 
-/** The call is a child turn, which may start or exists already. */
-export interface ChildReady extends StartedBy {
-  child: (typeof CHILD_LOOKS)[number];
-  /** The parent of the child turn's spans, as a W3C `traceparent`. Absent: its worker writes no spans. */
-  trace?: string;
-}
+/** The progress of a call, as its handler reports it. */
+export interface CallProgress extends Of<typeof CALL_PROGRESS> {}
+
+const IN_DOUBT = object(
+  { message: text() },
+  {
+    /** The facts that are known so far, such as partial output. */
+    partial: text(),
+    /** The last progress that the call reported. */
+    progress: CALL_PROGRESS,
+    /**
+     * The handler was aborted and still ran at this moment. So a check that finds no effect proves nothing. Absent: the
+     * handler did not run any more.
+     */
+    running: isTrue(),
+  },
+);
+
+/** Why the outcome of a started call is unknown. */
+export interface InDoubt extends Of<typeof IN_DOUBT> {}
 
 /** What the worker adds if it gives a call back without starting it. */
-interface GivenBack {
+const GIVEN_BACK = {
   /**
    * The secret of the call's input. Set only for an unsafe call. An operator who completes a running call does not know
    * this secret.
    */
-  secret?: string;
+  secret: text({ maxLength: 1000 }),
   /** Proves to other workers, by the keys that they share, that the call did not start. Absent: there are no keys. */
-  proof?: string;
-}
+  proof: text(),
+};
+
+const ASK_AGAIN = object(
+  {
+    /** Why a person has to look again. */
+    askAgain: text(),
+  },
+  both(GIVEN_BACK, {
+    /** The voters whose votes do not count. Other votes still count. Absent: the decision as a whole does not count. */
+    struck: ASKED_AGAIN.struck,
+    /** The authority by the worker's own file. Absent: the authority has not changed. */
+    authority: AUTHORITY,
+    /** An attempt before this one may have run. Never set for an unsafe call. */
+    mayHaveRun: isTrue(),
+  }),
+);
 
 /** The handler was not called: the decision does not count in this run, or the rules do not accept it. */
-export interface AskAgain extends GivenBack {
-  /** Why a person has to look again. */
-  askAgain: string;
-  /** The voters whose votes do not count. Other votes still count. Absent: the decision as a whole does not count. */
-  struck?: string[];
-  /** The authority by the worker's own file. Absent: the authority has not changed. */
-  authority?: Authority;
-  /** An attempt before this one may have run. Never set for an unsafe call. */
-  mayHaveRun?: true;
-}
+export interface AskAgain extends Of<typeof ASK_AGAIN> {}
+
+const NOT_HERE = object(
+  {
+    /** The missing part, in words. */
+    notHere: text(),
+  },
+  GIVEN_BACK,
+);
+
+/** The worker that took the call lacks its agent or tool. The call did not start, and its decision remains valid. */
+export interface NotHere extends Of<typeof NOT_HERE> {}
+
+const PAUSED = object(
+  {
+    /** The pause that holds the call, or why it is not known, in words. */
+    paused: text(),
+  },
+  both(GIVEN_BACK, {
+    /** An attempt before this one may have run. Never set for an unsafe call. */
+    mayHaveRun: isTrue(),
+  }),
+);
+
+/**
+ * Somebody paused the call, or the worker could not find out whether it is paused. The call did not start, and its
+ * decision remains valid.
+ */
+export interface Paused extends Of<typeof PAUSED> {}
+
+const CHILD_READY = object(
+  { child: oneOf(CHILD_LOOKS) },
+  both(STARTED_BY, {
+    /** The parent of the child turn's spans, as a W3C `traceparent`. Absent: its worker writes no spans. */
+    trace: TRACE,
+  }),
+);
+
+/** The call is a child turn, which may start or exists already. */
+export interface ChildReady extends Of<typeof CHILD_READY> {}
+
+const USED = both(STARTED_BY, USED_STATE);
+
+/** The schema of the output of a tool's activity. */
+export const CALL_OUTPUT = either(
+  object({ result: RESULT }, both({ contentDigest: NAME }, USED)),
+  object({ inDoubt: IN_DOUBT }, USED),
+  ASK_AGAIN,
+  NOT_HERE,
+  PAUSED,
+  CHILD_READY,
+);
+
+/**
+ * Output of a tool's activity. It is the outcome with the SHA-256 of its content, or a note that nobody knows the
+ * outcome, that the decision does not hold, or that the call did not start.
+ */
+export type CallOutput = Of<typeof CALL_OUTPUT>;
 
 /**
  * Whether one of our workers really asks for a person to look again. It says so only of a request and, for an unsafe
@@ -375,34 +535,10 @@ export function isAskable(
   return settings.effect !== 'unsafe' || (secret !== undefined && said.secret === secret);
 }
 
-/** The worker that took the call lacks its agent or tool. The call did not start, and its decision remains valid. */
-export interface NotHere extends GivenBack {
-  /** The missing part, in words. */
-  notHere: string;
-}
-
-/**
- * Somebody paused the call, or the worker could not find out whether it is paused. The call did not start, and its
- * decision remains valid.
- */
-export interface Paused extends GivenBack {
-  /** The pause that holds the call, or why it is not known, in words. */
-  paused: string;
-  /** An attempt before this one may have run. Never set for an unsafe call. */
-  mayHaveRun?: true;
-}
-
 /** Input of `countersign.held`, an activity that ends once no pause holds the call. */
 export interface HeldInput {
   agent: string;
   tool: string;
-}
-
-/** The progress of a call, as its handler reports it. */
-export interface CallProgress {
-  /** The part that is done, from 0 to 1. */
-  fraction?: number;
-  text?: string;
 }
 
 /** The details in the heartbeats of an attempt, for people who watch and for a later attempt. */
@@ -420,20 +556,6 @@ export interface Beat {
   step?: number;
 }
 
-/** Why the outcome of a started call is unknown. */
-export interface InDoubt {
-  message: string;
-  /** The facts that are known so far, such as partial output. */
-  partial?: string;
-  /** The last progress that the call reported. */
-  progress?: CallProgress;
-  /**
-   * The handler was aborted and still ran at this moment. So a check that finds no effect proves nothing. Absent: the
-   * handler did not run any more.
-   */
-  running?: true;
-}
-
 /** Input of `countersign.verify`. */
 export interface VerifyInput extends CallBase {
   agent: string;
@@ -443,11 +565,14 @@ export interface VerifyInput extends CallBase {
   arguments: JsonObject;
 }
 
+export const VERIFY_OUTPUT = byField(
+  'outcome',
+  [['happened'], object({ outcome: oneOf(['happened']), result: RESULT })],
+  [['did_not', 'cannot_tell'], object({ outcome: oneOf(['did_not', 'cannot_tell']), message: text() })],
+);
+
 /** Output of `countersign.verify`. */
-export type VerifyOutput =
-  | { outcome: 'happened'; result: ToolResult }
-  | { outcome: 'did_not'; message: string }
-  | { outcome: 'cannot_tell'; message: string };
+export type VerifyOutput = Of<typeof VERIFY_OUTPUT>;
 
 /**
  * Names a question that a running call asked. It is also the payload of the `withdraw` signal, which says that nobody

@@ -1,184 +1,50 @@
-import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
-import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
-import { type CallBase, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
-import { CALL_ID } from './decision';
-import { isObject, isSoundJson } from './json';
-import { LIMITS, LONGEST_READ, TIMES } from './limits';
+import {
+  type CallBase,
+  CALL_OUTPUT,
+  type CallOutput,
+  ORIGIN,
+  preparedCall,
+  VERIFY_OUTPUT,
+  type VerifyOutput,
+} from './call';
+import { isObject } from './json';
+import { LIMITS } from './limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
-import { TOOL_ERROR_CODES, type ToolResult } from './result';
-import { schemaFit } from './schema/schema';
-import { CARRIED_STATES, HOLDER, EFFECTS, type JsonSchema, ORDERS, QUEUE, SAFETIES, STATES } from './tool';
-import { fitsMoved, MODEL_NOTES, MOVED, type PrepareOutput, type ThinkOutput } from './think';
+import { RESULT, type ToolResult } from './result';
+import { guard, soundCheck } from './schema/message';
+import { flag, integer, jsonObject, list, object, oneOf, pair, text } from './schema/shape';
+import { CARRIED_STATES } from './tool';
+import { fitsMoved, MOVED, prepareOutput, type PrepareOutput, THINK_OUTPUT, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
-import { soundCheck } from './schema/message';
-import { FILES_SCHEMA } from './session/files';
-import { BUDGET, isRaise } from './spending/budget';
+import { FILES_SHAPE } from './session/files';
+import { isRaise } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
-import { CHILD_INPUT, noCounts, ORIGIN, TRACE, type TurnInput } from './turn';
+import { CHILD_INPUT, noCounts, type TurnInput } from './turn';
 
-/**
- * Reads the output of activities strictly. An operator may complete any activity with any value (`temporal activity
- * complete`), and a value that later code cannot handle would stop the turn for good. Only fields that are used later
- * are checked.
- */
-const TEXT: JsonSchema = { type: 'string' };
-const OBJECT: JsonSchema = { type: 'object' };
-const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
-const MS: JsonSchema = { type: 'number', minimum: 1, maximum: LONGEST_READ };
+// The outputs of activities are read strictly. An operator may complete any activity with any value
+// (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.
 
-export const object = (
-  properties: Record<string, JsonSchema>,
-  optional: Record<string, JsonSchema> = {},
-): JsonSchema => ({
-  type: 'object',
-  properties: { ...properties, ...optional },
-  required: Object.keys(properties),
-});
-
-const FAILURE = object({ code: { enum: [...TOOL_ERROR_CODES] }, message: TEXT }, { stack: TEXT });
-const METADATA = object({
-  execution_time_ms: { type: 'number' },
-  safety_level: { enum: [...SAFETIES, null] },
-  approved: { type: 'boolean' },
-  attempt: { type: 'number' },
-  timestamp: TEXT,
-});
-// A model may ask for any name. Only a call that runs needs the name of a tool.
-const HEAD = { callId: CALL_ID, id: NAME, tool: { ...TEXT, maxLength: 1000 } };
-const RESULT: JsonSchema = {
-  ...object(
-    {
-      ...HEAD,
-      server: TEXT,
-      arguments: OBJECT,
-      success: { type: 'boolean' },
-      content: TEXT,
-      contentType: TEXT,
-      metadata: METADATA,
-    },
-    { error: FAILURE },
-  ),
-  if: { properties: { success: { const: false } } },
-  then: { required: ['error'] },
-};
-
-const HUNK = object({ id: NAME, lines: { type: 'array', items: TEXT } });
-const PLAN = object({ path: TEXT, targetHash: TEXT, hunks: { type: 'array', items: HUNK } });
-const SETTINGS = object(
-  {
-    safety: { enum: [...SAFETIES] },
-    effect: { enum: [...EFFECTS] },
-    timeoutMs: MS,
-    heartbeatMs: MS,
-    retry: object(
-      {
-        maximumAttempts: { type: 'integer', minimum: 1, maximum: 1e6 },
-        initialIntervalMs: MS,
-        backoffCoefficient: { type: 'number', minimum: 1, maximum: 1e6 },
-      },
-      { maximumIntervalMs: MS },
-    ),
-    requestExpiresMs: { anyOf: [MS, { type: 'null' }] },
-    startWithinMs: MS,
-  },
-  {
-    taskQueue: QUEUE,
-    local: { type: 'boolean' },
-    noBatch: { type: 'boolean' },
-    grants: { enum: ['none', 'equal'] },
-    askMs: MS,
-    server: TEXT,
-    state: object({ scope: { enum: STATES.filter((scope) => scope !== 'call') }, group: NAME }),
-    child: object({ agent: NAME, outputBytes: { type: 'integer', minimum: 1 } }, { taskQueue: QUEUE }),
-  },
-);
+const NAME = text({ minLength: 1, maxLength: 1000 });
 // The name is an activity type. A name with a dot is one of our activities, which a reply must not call.
-const TOOL: JsonSchema = { ...TEXT, pattern: TOOL_NAME.source, not: { enum: [...RESERVED_TOOL_NAMES] } };
-const VALID = object(
-  { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS },
-  {
-    proposed: OBJECT,
-    preview: object({ text: TEXT }, { plan: PLAN }),
-    policyReason: TEXT,
-    notes: { type: 'array', items: TEXT },
-    ruling: RULING,
-    authority: AUTHORITY,
-    grant: GRANT_MARK,
-    question: object({ text: TEXT, form: OBJECT }),
-  },
-);
-const INVALID = object({ proposed: OBJECT, result: RESULT }, { raw: TEXT, ruling: RULING });
-const only = (kinds: string[], then: JsonSchema): JsonSchema => ({
-  if: { properties: { kind: { enum: kinds } } },
-  then,
-});
-const callOf = (tool: JsonSchema): JsonSchema => ({
-  ...object({ ...HEAD, kind: { enum: ['run', 'ask', 'invalid', 'recorded', 'remote'] } }),
-  allOf: [
-    only(['run', 'ask'], { allOf: [VALID, object({ tool })] }),
-    only(['invalid', 'recorded'], INVALID),
-    only(['remote'], object({ taskQueue: QUEUE, raw: TEXT }, { askFirst: TEXT, toolDigest: TEXT })),
-  ],
-});
+const TOOL = text({ pattern: TOOL_NAME.source, not: { enum: [...RESERVED_TOOL_NAMES] } });
 
-const isThinkOutput = guard<ThinkOutput>(
-  object(
-    {
-      replyId: { ...NAME, maxLength: 200 },
-      text: TEXT,
-      calls: { type: 'array', items: OBJECT, maxItems: LIMITS.callsAnswered },
-      schemas: { type: 'object', additionalProperties: OBJECT },
-      model: TEXT,
-      finishReason: TEXT,
-      order: { enum: [...ORDERS] },
-      maxSteps: { type: 'integer', minimum: 1 },
-    },
-    {
-      context: TEXT,
-      notes: { type: 'array', items: { enum: [...MODEL_NOTES] }, maxItems: MODEL_NOTES.length },
-      droppedBefore: { type: 'integer', minimum: 0 },
-      usage: { type: 'object', properties: USAGE },
-      opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
-      budget: BUDGET,
-      sessionBudget: BUDGET,
-      repeats: { type: 'integer', minimum: 1 },
-      compactOver: { type: 'integer', minimum: 1 },
-      gate: object({ commitMs: { type: 'integer', minimum: 0, maximum: TIMES.commitEveryMost } }),
-    },
-  ),
-);
-/** Calls are checked one by one: a check may do only so much, and a long list of people stands in each call. */
-const isCall = guard<PreparedCall>(callOf(TOOL));
-const isPrepareOutput = guard<PrepareOutput>(object({ call: callOf(TOOL) }, { schema: OBJECT }));
-const isRaiseOutput = guard<PrepareOutput>(object({ call: callOf(NAME) }, { schema: OBJECT }));
-const USED = { grant: GRANT_USE, holder: { anyOf: [HOLDER, { type: 'null' }] } };
-const isCallOutput = guard<CallOutput>({
-  type: 'object',
-  anyOf: [
-    object({ result: RESULT }, { contentDigest: NAME, ...USED }),
-    object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }, USED),
-    object({ askAgain: TEXT }, ASKED_AGAIN),
-    object({ notHere: TEXT }, { secret: TEXT }),
-    object({ paused: TEXT }, { secret: TEXT, mayHaveRun: { const: true } }),
-    object({ child: { enum: [...CHILD_LOOKS] } }, { trace: TRACE }),
-  ],
-});
-const isVerifyOutput = guard<VerifyOutput>({
-  type: 'object',
-  anyOf: [
-    object({ outcome: { const: 'happened' }, result: RESULT }),
-    object({ outcome: { enum: ['did_not', 'cannot_tell'] }, message: TEXT }),
-  ],
-});
-const isResult = guard<ToolResult>(RESULT);
+const isThinkOutput = guard(THINK_OUTPUT);
+const isCall = guard(preparedCall(TOOL));
+const isPrepareOutput = guard(prepareOutput(TOOL));
+const isRaiseOutput = guard(prepareOutput(NAME));
+const isCallOutput = guard(CALL_OUTPUT);
+const isVerifyOutput = guard(VERIFY_OUTPUT);
+const isResult = guard(RESULT);
 
 /** Reads a model's reply. Undefined if it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
-  if (!isThinkOutput(value) || !value.calls.every((call) => isCall(call))) return undefined;
-  return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
+  if (!isThinkOutput(value)) return undefined;
+  const { calls } = value;
+  if (!calls.every((call) => isCall(call))) return undefined;
+  return new Set(calls.map(({ callId }) => callId)).size === calls.length ? { ...value, calls } : undefined;
 }
 
 /** Reads a prepared call. Undefined if it cannot be read, or is another call. */
@@ -218,54 +84,40 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
   return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
 }
 
-/** Makes a guard that checks whether a value fits the schema, and is JSON that all our code can take. */
-export function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
-  const fits = schemaFit(schema);
-  return (value): value is T => isSoundJson(value) && fits(value);
-}
-
-const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };
-const LIST: JsonSchema = { type: 'array' };
+const WHOLE = integer({ minimum: 0 });
 
 const COUNTS = object(Object.fromEntries(Object.keys(noCounts()).map((name) => [name, WHOLE])));
-const VERDICT = object({ accepted: { type: 'boolean' }, callId: TEXT });
-const SPENT: JsonSchema = {
-  type: 'array',
-  minItems: 2,
-  prefixItems: [TEXT, object({ digest: TEXT, verdict: VERDICT })],
-};
+const VERDICT = object({ accepted: flag(), callId: text() });
 const WORDS = object({
-  waiting: { type: 'array', items: object({ messageId: TEXT, text: TEXT }, { files: FILES_SCHEMA }) },
-  took: { type: 'array', items: TEXT },
+  waiting: list(object({ messageId: text(), text: text() }, { files: FILES_SHAPE })),
+  took: list(text()),
 });
-const HELD = { count: WHOLE, digest: TEXT };
-const SESSION = object({ sessionId: NAME, runId: NAME, messageId: TEXT, ...HELD }, { before: object(HELD) });
+const HELD = { count: WHOLE, digest: text() };
+const SESSION = object(
+  { sessionId: NAME, runId: NAME, messageId: text(), ...HELD },
+  { before: object(HELD) },
+);
 const CARRIED = object(
   {
     step: WHOLE,
-    transcript: { type: 'array', items: { type: 'object' } },
+    transcript: list(jsonObject()),
     droppedBefore: WHOLE,
-    results: { type: 'array', items: object({ callId: TEXT, digest: TEXT, success: { type: 'boolean' } }) },
-    spent: { type: 'array', items: SPENT },
+    results: list(object({ callId: text(), digest: text(), success: flag() })),
+    spent: list(pair(text(), object({ digest: text(), verdict: VERDICT }))),
     counts: COUNTS,
-    usage: OBJECT,
-    signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
+    usage: USAGE,
+    signalVerdicts: list(object({ callId: text(), verdict: text(), decisionId: text(), at: text() })),
   },
-  {
-    states: CARRIED_STATES,
-    words: WORDS,
-    moved: MOVED,
-    ...CARRIED_SPENDING,
-  },
+  { states: CARRIED_STATES, words: WORDS, moved: MOVED, ...CARRIED_SPENDING },
 );
-const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } }, { context: TEXT });
+const FORK = object({ of: text(), from: text(), world: oneOf(WORLDS) }, { context: text() });
 
 const issuesOf = soundCheck({
   type: 'object',
   properties: {
     agent: { type: 'string', minLength: 1 },
-    prompt: TEXT,
-    files: FILES_SCHEMA,
+    prompt: { type: 'string' },
+    files: FILES_SHAPE,
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,

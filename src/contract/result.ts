@@ -1,5 +1,20 @@
-import type { Json, JsonObject } from './json';
-import type { Issue, Safety } from './tool';
+import { CALL_ID } from './decision';
+import type { JsonObject } from './json';
+import {
+  both,
+  flag,
+  isTrue,
+  json,
+  jsonObject,
+  nullable,
+  number,
+  object,
+  type Of,
+  oneOf,
+  refined,
+  text,
+} from './schema/shape';
+import { type Issue, SAFETIES, type Safety } from './tool';
 
 /**
  * Why a call did not succeed. Every result without success has one of these codes.
@@ -41,53 +56,72 @@ export const NEVER_RAN: readonly string[] = [
   'tool_not_found',
 ] satisfies ToolErrorCode[];
 
+const FAILURE = object(
+  { code: oneOf(TOOL_ERROR_CODES), message: text() },
+  { details: json(), stack: text() },
+);
+
 /** The error of a call. */
-export interface ToolFailure {
-  code: ToolErrorCode;
-  message: string;
-  details?: Json;
-  stack?: string;
-}
+export interface ToolFailure extends Of<typeof FAILURE> {}
+
+const DRY_KINDS = ['would_run', 'would_ask'] as const;
 
 /** How a call in a dry world is recorded: it would have run, or a person would have been asked first. */
-export type DryKind = 'would_run' | 'would_ask';
+export type DryKind = (typeof DRY_KINDS)[number];
 
 /** Facts about how a call was executed. */
-interface ResultMetadata {
-  execution_time_ms: number;
-  safety_level: Safety | null;
-  /** True when a person approved or modified this call. False when the call needed no decision or got none. */
-  approved: boolean;
-  attempt: number;
-  /** Set if nothing ran, because the turn is a fork in a dry world. */
-  dry?: DryKind;
-  /** Set if the call succeeded although its time was over, or it was aborted or given up. */
-  late?: true;
-  /** The id of the child turn that the call started. */
-  child?: string;
-  /** When the call ended. ISO 8601. */
-  timestamp: string;
-}
+const METADATA = object(
+  {
+    execution_time_ms: number(),
+    safety_level: nullable(oneOf(SAFETIES)),
+    /** True when a person approved or modified this call. False when the call needed no decision or got none. */
+    approved: flag(),
+    attempt: number(),
+    /** When the call ended. ISO 8601. */
+    timestamp: text(),
+  },
+  {
+    /** Set if nothing ran, because the turn is a fork in a dry world. */
+    dry: oneOf(DRY_KINDS),
+    /** Set if the call succeeded although its time was over, or it was aborted or given up. */
+    late: isTrue(),
+    /** The id of the child turn that the call started. */
+    child: text(),
+  },
+);
+
+/** The fields of every call, whatever its result. A model may ask for any name of a tool. */
+export const CALL_HEAD = {
+  /** `<step>.<n>`, unique in its turn. */
+  callId: text(CALL_ID),
+  /** The model's own id. An id is made up if the model gave no id, or the same id twice. So it is unique. */
+  id: text({ minLength: 1, maxLength: 1000 }),
+  tool: text({ maxLength: 1000 }),
+};
+
+/** The schema of the outcome of one call. A failure has an error. */
+export const RESULT = refined(
+  object(
+    both(CALL_HEAD, {
+      /** Where the tool is from: `local`, or the name of an MCP server. */
+      server: text(),
+      arguments: jsonObject(),
+      success: flag(),
+      content: text(),
+      /** `text`, `json`, or a MIME type. */
+      contentType: text(),
+      metadata: METADATA,
+    }),
+    { error: FAILURE },
+  ),
+  { if: { properties: { success: { const: false } } }, then: { required: ['error'] } },
+);
 
 /**
  * The outcome of one call. Every call has an outcome. `success` and `error` exclude each other. The model reads
  * `content`, which is always a string.
  */
-export interface ToolResult {
-  /** The model's own call id. It is made up if the model gave no id, or the same id twice. */
-  id: string;
-  callId: string;
-  tool: string;
-  /** Where the tool is from: `local`, or the name of an MCP server. */
-  server: string;
-  arguments: JsonObject;
-  success: boolean;
-  content: string;
-  /** `text`, `json`, or a MIME type. */
-  contentType: string;
-  error?: ToolFailure;
-  metadata: ResultMetadata;
-}
+export interface ToolResult extends Of<typeof RESULT> {}
 
 /** The call that a result belongs to. */
 export interface ResultHead {

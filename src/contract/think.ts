@@ -1,9 +1,25 @@
-import type { PreparedCall, TurnOrigin } from './call';
-import { isObject, type Json, type JsonObject } from './json';
-import type { JsonSchema, Order } from './tool';
+import { type PreparedCall, preparedCall, type TurnOrigin } from './call';
+import { isObject, type JsonObject } from './json';
+import { LIMITS, TIMES } from './limits';
+import {
+  integer,
+  isTrue,
+  json,
+  jsonObject,
+  list,
+  nullable,
+  number,
+  object,
+  type Of,
+  oneOf,
+  record,
+  type Shape,
+  text,
+} from './schema/shape';
+import { ORDERS } from './tool';
 import type { FileRef } from './session/files';
-import type { Budget } from './spending/budget';
-import type { Usage } from './spending/usage';
+import { BUDGET } from './spending/budget';
+import { USAGE } from './spending/usage';
 
 /** The source of the conversation before a turn: the `transcript` query of its session. */
 export interface SessionRef {
@@ -60,11 +76,13 @@ export interface ResultRef {
   text?: string;
 }
 
-/** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
-export interface GateMode {
+const GATE_MODE = object({
   /** After this many milliseconds, a burst does not take a further step. 0: it takes one step. */
-  commitMs: number;
-}
+  commitMs: integer({ minimum: 0, maximum: TIMES.commitEveryMost }),
+});
+
+/** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
+export interface GateMode extends Of<typeof GATE_MODE> {}
 
 /**
  * What people should know about a reply: a model of `fallback` wrote it, old outputs were left out because the
@@ -73,44 +91,56 @@ export interface GateMode {
 export const MODEL_NOTES = ['fallback', 'shortened', 'cut'] as const;
 export type ModelNote = (typeof MODEL_NOTES)[number];
 
+/**
+ * The schema of the output of `countersign.think`, apart from its calls. They are checked one by one: a check may do
+ * only so much, and a long list of people stands in each call.
+ */
+export const THINK_OUTPUT = object(
+  {
+    /** Random for each attempt. */
+    replyId: text({ minLength: 1, maxLength: 200 }),
+    text: text(),
+    calls: list(jsonObject(), { maxItems: LIMITS.callsAnswered }),
+    /** JSON Schemas by tool digest, for the tools whose calls wait for a decision. Edits are checked against them. */
+    schemas: record(jsonObject()),
+    model: text(),
+    finishReason: text(),
+    order: oneOf(ORDERS),
+    maxSteps: integer({ minimum: 1 }),
+  },
+  {
+    /** What people should know about how the reply came about. Absent: nothing. */
+    notes: list(oneOf(MODEL_NOTES), { maxItems: MODEL_NOTES.length }),
+    /**
+     * The conversation was too long until the outputs before this entry were left out. Later steps begin without them.
+     * Absent: nothing more was left out.
+     */
+    droppedBefore: integer({ minimum: 0 }),
+    usage: USAGE,
+    /** The text from the agent's `context`. Only with the first reply of a turn. */
+    context: text(),
+    /** The data that the provider wants back with this reply. See `ModelReply`. */
+    opaque: text({ maxLength: LIMITS.opaqueBytes }),
+    /** The answer as the value that the agent's `output` asks for. */
+    value: json(),
+    /** The budget that the agent allows a turn. Absent: it sets no limit. */
+    budget: BUDGET,
+    /** The budget that the agent allows a session. Only in a session. Absent: it sets no limit. */
+    sessionBudget: BUDGET,
+    /**
+     * After how many equal steps the calls of the next equal step do not run. Absent: any number of steps may be equal.
+     */
+    repeats: integer({ minimum: 1 }),
+    /** See `limits.compactOver` of the agent. Only in a session. */
+    compactOver: integer({ minimum: 1 }),
+    /** Only with `durability: 'gate'`: the next steps are taken in bursts. */
+    gate: GATE_MODE,
+  },
+);
+
 /** Output of `countersign.think`. No calls: `text` is the answer. */
-export interface ThinkOutput {
-  /** Random for each attempt. */
-  replyId: string;
-  text: string;
+export interface ThinkOutput extends Omit<Of<typeof THINK_OUTPUT>, 'calls'> {
   calls: PreparedCall[];
-  /** JSON Schemas by tool digest, for the tools whose calls wait for a decision. Edits are checked against them. */
-  schemas: Record<string, JsonSchema>;
-  model: string;
-  finishReason: string;
-  /** What people should know about how the reply came about. Absent: nothing. */
-  notes?: ModelNote[];
-  /**
-   * The conversation was too long until the outputs before this entry were left out. Later steps begin without them.
-   * Absent: nothing more was left out.
-   */
-  droppedBefore?: number;
-  usage?: Usage;
-  /** The text from the agent's `context`. Only with the first reply of a turn. */
-  context?: string;
-  /** The data that the provider wants back with this reply. See `ModelReply`. */
-  opaque?: string;
-  /** The answer as the value that the agent's `output` asks for. */
-  value?: Json;
-  order: Order;
-  maxSteps: number;
-  /** The budget that the agent allows a turn. Absent: it sets no limit. */
-  budget?: Budget;
-  /** The budget that the agent allows a session. Only in a session. Absent: it sets no limit. */
-  sessionBudget?: Budget;
-  /**
-   * After how many equal steps the calls of the next equal step do not run. Absent: any number of steps may be equal.
-   */
-  repeats?: number;
-  /** See `limits.compactOver` of the agent. Only in a session. */
-  compactOver?: number;
-  /** Only with `durability: 'gate'`: the next steps are taken in bursts. */
-  gate?: GateMode;
 }
 
 /** Input of `countersign.prepare`: one call, for the worker that has its tool, or a file proposal with new arguments. */
@@ -135,11 +165,13 @@ interface AskedAgain {
   isRuled: boolean;
 }
 
-/** Output of `countersign.prepare`. */
-export interface PrepareOutput {
-  call: PreparedCall;
-  schema?: JsonSchema;
+/** The schema of the output of `countersign.prepare`. If the call may run, its tool has to fit `tool`. */
+export function prepareOutput(tool: Shape<string>) {
+  return object({ call: preparedCall(tool) }, { schema: jsonObject() });
 }
+
+/** Output of `countersign.prepare`. */
+export interface PrepareOutput extends Of<ReturnType<typeof prepareOutput>> {}
 
 /** A step that waits for people, as the next run takes it up. Its reply is the last entry of the transcript. */
 export interface MovedStep {
@@ -152,37 +184,28 @@ export interface MovedStep {
   waits: MovedCall[];
 }
 
-/** A call that waits, with the digest of what was shown and the times of the wait. */
-export interface MovedCall {
-  callId: string;
-  seenDigest: string;
-  /** Workflow time in ms. */
-  since: number;
-  /** Workflow time in ms. Null if it never expires. */
-  deadline: number | null;
-  /** An earlier build showed it otherwise, so an approval has to carry the digest of what its sender saw. */
-  isOther?: true;
-}
+const MOMENT = number({ minimum: 0, maximum: 8.64e15 });
 
-const MOMENT: JsonSchema = { type: 'number', minimum: 0, maximum: 8.64e15 };
-const WAIT: JsonSchema = {
-  type: 'object',
-  properties: {
-    callId: { type: 'string' },
-    seenDigest: { type: 'string' },
+const MOVED_CALL = object(
+  {
+    callId: text(),
+    seenDigest: text(),
+    /** Workflow time in ms. */
     since: MOMENT,
-    deadline: { anyOf: [MOMENT, { type: 'null' }] },
-    isOther: { const: true },
+    /** Workflow time in ms. Null if it never expires. */
+    deadline: nullable(MOMENT),
   },
-  required: ['callId', 'seenDigest', 'since', 'deadline'],
-};
+  {
+    /** An earlier build showed it otherwise, so an approval has to carry the digest of what its sender saw. */
+    isOther: isTrue(),
+  },
+);
+
+/** A call that waits, with the digest of what was shown and the times of the wait. */
+export interface MovedCall extends Of<typeof MOVED_CALL> {}
 
 /** The schema of a moved step, apart from its reply. */
-export const MOVED: JsonSchema = {
-  type: 'object',
-  properties: { reply: { type: 'object' }, waits: { type: 'array', items: WAIT } },
-  required: ['reply', 'waits'],
-};
+export const MOVED = object({ reply: jsonObject(), waits: list(MOVED_CALL) });
 
 /** Whether a turn can take up a moved step: its reply has calls, and the last entry of the transcript is a reply. */
 export function fitsMoved(reply: ThinkOutput | undefined, transcript: unknown): boolean {

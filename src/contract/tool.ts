@@ -1,5 +1,19 @@
 import type { JsonObject } from './json';
+import { LONGEST_READ } from './limits';
 import { HOLDER_QUEUE } from './names';
+import {
+  integer,
+  isTrue,
+  list,
+  nullable,
+  number,
+  object,
+  type Of,
+  oneOf,
+  pair,
+  refined,
+  text,
+} from './schema/shape';
 
 /** `safe` runs. `cautious` is logged, then runs. `dangerous` waits for a decision. */
 export const SAFETIES = ['safe', 'cautious', 'dangerous'] as const;
@@ -27,13 +41,22 @@ export type Order = (typeof ORDERS)[number];
 /** A JSON Schema (2020-12) whose root is an object. */
 export type JsonSchema = JsonObject;
 
+const NAME = text({ minLength: 1, maxLength: 1000 });
+
+/** The schema of a time in milliseconds that a timer can take. */
+export const MS = number({ minimum: 1, maximum: LONGEST_READ });
+
+export const RETRY_OPTIONS = object(
+  {
+    maximumAttempts: integer({ minimum: 1, maximum: 1e6 }),
+    initialIntervalMs: MS,
+    backoffCoefficient: number({ minimum: 1, maximum: 1e6 }),
+  },
+  { maximumIntervalMs: MS },
+);
+
 /** Retry of lost attempts and transport errors. Never used for unsafe calls. Times in milliseconds. */
-export interface RetryOptions {
-  maximumAttempts: number;
-  initialIntervalMs: number;
-  backoffCoefficient: number;
-  maximumIntervalMs?: number;
-}
+export interface RetryOptions extends Of<typeof RETRY_OPTIONS> {}
 
 /** One problem of arguments: its place (`/edits/0/old_text`, empty for the root) and a message. */
 export interface Issue {
@@ -41,12 +64,14 @@ export interface Issue {
   message: string;
 }
 
-/** Which calls share the state that a tool keeps in memory. */
-export interface StateSettings {
-  scope: Exclude<StateScope, 'call'>;
+export const STATE_SETTINGS = object({
+  scope: oneOf(['turn', 'session', 'worker'] satisfies StateScope[]),
   /** Tools with the same scope, group and task queue share the state. */
-  group: string;
-}
+  group: NAME,
+});
+
+/** Which calls share the state that a tool keeps in memory. */
+interface StateSettings extends Of<typeof STATE_SETTINGS> {}
 
 interface Holding {
   state?: StateSettings;
@@ -63,23 +88,40 @@ export function isSessionState(key: string): boolean {
   return key.startsWith('["session",');
 }
 
-/** The worker that holds state of a turn. */
-export interface StateHolder {
+/**
+ * The schema of a task queue's name. The server takes at most 1,000 bytes and keeps one prefix for itself, and UTF-8
+ * has no half characters. A command with another name would fail the workflow task each time.
+ */
+export const QUEUE = text({
+  pattern: '^[^\\p{Cs}]+$',
+  not: { pattern: '^/_sys/' },
+  anyOf: [{ maxLength: 250 }, { maxLength: 1000, pattern: '^[ -~]*$' }],
+});
+
+const HOLDER = object({
   /** The queue that only this worker polls. */
-  queue: string;
+  queue: refined(QUEUE, { allOf: [{ pattern: `^${HOLDER_QUEUE}` }] }),
   /** Idempotency key of the call that began the state. */
-  begunBy: string;
+  begunBy: NAME,
   /** The run of the turn in which the state began. A run that a reset made begins with new state. */
-  runId: string;
-}
+  runId: NAME,
+});
+
+/** The worker that holds state of a turn. */
+export interface StateHolder extends Of<typeof HOLDER> {}
+
+const KNOWN_STATE = object(
+  {},
+  {
+    /** The worker whose queue this call is on. */
+    holder: HOLDER,
+    /** Earlier calls used the state, and the worker that held it is gone. */
+    lost: isTrue(),
+  },
+);
 
 /** The knowledge of a turn about the state that calls share. Without both fields, no call has used the state yet. */
-export interface KnownState {
-  /** The worker whose queue this call is on. */
-  holder?: StateHolder;
-  /** Earlier calls used the state, and the worker that held it is gone. */
-  lost?: true;
-}
+export interface KnownState extends Of<typeof KNOWN_STATE> {}
 
 /** The facts that the worker gets about the state of a call. */
 export interface PlacedState extends KnownState {
@@ -87,44 +129,17 @@ export interface PlacedState extends KnownState {
   session?: string;
 }
 
+export const USED_STATE = {
+  /** Who holds the state now. Null: the handler was called, and the place of its state is not known. */
+  holder: nullable(HOLDER),
+};
+
 /**
  * The place of the state that a call shares with others. Absent: the handler was not called, or the call shares none.
  */
 export interface UsedState {
-  /** Who holds the state now. Null: the handler was called, and the place of its state is not known. */
   holder?: StateHolder | null;
 }
 
-const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
-
-/**
- * The schema of a task queue's name. The server takes at most 1,000 bytes and keeps one prefix for itself, and UTF-8
- * has no half characters. A command with another name would fail the workflow task each time.
- */
-export const QUEUE: JsonSchema = {
-  type: 'string',
-  pattern: '^[^\\p{Cs}]+$',
-  not: { pattern: '^/_sys/' },
-  anyOf: [{ maxLength: 250 }, { maxLength: 1000, pattern: '^[ -~]*$' }],
-};
-
-/** The schema of a StateHolder. */
-export const HOLDER: JsonSchema = {
-  type: 'object',
-  properties: { queue: { allOf: [QUEUE, { pattern: `^${HOLDER_QUEUE}` }] }, begunBy: NAME, runId: NAME },
-  required: ['queue', 'begunBy', 'runId'],
-};
-
 /** The schema of the knowledge about shared state: pairs of a key of `stateKeyOf` and a KnownState. */
-export const CARRIED_STATES: JsonSchema = {
-  type: 'array',
-  maxItems: 1000,
-  items: {
-    type: 'array',
-    minItems: 2,
-    prefixItems: [
-      { type: 'string' },
-      { type: 'object', properties: { holder: HOLDER, lost: { const: true } } },
-    ],
-  },
-};
+export const CARRIED_STATES = list(pair(text(), KNOWN_STATE), { maxItems: 1000 });

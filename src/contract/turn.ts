@@ -1,9 +1,8 @@
-import { MOST_OTHERS } from './authority/authority';
-import { BUDGET, type Budget, type Spent } from './spending/budget';
-import { type CarriedSpending, type Repeated, SPENDING, SPENT } from './spending/carried';
+import { BUDGET, type Budget, SPENT, type Spent } from './spending/budget';
+import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
-import type { JsonSchema, KnownState } from './tool';
+import type { KnownState } from './tool';
 import { cutContent } from './transcript';
 import {
   makeFailure,
@@ -15,8 +14,8 @@ import {
 } from './result';
 import type { ClosingCause } from './call-texts';
 import type { Voting } from './authority/open-votes';
-import { CALL_ID, type SignalVerdict, type Verdict } from './decision';
-import type { TurnOrigin, Ancestor } from './call';
+import type { SignalVerdict, Verdict } from './decision';
+import { type Ancestor, LINEAGE, ORIGIN, type TurnOrigin } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { childStem } from './digest';
@@ -180,19 +179,6 @@ export function openItemOf(
   return { ...head, ...some, since, deadline };
 }
 
-const NAME = { type: 'string', minLength: 1, maxLength: 1000 };
-
-const LINEAGE: JsonSchema = {
-  type: 'array',
-  minItems: 1,
-  maxItems: 100,
-  items: {
-    type: 'object',
-    properties: { turn: NAME, callId: CALL_ID, agent: NAME },
-    required: ['turn', 'callId', 'agent'],
-  },
-};
-
 /** Schemas of fields that a turn may be started with, for input that comes from outside. */
 export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
@@ -301,29 +287,6 @@ export function readChildEnd(value: unknown): ChildEnd | undefined {
     return typeof message === 'string' ? { kind, message } : undefined;
   return kind === 'cancelled' || kind === 'terminated' || kind === 'timed_out' ? { kind } : undefined;
 }
-
-/** Text without control characters and other invisible characters. */
-const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
-
-/** The schema of a W3C `traceparent`. */
-export const TRACE: JsonSchema = { type: 'string', pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' };
-
-/** The schema of a turn's origin that comes from outside. */
-export const ORIGIN: JsonSchema = {
-  type: 'object',
-  properties: {
-    requester: { ...PLAIN, maxLength: 200 },
-    others: { type: 'array', items: { ...PLAIN, maxLength: 200 }, maxItems: MOST_OTHERS },
-    metadata: {
-      type: 'object',
-      maxProperties: 16,
-      propertyNames: { pattern: '^[a-z][a-z0-9_.-]{0,31}$' },
-      additionalProperties: { ...PLAIN, maxLength: 128 },
-    },
-    trace: TRACE,
-  },
-  additionalProperties: false,
-};
 
 /**
  * The problems of a turn's origin. Empty if the origin fits. Both the starter of a turn and the turn itself check

@@ -1,7 +1,8 @@
 import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import type { Roster } from '../contract/authority/roster';
-import type { CallProgress, GrantMark, GrantUse } from '../contract/call';
+import type { CallProgress } from '../contract/call';
+import type { GrantMark, GrantUse } from '../contract/authority/policy';
 import type {
   AnswerKind,
   DecisionKind,

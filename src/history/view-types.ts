@@ -11,7 +11,8 @@ import type { ModelNote } from '../contract/think';
 import type { Usage } from '../contract/spending/usage';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnEnd, TurnState } from '../contract/turn-states';
-import type { TurnOrigin, Ancestor, GrantMark, GrantUse } from '../contract/call';
+import type { TurnOrigin, Ancestor } from '../contract/call';
+import type { GrantMark, GrantUse } from '../contract/authority/policy';
 import type {
   Answered,
   DecisionMade,

@@ -1,4 +1,4 @@
-import type { Countersign } from '../client/types';
+import type { Countersign } from '../client/countersign';
 import type { FileRef } from '../contract/session/files';
 import type { Permit } from '../contract/authority/permits';
 import type { Voter } from '../contract/authority/votes';

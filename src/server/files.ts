@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type Context, Hono } from 'hono';
-import type { Countersign } from '../client/types';
+import type { Countersign } from '../client/countersign';
 import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
 import type { FileRef } from '../contract/session/files';

@@ -1,4 +1,5 @@
-import type { Countersign, InboxReader } from '../client/types';
+import type { Countersign } from '../client/countersign';
+import type { InboxReader } from '../client/types';
 import type { Whom } from '../contract/authority/open-votes';
 import type { Permit } from '../contract/authority/permits';
 import type { Pauses } from '../contract/control/pauses';

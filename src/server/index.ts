@@ -1,7 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { defined } from '../contract/defined';
 import { requireStreamToken } from '../client/streamed-text';
-import type { Countersign } from '../client/types';
+import type { Countersign } from '../client/countersign';
 import { EVERYTHING } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';

@@ -1,18 +1,35 @@
 import { sessionNotFound } from '../client/session/reader';
 import type { Session, SessionOptions } from '../client/session/types';
-import type { Countersign } from '../client/types';
+import type { Countersign } from '../client/countersign';
 import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { noGrantText } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import { turnNotFound } from '../history/server-errors';
 
+/** Operations on the turn that their first argument names. */
+const ON_TURN = [
+  ...(['agentsOf', 'timeline', 'view', 'pendingActivities', 'changedTools'] as const),
+  ...(['decide', 'resolve', 'answer', 'cancel', 'abandon'] as const),
+] satisfies OnTurn[];
+/** Of these, each has its own rule. */
+const OTHERS = [
+  ...(['namespace', 'placeOf', 'find', 'follow', 'turns', 'list'] as const),
+  ...(['sessions', 'session', 'fork'] as const),
+];
+const ON_GRANTS = ['give', 'confirm', 'list', 'revoke'] as const;
+/** Operations on the conversation itself. */
+const ON_SESSION = ['history', 'state', 'pause', 'resume', 'cancelTurn', 'compact', 'close'] as const;
+
+type OnTurn = {
+  [K in keyof Countersign]: Countersign[K] extends (turn: string, ...rest: never[]) => Promise<unknown>
+    ? K
+    : never;
+}[keyof Countersign];
+
 /** Everything that the web inbox can read and do with turns and conversations, limited to the permit of one person. */
-export type Reader = Pick<
-  Countersign,
-  | ('find' | 'agentsOf' | 'timeline' | 'view' | 'placeOf' | 'pendingActivities' | 'changedTools' | 'follow')
-  | ('turns' | 'list' | 'sessions' | 'session' | 'namespace')
-  | ('decide' | 'resolve' | 'answer' | 'cancel' | 'abandon' | 'fork')
-> & { grants: Pick<Countersign['grants'], 'give' | 'confirm' | 'list' | 'revoke'> };
+export type Reader = Pick<Countersign, (typeof ON_TURN)[number] | (typeof OTHERS)[number]> & {
+  grants: Pick<Countersign['grants'], (typeof ON_GRANTS)[number]>;
+};
 
 /** Makes the reader for a permit. Two people who see the same turns share the data that is read. */
 export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
@@ -24,39 +41,33 @@ export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
 export function createReaders(client: Reader): ReaderOf {
   const turns = createShared((query: Parameters<Reader['turns']>[0]) => client.turns(query));
   const sessions = createShared((query: Parameters<Reader['sessions']>[0]) => client.sessions(query));
-  const shared: Reader = { ...unbound(client), turns, sessions };
+  const shared = only(client, [...ON_TURN, ...OTHERS], {
+    own: { turns, sessions, grants: only(client.grants, ON_GRANTS) },
+  });
   return ({ agents }) => (agents === 'all' ? shared : scoped(shared, agents));
 }
 
-/** The operations of a client as plain functions, so that some can be replaced. */
-function unbound(client: Reader): Reader {
-  return {
-    namespace: client.namespace,
-    find: (prefix) => client.find(prefix),
-    agentsOf: (turn) => client.agentsOf(turn),
-    timeline: (turn) => client.timeline(turn),
-    view: (turn) => client.view(turn),
-    placeOf: (view) => client.placeOf(view),
-    pendingActivities: (turn) => client.pendingActivities(turn),
-    changedTools: (turn) => client.changedTools(turn),
-    follow: (turn, options) => client.follow(turn, options),
-    turns: (query) => client.turns(query),
-    list: (query) => client.list(query),
-    sessions: (query) => client.sessions(query),
-    session: (id, options) => client.session(id, options),
-    decide: (turn, decision) => client.decide(turn, decision),
-    resolve: (turn, resolution) => client.resolve(turn, resolution),
-    answer: (turn, answer) => client.answer(turn, answer),
-    cancel: (turn, reason) => client.cancel(turn, reason),
-    abandon: (turn, abandonment) => client.abandon(turn, abandonment),
-    fork: (request) => client.fork(request),
-    grants: {
-      give: (asked) => client.grants.give(asked),
-      confirm: (asked) => client.grants.confirm(asked),
-      list: () => client.grants.list(),
-      revoke: (asked) => client.grants.revoke(asked),
-    },
+/**
+ * The listed members of an object and those of `own`, and nothing else: a member that nobody thought of cannot be
+ * reached. `check` runs before each listed operation, with its first argument. If it throws, the operation does not
+ * run.
+ */
+function only<T extends object>(
+  target: T,
+  names: readonly (keyof T)[],
+  { own = {}, check }: { own?: Partial<T>; check?: (id: string) => Promise<unknown> } = {},
+): T {
+  const get = (_: object, name: string | symbol): unknown => {
+    if (Object.hasOwn(own, name)) return Reflect.get(own, name);
+    const member: unknown = names.some((one) => one === name) ? Reflect.get(target, name) : undefined;
+    if (typeof member !== 'function') return member;
+    if (check === undefined) return member.bind(target);
+    return async (id: string, ...rest: unknown[]): Promise<unknown> => {
+      await check(id);
+      return Reflect.apply(member, target, [id, ...rest]);
+    };
   };
+  return new Proxy<T>(Object.create(null), { get });
 }
 
 function scoped(client: Reader, agents: readonly string[]): Reader {
@@ -65,16 +76,11 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
     if (isSeenBy({ agents }, await client.agentsOf(turn))) return turn;
     throw turnNotFound(turn);
   };
-  return {
+  const own: Omit<Reader, (typeof ON_TURN)[number]> = {
     namespace: client.namespace,
+    placeOf: (view) => client.placeOf(view),
     // Only the complete id is found, because a prefix would otherwise reveal an id.
     find: seen,
-    agentsOf: async (turn) => client.agentsOf(await seen(turn)),
-    timeline: async (turn) => client.timeline(await seen(turn)),
-    view: async (turn) => client.view(await seen(turn)),
-    placeOf: (view) => client.placeOf(view),
-    pendingActivities: async (turn) => client.pendingActivities(await seen(turn)),
-    changedTools: async (turn) => client.changedTools(await seen(turn)),
     follow: (turn, options) =>
       after(
         () => seen(turn),
@@ -84,12 +90,7 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
     list: (query) => client.list({ ...query, agents }),
     sessions: async (query) =>
       agents.length === 0 ? { sessions: [], older: null } : client.sessions({ ...query, agents }),
-    session: (id, options) => scopedSession(client, agents, { id, ...(options && { options }) }),
-    decide: async (turn, decision) => client.decide(await seen(turn), decision),
-    resolve: async (turn, resolution) => client.resolve(await seen(turn), resolution),
-    answer: async (turn, answer) => client.answer(await seen(turn), answer),
-    cancel: async (turn, reason) => client.cancel(await seen(turn), reason),
-    abandon: async (turn, abandonment) => client.abandon(await seen(turn), abandonment),
+    session: (id, options) => scopedSession(client, agents, { id, options }),
     fork: async ({ turn, ...request }) => {
       // A fork without a turn would read an exported history, which names its agent itself.
       if (turn === undefined) throw new CountersignError('usage', 'a fork needs the turn that it is of');
@@ -97,6 +98,7 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
     },
     grants: scopedGrants(client, agents),
   };
+  return only(client, ON_TURN, { own, check: seen });
 }
 
 function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['grants'] {
@@ -146,19 +148,13 @@ function scopedSession(
       throw sessionNotFound(session.id);
     return session;
   };
-  return {
+  const own: Omit<Session, (typeof ON_SESSION)[number]> = {
     id: session.id,
     send: async (message) => (await open()).send(message),
     follow: (how) => after(seen, () => session.follow(how)),
     followWithText: (how) => after(seen, () => session.followWithText(how)),
-    history: async () => (await seen()).history(),
-    state: async () => (await seen()).state(),
-    pause: async (act) => (await seen()).pause(act),
-    resume: async (act) => (await seen()).resume(act),
-    cancelTurn: async (act) => (await seen()).cancelTurn(act),
-    compact: async (act) => (await seen()).compact(act),
-    close: async (act) => (await seen()).close(act),
   };
+  return only(session, ON_SESSION, { own, check: seen });
 }
 
 function unlessMissing(error: unknown): undefined {

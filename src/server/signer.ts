@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Countersign } from '../client/types';
+import type { Countersign } from '../client/countersign';
 import { assuranceWanted, type VoteDecision } from '../contract/authority/authority';
 import type {
   GrantPasskeyAsk,

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { STREAM_TOKEN } from '../client/streamed-text';
-import type { Countersign } from '../client/types';
+import type { Countersign } from '../client/countersign';
 import { CountersignError } from '../contract/errors';
 import {
   isLaterStream,

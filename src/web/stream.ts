@@ -35,7 +35,7 @@ interface LiveHandlers {
 }
 
 /** Calls back if nothing arrives for a while, once for each silence. */
-export interface Watchdog {
+interface Watchdog {
   heard(): void;
   stop(): void;
 }

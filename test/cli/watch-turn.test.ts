@@ -1,4 +1,4 @@
-import type { Countersign } from '../../src/client/types';
+import type { Countersign } from '../../src/client';
 import type { Context } from '../../src/cli/context';
 import { followTurn, watchSilence, watchTurn } from '../../src/cli/watch-turn';
 import type { TextDelta } from '../../src/contract/streamed-text';

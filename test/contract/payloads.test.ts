@@ -35,7 +35,7 @@ describe('a reply', () => {
     ['with a call that waits on a queue of any letters', settingsOf({ taskQueue: 'é'.repeat(250) })],
     ['with what it used', { ...thinkOutput([]), usage: { inputTokens: 1, outputTokens: 2 } }],
   ])('%s is read', (_case, output) => {
-    expect(readThinkOutput(output)).toBe(output);
+    expect(readThinkOutput(output)).toEqual(output);
   });
 
   it('with as many calls and people as fit is read', () => {
@@ -49,7 +49,7 @@ describe('a reply', () => {
     }));
     const output = { ...thinkOutput([]), calls };
     expect(JSON.stringify(output).length).toBeLessThan(LIMITS.thinkResultBytes);
-    expect(readThinkOutput(output)).toBe(output);
+    expect(readThinkOutput(output)).toEqual(output);
   });
 
   const change = (more: object) => ({ ...thinkOutput([]), calls: [{ ...call, ...more }] });

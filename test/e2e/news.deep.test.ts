@@ -48,8 +48,9 @@ async function start({ taskQueue, client }: Fixture, ...steps: ScriptedReply[]):
 async function clientWith(visibility: Visibility, address: string): Promise<Countersign> {
   const client = await connect({ address });
   closing.push(() => client.close());
+  const read = client.inboxReader.bind(client);
   const inboxReader = (): ReturnType<Countersign['inboxReader']> => {
-    const reader = client.inboxReader();
+    const reader = read();
     let isComplete = false;
     const next = async (): Promise<WaitingStep> => {
       if (isComplete && visibility === 'without answers') return new Promise(() => undefined);
@@ -61,7 +62,7 @@ async function clientWith(visibility: Visibility, address: string): Promise<Coun
     };
     return { next, read: (turn) => reader.read(turn), forget: (turn) => reader.forget(turn) };
   };
-  return { ...client, inboxReader };
+  return Object.assign(client, { inboxReader });
 }
 
 interface OpenInbox {

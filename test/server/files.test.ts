@@ -4,7 +4,7 @@ import { connect as dial, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SendRequest } from '../../src/client/session/types';
-import type { Countersign } from '../../src/client/types';
+import type { Countersign } from '../../src/client';
 import { isObject } from '../../src/contract/json';
 import { LIMITS } from '../../src/contract/limits';
 import { areFiles } from '../../src/contract/session/files';

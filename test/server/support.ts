@@ -209,12 +209,14 @@ export function useOfflineApp(per?: 'file' | 'test'): AppInUse {
 /** What needs no server. */
 const READY: Readonly<Record<string, unknown>> = { namespace: 'default', files: () => undefined };
 
-/** Whatever is asked of it fails. */
+/** Whatever is asked of it fails, but for members that a test assigns. */
 export function unreachable(): Countersign {
   const refuse = (): never => {
     throw new Error('this test has no server');
   };
-  const handler = { get: (_: object, name: string) => READY[name] ?? refuse };
+  const handler = {
+    get: (own: object, name: string): unknown => Reflect.get(own, name) ?? READY[name] ?? refuse,
+  };
   return new Proxy<Countersign>(Object.create(null), handler);
 }
 

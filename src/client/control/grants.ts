@@ -21,7 +21,7 @@ import { readTimeline } from '../../history/read';
 import { readFirst } from '../../history/read-run';
 import { viewOf } from '../../history/view';
 import { listTurnsPage } from '../list';
-import type { Countersign } from '../types';
+import type { TurnsQuery } from '../types';
 import type { Grants } from './types';
 import { ON_CONTROL_QUEUE, refusalIn, tellControl, unavailable } from './pauses';
 import { coverageOf, planGrant } from './plan-grant';
@@ -29,7 +29,7 @@ import { coverageOf, planGrant } from './plan-grant';
 /** The grants of a namespace. */
 export function makeGrants(context: ClientContext): Grants {
   const timeline = (turn: string) => readTimeline(context.source, turn);
-  const turns: Countersign['turns'] = (query = {}) => listTurnsPage(context, query);
+  const turns = (query: TurnsQuery) => listTurnsPage(context, query);
   return {
     plan: async (turn, callId, options) => planGrant(viewOf(await timeline(turn)), callId, options),
     coverage: (terms) => coverageOf({ timeline, turns }, terms),

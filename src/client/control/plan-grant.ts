@@ -18,7 +18,7 @@ import { DAY, LIMITS, TIMES } from '../../contract/limits';
 import type { RequestOpened } from '../../history/call-events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import { readTurns } from '../read-turns';
-import type { Countersign } from '../types';
+import type { TurnsPage, TurnsQuery } from '../types';
 import type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan } from './types';
 
 /**
@@ -136,7 +136,7 @@ const MOST_MS = 5_000;
  * seconds at most.
  */
 export async function coverageOf(
-  client: Pick<Countersign, 'timeline' | 'turns'>,
+  client: Parameters<typeof readTurns>[0] & { turns(query: TurnsQuery): Promise<Pick<TurnsPage, 'turns'>> },
   terms: Pick<GrantTerms, 'agent' | 'tool' | 'narrowing'>,
 ): Promise<GrantCoverage> {
   const { agent, tool, narrowing } = terms;

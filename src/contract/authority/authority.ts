@@ -1,8 +1,8 @@
 import type { VoteSignature } from '../decision';
-import { LONGEST_READ } from '../limits';
 import { WORDS_COUNT } from '../question';
-import { soundCheck } from '../schema/message';
-import type { JsonSchema } from '../tool';
+import { guard } from '../schema/message';
+import { flag, integer, isTrue, list, object, oneOf, type Shape, text } from '../schema/shape';
+import { MS } from '../tool';
 import { type CastVote, type DatedVote, isSameName, nameKey, SOMEBODY, type Voter } from './votes';
 import { seatingOf, type VoteRefusal } from './who-may-vote';
 import {
@@ -53,71 +53,40 @@ export interface Vote extends DatedVote {
   runsAgain?: true;
 }
 
-const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
-const NAMES: JsonSchema = { type: 'array', items: TEXT };
-const COUNT: JsonSchema = { type: 'integer', minimum: 1, maximum: 1000 };
-const MS: JsonSchema = { type: 'number', minimum: 1, maximum: LONGEST_READ };
+const TEXT = text({ maxLength: 1000 });
+const NAMES = list(TEXT);
+const COUNT = integer({ minimum: 1, maximum: 1000 });
 
-const DELEGATE: JsonSchema = {
-  type: 'object',
-  properties: { name: TEXT, from: TEXT, until: TEXT },
-  required: ['name'],
-};
+const RULE: Shape<RuleSnapshot> = object(
+  {
+    name: TEXT,
+    then: oneOf(RULE_ACTIONS),
+    rosters: list(NAMES),
+    need: COUNT,
+    groups: NAMES,
+    notRequester: flag(),
+    denyNeeds: COUNT,
+    assurance: oneOf(ASSURANCES),
+  },
+  { expiresMs: MS, escalate: object({ afterMs: MS, to: NAMES }) },
+);
+const DELEGATE = object({ name: TEXT }, { from: TEXT, until: TEXT });
+const PERSON: Shape<Voter> = object({ name: TEXT, groups: NAMES, delegates: list(DELEGATE) }, { mail: TEXT });
 
 /** An authority as it comes from an activity, which an operator can complete with anything. */
-export const AUTHORITY: JsonSchema = {
-  type: 'object',
-  properties: {
-    fileDigest: TEXT,
-    ruleDigest: TEXT,
-    rule: {
-      type: 'object',
-      properties: {
-        name: TEXT,
-        then: { enum: [...RULE_ACTIONS] },
-        rosters: { type: 'array', items: NAMES },
-        need: COUNT,
-        groups: NAMES,
-        notRequester: { type: 'boolean' },
-        denyNeeds: COUNT,
-        assurance: { enum: [...ASSURANCES] },
-        expiresMs: MS,
-        escalate: { type: 'object', properties: { afterMs: MS, to: NAMES }, required: ['afterMs', 'to'] },
-      },
-      required: ['name', 'then', 'rosters', 'need', 'groups', 'notRequester', 'denyNeeds', 'assurance'],
-    },
-    people: {
-      type: 'array',
-      maxItems: 1000,
-      items: {
-        type: 'object',
-        properties: { name: TEXT, groups: NAMES, delegates: { type: 'array', items: DELEGATE }, mail: TEXT },
-        required: ['name', 'groups', 'delegates'],
-      },
-    },
-    requesters: NAMES,
-    escalated: { const: true },
-  },
-  required: ['fileDigest', 'ruleDigest', 'rule', 'requesters'],
-};
+export const AUTHORITY: Shape<Authority> = object(
+  { fileDigest: TEXT, ruleDigest: TEXT, rule: RULE, requesters: NAMES },
+  { people: list(PERSON, { maxItems: 1000 }), escalated: isTrue() },
+);
 
 /** The further fields with which a worker asks a person to look again. */
-export const ASKED_AGAIN = {
-  struck: NAMES,
-  authority: AUTHORITY,
-  secret: TEXT,
-  mayHaveRun: { const: true },
-};
+export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, mayHaveRun: isTrue() };
 
-const issuesOf = /* @__PURE__ */ soundCheck(AUTHORITY);
+const isAuthority = /* @__PURE__ */ guard(AUTHORITY);
 
 /** Reads an authority that anybody may have written. Undefined: it cannot be read. */
 export function readAuthority(value: unknown): Authority | undefined {
   return isAuthority(value) ? value : undefined;
-}
-
-function isAuthority(value: unknown): value is Authority {
-  return issuesOf(value).length === 0;
 }
 
 /**

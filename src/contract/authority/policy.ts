@@ -1,6 +1,6 @@
 import { ASSURANCES } from './rule';
 import { DAY } from '../limits';
-import type { JsonSchema } from '../tool';
+import { both, integer, list, object, type Of, oneOf, type Shape, text } from '../schema/shape';
 
 /** The action of a policy rule for a call that it fits. */
 export const POLICY_ACTIONS = ['run', 'ask', 'refuse'] as const;
@@ -25,16 +25,23 @@ export interface PolicyRule {
   until?: string;
 }
 
+/** The schema of a call's ruling as an activity returns it. */
+export const RULING = object(
+  {
+    rule: text(),
+    /** SHA-256 (hex) of the rule. */
+    digest: text(),
+    /** The action of the rule. Safety, the function policy and the approvers file may be stricter. */
+    then: oneOf(POLICY_ACTIONS),
+  },
+  {
+    /** The last day on which the rule lets a dangerous call run. */
+    until: text(),
+  },
+);
+
 /** The policy rule that fitted a call, as it is recorded with the call. */
-export interface CallRuling {
-  rule: string;
-  /** SHA-256 (hex) of the rule. */
-  digest: string;
-  /** The action of the rule. Safety, the function policy and the approvers file may be stricter. */
-  then: PolicyAction;
-  /** The last day on which the rule lets a dangerous call run. */
-  until?: string;
-}
+export interface CallRuling extends Of<typeof RULING> {}
 
 /** The most days that the `until` of a rule may be ahead. */
 export const MOST_RULE_DAYS = 31;
@@ -46,28 +53,38 @@ export function endOfDay(day: string): number {
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY : NaN;
 }
 
-const ACTION: JsonSchema = { enum: [...POLICY_ACTIONS] };
-const TEXT: JsonSchema = { type: 'string' };
-
-/** The schema of a call's ruling as an activity returns it. */
-export const RULING: JsonSchema = {
-  type: 'object',
-  properties: { rule: TEXT, digest: TEXT, then: ACTION, until: TEXT },
-  required: ['rule', 'digest', 'then'],
+const NAMES: Shape<readonly string[]> = list(text());
+const MARK = {
+  id: text(),
+  /** The person who gave the grant. */
+  by: text(),
+  /** ISO 8601. */
+  until: text(),
+  /** The number of calls that the grant allows. */
+  times: integer({ minimum: 1 }),
 };
+/** The people who confirmed it, if one person was not enough. */
+const WITH = { confirmedBy: NAMES };
 
-const COUNT: JsonSchema = { type: 'integer', minimum: 1 };
-const MARK = { id: TEXT, by: TEXT, until: TEXT, times: COUNT } as const;
-const WITH = { confirmedBy: { type: 'array', items: TEXT } } as const;
+/** The schema of the grant of a call. */
+export const GRANT_MARK = object(MARK, WITH);
 
-/** The schemas of the grant of a call, and of a claimed use of a grant, as an activity returns them. */
-export const GRANT_MARK: JsonSchema = {
-  type: 'object',
-  properties: { ...MARK, ...WITH },
-  required: Object.keys(MARK),
-};
-export const GRANT_USE: JsonSchema = {
-  type: 'object',
-  properties: { ...MARK, ...WITH, use: COUNT, assurance: { enum: [...ASSURANCES] } },
-  required: [...Object.keys(MARK), 'use', 'assurance'],
-};
+/**
+ * A grant that lets a call start without a decision. Before the start, its worker claims a use and checks the whole
+ * grant.
+ */
+export interface GrantMark extends Of<typeof GRANT_MARK> {}
+
+/** The schema of a claimed use of a grant, as an activity returns it. */
+export const GRANT_USE = object(
+  both(MARK, {
+    /** The number of the use. The first use is 1. */
+    use: integer({ minimum: 1 }),
+    /** How sure it is that the named person gave the grant. */
+    assurance: oneOf(ASSURANCES),
+  }),
+  WITH,
+);
+
+/** The use of a grant by which a call started, as its worker checked it. */
+export interface GrantUse extends Of<typeof GRANT_USE> {}

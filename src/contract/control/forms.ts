@@ -1,36 +1,30 @@
-import { type SignatureKind, VOTE_SIGNATURE } from '../decision';
+import { type SignatureKind, VOTE_SIGNATURE, type VoteSignature } from '../decision';
 import { isObject } from '../json';
-import { object } from '../payloads';
-import { jsonSchemaOf, soundCheck } from '../schema/message';
-import type { JsonSchema } from '../tool';
+import { guard, shapeOf } from '../schema/message';
+import { object, refined, type Shape, text } from '../schema/shape';
 
-export const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
-export const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 200 };
-export const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' };
-export const DIGEST: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
-export const DIGEST_OR_NONE: JsonSchema = { type: 'string', pattern: '^([0-9a-f]{64})?$' };
+export const TEXT = text({ maxLength: 1000 });
+export const NAME = text({ minLength: 1, maxLength: 200 });
+export const ID = text({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+export const DIGEST = text({ pattern: '^[0-9a-f]{64}$' });
+export const DIGEST_OR_NONE = text({ pattern: '^([0-9a-f]{64})?$' });
 /** The one form of a moment. A signature covers the text, so each moment may have only one text. */
-export const MOMENT: JsonSchema = {
-  type: 'string',
-  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
-};
+export const MOMENT = text({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' });
 /** An object with these fields and no others. */
-export const form = (...[required, optional = {}]: Parameters<typeof object>) => ({
-  ...object(required, optional),
-  properties: { ...required, ...optional },
-  additionalProperties: false,
-});
+export const form: typeof object = (required, optional) =>
+  refined(object(required, optional), { additionalProperties: false });
 /** The schema of a signature by a key of the approvers file, of one of these kinds. */
-export function signatureBy(...kinds: readonly SignatureKind[]): JsonSchema {
-  const schema = jsonSchemaOf(VOTE_SIGNATURE);
+export function signatureBy(...kinds: readonly SignatureKind[]): Shape<VoteSignature> {
+  const schema = shapeOf(VOTE_SIGNATURE);
+  const { properties } = schema;
   const fields = { kind: { enum: [...kinds] }, at: MOMENT, notAfter: MOMENT };
-  return { ...schema, properties: { ...schema.properties, ...fields } };
+  return refined(schema, { properties: { ...(isObject(properties) ? properties : {}), ...fields } });
 }
 
-/** Makes a guard for values that anybody may have sent: it checks them against a schema. */
-export function reader<T>(schema: JsonSchema): (value: unknown) => value is T {
-  const issuesOf = soundCheck(schema);
-  return (value): value is T => issuesOf(value).length === 0 && areMoments(schema, value);
+/** Makes a guard for values that anybody may have sent: it checks them against a shape. */
+export function reader<T>(shape: Shape<T>): (value: unknown) => value is T {
+  const fits = guard(shape);
+  return (value): value is T => fits(value) && areMoments(shape, value);
 }
 
 /** Whether all moments in a value that fits a schema exist. The pattern alone also fits a 31st of February. */

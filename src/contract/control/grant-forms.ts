@@ -1,23 +1,21 @@
 import { AUTHORITY } from '../authority/authority';
 import { SIGNATURE_KINDS } from '../decision';
 import { LIMITS } from '../limits';
-import type { JsonSchema } from '../tool';
+import { either, integer, isTrue, json, list, number, oneOf, record, type Shape } from '../schema/shape';
 import type { ConfirmAsked } from './confirmations';
 import { DIGEST, DIGEST_OR_NONE, form, ID, MOMENT, NAME, reader, signatureBy, TEXT } from './forms';
 import type { GrantAsked, GrantShown, GrantTerms, RevokeAsked, UseAsked, UseTaken } from './grants';
-import type { Narrowing } from './narrowing';
+import type { Condition, Narrowing } from './narrowing';
 
-const CONDITION: JsonSchema = {
-  anyOf: [
-    form({ is: { const: 'equal' }, value: {} }),
-    form({ is: { const: 'equal' }, digest: DIGEST }),
-    form({ is: { const: 'prefix' }, prefix: TEXT }),
-    form({ is: { const: 'range' } }, { min: { type: 'number' }, max: { type: 'number' } }),
-    form({ is: { const: 'glob' }, glob: TEXT }),
-  ],
-};
-const NARROWING: JsonSchema = { type: 'object', additionalProperties: CONDITION };
-const TERMS: Record<string, JsonSchema> = {
+const CONDITION: Shape<Condition> = either(
+  form({ is: oneOf(['equal']), value: json() }),
+  form({ is: oneOf(['equal']), digest: DIGEST }),
+  form({ is: oneOf(['prefix']), prefix: TEXT }),
+  form({ is: oneOf(['range']) }, { min: number(), max: number() }),
+  form({ is: oneOf(['glob']), glob: TEXT }),
+);
+const NARROWING: Shape<Narrowing> = record(CONDITION);
+const TERMS = {
   id: ID,
   agent: NAME,
   tool: NAME,
@@ -25,50 +23,47 @@ const TERMS: Record<string, JsonSchema> = {
   ruleDigest: DIGEST_OR_NONE,
   policyDigest: DIGEST_OR_NONE,
   narrowing: NARROWING,
-  times: { type: 'integer', minimum: 1, maximum: LIMITS.grantTimes },
+  times: integer({ minimum: 1, maximum: LIMITS.grantTimes }),
   until: MOMENT,
   at: MOMENT,
   by: NAME,
 };
 const SIGNATURE = signatureBy(...SIGNATURE_KINDS);
-const TRUE: JsonSchema = { const: true };
 const VOTE = { voter: NAME, at: MOMENT, seenDigest: DIGEST };
-const GIVEN = { reason: TEXT, signature: SIGNATURE, authority: AUTHORITY };
-const CONFIRMED: JsonSchema = {
-  type: 'array',
-  items: form(VOTE, { signature: SIGNATURE }),
-  maxItems: LIMITS.grantVotes,
-};
-const ASKED = form(TERMS, GIVEN);
-const CONFIRM = form({ id: ID, ...VOTE }, { signature: SIGNATURE });
-const SHOWN = form(
+const SIGNED = { signature: SIGNATURE };
+const CONFIRMED = list(form(VOTE, SIGNED), { maxItems: LIMITS.grantVotes });
+const ASKED: Shape<GrantAsked> = form(TERMS, { ...SIGNED, reason: TEXT, authority: AUTHORITY });
+const CONFIRMATION = { id: ID, ...VOTE };
+const CONFIRM: Shape<ConfirmAsked> = form(CONFIRMATION, SIGNED);
+const SHOWN: Shape<GrantShown> = form(
   { ...TERMS, takenAt: MOMENT },
-  { reason: TEXT, signature: SIGNATURE, confirmed: CONFIRMED, needsOthers: TRUE, revoked: TRUE },
+  { ...SIGNED, reason: TEXT, confirmed: CONFIRMED, needsOthers: isTrue(), revoked: isTrue() },
 );
-const USE = form({
+const USE = {
   agent: NAME,
   tool: NAME,
   toolDigest: DIGEST,
   ruleDigest: DIGEST_OR_NONE,
   policyDigest: DIGEST_OR_NONE,
-});
-const REVOKE = form({ by: NAME }, { reason: TEXT });
-const USED: JsonSchema = { type: 'integer', minimum: 0, maximum: LIMITS.grantTimes };
-const TAKEN = form({ use: { ...USED, minimum: 1 } });
+};
+const REVOCATION = { reason: TEXT };
+const REVOKE: Shape<Omit<RevokeAsked, 'id'>> = form({ by: NAME }, REVOCATION);
+const USED = { minimum: 0, maximum: LIMITS.grantTimes };
+const TAKEN: Shape<UseTaken> = form({ use: integer({ ...USED, minimum: 1 }) });
 
 /** The names of the fields that a client or a worker sends. */
 export const GRANT_FIELDS = {
-  confirm: Object.keys(CONFIRM.properties),
-  revoke: Object.keys(REVOKE.properties),
-  use: Object.keys(USE.properties),
+  confirm: Object.keys({ ...CONFIRMATION, ...SIGNED }),
+  revoke: ['by', ...Object.keys(REVOCATION)],
+  use: Object.keys(USE),
 };
 
-export const isNarrowing = /* @__PURE__ */ reader<Narrowing>(NARROWING);
+export const isNarrowing = /* @__PURE__ */ reader(NARROWING);
 export const isGrantTerms = /* @__PURE__ */ reader<GrantTerms>(form(TERMS));
-export const isGrantAsked = /* @__PURE__ */ reader<GrantAsked>(ASKED);
-export const isConfirmAsked = /* @__PURE__ */ reader<ConfirmAsked>(CONFIRM);
-export const isUseAsked = /* @__PURE__ */ reader<UseAsked>(USE);
-export const isRevokeAsked = /* @__PURE__ */ reader<Omit<RevokeAsked, 'id'>>(REVOKE);
-export const isUseTaken = /* @__PURE__ */ reader<UseTaken>(TAKEN);
-export const isGrantShown = /* @__PURE__ */ reader<GrantShown>(SHOWN);
-export const isUsed = /* @__PURE__ */ reader<number>(USED);
+export const isGrantAsked = /* @__PURE__ */ reader(ASKED);
+export const isConfirmAsked = /* @__PURE__ */ reader(CONFIRM);
+export const isUseAsked = /* @__PURE__ */ reader<UseAsked>(form(USE));
+export const isRevokeAsked = /* @__PURE__ */ reader(REVOKE);
+export const isUseTaken = /* @__PURE__ */ reader(TAKEN);
+export const isGrantShown = /* @__PURE__ */ reader(SHOWN);
+export const isUsed = /* @__PURE__ */ reader(integer(USED));

@@ -1,6 +1,7 @@
 import { isObject, isSoundJson, type JsonObject } from '../json';
 import { JSON_LEVELS } from '../limits';
-import { schemaCheck } from './schema';
+import { schemaCheck, schemaFit } from './schema';
+import { shape, type Shape } from './shape';
 import type { Issue, JsonSchema } from '../tool';
 
 /** Schema of one field of a message. */
@@ -76,6 +77,11 @@ function isNested(field: object): field is MessageSchema {
   return 'properties' in field;
 }
 
+/** A message schema as a shape. */
+export function shapeOf<S extends MessageSchema>(schema: S): Shape<MessageOf<S>> {
+  return shape(jsonSchemaOf(schema));
+}
+
 /**
  * Makes a check for messages of a schema, which returns the issues. Empty: the message fits. The check never throws.
  */
@@ -96,6 +102,12 @@ export function messageGuard<S extends MessageSchema>(schema: S): (value: unknow
 export function soundCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   const check = schemaCheck(schema);
   return (value) => (isSoundJson(value) ? check(value) : [unsound()]);
+}
+
+/** Makes a guard that says whether a value fits a shape, and is JSON that all our code can take. It never throws. */
+export function guard<T>(shape: Shape<T>): (value: unknown) => value is T {
+  const fits = schemaFit(shape);
+  return (value): value is T => isSoundJson(value) && fits(value);
 }
 
 function unsound(): Issue {

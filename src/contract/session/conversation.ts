@@ -1,11 +1,16 @@
 import { digestText } from '../digest';
 import { isObject } from '../json';
 import { LIMITS } from '../limits';
-import { guard, object } from '../payloads';
-import { USAGE } from '../spending/usage';
-import { CARRIED_STATES } from '../tool';
-import { type CarriedSpending, SPENDING } from '../spending/carried';
-import type { CarriedSession, CompactOutput, ConversationSummary, SessionStates, TurnRecord } from './index';
+import { guard } from '../schema/message';
+import { SPENDING } from '../spending/carried';
+import {
+  type CarriedSession,
+  COMPACT_OUTPUT,
+  type CompactOutput,
+  type ConversationSummary,
+  SESSION_STATES_SHAPE,
+  type TurnRecord,
+} from './index';
 import {
   bytesOfEntries,
   cutContent,
@@ -229,17 +234,9 @@ function countIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-const isSpending = guard<CarriedSpending>(SPENDING);
-const isStates = guard<SessionStates>(
-  object({ runId: { type: 'string', minLength: 1, maxLength: 1000 }, known: CARRIED_STATES }),
-);
-
-const isCompactOutput = guard<CompactOutput>(
-  object(
-    { text: { type: 'string', pattern: '\\S' }, model: { type: 'string', minLength: 1, maxLength: 1000 } },
-    { usage: { type: 'object', properties: USAGE } },
-  ),
-);
+const isSpending = guard(SPENDING);
+const isStates = guard(SESSION_STATES_SHAPE);
+const isCompactOutput = guard(COMPACT_OUTPUT);
 
 /** Reads a summary and cuts it to its limit. Undefined: it cannot be read. */
 export function readCompactOutput(value: unknown): CompactOutput | undefined {

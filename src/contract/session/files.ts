@@ -1,6 +1,6 @@
 import { LIMITS } from '../limits';
-import { jsonSchemaOf, type MessageOf, type MessageSchema, messageGuard } from '../schema/message';
-import type { JsonSchema } from '../tool';
+import { guard, type MessageOf, type MessageSchema, shapeOf } from '../schema/message';
+import { list } from '../schema/shape';
 
 /**
  * A file that comes with a person's message. History has only this reference. A store keeps the bytes by their digest.
@@ -27,25 +27,12 @@ export interface FileRef extends MessageOf<typeof FILE_REF> {}
 /** The files of one message. */
 export const FILES = { type: 'array', items: FILE_REF, maxItems: LIMITS.filesPerMessage } as const;
 
-/** The same schema as plain JSON Schema. */
-export const FILES_SCHEMA: JsonSchema = {
-  type: 'array',
-  items: /* @__PURE__ */ jsonSchemaOf(FILE_REF),
-  maxItems: LIMITS.filesPerMessage,
-};
+/** The same as a shape. */
+export const FILES_SHAPE = /* @__PURE__ */ list(shapeOf(FILE_REF), { maxItems: LIMITS.filesPerMessage });
 
 // Marked as pure so that the page's bundle can drop it: the page reads only data that the server has checked.
-const hasFiles = /* @__PURE__ */ messageGuard({
-  type: 'object',
-  properties: { files: FILES },
-  required: ['files'],
-  additionalProperties: false,
-});
-
 /** Whether a value is a list of the files of one message. Never throws. */
-export function areFiles(files: unknown): files is FileRef[] {
-  return hasFiles({ files });
-}
+export const areFiles = /* @__PURE__ */ guard(FILES_SHAPE);
 
 /** A text that stands for a message with its files. Without files it is the message's text. */
 export function contentOf({ text, files = [] }: { text: string; files?: readonly FileRef[] }): string {

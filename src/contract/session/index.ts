@@ -1,10 +1,11 @@
 import type { TurnOrigin } from '../call';
-import type { KnownState } from '../tool';
+import { CARRIED_STATES, type KnownState } from '../tool';
 import type { MessageOf, MessageSchema } from '../schema/message';
+import { object, type Of, text } from '../schema/shape';
 import type { Budget } from '../spending/budget';
 import { type FileRef, FILES } from './files';
 import type { CarriedSpending } from '../spending/carried';
-import type { Usage } from '../spending/usage';
+import { USAGE } from '../spending/usage';
 import { childStem } from '../digest';
 import { LIMITS } from '../limits';
 import { jsonBytes, limitText } from '../text/bytes';
@@ -139,13 +140,15 @@ export interface TurnRecord {
   states?: SessionStates;
 }
 
-/** Which worker holds the state that calls of a session share, as of the end of a turn. */
-export interface SessionStates {
+export const SESSION_STATES_SHAPE = object({
   /** The run of the session that the turn belonged to. */
-  runId: string;
+  runId: text({ minLength: 1, maxLength: 1000 }),
   /** The known state, by the keys of `stateKeyOf`. */
-  known: [string, KnownState][];
-}
+  known: CARRIED_STATES,
+});
+
+/** Which worker holds the state that calls of a session share, as of the end of a turn. */
+export interface SessionStates extends Of<typeof SESSION_STATES_SHAPE> {}
 
 /** The part of a turn that its session remembers. */
 export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
@@ -184,12 +187,13 @@ export interface CompactInput {
   entries: number;
 }
 
+export const COMPACT_OUTPUT = object(
+  { text: text({ pattern: '\\S' }), model: text({ minLength: 1, maxLength: 1000 }) },
+  { usage: USAGE },
+);
+
 /** Output of `countersign.compact`. */
-export interface CompactOutput {
-  text: string;
-  model: string;
-  usage?: Usage;
-}
+export interface CompactOutput extends Of<typeof COMPACT_OUTPUT> {}
 
 /** The state that a session passes to its next run when it continues as new. */
 export interface CarriedSession {

@@ -2,6 +2,7 @@ import type { JsonObject } from '../json';
 import type { JsonSchema } from '../tool';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../names';
 import { soundCheck } from '../schema/message';
+import { both, number, object, type Of, oneOf, record, refined, text } from '../schema/shape';
 import { span } from '../text/times';
 import { tokensOf, type Usage } from './usage';
 
@@ -9,28 +10,52 @@ import { tokensOf, type Usage } from './usage';
 export const BUDGET_KINDS = ['tokens', 'money', 'steps', 'time'] as const;
 export type BudgetKind = (typeof BUDGET_KINDS)[number];
 
+/**
+ * The most of an amount: what a person can add in one raise, and what a turn can take along. Every sum with it is exact.
+ */
+export const MOST_AMOUNT = 1e12;
+
+const AMOUNT = number({ minimum: 0, maximum: MOST_AMOUNT });
+const AMOUNTS = { tokens: AMOUNT, money: AMOUNT, steps: AMOUNT, time: AMOUNT };
+
 /** Amounts by kind: tokens, units of a currency, model replies, milliseconds of work. Absent: not limited. */
 export type Amounts = Partial<Record<BudgetKind, number>>;
 
+/** The schema of a budget that comes from outside. */
+export const BUDGET = refined(
+  object(
+    {},
+    both(AMOUNTS, {
+      /** The currency of `money`, such as `EUR`. */
+      currency: text({ minLength: 1, maxLength: 10 }),
+      /** At a crossing, when an amount is used up: end the turn with a text, or ask a person for more. @default 'end' */
+      then: oneOf(['end', 'ask']),
+    }),
+  ),
+  { additionalProperties: false },
+);
+
 /** The budget of a turn, its child turns included. */
-export interface Budget extends Amounts {
-  /** The currency of `money`, such as `EUR`. */
-  currency?: string;
-  /** At a crossing, when an amount is used up: end the turn with a text, or ask a person for more. @default 'end' */
-  then?: 'end' | 'ask';
-}
+export interface Budget extends Of<typeof BUDGET> {}
+
+/** The schema of spending that comes from outside. */
+export const SPENT = object(
+  {
+    tokens: AMOUNT,
+    steps: AMOUNT,
+    /** Milliseconds in which a model or a call of the turn was at work. Waiting for a person does not count. */
+    time: AMOUNT,
+  },
+  {
+    /** The money by currency. Absent: no price was known. */
+    money: record(AMOUNT, { maxProperties: 20 }),
+    /** The part of `tokens` that no provider counted: estimated from the size of the conversation. Absent: none. */
+    estimated: AMOUNT,
+  },
+);
 
 /** The spending of a turn, its child turns included. */
-export interface Spent {
-  tokens: number;
-  steps: number;
-  /** Milliseconds in which a model or a call of the turn was at work. Waiting for a person does not count. */
-  time: number;
-  /** The money by currency. Absent: no price was known. */
-  money?: Record<string, number>;
-  /** The part of `tokens` that no provider counted: estimated from the size of the conversation. Absent: none. */
-  estimated?: number;
-}
+export interface Spent extends Of<typeof SPENT> {}
 
 /** An amount rounded to a millionth, so that sums are the same everywhere. */
 function round(amount: number): number {
@@ -207,11 +232,6 @@ export function isRaise(tool: string): boolean {
 }
 
 /**
- * The most of an amount: what a person can add in one raise, and what a turn can take along. Every sum with it is exact.
- */
-export const MOST_AMOUNT = 1e12;
-
-/**
  * The schema for the arguments of a request for more budget, which a person may change: one kind, and how much more.
  */
 export function raiseSchema(kind: BudgetKind): JsonSchema {
@@ -246,19 +266,6 @@ export function raisedText(args: JsonObject): string {
   const kind = raisedKind(args);
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
 }
-
-export const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST_AMOUNT };
-
-/** The schema of a budget that comes from outside. */
-export const BUDGET: JsonSchema = {
-  type: 'object',
-  properties: {
-    ...Object.fromEntries(BUDGET_KINDS.map((kind) => [kind, AMOUNT])),
-    currency: { type: 'string', minLength: 1, maxLength: 10 },
-    then: { enum: ['end', 'ask'] },
-  },
-  additionalProperties: false,
-};
 
 /** The problems of a budget that a turn is started with. Empty if the budget fits. */
 export const budgetIssues = /* @__PURE__ */ soundCheck(BUDGET);

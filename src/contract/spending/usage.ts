@@ -1,20 +1,28 @@
-import type { JsonSchema } from '../tool';
+import { number, object, type Of, text } from '../schema/shape';
+
+const COUNT = number({ minimum: 0 });
+
+export const USAGE = object(
+  {},
+  {
+    inputTokens: COUNT,
+    outputTokens: COUNT,
+    totalTokens: COUNT,
+    /** The part of the input that the provider had in its cache. */
+    cachedInputTokens: COUNT,
+    /** The part of the input that the provider put into its cache. */
+    cacheWriteTokens: COUNT,
+    /** The part of the output that the model used for thinking. */
+    reasoningTokens: COUNT,
+    /** The cost by the user's own prices. See `prices` of `defineConfig`. Absent: no price, or several currencies. */
+    cost: COUNT,
+    /** The currency of `cost`, such as `EUR`. */
+    currency: text({ maxLength: 10 }),
+  },
+);
+
 /** Tokens used by one model reply, as the provider counts them. A field is absent if nothing was counted or used. */
-export interface Usage {
-  inputTokens?: number;
-  outputTokens?: number;
-  totalTokens?: number;
-  /** The part of the input that the provider had in its cache. */
-  cachedInputTokens?: number;
-  /** The part of the input that the provider put into its cache. */
-  cacheWriteTokens?: number;
-  /** The part of the output that the model used for thinking. */
-  reasoningTokens?: number;
-  /** The cost by the user's own prices. See `prices` of `defineConfig`. Absent: no price, or more than one currency. */
-  cost?: number;
-  /** The currency of `cost`, such as `EUR`. */
-  currency?: string;
-}
+export interface Usage extends Of<typeof USAGE> {}
 
 const USAGE_KEYS = [
   'inputTokens',
@@ -116,17 +124,3 @@ const BYTES_OF_A_TOKEN = 4;
 export function estimatedTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_OF_A_TOKEN);
 }
-
-const COUNT: JsonSchema = { type: 'number', minimum: 0 };
-
-/** Properties of a Usage. */
-export const USAGE = {
-  inputTokens: COUNT,
-  outputTokens: COUNT,
-  totalTokens: COUNT,
-  cachedInputTokens: COUNT,
-  cacheWriteTokens: COUNT,
-  reasoningTokens: COUNT,
-  cost: COUNT,
-  currency: { type: 'string', maxLength: 10 },
-};

@@ -1,5 +1,5 @@
 import type { CallRuling } from '../../contract/authority/policy';
-import type { GrantMark, GrantUse } from '../../contract/call';
+import type { GrantMark, GrantUse } from '../../contract/authority/policy';
 import type { ToolResult } from '../../contract/result';
 import canonicalize from 'canonicalize';
 import type { FileRef } from '../../contract/session/files';

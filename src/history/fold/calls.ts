@@ -7,6 +7,7 @@ import {
   type Paused,
   type StartedBy,
 } from '../../contract/call';
+import type { GrantUse } from '../../contract/authority/policy';
 import { decisionNote, STARTED_BEFORE, unreadable, UNREADABLE } from '../../contract/call-texts';
 import {
   endedUntaken,
@@ -169,7 +170,7 @@ export function callCompleted(
 }
 
 /** The grant and the roster by which a call started, if they can be read. */
-function leaveOf({ grant, roster }: StartedBy): StartedBy {
+function leaveOf({ grant, roster }: { grant?: GrantUse; roster?: unknown }): StartedBy {
   return { grant, roster: rosterIn(roster) };
 }
 

@@ -3,14 +3,13 @@ import {
   type Beat,
   type CallInput,
   type CallOutput,
-  type GrantMark,
-  type GrantUse,
   type OutcomeReport,
   type ValidCall,
   type VerifyOutput,
   type Ancestor,
   CHILD_LOOKS,
 } from '../../contract/call';
+import type { GrantMark, GrantUse } from '../../contract/authority/policy';
 import { ASSURANCES } from '../../contract/authority/rule';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Roster } from '../../contract/authority/roster';
-import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
+import { type CallInput, type InDoubt, isValidCall } from '../../contract/call';
+import type { GrantMark } from '../../contract/authority/policy';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';

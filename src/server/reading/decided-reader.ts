@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type DecidedAnswer, type DecidedCall, readDecided } from '../../client/decided';
-import type { Countersign } from '../../client/types';
+import type { Countersign } from '../../client/countersign';
 import type { Permit } from '../../contract/authority/permits';
 
 /** Reads the decisions of people, and how the calls ended. */

@@ -1,4 +1,4 @@
-import type { Countersign } from '../../client/types';
+import type { Countersign } from '../../client/countersign';
 import type { SendNews, TurnNews } from '../../contract/streamed-text';
 
 /** The functions that read named turns. */

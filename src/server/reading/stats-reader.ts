@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Countersign, ListQuery } from '../../client/types';
+import type { Countersign } from '../../client/countersign';
+import type { ListQuery } from '../../client/types';
 import { readTurns } from '../../client/read-turns';
 import { createStats } from '../../history/stats';
 import type { Permit } from '../../contract/authority/permits';

@@ -1,5 +1,6 @@
 import type { Vote } from '../../contract/authority/authority';
-import type { AskAgain, GrantMark, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
+import type { AskAgain, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
+import type { GrantMark } from '../../contract/authority/policy';
 import type { KnownState, UsedState, JsonSchema } from '../../contract/tool';
 import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-texts';

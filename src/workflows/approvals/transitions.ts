@@ -1,7 +1,6 @@
 import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
 import {
   type AskAgain,
-  type GrantMark,
   type PreparedCall,
   type SpentDecision,
   type ValidCall,
@@ -9,6 +8,7 @@ import {
   isValidCall,
   timeToDecide,
 } from '../../contract/call';
+import type { GrantMark } from '../../contract/authority/policy';
 import type { Refused } from '../../contract/decision';
 import {
   afterDoubt,

@@ -207,7 +207,7 @@ function resultTitle(result: ToolResult): string {
 }
 
 /** One decision, resolution or answer: its time, its content, the person and the reason. */
-export function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }): JSX.Element {
+function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }): JSX.Element {
   const what = wordIn(event);
   const { judgement } = event;
   return (

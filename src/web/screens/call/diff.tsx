@@ -17,7 +17,7 @@ import { SeenEnd, SeenText } from '../../ui/seen';
 import { drawPieces, Ordered, Text } from '../../ui/text';
 
 /** The hunks that can be ticked, and the functions that tick them. */
-export interface HunkChoice {
+interface HunkChoice {
   toggle: (id: string) => void;
   /** Ticks all hunks, or none. */
   tickAll: (isTicked: boolean) => void;
