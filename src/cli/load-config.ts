@@ -21,7 +21,7 @@ export interface LoadedConfig {
  * Loads a config file in TypeScript or JavaScript. Its default export is an agent, a list of agents, or a config. The
  * modules for this are loaded here, so that no other command waits for them.
  *
- * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. A wrong tool or agent keeps its own code.
+ * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. An error of ours keeps its code.
  */
 export async function loadConfig(named: string | undefined, cwd = process.cwd()): Promise<LoadedConfig> {
   const file = named === undefined ? findConfig(cwd) : namedConfig(named, cwd);

@@ -111,7 +111,7 @@ describe('a mistake in a config file', () => {
     [
       'a wrong tool',
       "import { defineTool } from 'countersign';\n\nexport default defineTool({ name: 'Bad Name' } as never);\n",
-      'tool_invalid',
+      'config_invalid',
       /^config-\d+\.ts:3: tool `Bad Name`/,
     ],
   ])('%s is shown with its place, and without a stack', async (_name, text, code, message) => {
