@@ -396,14 +396,14 @@ export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'>
 }
 
 /**
- * Schedules that start turns, as Temporal Schedules. Each method may throw `schedule_not_found`, `no_server`,
+ * Schedules that start turns, as Temporal Schedules. Each method may throw `not_found`, `no_server`,
  * `server_failed`.
  */
 export interface Schedules {
   /**
    * Makes a schedule. It is not checked whether any worker has the agent.
    *
-   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `schedule_exists`
+   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `exists`
    * if the id is taken.
    */
   add(request: ScheduleRequest): Promise<ScheduledTurns>;
@@ -435,40 +435,40 @@ export interface Countersign {
   readonly namespace: string;
   /** The store for the files of messages. Undefined if none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
-  /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
+  /** Starts a turn. @throws CountersignError `usage`, `exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
   /**
    * Starts a turn that takes everything before a call from the record of another turn and goes on from there. Calls
    * that have run are not executed again. In a dry world (the default), no call with an effect runs at all.
    *
-   * @throws CountersignError `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`,
+   * @throws CountersignError `usage`, `not_found`, `refused`, `bad_history`, `key_missing`,
    * and those of `start`.
    */
   fork(request: ForkTurnRequest): Promise<StartedFork>;
   /**
    * The effects of resetting a turn to the point before a call. Changes nothing.
    *
-   * @throws CountersignError `turn_not_found`, `call_not_found`, `reset_refused`, `bad_history`, `key_missing`.
+   * @throws CountersignError `not_found`, `refused`, `bad_history`, `key_missing`.
    */
   planReset(turn: string, before: string): Promise<ResetPlan>;
   /**
    * Resets an open or closed turn by the plan. Decisions made after the reset point no longer count: no signal and no
    * update is applied again. An unsafe call that ran is not started again without a new decision.
    *
-   * @throws CountersignError `reset_refused` if the turn has changed since, `turn_not_found`, `server_failed`.
+   * @throws CountersignError `refused` if the turn has changed since, `not_found`, `server_failed`.
    */
   reset(plan: ResetPlan, reason?: ResetReason): Promise<StartedTurn>;
   /**
    * The id of the one turn whose id starts with `prefix`.
    *
-   * @throws CountersignError `turn_not_found`, `ambiguous_id`.
+   * @throws CountersignError `not_found`, `usage`.
    */
   find(prefix: string): Promise<string>;
   /**
    * The agent of the turn with exactly this id, and the agents of the turns that led to a child turn, or to a fork of a
    * child turn.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>>;
   /**
@@ -479,7 +479,7 @@ export interface Countersign {
   /**
    * Decides a request. A refusal is an answer, not an error.
    *
-   * @throws CountersignError `turn_not_found`, `server_failed`, `signals_full`.
+   * @throws CountersignError `not_found`, `server_failed`, `full`.
    */
   decide(turn: string, decision: Decision): Promise<Answer>;
   /**
@@ -497,27 +497,27 @@ export interface Countersign {
    * Asks a turn to end. Its requests are closed. Its running calls are cancelled, and the turn waits until they have
    * ended.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   cancel(turn: string, reason?: string): Promise<void>;
-  /** Cancels a turn and lets it end even if calls are in doubt. @throws CountersignError `turn_not_found`. */
+  /** Cancels a turn and lets it end even if calls are in doubt. @throws CountersignError `not_found`. */
   abandon(turn: string, abandonment: Abandonment): Promise<void>;
   /**
    * Every event of a turn from its start, then live until it ends. Survives a restart of the server.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent>;
   /**
    * Like `follow`, and also gives the text of the model while it writes it. Each attempt begins anew, with `at: 0`. The
    * event `step` has the finished reply, and may come before the last piece of its text.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   followWithText(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent | TextDelta>;
-  /** Every event of a turn so far. @throws CountersignError `turn_not_found`. */
+  /** Every event of a turn so far. @throws CountersignError `not_found`. */
   timeline(turn: string): Promise<TurnEvent[]>;
-  /** The turn as it is now. @throws CountersignError `turn_not_found`. */
+  /** The turn as it is now. @throws CountersignError `not_found`. */
   view(turn: string): Promise<TurnView>;
   /** Where a turn belongs. A signed decision contains this. */
   placeOf(view: Pick<TurnView, 'turn'>): TurnPlace;
@@ -526,7 +526,7 @@ export interface Countersign {
    * refused before it runs. The worker of the turn is asked. Undefined if no worker answers within 2 s.
    */
   changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
-  /** The activities of a turn that run right now. @throws CountersignError `turn_not_found`. */
+  /** The activities of a turn that run right now. @throws CountersignError `not_found`. */
   pendingActivities(turn: string): Promise<Pending>;
   /**
    * Requests, questions and calls in doubt of all turns. Calls in doubt come first, then the earliest deadlines. Needs
@@ -546,14 +546,14 @@ export interface Countersign {
   turns(query?: TurnsQuery): Promise<TurnsPage>;
   /** Runs of turns, newest first. */
   runs(query?: RunQuery): AsyncIterable<RunSummary>;
-  /** Every event of one run so far, without the other runs of the turn. @throws CountersignError `turn_not_found`. */
+  /** Every event of one run so far, without the other runs of the turn. @throws CountersignError `not_found`. */
   runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]>;
-  /** The history of one run, as the server keeps it. @throws CountersignError `turn_not_found`. */
+  /** The history of one run, as the server keeps it. @throws CountersignError `not_found`. */
   history(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<History>;
   /**
    * The history of each run of a turn, as the server keeps it. The first run comes first.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   histories(turn: string): Promise<History[]>;
   /** The builds of a deployment, and what is open on each. Undefined if the deployment has no builds. */
@@ -561,7 +561,7 @@ export interface Countersign {
   /**
    * Makes a build the current one, on which turns begin.
    *
-   * @throws CountersignError `usage` for an empty name; `build_not_found`; `build_refused` if it lacks a queue of
+   * @throws CountersignError `usage` for an empty name; `not_found`; `refused` if it lacks a queue of
    * the build before.
    */
   makeCurrent(build: BuildId): Promise<void>;
@@ -569,7 +569,7 @@ export interface Countersign {
    * Moves turns and sessions of a build to the current build. A turn moves while it only waits for people, and a
    * session between turns. Yields the outcome of each.
    *
-   * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` if no worker
+   * @throws CountersignError `not_found`, `refused` for the current build, `still_waiting` if no worker
    * of the build answers.
    */
   drain(build: BuildId, options?: DrainOptions): AsyncIterable<Drained>;
@@ -586,14 +586,14 @@ export interface Countersign {
    * paused, too. Resolves once no worker starts such a call any more. Requests that wait for a person may be decided
    * during a pause. Needs a worker.
    *
-   * @throws CountersignError `usage`, `pauses_full`, `control_unavailable`.
+   * @throws CountersignError `usage`, `full`, `control_unavailable`.
    */
   pause(asked: PauseAsked): Promise<PauseTaken>;
   /**
    * Ends the pause of this agent and tool, or all pauses, and returns the pauses that ended. Held calls go on within
    * some 75 s. Needs a worker.
    *
-   * @throws CountersignError `pause_not_found`, `control_unavailable`.
+   * @throws CountersignError `not_found`, `control_unavailable`.
    */
   resume(asked: ResumeAsked): Promise<Pause[]>;
   /** The pauses that hold now. Needs no worker. */

@@ -245,7 +245,7 @@ export interface ForkPoint {
 /**
  * Finds the point that a person named: a call such as `2.1`, or a step such as `2`.
  *
- * @throws CountersignError `call_not_found`.
+ * @throws CountersignError `not_found`.
  */
 export function findForkPoint(record: ForkRecord, at: string): ForkPoint {
   const [, number, call] = /^(\d+)(\.\d+)?$/.exec(at) ?? [];
@@ -268,7 +268,7 @@ function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
     calls.length === 0
       ? `Its steps: ${[...steps.keys()].join(', ') || 'none'}.`
       : `Its calls: ${calls.join(', ')}; steps: ${[...steps.keys()].join(', ')}.`;
-  return new CountersignError('call_not_found', `${turn} has no call or step ${at} on record`, hint);
+  return new CountersignError('not_found', `${turn} has no call or step ${at} on record`, hint);
 }
 
 /**

@@ -83,7 +83,7 @@ test.each<[string, Error, string]>([
 test('an error of ours stays as it is', () => {
   const error = new CountersignError('usage', 'no');
   expect(toCountersignError(error, 'listing')).toBe(error);
-  expect(turnNotFound('t')).toMatchObject({ code: 'turn_not_found', data: { turn: 't' } });
+  expect(turnNotFound('t')).toMatchObject({ code: 'not_found', data: { turn: 't' } });
 });
 
 test('only a turn that is gone gives nothing; every other failure is passed on', async () => {

@@ -212,7 +212,7 @@ describe('forks', () => {
       403,
       'forbidden',
     ],
-    ['as a form', { body: 'at=1.1', headers: { 'content-type': 'text/plain' } }, 415, 'not_json'],
+    ['as a form', { body: 'at=1.1', headers: { 'content-type': 'text/plain' } }, 400, 'usage'],
   ])('a fork %s is refused', async (name, options, status, code) => {
     const response = await app().ask(path, {
       ...options,

@@ -270,7 +270,7 @@ export interface Redacted {
  * Takes values out of an audit file; every hash and signature stays valid. The file is checked at the same time and
  * replaced only at the end, so a failure loses nothing.
  *
- * @throws CountersignError `file_failed`, `audit_broken`, `turn_not_found` for a turn without a record.
+ * @throws CountersignError `file_failed`, `audit_broken`, `not_found` for a turn without a record.
  */
 export async function redactFile(file: string, redaction: Redaction): Promise<Redacted> {
   const { out } = redaction;
@@ -308,7 +308,7 @@ async function copy(
 
 function noSuchTurn(turn: string, file: string): CountersignError {
   const hint = 'Nothing was taken out. Give the whole id of a turn that was exported to this file.';
-  return new CountersignError('turn_not_found', `there is no turn ${turn} in ${file}`, {
+  return new CountersignError('not_found', `there is no turn ${turn} in ${file}`, {
     hint,
     data: { turn },
   });

@@ -63,7 +63,7 @@ async function conversationOf(client: Countersign, id: string): Promise<SessionV
   try {
     return await client.session(id).history();
   } catch (error) {
-    if (error instanceof CountersignError && error.code === 'session_not_found') return undefined;
+    if (error instanceof CountersignError && error.code === 'not_found') return undefined;
     throw error;
   }
 }

@@ -227,7 +227,7 @@ async function carryOut(
 const PASSING: readonly CountersignError['code'][] = [
   'given_up',
   'editor_failed',
-  'decision_refused',
+  'refused',
   'signature_needed',
   'signing_key',
   'usage',

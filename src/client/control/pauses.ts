@@ -151,8 +151,8 @@ async function update<R>(context: ClientContext, name: string, asked: PauseAsked
 
 const HINTS: Readonly<Record<PauseRefused['code'], string>> = {
   malformed: 'see countersign pause --help',
-  pauses_full: 'end those that are not needed with countersign resume, or pause a whole agent',
-  pause_not_found: 'countersign pause shows what is paused',
+  full: 'end those that are not needed with countersign resume, or pause a whole agent',
+  not_found: 'countersign pause shows what is paused',
 };
 
 type RefusalCode = PauseRefused['code'] | GrantRefused['code'];
@@ -253,7 +253,7 @@ function refusal<C extends RefusalCode>(
 
 function errorCodeOf(code: RefusalCode) {
   if (code === 'malformed') return 'usage';
-  return code === 'grant_void' ? 'grant_refused' : code;
+  return code === 'grant_void' ? 'refused' : code;
 }
 
 /** The error if a workflow that holds pauses or a grant does not answer. */

@@ -19,7 +19,7 @@ export interface Users {
   /**
    * Removes a user and ends the sessions that were opened with their token.
    *
-   * @throws CountersignError `user_not_found`, `config_invalid`.
+   * @throws CountersignError `not_found`, `config_invalid`.
    */
   remove(name: string): Promise<void>;
   /** The user with this token. Undefined if no user has it. */
@@ -75,7 +75,7 @@ async function removeUser(file: string, name: string): Promise<void> {
   const left = users.filter((user) => user.name !== name);
   if (left.length === users.length)
     throw new CountersignError(
-      'user_not_found',
+      'not_found',
       `there is no user ${name}`,
       'countersign web user list shows them',
     );

@@ -273,7 +273,7 @@ describe('redact-file', () => {
   ])('refuses a turn that %s, and leaves the file as it is', async (_what, turn) => {
     const before = readFileSync(path());
     await expect(redactFile(path(), { fields: ['approver'], turn, out: path() })).rejects.toMatchObject({
-      code: 'turn_not_found',
+      code: 'not_found',
       message: `there is no turn ${turn} in ${path()}`,
       data: { turn },
     });
@@ -283,7 +283,7 @@ describe('redact-file', () => {
 
   it('writes no copy for a turn that is not in the file', async () => {
     const copy = { fields: ['approver'], turn: 'turn-3', out: path('copy.jsonl') } as const;
-    await expect(redactFile(path(), copy)).rejects.toMatchObject({ code: 'turn_not_found' });
+    await expect(redactFile(path(), copy)).rejects.toMatchObject({ code: 'not_found' });
     expect(readdirSync(directory())).toEqual(['audit.jsonl']);
   });
 

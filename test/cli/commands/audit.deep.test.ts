@@ -226,7 +226,7 @@ it('exports only the turns of a window', async () => {
 
 describe('says what is wrong', () => {
   it.each([
-    ['an unknown turn', ['export', '--turn', 'no-such-turn'], 4, 'turn_not_found'],
+    ['an unknown turn', ['export', '--turn', 'no-such-turn'], 4, 'not_found'],
     ['a since that is not a time', ['export', '--since', 'yesterday'], 2, 'usage'],
     ['a folder that is not there', ['export', '--out', 'no/audit.jsonl'], 1, 'file_failed'],
     ['a key that is not there', ['export', '--key', 'no.key'], 2, 'config_invalid'],

@@ -43,7 +43,7 @@ const open = (privateHosts?: string[]): Promise<Receiver> =>
     client: {
       view: (id) => {
         const found = views.find((one) => one.turn === id);
-        if (found === undefined) throw new CountersignError('turn_not_found', id);
+        if (found === undefined) throw new CountersignError('not_found', id);
         return Promise.resolve(found);
       },
     },

@@ -67,7 +67,7 @@ describe('removing', () => {
   });
 
   it('says who is not there', async () => {
-    await expect(createUsers(file).remove('ann')).rejects.toMatchObject({ code: 'user_not_found' });
+    await expect(createUsers(file).remove('ann')).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
