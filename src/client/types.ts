@@ -586,14 +586,14 @@ export interface Countersign {
    * paused, too. Resolves once no worker starts such a call any more. Requests that wait for a person may be decided
    * during a pause. Needs a worker.
    *
-   * @throws CountersignError `usage`, `full`, `control_unavailable`.
+   * @throws CountersignError `usage`, `full`, `still_waiting`.
    */
   pause(asked: PauseAsked): Promise<PauseTaken>;
   /**
    * Ends the pause of this agent and tool, or all pauses, and returns the pauses that ended. Held calls go on within
    * some 75 s. Needs a worker.
    *
-   * @throws CountersignError `not_found`, `control_unavailable`.
+   * @throws CountersignError `not_found`, `still_waiting`.
    */
   resume(asked: ResumeAsked): Promise<Pause[]>;
   /** The pauses that hold now. Needs no worker. */

@@ -136,7 +136,7 @@ export type Runs = readonly (readonly DecodedEvent[])[];
 /**
  * Decodes the runs of a turn, as the server has them or as they were exported.
  *
- * @throws CountersignError `key_missing`, `newer_version`.
+ * @throws CountersignError `key_missing`, `bad_history`.
  */
 export async function decodeRuns(
   { decode, namespace }: Pick<HistorySource, 'decode' | 'namespace'>,

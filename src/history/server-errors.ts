@@ -137,7 +137,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   const details = detailsOf(error);
   // The SDK turns this error into its own error, which has no status.
   if (/^namespace\b.* not found/i.test(details))
-    return new CountersignError('namespace_missing', `${what} failed: ${details}`, {
+    return new CountersignError('not_ready', `${what} failed: ${details}`, {
       hint: 'check TEMPORAL_NAMESPACE',
       cause: error,
     });

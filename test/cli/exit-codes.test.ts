@@ -13,7 +13,7 @@ const CODES: Partial<Record<ErrorCode, number>> = {
   server_failed: 5,
   refused: 3,
   full: 3,
-  turn_failed: 1,
+  failed: 1,
   still_waiting: 6,
 };
 

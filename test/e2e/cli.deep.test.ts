@@ -198,7 +198,7 @@ describe('a turn, from the command line', () => {
     const turn = await waiting('pay');
     expect((await cli('cancel', turn, '--reason', 'enough')).code).toBe(0);
     const followed = await cli('show', turn, '--follow');
-    expect(followed).toMatchObject({ code: 1, err: expect.stringContaining('[turn_failed]') });
+    expect(followed).toMatchObject({ code: 1, err: expect.stringContaining('[failed]') });
     expect((await cli('cancel', turn)).out).toContain('had ended already: cancelled');
   });
 
@@ -230,7 +230,7 @@ describe('a turn, from the command line', () => {
     const { code, out, err } = await cli('run', 'nobody', 'pay', '--queue', queue);
     expect(code).toBe(1);
     expect(out).toContain('no worker with agent "nobody" here');
-    expect(err).toContain('[turn_failed]');
+    expect(err).toContain('[failed]');
     expect(err).not.toMatch(/\n\s+at /);
   });
 });

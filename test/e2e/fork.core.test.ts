@@ -271,7 +271,7 @@ test.each<[string, ForkTurnRequest, string]>([
   [
     'another application',
     { history: histories('approved').replaceAll('agentTurn', 'orderWorkflow'), at: '1.1' },
-    'not_a_turn',
+    'bad_history',
   ],
 ])('%s is refused: %#', async (_, request, code) => {
   await expect(client.fork(request)).rejects.toMatchObject({ code });

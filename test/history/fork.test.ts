@@ -255,7 +255,7 @@ test.each<[string, (events: readonly DecodedEvent[]) => DecodedEvent[], string, 
   [
     'of another application',
     ([first, ...rest]) => [{ ...first, workflowType: 'order' } as DecodedEvent, ...rest],
-    'not_a_turn',
+    'bad_history',
     'of the workflow "order"',
   ],
   [

@@ -73,7 +73,7 @@ test.each<[string, Error, string]>([
   ['too late', grpc(STATUS.deadlineExceeded, 'late'), 'no_server'],
   ['too large', grpc(STATUS.resourceExhausted, 'larger than max'), 'answer_too_large'],
   ['no search attributes', grpc(STATUS.invalidArgument, 'search attribute X'), 'not_ready'],
-  ['no namespace', new Error('Namespace x is not found'), 'namespace_missing'],
+  ['no namespace', new Error('Namespace x is not found'), 'not_ready'],
   ['a refused key', grpc(STATUS.permissionDenied, 'no'), 'server_failed'],
   ['anything else', new Error('odd'), 'server_failed'],
 ])('%s', (_, error, code) => {

@@ -9,7 +9,8 @@ const createFormatter = () => {
 it.each([
   ['usage', 400],
   ['signed_out', 401],
-  ['forbidden', 403],
+  ['sign_in_failed', 401],
+  ['not_allowed', 403],
   ['not_found', 404],
   ['refused', 409],
   ['too_large', 413],

@@ -130,7 +130,7 @@ interface Breakpoint {
 /**
  * The workflow task in which the code reaches a point of a turn. Without a point, the first workflow task.
  *
- * @throws CountersignError `not_found`, also if no workflow task came after the event; `not_a_turn` for a step
+ * @throws CountersignError `not_found`, also if no workflow task came after the event; `bad_history` for a step
  * or a call of another workflow.
  */
 export async function breakpointAt(

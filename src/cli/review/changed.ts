@@ -125,7 +125,7 @@ function gone(subject: Subject, call: CallView | undefined): CountersignError {
  * Lets a person change the arguments in their editor, shows what changed, asks, and decides. Arguments that do not fit
  * the schema, or that the turn refuses, go back to the editor with the reasons, until they fit or the person gives up.
  *
- * @throws CountersignError `given_up`, `editor_failed`. Interrupted.
+ * @throws CountersignError `given_up`. Interrupted.
  */
 export async function decideByEditor(subject: Subject, looking: Looking): Promise<Answer> {
   const { terminal } = looking;
@@ -201,7 +201,7 @@ type EditOutcome = { arguments: JsonObject; body: string } | 'empty' | 'unchange
  * Lets a person edit arguments until they are JSON or the person gives up. An empty file, an unchanged file and
  * unchanged arguments mean giving up.
  *
- * @throws CountersignError `editor_failed`.
+ * @throws CountersignError `given_up`.
  */
 async function editArguments(first: Draft, subject: Subject): Promise<EditOutcome> {
   const { arguments: before, tool } = requestOf(subject);

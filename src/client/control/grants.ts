@@ -120,7 +120,7 @@ async function revokeGrants(context: ClientContext, { id, ...asked }: RevokeAske
         await update(context, grant.id, { name: UPDATES.revoke, asked, doing: 'revoking a grant' });
         return false;
       } catch (error) {
-        if (!(error instanceof CountersignError) || error.code !== 'control_unavailable') throw error;
+        if (!(error instanceof CountersignError) || error.code !== 'still_waiting') throw error;
         const handle = context.client.workflow.getHandle(grantWorkflowId(grant.id));
         await ask(context, 'revoking a grant', () => handle.signal(SIGNALS.revoke, asked));
         return true;

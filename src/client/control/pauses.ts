@@ -43,7 +43,7 @@ import type { ClientContext } from '../context';
  * Starts the workflow that holds the pauses, if it does not run. If it was closed, nobody knows what was paused, so it
  * starts with everything paused.
  *
- * @throws CountersignError `control_unavailable` if Temporal's own pause holds that workflow.
+ * @throws CountersignError `still_waiting` if Temporal's own pause holds that workflow.
  */
 export async function startControl(client: Client): Promise<void> {
   const found = await unlessNotFound(client.workflow.getHandle(CONTROL.workflowId).describe());
@@ -261,5 +261,5 @@ export function unavailable(
   message: string,
   hint = 'Start a worker (countersign worker), and do it again.',
 ): CountersignError {
-  return new CountersignError('control_unavailable', message, hint);
+  return new CountersignError('still_waiting', message, hint);
 }

@@ -76,14 +76,14 @@ export interface Grants {
    * Gives a grant, with a signature if the rule wants one. Resolves once every worker finds the grant. Needs a
    * worker.
    *
-   * @throws CountersignError `usage`, `refused`, `full`, `control_unavailable`.
+   * @throws CountersignError `usage`, `refused`, `full`, `still_waiting`.
    */
   give(asked: GrantAsked): Promise<GrantSeen>;
   /**
    * Confirms a grant whose rule wants more than one person, with a signature if the rule wants one. The grant allows
    * calls once as many people as the rule needs have given or confirmed it. Needs a worker.
    *
-   * @throws CountersignError `usage`, `not_found`, `refused`, `full`, `control_unavailable`.
+   * @throws CountersignError `usage`, `not_found`, `refused`, `full`, `still_waiting`.
    */
   confirm(asked: ConfirmAsked): Promise<GrantSeen>;
   /** All grants that hold or wait, each with the number of its uses that are claimed. Reads at most 200. */

@@ -94,9 +94,9 @@ describe('what cannot be shown', () => {
   it.each<[string, () => unknown, RegExp]>([
     ['no JSON', () => 'hello', /this is not JSON\n[^]*\[bad_history\]/],
     ['half a file', () => exportedText('plain').slice(0, 900), /cut off[^]*\[bad_history\]/],
-    ['another application', ofAnotherApplication, /workflow "orderFulfilment"[^]*\[not_a_turn\]/],
-    ['a later format', () => '{"countersign":9,"runs":[{}]}', /newer version[^]*\[newer_version\]/],
-    ['a later workflow', () => withPatch('plain', 'x'), /the change "x"[^]*\[newer_version\]/],
+    ['another application', ofAnotherApplication, /workflow "orderFulfilment"[^]*\[bad_history\]/],
+    ['a later format', () => '{"countersign":9,"runs":[{}]}', /newer version[^]*\[bad_history\]/],
+    ['a later workflow', () => withPatch('plain', 'x'), /the change "x"[^]*\[bad_history\]/],
   ])('a file of %s', async (_, content, message) => {
     const { code, out, err } = await timeline(await written(content()));
     expect({ code, out }).toEqual({ code: 1, out: '' });

@@ -125,7 +125,7 @@ it.each<[number, Record<string, string>, object]>([
   server.answer(status, headers);
   const failed = await send(await open(), notice('a')).catch((error: unknown) => error);
   expect(failed).toMatchObject({
-    code: 'notify_failed',
+    code: 'failed',
     message: expect.stringMatching(new RegExp(`^127.0.0.1:\\d+ answered ${status}$`)),
   });
   expect(failed).toHaveProperty('data', data);

@@ -51,7 +51,7 @@ it.each<[string, typeof approved, string, error: object]>([
     { message: 'no code ran at event 2#53', hint: expect.stringMatching(/there are 2 runs to choose from$/) },
   ],
   ['an event that no code heard of', cut(approved, 36), '#36', { code: 'not_found' }],
-  ['a step of a workflow that is no turn', other, '1', { code: 'not_a_turn' }],
+  ['a step of a workflow that is no turn', other, '1', { code: 'bad_history' }],
 ])('%s is named as such', async (_, runs, point, error) => {
   await expect(stopAt(runs, point)).rejects.toMatchObject(error);
 });

@@ -31,7 +31,7 @@ describe.each(['/', '/app.js', '/api/session', '/api/inbox/events'])('GET %s', (
     const response = await asked(path, 'GET', { host, origin: `http://${host}` });
     expect({ status: response.status, body: await response.json() }).toMatchObject({
       status: 403,
-      body: { code: 'forbidden' },
+      body: { code: 'not_allowed', message: expect.stringContaining('is not a name of this web inbox') },
     });
   });
 
