@@ -80,11 +80,11 @@ export const SDK_HINT =
  * Checks that the application and this package share one copy of the SDK. Otherwise, objects of one copy fail again and
  * again in the other, with errors that do not say why.
  *
- * @throws CountersignError `sdk_mismatch`, which names the copies.
+ * @throws CountersignError `not_installed`, which names the copies.
  */
 export function requireOneSdk(): void {
   const [, script] = process.argv;
   const application = script === undefined ? [] : [dirname(script)];
   const problem = sdkProblem(sdkCopies([__dirname, ...application]));
-  if (problem !== undefined) throw new CountersignError('sdk_mismatch', problem, SDK_HINT);
+  if (problem !== undefined) throw new CountersignError('not_installed', problem, SDK_HINT);
 }

@@ -44,7 +44,7 @@ const TIMEOUT_MS = 30_000;
 /**
  * Waits until a turn, or a workflow that gates calls, asks for a decision, and returns the first request that is open.
  *
- * @throws CountersignError `call_not_found` if the turn ends without asking, `still_waiting` when the time is over.
+ * @throws CountersignError `not_found` if the turn ends without asking, `still_waiting` when the time is over.
  */
 export async function waitForRequest(
   client: Countersign,
@@ -118,7 +118,7 @@ async function watch(client: Countersign, turn: string, { timeoutMs, isThere }: 
 
 function endedWithout({ turn, status, answer, error }: TurnView, what: string): CountersignError {
   return new CountersignError(
-    'call_not_found',
+    'not_found',
     `turn ${turn} ended (${status}) without ${what}: ${answer ?? error?.message ?? ''}`,
     'Look at its timeline: was the call refused, or never made?',
   );
@@ -152,7 +152,7 @@ export interface ApproveOptions extends NextOptions {
  * Waits for the next request of a turn, or of a workflow that gates calls, and approves it as it is or with other
  * arguments.
  *
- * @throws CountersignError as `waitForRequest`, and `decision_refused` with the verdict as data.
+ * @throws CountersignError as `waitForRequest`, and `refused` with the verdict as data.
  */
 export function approveNext(
   client: Countersign,
@@ -205,7 +205,7 @@ async function decideOn(
 }
 
 function refused(message: string, verdict: Verdict): CountersignError {
-  return new CountersignError('decision_refused', message, { data: { verdict } });
+  return new CountersignError('refused', message, { data: { verdict } });
 }
 
 /** How to start a server for a test run. */

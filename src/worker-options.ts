@@ -55,8 +55,8 @@ export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'
  * their calls, and what `worker` adds. The namespace must have the search attributes, which `countersign setup`
  * registers.
  *
- * @throws CountersignError `config_invalid` if an activity has the name of one of ours, a bundle cannot be read, or a
- * tool has state, which needs the second worker that only `startWorker` starts; `encryption_invalid`, `sdk_mismatch`.
+ * @throws CountersignError `not_installed`; `config_invalid`, also if an activity has the name of one of ours, a bundle
+ * cannot be read, or a tool has state, which needs the second worker that only `startWorker` starts.
  * @example
  * const connection = await NativeConnection.connect();
  * const own = { workflowsPath: require.resolve('./workflows'), activities };

@@ -74,9 +74,8 @@ export interface RunningWorker {
 /**
  * Starts a worker: registers missing search attributes, then takes turns and calls until `stop`.
  *
- * @throws CountersignError `sdk_mismatch`, `no_server` (after some ten seconds if nothing comes back),
- * `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue that no agent or
- * tool has and for an address that cannot be opened.
+ * @throws CountersignError `not_installed`, `no_server` (after some ten seconds if nothing comes back),
+ * `not_ready`, `config_invalid`, also for a queue that no agent or tool has and for an address that cannot be opened.
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
   requireOneSdk();

@@ -117,7 +117,7 @@ it('approves the new preview of other arguments, too', async () => {
 it('says where other arguments have no preview; the request waits as it was', async () => {
   const turn = await start('shown');
   await expect(approveNext(fixture.client, turn, { arguments: { to: '' } })).rejects.toMatchObject({
-    code: 'decision_refused',
+    code: 'refused',
     message: expect.stringContaining('pays nobody'),
   });
   expect(await approveNext(fixture.client, turn)).toMatchObject({ decision: 'approved' });
@@ -153,8 +153,8 @@ it('goes on with another worker', async () => {
 });
 
 it.each([
-  ['a refused decision', 'one', { arguments: { to: 'ann', amount: 500 } }, 'decision_refused'],
-  ['a turn that ends without a request', 'none', {}, 'call_not_found'],
+  ['a refused decision', 'one', { arguments: { to: 'ann', amount: 500 } }, 'refused'],
+  ['a turn that ends without a request', 'none', {}, 'not_found'],
 ])('says so of %s', async (_, name, options, code) => {
   const turn = await start(name);
   await expect(approveNext(fixture.client, turn, options)).rejects.toMatchObject({ code });

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { connect, type Countersign } from '../../lib/client';
+import { connect, type Countersign, CountersignError } from '../../lib/client';
 import { resolveEngine } from '../../lib/engine/resolve';
 import { startServer } from '../../lib/engine/server';
 import { writeLock } from '../mcp-lock';
@@ -126,7 +126,7 @@ async function run({ place, crew, raw, client }: Stage): Promise<number> {
         await client.start(start);
         return;
       } catch (error) {
-        if (String(error).includes('turn_exists') || String(error).includes('already')) return;
+        if (error instanceof CountersignError && error.code === 'exists') return;
         await delay(1000);
       }
     turns.delete(id);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import type { Countersign, InboxItem } from '../../lib/client';
+import { type Countersign, CountersignError, type InboxItem } from '../../lib/client';
 
 /** A pause that was in effect, and the tools it held. */
 export interface Held {
@@ -110,7 +110,7 @@ export class People {
         await this.client.resume({ all: true, by: 'ann' });
         return;
       } catch (error) {
-        if (String(error).includes('pause_not_found') || String(error).includes('nothing is paused')) return;
+        if (error instanceof CountersignError && error.code === 'not_found') return;
       }
   }
 }

@@ -88,7 +88,7 @@ export interface Approvers {
 /**
  * Reads and checks an approvers file.
  *
- * @throws CountersignError `approvers_invalid` with each mistake, its line and column; `file_failed` if there is none
+ * @throws CountersignError `config_invalid` with each mistake, its line and column; `file_failed` if there is none
  * to read.
  */
 export async function loadApprovers(file: string, known?: KnownNames): Promise<Approvers> {
@@ -228,7 +228,7 @@ function concernedBy(
 
 function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
   const lines = mistakes.map((one) => mistakeLine(file, one));
-  return new CountersignError('approvers_invalid', mistakeLines(lines), {
+  return new CountersignError('config_invalid', mistakeLines(lines), {
     hint: 'Correct the file; `countersign approvers check` looks at it again.',
     data: { mistakes: [...mistakes] },
   });

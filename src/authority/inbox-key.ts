@@ -26,7 +26,7 @@ export interface InboxKey {
 /**
  * Reads the key from a file that only its owner may read. If there is no such file yet, creates it with a new key.
  *
- * @throws CountersignError `inbox_key`.
+ * @throws CountersignError `config_invalid`.
  */
 export async function openInboxKey(file: string): Promise<InboxKey> {
   const read = readPrivateFile(file, { strict: true });
@@ -42,7 +42,7 @@ export async function openInboxKey(file: string): Promise<InboxKey> {
   return readInboxKey(file);
 }
 
-/** Like `openInboxKey`, but never creates a key. @throws CountersignError `inbox_key`. */
+/** Like `openInboxKey`, but never creates a key. @throws CountersignError `config_invalid`. */
 export function readInboxKey(file: string): InboxKey {
   const read = readPrivateFile(file, { strict: true });
   if (!('text' in read)) throw refused(file, `it ${privateFaultText(read)}`, read.cause);
@@ -50,7 +50,7 @@ export function readInboxKey(file: string): InboxKey {
 }
 
 function refused(file: string, why: string, cause?: unknown): CountersignError {
-  return new CountersignError('inbox_key', `the web inbox's key in ${file} cannot be used: ${why}`, {
+  return new CountersignError('config_invalid', `the web inbox's key in ${file} cannot be used: ${why}`, {
     hint: 'A key of which others may have a copy is replaced: delete the file, and take its line out of the approvers file.',
     cause,
   });

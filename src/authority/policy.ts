@@ -64,7 +64,7 @@ interface PolicyCheck {
 /**
  * Loads the policy of a config: from a file of rules in YAML or JSON, or from a list of rules.
  *
- * @throws CountersignError `policy_invalid` with each mistake, in a file with line and column; `file_failed` if there
+ * @throws CountersignError `config_invalid` with each mistake, in a file with line and column; `file_failed` if there
  * is none to read.
  */
 export async function loadPolicy(
@@ -104,7 +104,7 @@ function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules
 
 function invalid(mistakes: readonly string[]): CountersignError {
   return new CountersignError(
-    'policy_invalid',
+    'config_invalid',
     mistakeLines(mistakes),
     'Correct the rules; `countersign policy check` looks at them again.',
   );

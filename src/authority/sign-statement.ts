@@ -40,8 +40,8 @@ const TIMEOUT = 120_000;
  * Signs a statement with OpenSSH's own `ssh-keygen`, which itself asks for passphrase and PIN at the terminal. The
  * signature is checked before it is returned.
  *
- * @throws CountersignError `ssh_keygen_missing`, `signing_key` for a key that is missing or does not count, and
- * `signing_failed` if the agent, the security key or the person refuses, or lets the time pass.
+ * @throws CountersignError `not_installed`; `signing_failed` for a key that is missing or does not count, and if the
+ * agent, the security key or the person refuses, or lets the time pass.
  */
 export function signStatement(statement: Statement, options: SigningOptions): Promise<SignedStatement> {
   return signText(statementText(statement), { ...options, namespace: SIGNATURE_NAMESPACE });
@@ -70,7 +70,7 @@ export async function signText(
     const { fingerprint, isHardware, isUserVerified } = verdict;
     return { armored: ended.stdout, fingerprint, isHardware, isUserVerified };
   }
-  throw new CountersignError('signing_key', `the signature would not count: ${SSH_FAULTS[verdict.why]}`, {
+  throw new CountersignError('signing_failed', `the signature would not count: ${SSH_FAULTS[verdict.why]}`, {
     hint: 'Name another key, or have its line added to the approvers file.',
     data: { why: verdict.why, fingerprint: verdict.fingerprint },
   });
@@ -152,7 +152,7 @@ async function runSshKeygen(
 
 function notStarted(program: string, cause: Error): CountersignError {
   const why = errnoOf(cause) === 'ENOENT' ? 'it is not there' : errorMessage(cause);
-  return new CountersignError('ssh_keygen_missing', `${program} cannot be started: ${why}`, {
+  return new CountersignError('not_installed', `${program} cannot be started: ${why}`, {
     hint: 'Install OpenSSH 8.1 or newer; security keys need 8.2.',
     cause,
   });
@@ -168,7 +168,7 @@ function failure({ stderr }: Ended, keyFile: string): CountersignError {
   const has = (pattern: RegExp): boolean => pattern.test(words);
   if (has(/unknown option -- Y|illegal option -- Y/))
     return new CountersignError(
-      'ssh_keygen_missing',
+      'not_installed',
       'this ssh-keygen is too old to sign',
       'Install OpenSSH 8.1 or newer; security keys need 8.2.',
     );
@@ -190,5 +190,5 @@ function failure({ stderr }: Ended, keyFile: string): CountersignError {
 }
 
 function keyMissing(message: string, hint: string): CountersignError {
-  return new CountersignError('signing_key', message, hint);
+  return new CountersignError('signing_failed', message, hint);
 }

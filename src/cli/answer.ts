@@ -17,7 +17,7 @@ interface AnsweredCall {
 /**
  * Prints the result of a decision, a resolution or an answer to a question.
  *
- * @throws CountersignError `decision_refused` for a refusal.
+ * @throws CountersignError `refused` for a refusal.
  */
 export function reportAnswer(answer: Answer, { id, json, what }: AnsweredCall, screen: Screen): void {
   if (json) screen.json(answer);
@@ -29,7 +29,7 @@ export function reportAnswer(answer: Answer, { id, json, what }: AnsweredCall, s
   } else screen.line(screen.style.warn(`${escapeText(id)} ${RECORDED}`));
 }
 
-/** @throws CountersignError `decision_refused` for a refusal, with its code and its reason. */
+/** @throws CountersignError `refused` for a refusal, with its code and its reason. */
 export function assertTaken(
   answer: Answer,
   id: string,
@@ -79,7 +79,7 @@ function refusal(id: string, verdict: Refused): CountersignError {
       ? []
       : [inLine(`It stands as ${standing.decision} by ${standing.approver} at ${standing.at}.`)];
   return new CountersignError(
-    'decision_refused',
+    'refused',
     [inLine(`${id} was refused, ${code}: ${message}`), ...problems, ...stands].join('\n'),
     { hint: HINTS[code], data: { verdict } },
   );

@@ -69,7 +69,7 @@ const IN_VAIN_MS = 1_000;
 /**
  * Shows what would be decided, asks once, and decides one by one.
  *
- * @throws CountersignError `given_up` if the person says no; `decision_refused` if the turns refused some decisions.
+ * @throws CountersignError `given_up` if the person says no; `refused` if the turns refused some decisions.
  */
 export async function decideBatch(batch: Batch, context: Context): Promise<void> {
   const screen = batch.json ? beside(context.screen) : context.screen;
@@ -118,14 +118,14 @@ async function decideOne(
   return { turn, callId, tool, answer };
 }
 
-/** @throws CountersignError `decision_refused`, that names how many decisions were refused. */
+/** @throws CountersignError `refused`, that names how many decisions were refused. */
 function conclude(results: readonly BatchResult[]): void {
   const refused = results.filter(({ answer }) => answer.status === 'refused');
   const [first] = refused;
   if (first === undefined) return;
   if (results.length === 1) return assertTaken(first.answer, `${first.turn}/${first.callId}`);
   const message = `${refused.length} of ${results.length} were refused; the others are decided`;
-  throw new CountersignError('decision_refused', message, {
+  throw new CountersignError('refused', message, {
     hint: 'What was refused is named above; countersign inbox lists what still waits.',
     data: { refused: refused.map(({ turn, callId }) => `${turn}/${callId}`) },
   });

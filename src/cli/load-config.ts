@@ -21,7 +21,7 @@ export interface LoadedConfig {
  * Loads a config file in TypeScript or JavaScript. Its default export is an agent, a list of agents, or a config. The
  * modules for this are loaded here, so that no other command waits for them.
  *
- * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. A wrong tool or agent keeps its own code.
+ * @throws CountersignError `not_found`, or `config_invalid` naming file and line. An error of ours keeps its code.
  */
 export async function loadConfig(named: string | undefined, cwd = process.cwd()): Promise<LoadedConfig> {
   const file = named === undefined ? findConfig(cwd) : namedConfig(named, cwd);
@@ -38,7 +38,7 @@ function findConfig(cwd: string): string {
   const found = CONFIG_FILES.map((name) => resolve(cwd, name)).find((path) => existsSync(path));
   if (found !== undefined) return found;
   throw new CountersignError(
-    'config_not_found',
+    'not_found',
     `there is no ${CONFIG_FILES[0] ?? ''} in ${cwd}`,
     'Name a config file, such as `countersign dev my-agent.ts`, or make one: its default export is an agent.',
   );
@@ -48,7 +48,7 @@ function namedConfig(named: string, cwd: string): string {
   const file = resolve(cwd, named);
   if (!existsSync(file)) {
     throw new CountersignError(
-      'config_not_found',
+      'not_found',
       `the config file ${named} does not exist`,
       `It was looked for at ${file}.`,
     );

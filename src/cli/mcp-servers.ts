@@ -151,7 +151,7 @@ export async function reportLive(named: NamedServer, config: Config): Promise<Se
     const tools = toolReports(named, await listTools(named.server, config));
     return { ...report, tokens: tokensOf(tools), tools };
   } catch (error) {
-    const isLogin = error instanceof CountersignError && error.code === 'login_failed';
+    const isLogin = error instanceof CountersignError && error.code === 'sign_in_failed';
     return { ...report, state: 'failed', why: errorMessage(error), ...(isLogin ? { login: 'needed' } : {}) };
   }
 }
@@ -160,7 +160,7 @@ export async function reportLive(named: NamedServer, config: Config): Promise<Se
  * The tools that a server lists now. The server is started for this even if nobody allowed it, so a caller has to ask a
  * person first.
  *
- * @throws CountersignError `login_failed` if the server asks for a login, `config_invalid` if the server could not be
+ * @throws CountersignError `sign_in_failed` if the server asks for a login, `config_invalid` if the server could not be
  * asked.
  */
 export async function listTools(server: McpServer, config: Config): Promise<Listed[]> {
@@ -175,7 +175,7 @@ export async function listTools(server: McpServer, config: Config): Promise<List
         hint: 'Look whether its command or address in `mcpServers` is right, and whether it runs.',
         cause: error,
       });
-    throw new CountersignError('login_failed', error.message, 'Then look at the server again.');
+    throw new CountersignError('sign_in_failed', error.message, 'Then look at the server again.');
   } finally {
     await connection.close();
   }

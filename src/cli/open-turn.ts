@@ -14,7 +14,7 @@ export function isFile(named: string): boolean {
 /**
  * Every event of a turn on the server, or of an exported file without any server.
  *
- * @throws CountersignError `turn_not_found`, `file_failed`, `bad_history`, `newer_version`, `not_a_turn`, `key_missing`.
+ * @throws CountersignError `not_found`, `file_failed`, `bad_history`, `key_missing`.
  */
 export async function readTurnEvents(named: string, context: Context): Promise<TurnEvent[]> {
   if (!isFile(named)) return context.withClient(async (client) => client.timeline(await client.find(named)));
@@ -25,7 +25,7 @@ export async function readTurnEvents(named: string, context: Context): Promise<T
 /**
  * The history of each run of a turn on the server, or in an exported file.
  *
- * @throws CountersignError `turn_not_found`, `file_failed`, `bad_history`, `newer_version`.
+ * @throws CountersignError `not_found`, `file_failed`, `bad_history`.
  */
 export async function readTurnRuns(named: string, context: Context): Promise<History[]> {
   if (!isFile(named)) return context.withClient(async (client) => client.histories(await client.find(named)));

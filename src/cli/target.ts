@@ -55,7 +55,7 @@ function noCallNamed(view: TurnView): CountersignError {
 function noSuchCall(view: TurnView, named: string): CountersignError {
   const open = waitingCallIds(view);
   const all = view.calls.map(({ callId }) => callId);
-  return new CountersignError('call_not_found', `${view.turn} has no call ${named}`, {
+  return new CountersignError('not_found', `${view.turn} has no call ${named}`, {
     hint: open.length > 0 ? `Open: ${open.join(', ')}` : `Its calls: ${all.join(', ') || 'none'}`,
     data: { open },
   });
@@ -63,7 +63,7 @@ function noSuchCall(view: TurnView, named: string): CountersignError {
 
 function ambiguous(view: TurnView, named: string, found: readonly CallView[]): CountersignError {
   const ids = found.map(({ callId }) => `${view.turn}/${callId}`);
-  return new CountersignError('ambiguous_id', `'${named}' is the start of ${ids.length} calls`, {
+  return new CountersignError('usage', `'${named}' is the start of ${ids.length} calls`, {
     hint: `Name one: ${ids.join(', ')}`,
     data: { ids },
   });

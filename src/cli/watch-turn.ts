@@ -25,7 +25,7 @@ interface WatchOptions {
 /**
  * Prints a turn's events as they come, until it ends. Ctrl-C stops watching, but never ends the turn.
  *
- * @throws CountersignError `turn_failed` for an end without an answer, `still_waiting` when `waitMs` is over.
+ * @throws CountersignError `failed` for an end without an answer, `still_waiting` when `waitMs` is over.
  */
 export async function watchTurn(client: Countersign, options: WatchOptions, context: Context): Promise<void> {
   const { turn, json, waitMs } = options;
@@ -178,7 +178,7 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
     );
   if (view.status === 'answered') return;
   throw new CountersignError(
-    'turn_failed',
+    'failed',
     `${view.turn} ended without an answer: ${describeState(view.status)[0]}`,
     {
       hint: view.error?.message,

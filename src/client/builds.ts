@@ -197,12 +197,12 @@ function refusal(error: unknown, { deployment, build }: Required<BuildId>): Coun
     return toCountersignError(error, `making build ${build} current`);
   const message = `build ${build} cannot be the current one: ${detailsOf(error)}`;
   const hint = 'start its workers on every queue that the current build has: countersign worker --build-id';
-  return new CountersignError('build_refused', message, { hint, data, cause: error });
+  return new CountersignError('refused', message, { hint, data, cause: error });
 }
 
 /** The error for a build id that no worker of the deployment ever had. */
 export function buildNotFound({ deployment, build }: Required<BuildId>, cause?: unknown): CountersignError {
-  return new CountersignError('build_not_found', `deployment ${deployment} has no build ${build}`, {
+  return new CountersignError('not_found', `deployment ${deployment} has no build ${build}`, {
     hint: 'countersign doctor lists its builds; countersign worker --build-id starts a worker of one',
     data: { deployment, build },
     cause,

@@ -28,8 +28,8 @@ const CHANNEL = { 'grpc.max_receive_message_length': 128 * 1024 * 1024 };
 /**
  * Connects to the turns of one namespace.
  *
- * @throws CountersignError `no_server` when no server answers in time, `config_invalid` or `encryption_invalid` when settings
- * cannot be read.
+ * @throws CountersignError `no_server` when no server answers in time, `config_invalid` when settings cannot be
+ * read.
  * @example
  * const client = await connect();
  * const { turn } = await client.start({ agent: 'editor', prompt: 'fix the typo in README.md' });

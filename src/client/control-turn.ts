@@ -132,7 +132,7 @@ async function assertUnchanged(
     if (lastChange(run) === lastEventId) return;
   }
   throw new CountersignError(
-    'reset_refused',
+    'refused',
     `${turn} has changed since the reset was planned`,
     'Look again at what it would do.',
   );

@@ -83,7 +83,7 @@ export class Countersign {
     return this.context.files();
   }
 
-  /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
+  /** Starts a turn. @throws CountersignError `usage`, `exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn> {
     return startTurn(this.context, request);
   }
@@ -92,7 +92,7 @@ export class Countersign {
    * Starts a turn that takes everything before a call from the record of another turn and goes on from there. Calls
    * that have run are not executed again. In a dry world (the default), no call with an effect runs at all.
    *
-   * @throws CountersignError `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`,
+   * @throws CountersignError `usage`, `not_found`, `refused`, `bad_history`, `key_missing`,
    * and those of `start`.
    */
   fork(request: ForkTurnRequest): Promise<StartedFork> {
@@ -102,7 +102,7 @@ export class Countersign {
   /**
    * The effects of resetting a turn to the point before a call. Changes nothing.
    *
-   * @throws CountersignError `turn_not_found`, `call_not_found`, `reset_refused`, `bad_history`, `key_missing`.
+   * @throws CountersignError `not_found`, `refused`, `bad_history`, `key_missing`.
    */
   planReset(turn: string, before: string): Promise<ResetPlan> {
     return planTurnReset(this.context, turn, before);
@@ -112,7 +112,7 @@ export class Countersign {
    * Resets an open or closed turn by the plan. Decisions made after the reset point no longer count: no signal and no
    * update is applied again. An unsafe call that ran is not started again without a new decision.
    *
-   * @throws CountersignError `reset_refused` if the turn has changed since, `turn_not_found`, `server_failed`.
+   * @throws CountersignError `refused` if the turn has changed since, `not_found`, `server_failed`.
    */
   reset(plan: ResetPlan, reason: ResetReason = {}): Promise<StartedTurn> {
     return resetTurn(this.context, plan, reason);
@@ -121,7 +121,7 @@ export class Countersign {
   /**
    * The id of the one turn whose id starts with `prefix`.
    *
-   * @throws CountersignError `turn_not_found`, `ambiguous_id`.
+   * @throws CountersignError `not_found`, `usage`.
    */
   find(prefix: string): Promise<string> {
     return findTurn(this.context, prefix);
@@ -131,7 +131,7 @@ export class Countersign {
    * The agent of the turn with exactly this id, and the agents of the turns that led to a child turn, or to a fork of a
    * child turn.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>> {
     return agentsOf(this.context, turn);
@@ -148,7 +148,7 @@ export class Countersign {
   /**
    * Decides a request. A refusal is an answer, not an error.
    *
-   * @throws CountersignError `turn_not_found`, `server_failed`, `signals_full`.
+   * @throws CountersignError `not_found`, `server_failed`, `full`.
    */
   decide(turn: string, decision: Decision): Promise<Answer> {
     return decideCall(this.context, turn, decision);
@@ -181,13 +181,13 @@ export class Countersign {
    * Asks a turn to end. Its requests are closed. Its running calls are cancelled, and the turn waits until they have
    * ended.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   cancel(turn: string, reason?: string): Promise<void> {
     return cancelTurn(this.context, turn, reason);
   }
 
-  /** Cancels a turn and lets it end even if calls are in doubt. @throws CountersignError `turn_not_found`. */
+  /** Cancels a turn and lets it end even if calls are in doubt. @throws CountersignError `not_found`. */
   abandon(turn: string, abandonment: Abandonment): Promise<void> {
     return abandonTurn(this.context, turn, abandonment);
   }
@@ -195,7 +195,7 @@ export class Countersign {
   /**
    * Every event of a turn from its start, then live until it ends. Survives a restart of the server.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent> {
     return readTurn(this.context.source, turn, { ...options, live: true });
@@ -205,18 +205,18 @@ export class Countersign {
    * Like `follow`, and also gives the text of the model while it writes it. Each attempt begins anew, with `at: 0`. The
    * event `step` has the finished reply, and may come before the last piece of its text.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   followWithText(turn: string, options: FollowOptions = {}): AsyncIterable<TurnEvent | TextDelta> {
     return followWithText(this.context, turn, options);
   }
 
-  /** Every event of a turn so far. @throws CountersignError `turn_not_found`. */
+  /** Every event of a turn so far. @throws CountersignError `not_found`. */
   timeline(turn: string): Promise<TurnEvent[]> {
     return readTimeline(this.context.source, turn);
   }
 
-  /** The turn as it is now. @throws CountersignError `turn_not_found`. */
+  /** The turn as it is now. @throws CountersignError `not_found`. */
   async view(turn: string): Promise<TurnView> {
     return viewOf(await this.timeline(turn));
   }
@@ -234,7 +234,7 @@ export class Countersign {
     return changedTools(this.context, turn);
   }
 
-  /** The activities of a turn that run right now. @throws CountersignError `turn_not_found`. */
+  /** The activities of a turn that run right now. @throws CountersignError `not_found`. */
   pendingActivities(turn: string): Promise<Pending> {
     return pendingActivities(this.context, turn);
   }
@@ -276,12 +276,12 @@ export class Countersign {
     return listRuns(this.context, query);
   }
 
-  /** Every event of one run so far, without the other runs of the turn. @throws CountersignError `turn_not_found`. */
+  /** Every event of one run so far, without the other runs of the turn. @throws CountersignError `not_found`. */
   runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]> {
     return readRunEvents(this.context.source, run);
   }
 
-  /** The history of one run, as the server keeps it. @throws CountersignError `turn_not_found`. */
+  /** The history of one run, as the server keeps it. @throws CountersignError `not_found`. */
   history(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<History> {
     return readHistory(this.context.source, run);
   }
@@ -289,7 +289,7 @@ export class Countersign {
   /**
    * The history of each run of a turn, as the server keeps it. The first run comes first.
    *
-   * @throws CountersignError `turn_not_found`.
+   * @throws CountersignError `not_found`.
    */
   histories(turn: string): Promise<History[]> {
     return readHistories(this.context.source, turn);
@@ -303,7 +303,7 @@ export class Countersign {
   /**
    * Makes a build the current one, on which turns begin.
    *
-   * @throws CountersignError `usage` for an empty name; `build_not_found`; `build_refused` if it lacks a queue of
+   * @throws CountersignError `usage` for an empty name; `not_found`; `refused` if it lacks a queue of
    * the build before.
    */
   makeCurrent(build: BuildId): Promise<void> {
@@ -314,7 +314,7 @@ export class Countersign {
    * Moves turns and sessions of a build to the current build. A turn moves while it only waits for people, and a
    * session between turns. Yields the outcome of each.
    *
-   * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` if no worker
+   * @throws CountersignError `not_found`, `refused` for the current build, `still_waiting` if no worker
    * of the build answers.
    */
   drain(build: BuildId, options?: DrainOptions): AsyncIterable<Drained> {
@@ -338,7 +338,7 @@ export class Countersign {
    * paused, too. Resolves once no worker starts such a call any more. Requests that wait for a person may be decided
    * during a pause. Needs a worker.
    *
-   * @throws CountersignError `usage`, `pauses_full`, `control_unavailable`.
+   * @throws CountersignError `usage`, `full`, `still_waiting`.
    */
   pause(asked: PauseAsked): Promise<PauseTaken> {
     return pause(this.context, asked);
@@ -348,7 +348,7 @@ export class Countersign {
    * Ends the pause of this agent and tool, or all pauses, and returns the pauses that ended. Held calls go on within
    * some 75 s. Needs a worker.
    *
-   * @throws CountersignError `pause_not_found`, `control_unavailable`.
+   * @throws CountersignError `not_found`, `still_waiting`.
    */
   resume(asked: ResumeAsked): Promise<Pause[]> {
     return resume(this.context, asked);

@@ -106,7 +106,7 @@ async function byUpdateAlone(context: ClientContext, message: Message): Promise<
 function signalsFull(turn: string): CountersignError {
   const message = `the decision is not on record: turn ${turn} had all the signals that the server allows one workflow, and no worker answered the update, which the server may still hand to one that comes soon`;
   const hint = `see countersign show ${turn} when a worker runs (countersign worker), and decide again if it still waits`;
-  return new CountersignError('signals_full', message, { hint, data: { turn } });
+  return new CountersignError('full', message, { hint, data: { turn } });
 }
 
 async function untilAnswered(

@@ -79,14 +79,14 @@ interface Ended {
 }
 
 /**
- * Checks that a build exists and is not the current one. @throws CountersignError `build_not_found`, `build_refused`
+ * Checks that a build exists and is not the current one. @throws CountersignError `not_found`, `refused`
  * for the current build.
  */
 async function requireOther(context: ClientContext, { deployment, build }: Required<BuildId>): Promise<void> {
   const found = await settledDeployment(context, deployment);
   if (found?.builds.some((one) => one.build === build) !== true) throw buildNotFound({ deployment, build });
   if (found.current !== build) return;
-  throw new CountersignError('build_refused', `build ${build} is the current one: its turns belong there`, {
+  throw new CountersignError('refused', `build ${build} is the current one: its turns belong there`, {
     hint: 'make another build current first: countersign deploy current <build>',
     data: { deployment, build },
   });

@@ -121,7 +121,7 @@ function ambiguous(prefix: string, candidates: readonly string[]): CountersignEr
   const shown = candidates.slice(0, CANDIDATES);
   const more = candidates.length > shown.length ? ', …' : '';
   const message = `${prefix} is the beginning of more than one turn: ${shown.join(', ')}${more}`;
-  return new CountersignError('ambiguous_id', message, {
+  return new CountersignError('usage', message, {
     hint: 'give more of the id',
     data: { candidates: shown },
   });

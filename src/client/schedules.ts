@@ -168,13 +168,13 @@ async function on<T>(
 
 function errorOf(error: unknown, id: string): unknown {
   if (error instanceof ScheduleAlreadyRunning)
-    return new CountersignError('schedule_exists', `there is a schedule ${id}`, {
+    return new CountersignError('exists', `there is a schedule ${id}`, {
       hint: `take another id, or remove it: countersign schedule remove ${id}`,
       data: { schedule: id },
       cause: error,
     });
   if (error instanceof ScheduleNotFoundError || grpcStatusOf(error) === STATUS.notFound)
-    return new CountersignError('schedule_not_found', `there is no schedule ${id}`, {
+    return new CountersignError('not_found', `there is no schedule ${id}`, {
       hint: 'countersign schedule list shows those there are',
       data: { schedule: id },
       cause: error,

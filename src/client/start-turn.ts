@@ -221,7 +221,7 @@ async function startOnce(
 
 function turnExists(turn: string): CountersignError {
   const hint = 'take another id, or none; an id is never used twice';
-  return new CountersignError('turn_exists', `there is or was a turn ${turn}`, { hint, data: { turn } });
+  return new CountersignError('exists', `there is or was a turn ${turn}`, { hint, data: { turn } });
 }
 
 /** Forks a turn: plans the fork from the record, then starts it as a separate turn. */

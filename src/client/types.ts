@@ -379,14 +379,14 @@ export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'>
 }
 
 /**
- * Schedules that start turns, as Temporal Schedules. Each method may throw `schedule_not_found`, `no_server`,
+ * Schedules that start turns, as Temporal Schedules. Each method may throw `not_found`, `no_server`,
  * `server_failed`.
  */
 export interface Schedules {
   /**
    * Makes a schedule. It is not checked whether any worker has the agent.
    *
-   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `schedule_exists`
+   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `exists`
    * if the id is taken.
    */
   add(request: ScheduleRequest): Promise<ScheduledTurns>;

@@ -38,7 +38,7 @@ const optionsSchema = z.strictObject({
 /**
  * Reads keys and the mode.
  *
- * @throws CountersignError `encryption_invalid`: malformed or repeated keys, a file that others can read, keys from two
+ * @throws CountersignError `config_invalid`: malformed or repeated keys, a file that others can read, keys from two
  * places, or encryption that is required although there are no keys.
  */
 export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv): EncryptionSettings {
@@ -72,7 +72,7 @@ function readFlag(text: string | undefined): boolean | undefined {
 
 function invalid(message: string): CountersignError {
   const hint = `Set ${KEY_VARIABLES.keys} or ${KEY_VARIABLES.keyFile}, not both; ${KEY_VARIABLES.required} is true or false.`;
-  return new CountersignError('encryption_invalid', message, hint);
+  return new CountersignError('config_invalid', message, hint);
 }
 
 /** One key of a ring. */
@@ -96,7 +96,7 @@ const HINT =
  * line. The first key encrypts.
  *
  * @param source names the text in messages, which never show the text itself.
- * @throws CountersignError `encryption_invalid`.
+ * @throws CountersignError `config_invalid`.
  */
 function parseKeys(text: string, source: string): RingKey[] {
   const entries = text
@@ -137,18 +137,18 @@ function assertDifferent(keys: readonly RingKey[], source: string): void {
 }
 
 function invalidKey(message: string): CountersignError {
-  return new CountersignError('encryption_invalid', message, HINT);
+  return new CountersignError('config_invalid', message, HINT);
 }
 
 /**
  * The text of a key file, if only its owner can read it.
  *
- * @throws CountersignError `encryption_invalid` for a file that is missing, too large, not ours, or open to others.
+ * @throws CountersignError `config_invalid` for a file that is missing, too large, not ours, or open to others.
  */
 export function readKeyFile(path: string): string {
   const read = readPrivateFile(path);
   if ('text' in read) return read.text;
-  throw new CountersignError('encryption_invalid', `the key file ${path} ${privateFaultText(read)}`, {
+  throw new CountersignError('config_invalid', `the key file ${path} ${privateFaultText(read)}`, {
     hint: hintFor(read.fault, path),
     cause: read.cause,
   });

@@ -43,7 +43,7 @@ export interface Encryption {
 /**
  * Reads the keys of this process, from options or from `COUNTERSIGN_ENCRYPTION_*`.
  *
- * @throws CountersignError `encryption_invalid`.
+ * @throws CountersignError `config_invalid`.
  * @example
  * const worker = await Worker.create({ ...options, dataConverter: loadEncryption().worker() });
  */

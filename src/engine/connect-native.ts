@@ -60,7 +60,7 @@ function serverWords(said: string): string {
 /**
  * Checks that a namespace exists. Without its namespace, a worker would wait forever for work that cannot come.
  *
- * @throws CountersignError `namespace_missing` naming the command to run, `no_server` if the server refuses our key.
+ * @throws CountersignError `not_ready` naming the command to run, `no_server` if the server refuses our key.
  */
 export async function requireNamespace(connection: ConnectionLike, namespace: string): Promise<void> {
   try {
@@ -68,7 +68,7 @@ export async function requireNamespace(connection: ConnectionLike, namespace: st
   } catch (error) {
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
     if (code === STATUS.notFound)
-      throw new CountersignError('namespace_missing', `the server has no namespace ${namespace}`, {
+      throw new CountersignError('not_ready', `the server has no namespace ${namespace}`, {
         hint: `Check TEMPORAL_NAMESPACE, or ask somebody who may create namespaces to run:\n  temporal operator namespace create --namespace ${namespace} --retention 30d`,
         data: { namespace },
         cause: error,

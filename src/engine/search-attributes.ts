@@ -29,7 +29,7 @@ export async function missingAttributes({ connection, namespace }: NamespaceConn
  * Registers the missing attributes and waits until queries accept every attribute (a real cluster needs some seconds).
  *
  * @returns the names of the attributes that were missing.
- * @throws CountersignError `attributes_missing` naming the commands to run, if this caller may not register attributes.
+ * @throws CountersignError `not_ready` naming the commands to run, if this caller may not register attributes.
  */
 export async function ensureAttributes(place: NamespaceConnection, timeoutMs = 60_000): Promise<string[]> {
   const missing = await listMissing(place);
@@ -100,7 +100,7 @@ function isAlreadyThere(error: unknown): boolean {
 function notAllowed(namespace: string, missing: string[], cause: unknown): CountersignError {
   const commands = missing.map((name) => registerCommand(namespace, name));
   return new CountersignError(
-    'attributes_missing',
+    'not_ready',
     `search attributes are missing and could not be added: ${errorMessage(cause)}`,
     {
       hint: `Ask somebody who may register search attributes to run:\n  ${commands.join('\n  ')}`,
@@ -119,7 +119,7 @@ async function waitUntilUsable(place: NamespaceConnection, until: number): Promi
   while (!(await isUsable(place))) {
     if (performance.now() > until) {
       throw new CountersignError(
-        'attributes_missing',
+        'not_ready',
         'the search attributes are registered but not usable yet',
         'Wait a moment and try again.',
       );

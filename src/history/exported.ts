@@ -26,8 +26,8 @@ const bundleSchema = z.looseObject({ countersign: z.number(), runs: z.array(z.un
  * The histories in an exported file, one for each run. The file is from `countersign export`, or has one run in the
  * form of `temporal workflow show --output json` or of the UI's download. It may be a text or parsed.
  *
- * @throws CountersignError `bad_history` for a file without a history and for a cut one, `newer_version` for a format
- * of a later release.
+ * @throws CountersignError `bad_history` for a file without a history, for a cut one, and for a format of a later
+ * release.
  */
 export function parseExport(json: unknown): History[] {
   const parsed = typeof json === 'string' ? parseText(json) : json;
@@ -97,7 +97,7 @@ function badHistory(message: string, cause?: unknown): CountersignError {
 /** The error for a file of a later release, because this release could read it wrongly. */
 function newerVersion(why: string): CountersignError {
   return new CountersignError(
-    'newer_version',
+    'bad_history',
     `this was made by a newer version of Countersign: ${why}`,
     'read it with that version or a later one: npm install countersign@latest',
   );
@@ -106,7 +106,7 @@ function newerVersion(why: string): CountersignError {
 /**
  * The turn events of an exported file. See `parseExport`.
  *
- * @throws CountersignError `bad_history`, `newer_version`, `not_a_turn`, or `key_missing` if it is encrypted.
+ * @throws CountersignError `bad_history`, or `key_missing` if it is encrypted.
  */
 export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecode()): Promise<TurnEvent[]> {
   return turnEventsOfRuns(parseExport(json), decode);
@@ -129,7 +129,7 @@ export async function turnEventsOfRuns(
  * Refuses a history of a newer version. A change to our workflow that older code cannot know leaves a marker with the
  * id of its patch.
  *
- * @throws CountersignError `newer_version`.
+ * @throws CountersignError `bad_history`.
  */
 export function refuseNewer(run: History): void {
   if (workflowTypeOf(run) !== WORKFLOWS.turn) return;
@@ -149,7 +149,7 @@ function refuseOthers([first]: readonly History[], events: readonly TurnEvent[])
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
   const hint = 'export the history of a turn; countersign list shows the turns there are';
   const message = `this is a history of the workflow ${JSON.stringify(type)}, not of a turn`;
-  throw new CountersignError('not_a_turn', message, hint);
+  throw new CountersignError('bad_history', message, { hint, data: { workflowType: type } });
 }
 
 /** The type of a run's workflow. */

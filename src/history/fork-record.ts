@@ -58,7 +58,7 @@ export interface ForkRecord {
 /**
  * Reads the runs of a turn. The first runs may be missing, because each later run brings its messages along.
  *
- * @throws CountersignError `not_a_turn`; `bad_history` for a history that is cut at its beginning or cannot be read.
+ * @throws CountersignError `bad_history`, also for a history that is cut at its beginning or cannot be read.
  */
 export function forkRecordOf(runs: Runs): ForkRecord {
   const fold = createFold();
@@ -232,7 +232,7 @@ function badHistory(why: string): CountersignError {
 function notATurn(workflowType: string): CountersignError {
   const hint = 'only turns can be forked; countersign list shows them';
   const message = `this is of the workflow ${JSON.stringify(workflowType)}, not a turn`;
-  return new CountersignError('not_a_turn', message, hint);
+  return new CountersignError('bad_history', message, { hint, data: { workflowType } });
 }
 
 /** Where a fork leaves the record: at a call, or (no call) before the reply of a step. */
@@ -245,7 +245,7 @@ export interface ForkPoint {
 /**
  * Finds the point that a person named: a call such as `2.1`, or a step such as `2`.
  *
- * @throws CountersignError `call_not_found`.
+ * @throws CountersignError `not_found`.
  */
 export function findForkPoint(record: ForkRecord, at: string): ForkPoint {
   const [, number, call] = /^(\d+)(\.\d+)?$/.exec(at) ?? [];
@@ -268,7 +268,7 @@ function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
     calls.length === 0
       ? `Its steps: ${[...steps.keys()].join(', ') || 'none'}.`
       : `Its calls: ${calls.join(', ')}; steps: ${[...steps.keys()].join(', ')}.`;
-  return new CountersignError('call_not_found', `${turn} has no call or step ${at} on record`, hint);
+  return new CountersignError('not_found', `${turn} has no call or step ${at} on record`, hint);
 }
 
 /**

@@ -35,7 +35,7 @@ import { callIdIn, ownCallId } from '../contract/names';
  * The input of a fork: everything before the point from the record, and the change at that point. Nothing from the
  * record is executed again, and decisions are never carried over.
  *
- * @throws CountersignError `call_not_found`; `fork_refused` for a step that still runs, arguments that do not fit, a
+ * @throws CountersignError `not_found`; `refused` for a step that still runs, arguments that do not fit, a
  * decision on a call that asks nobody, or a record that is too large.
  */
 export function planFork(record: ForkRecord, request: ForkRequest, now: NewFork): TurnInput {
@@ -152,7 +152,7 @@ interface ForkInputs extends NewFork {
 /**
  * The step that a fork begins with. Undefined if the model is asked for that step.
  *
- * @throws CountersignError `fork_refused`, `call_not_found`.
+ * @throws CountersignError `refused`, `not_found`.
  */
 function givenStep(making: ForkInputs): ThinkOutput | undefined {
   const { point, request } = making;
@@ -273,7 +273,7 @@ function givenReply(
 }
 
 function refused(message: string, hint?: string): CountersignError {
-  return new CountersignError('fork_refused', message, { hint });
+  return new CountersignError('refused', message, { hint });
 }
 
 /** A call with its result from the record. */
@@ -295,7 +295,7 @@ function failedCall(call: PreparedCall, failure: ToolFailure, now: number): Reco
 /**
  * A call of the same step that had started or ended before the point. Its result is taken as it is.
  *
- * @throws CountersignError `fork_refused` while its outcome is not known.
+ * @throws CountersignError `refused` while its outcome is not known.
  */
 function callFromRecord(record: ForkRecord, call: PreparedCall, now: number): RecordedCall {
   const { callId } = call;

@@ -34,7 +34,7 @@ export function parsePoint(text: string): Point {
 /**
  * The number of events up to a point, with all events that share the history event of the point.
  *
- * @throws CountersignError `point_not_found`.
+ * @throws CountersignError `not_found`.
  */
 export function countAt(events: readonly TurnEvent[], point: Point): number {
   const at = indexOf(events, point);
@@ -47,7 +47,7 @@ export function countAt(events: readonly TurnEvent[], point: Point): number {
 /**
  * The history event of a point, and the number of its run, counted from 1.
  *
- * @throws CountersignError `point_not_found`.
+ * @throws CountersignError `not_found`.
  */
 export function eventAt(events: readonly TurnEvent[], point: Point): { run: number; eventId: number } {
   const upTo = events.slice(0, countAt(events, point));
@@ -126,7 +126,7 @@ function pointNotFound(events: readonly TurnEvent[], point: Point): CountersignE
       hint: `the last one on record is #${events.at(-1)?.eventId ?? 0}`,
     },
   }[point.kind];
-  return new CountersignError('point_not_found', `${message} in this turn`, hint);
+  return new CountersignError('not_found', `${message} in this turn`, hint);
 }
 
 function nameOf(point: Point): string {
@@ -161,7 +161,7 @@ export function stateAfter(events: readonly TurnEvent[], count: number): TurnMom
   return { ...moment, view: viewOf(past), transcript: transcriptOf(past) };
 }
 
-/** The turn at a point. @throws CountersignError `point_not_found`. */
+/** The turn at a point. @throws CountersignError `not_found`. */
 export function stateAt(events: readonly TurnEvent[], point: Point): TurnMoment {
   return stateAfter(events, countAt(events, point));
 }

@@ -35,7 +35,7 @@ export interface ReadOptions {
  * The turn events of a turn from its first run on, through all later runs and every reset. Runs that a reset took back
  * and that were over before this call are left out.
  *
- * @throws CountersignError `turn_not_found`, `no_server` (after 5 minutes without it if `live`), `server_failed`.
+ * @throws CountersignError `not_found`, `no_server` (after 5 minutes without it if `live`), `server_failed`.
  */
 export async function* readTurn(
   source: HistorySource,
@@ -136,7 +136,7 @@ export type Runs = readonly (readonly DecodedEvent[])[];
 /**
  * Decodes the runs of a turn, as the server has them or as they were exported.
  *
- * @throws CountersignError `key_missing`, `newer_version`.
+ * @throws CountersignError `key_missing`, `bad_history`.
  */
 export async function decodeRuns(
   { decode, namespace }: Pick<HistorySource, 'decode' | 'namespace'>,

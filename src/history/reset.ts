@@ -47,7 +47,7 @@ export interface ResetPlan {
  * reply that asked for the call stays, and with it the keys of its calls. So a call that had started is found again by
  * its key.
  *
- * @throws CountersignError `call_not_found`; `reset_refused` for a call of an earlier run, a call that never waited or
+ * @throws CountersignError `not_found`; `refused` for a call of an earlier run, a call that never waited or
  * started, or a call that still waits while nothing came after it.
  */
 export function planReset(runs: Runs, before: string): ResetPlan {
@@ -59,12 +59,12 @@ export function planReset(runs: Runs, before: string): ResetPlan {
   if (!proposes(events, before))
     throw proposes(earlier, before)
       ? new CountersignError(
-          'reset_refused',
+          'refused',
           `${before} is in an earlier run: ${turn} continued as new since, and only its last run can be reset`,
           `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}`,
         )
       : new CountersignError(
-          'call_not_found',
+          'not_found',
           `${turn} has no call ${before}`,
           `countersign show ${shellWord(turn)} lists its calls.`,
         );
@@ -73,7 +73,7 @@ export function planReset(runs: Runs, before: string): ResetPlan {
   if (isWaiting(events, before)) throw refused(`${before} waits for a decision as it is`);
   if (isInBurst(last, anchor))
     throw new CountersignError(
-      'reset_refused',
+      'refused',
       `${before} ran in a burst, because its agent has durability 'gate': all of a burst is taken back or nothing of it`,
       `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(before)}. Or reset to a call that waited for a decision.`,
     );
@@ -130,7 +130,7 @@ function callsAfter(
 }
 
 function refused(message: string): CountersignError {
-  return new CountersignError('reset_refused', `there is nothing to reset: ${message}`);
+  return new CountersignError('refused', `there is nothing to reset: ${message}`);
 }
 
 /** Whether a call ran in a burst. Such a call starts with the event that completed the burst. */

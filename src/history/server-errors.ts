@@ -137,7 +137,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   const details = detailsOf(error);
   // The SDK turns this error into its own error, which has no status.
   if (/^namespace\b.* not found/i.test(details))
-    return new CountersignError('namespace_missing', `${what} failed: ${details}`, {
+    return new CountersignError('not_ready', `${what} failed: ${details}`, {
       hint: 'check TEMPORAL_NAMESPACE',
       cause: error,
     });
@@ -164,7 +164,7 @@ function notReady(cause: unknown): CountersignError {
 export function turnNotFound(turn: string): CountersignError {
   const hint =
     'countersign list shows the turns there are; one that has ended is kept as long as the retention of its namespace';
-  return new CountersignError('turn_not_found', `there is no turn ${turn}`, { hint, data: { turn } });
+  return new CountersignError('not_found', `there is no turn ${turn}`, { hint, data: { turn } });
 }
 
 /** The result of a read. Undefined if the server has no such turn or run, or has deleted it meanwhile. */
@@ -172,7 +172,7 @@ export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined>
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+    if (error instanceof CountersignError && error.code === 'not_found') return undefined;
     throw error;
   }
 }

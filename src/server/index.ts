@@ -125,7 +125,7 @@ const UNDO_MS = 5_000;
  * Opens the web inbox.
  *
  * @throws CountersignError `usage`: the port is taken, or other machines could reach it and it has no users;
- * `users_invalid`; `config_invalid` for a token of the stream that could be guessed, or an address of the metrics that cannot be
+ * `config_invalid`, also for a token of the stream that could be guessed, or an address of the metrics that cannot be
  * opened.
  */
 export async function startWeb({

@@ -68,11 +68,11 @@ export async function readBodyBytes(c: Context, limit: BodyLimit): Promise<Buffe
 /**
  * Reads and checks the body of a request.
  *
- * @throws CountersignError `not_json`, `usage`.
+ * @throws CountersignError `usage`.
  */
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   if (!/^application\/json(\s*;|$)/i.test(c.req.header('content-type') ?? ''))
-    throw new CountersignError('not_json', 'the body has to be application/json');
+    throw new CountersignError('usage', 'the body has to be application/json');
   return checkInput(schema, parseBody(await readBodyBytes(c, MAX_BODY)));
 }
 

@@ -71,7 +71,7 @@ function only<T extends object>(
 }
 
 function scoped(client: Reader, agents: readonly string[]): Reader {
-  /** @throws CountersignError `turn_not_found`, as for a turn that does not exist. */
+  /** @throws CountersignError `not_found`, as for a turn that does not exist. */
   const seen = async (turn: string): Promise<string> => {
     if (isSeenBy({ agents }, await client.agentsOf(turn))) return turn;
     throw turnNotFound(turn);
@@ -108,13 +108,13 @@ function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['gr
   };
   const requireSeen = async (id: string): Promise<void> => {
     if ((await list()).grants.some((one) => one.id === id)) return;
-    throw new CountersignError('grant_not_found', noGrantText(id));
+    throw new CountersignError('not_found', noGrantText(id));
   };
   return {
     list,
     give: async (asked) => {
       if (isSeenBy({ agents }, asked)) return grants.give(asked);
-      throw new CountersignError('grant_refused', `there is no agent ${asked.agent} here`);
+      throw new CountersignError('refused', `there is no agent ${asked.agent} here`);
     },
     confirm: async (asked) => {
       await requireSeen(asked.id);
@@ -134,7 +134,7 @@ function scopedSession(
   { id, options }: { id: string; options?: SessionOptions },
 ): Session {
   const session = client.session(id, options);
-  /** @throws CountersignError `session_not_found`, as for a session that does not exist. */
+  /** @throws CountersignError `not_found`, as for a session that does not exist. */
   const seen = async (): Promise<Session> => {
     if (!isSeenBy({ agents }, await session.state())) throw sessionNotFound(session.id);
     return session;
@@ -158,7 +158,7 @@ function scopedSession(
 }
 
 function unlessMissing(error: unknown): undefined {
-  if (!(error instanceof CountersignError && error.code === 'session_not_found')) throw error;
+  if (!(error instanceof CountersignError && error.code === 'not_found')) throw error;
 }
 
 async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterable<T>): AsyncGenerator<T> {

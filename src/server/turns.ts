@@ -61,7 +61,7 @@ export function turnRoutes({ texts, authenticator, closing, formatError, shown }
 /**
  * The turn that a request's path names by exactly its id. Other workflows are not found.
  *
- * @throws CountersignError `turn_not_found`.
+ * @throws CountersignError `not_found`.
  */
 export async function findExactly(c: Context<Env>): Promise<string> {
   const id = c.req.param('turn') ?? '';
@@ -90,7 +90,7 @@ async function callDetails(
 ): Promise<CallDetails> {
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
-  if (call === undefined) throw new CountersignError('call_not_found', `${turn} has no call ${callId}`);
+  if (call === undefined) throw new CountersignError('not_found', `${turn} has no call ${callId}`);
   const { schema, timeoutMs } = call.request ?? {};
   const tools = call.phase === 'requested' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;

@@ -265,7 +265,7 @@ const optionsSchema = z.strictObject({
 /**
  * Makes an agent.
  *
- * @throws CountersignError `agent_invalid`, naming the agent and the rule, for a wrong definition.
+ * @throws CountersignError `config_invalid`, naming the agent and the rule, for a wrong definition.
  * @example
  * export default defineAgent({
  *   name: 'clerk',
@@ -338,7 +338,7 @@ function asAgent(agent: Agent): Agent {
 /**
  * A copy of the agent with the tools of its MCP servers added.
  *
- * @throws CountersignError `tool_invalid` if two tools have one name; `agent_invalid` if `findTools` does not fit them.
+ * @throws CountersignError `config_invalid` if two tools have one name, or `findTools` does not fit them.
  */
 export function withTools(agent: Agent, more: readonly Tool[]): Agent {
   const own = agent.registry.list().filter(({ name }) => name !== FIND_TOOLS || agent.core === undefined);

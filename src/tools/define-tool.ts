@@ -24,7 +24,7 @@ interface Functions {
 /**
  * Makes a tool: checks the definition, fills in every default and digests it.
  *
- * @throws CountersignError `tool_invalid`, naming the tool and the rule, for a wrong definition.
+ * @throws CountersignError `config_invalid`, naming the tool and the rule, for a wrong definition.
  * @example
  * const refund = defineTool({
  *   name: 'refund_order',

@@ -90,7 +90,7 @@ export function invalidDefinition(
 ): CountersignError {
   const given: unknown = typeof options === 'object' && options !== null && Reflect.get(options, 'name');
   const name = typeof given === 'string' && given !== '' ? `\`${given.slice(0, 80)}\`` : 'without a name';
-  return new CountersignError(`${kind}_invalid`, `${kind} ${name}: ${errorMessage(cause)}`, {
+  return new CountersignError('config_invalid', `${kind} ${name}: ${errorMessage(cause)}`, {
     hint: `Correct the definition given to ${kind === 'agent' ? 'defineAgent' : 'defineTool'}.`,
     cause,
   });

@@ -18,7 +18,7 @@ export interface Registry {
   /**
    * The tools in the order in which they were given.
    *
-   * @throws CountersignError `tool_invalid` if one of `names` fits no tool, because a mistyped name would leave it out.
+   * @throws CountersignError `config_invalid` if one of `names` fits no tool, because a mistyped name would leave it out.
    * @example createRegistry(createWorkspaceTools({ root: '.' })).list({ names: ['read_*', 'list_files'] })
    */
   list(filter?: ToolFilter): Tool[];
@@ -29,7 +29,7 @@ export interface Registry {
 /**
  * A registry of tools.
  *
- * @throws CountersignError `tool_invalid` if two tools have one name, or something is not a tool.
+ * @throws CountersignError `config_invalid` if two tools have one name, or something is not a tool.
  */
 export function createRegistry(tools: readonly Tool[]): Registry {
   const byName = new Map<string, Tool>();
@@ -86,5 +86,5 @@ function assertTool(tool: unknown): void {
 }
 
 function invalid(message: string, hint: string): CountersignError {
-  return new CountersignError('tool_invalid', message, hint);
+  return new CountersignError('config_invalid', message, hint);
 }

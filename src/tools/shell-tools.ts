@@ -255,12 +255,12 @@ export const VISIBLE: readonly string[] = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'S
 /** Variables that can run code in every program, or that give access to Temporal. */
 const NEVER = /^(NODE_OPTIONS|BASH_ENV|ENV|LD_.*|DYLD_.*|TEMPORAL_.*|COUNTERSIGN_.*)$/i;
 
-/** @throws CountersignError `tool_invalid` for a name that no command may ever see. */
+/** @throws CountersignError `config_invalid` for a name that no command may ever see. */
 function assertVisible(names: readonly string[]): readonly string[] {
   const bad = names.find((name) => NEVER.test(name));
   if (bad === undefined) return [...names];
   throw new CountersignError(
-    'tool_invalid',
+    'config_invalid',
     `run_command: commands may not see the variable ${bad}`,
     `Take ${bad} out of \`env\`; it would put code into commands or give them the way into Temporal.`,
   );

@@ -76,7 +76,7 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
     const problem = await whyRefused(url);
     if (problem !== undefined) set({ problem });
     // The turn does not exist, so there is nothing to wait for.
-    if (problem?.code === 'turn_not_found') stop();
+    if (problem?.code === 'not_found') stop();
   };
   const stop = listen(url, {
     on: {

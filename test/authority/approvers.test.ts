@@ -245,7 +245,7 @@ describe('a file with a mistake', () => {
   ])('%s', (_name, text, message) => {
     const reading = (): unknown => read(text);
     expect(reading).toThrow(message);
-    expect(reading).toThrow(expect.objectContaining({ code: 'approvers_invalid' }));
+    expect(reading).toThrow(expect.objectContaining({ code: 'config_invalid' }));
   });
 
   it('says all of them at once, with line and column', () => {
@@ -307,7 +307,7 @@ it('does not follow aliases that grow without end', () => {
     '\n',
   );
   expect(() => read(`a0: &a0 [x]\n${levels}\n${GOOD}`)).toThrow(
-    expect.objectContaining({ code: 'approvers_invalid' }),
+    expect.objectContaining({ code: 'config_invalid' }),
   );
 });
 

@@ -162,6 +162,6 @@ describe('refuses', () => {
   ])('%s', (_name, text, message) => {
     const reading = (): unknown => read(text);
     expect(reading).toThrow(message);
-    expect(reading).toThrow(expect.objectContaining({ code: 'approvers_invalid' }));
+    expect(reading).toThrow(expect.objectContaining({ code: 'config_invalid' }));
   });
 });

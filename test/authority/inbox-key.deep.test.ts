@@ -75,7 +75,7 @@ it.each<[string, string, (file: string) => void]>([
   spoil(keyFile());
   for (const read of [openInboxKey, async (file: string) => readInboxKey(file)])
     await expect(read(keyFile())).rejects.toMatchObject({
-      code: 'inbox_key',
+      code: 'config_invalid',
       message: expect.stringContaining(why),
     });
 });
@@ -85,6 +85,6 @@ it('refuses a link, a folder, and a place where nothing can be made', async () =
   symlinkSync('somewhere', join(scratch(), 'link'));
   writeFileSync(join(scratch(), 'file'), '');
   for (const name of ['folder', 'link', 'file/key'])
-    await expect(openInboxKey(join(scratch(), name))).rejects.toMatchObject({ code: 'inbox_key' });
+    await expect(openInboxKey(join(scratch(), name))).rejects.toMatchObject({ code: 'config_invalid' });
   expect(() => readInboxKey(join(scratch(), 'none'))).toThrow('it does not exist');
 });

@@ -126,7 +126,7 @@ describe('mistakes', () => {
       "policy.yaml:4:5: 'two' can never match: 'one' before it takes each of its calls",
     ],
   ])('%s', (_, text, message) => {
-    expect(() => read(text)).toThrow(expect.objectContaining({ code: 'policy_invalid' }));
+    expect(() => read(text)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
     expect(() => read(text)).toThrow(expect.objectContaining({ message: expect.stringContaining(message) }));
   });
 
@@ -169,10 +169,10 @@ describe('where rules stand', () => {
     [
       'a wrong rule of the config',
       [{ name: '', then: 'ask' }],
-      'policy_invalid',
+      'config_invalid',
       'config: `policy`: rules.0.name',
     ],
-    ['a wrong name in one', [{ name: 'a', then: 'ask', tools: ['lok'] }], 'policy_invalid', "no tool 'lok'"],
+    ['a wrong name in one', [{ name: 'a', then: 'ask', tools: ['lok'] }], 'config_invalid', "no tool 'lok'"],
   ])('refuses %s', async (_, source, code, message) => {
     const failed = await loadPolicy(source, { known: KNOWN }).catch((error: CountersignError) => error);
     expect(failed).toMatchObject({ code, message: expect.stringContaining(message) });
@@ -229,7 +229,7 @@ it('reads whatever text there is as rules, or says what is wrong', () => {
         try {
           read(text);
         } catch (error) {
-          expect(error).toMatchObject({ code: 'policy_invalid' });
+          expect(error).toMatchObject({ code: 'config_invalid' });
         }
       },
     ),

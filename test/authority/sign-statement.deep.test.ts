@@ -79,7 +79,7 @@ describe('with an agent', () => {
     makeKey();
     copyFileSync(at('key.pub'), at('only.pub'));
     await expect(sign({ keyFile: at('only.pub'), env })).rejects.toMatchObject({
-      code: 'signing_key',
+      code: 'signing_failed',
       message: expect.stringContaining('no agent holds'),
     });
   });
@@ -106,23 +106,18 @@ describe('with an agent', () => {
 });
 
 it.each<[string, string, string, () => Partial<SigningOptions>]>([
-  ['no ssh-keygen', 'ssh_keygen_missing', 'cannot be started', () => ({ program: at('none') })],
+  ['no ssh-keygen', 'not_installed', 'cannot be started', () => ({ program: at('none') })],
   [
     'an ssh-keygen that does not sign',
-    'ssh_keygen_missing',
+    'not_installed',
     'too old',
     () => ({ program: writeScript(at('old'), 'echo "unknown option -- Y" >&2; exit 1') }),
   ],
-  [
-    'a program that may not run',
-    'ssh_keygen_missing',
-    'cannot be started',
-    () => ({ program: at('key.pub') }),
-  ],
-  ['no key', 'signing_key', 'there is no key in', () => ({ keyFile: at('none') })],
+  ['a program that may not run', 'not_installed', 'cannot be started', () => ({ program: at('key.pub') })],
+  ['no key', 'signing_failed', 'there is no key in', () => ({ keyFile: at('none') })],
   [
     'a file that is not a key',
-    'signing_key',
+    'signing_failed',
     'there is no key in',
     () => {
       writeFileSync(at('text'), 'not a key\n', { mode: 0o600 });
@@ -143,11 +138,11 @@ it.each<[string, string, string, () => Partial<SigningOptions>]>([
       return { keyFile: at('locked'), env };
     },
   ],
-  ['a key of nobody', 'signing_key', "one of this person's", () => ({ keys: [] })],
-  ['a key of somebody else', 'signing_key', "one of this person's", () => ({ keys: [makeKey('other')] })],
+  ['a key of nobody', 'signing_failed', "one of this person's", () => ({ keys: [] })],
+  ['a key of somebody else', 'signing_failed', "one of this person's", () => ({ keys: [makeKey('other')] })],
   [
     'a short RSA key',
-    'signing_key',
+    'signing_failed',
     '2,048 bits',
     () => {
       sshKeygen(['-q', '-t', 'rsa', '-b', '1024', '-N', '', '-f', at('short')]);
@@ -156,7 +151,7 @@ it.each<[string, string, string, () => Partial<SigningOptions>]>([
   ],
   [
     'a program that writes something else',
-    'signing_key',
+    'signing_failed',
     'not a signature',
     () => ({ program: writeScript(at('other'), 'cat >/dev/null; echo yes') }),
   ],
@@ -198,5 +193,8 @@ it('says which security key to touch, and takes no signature that nobody touched
   };
   await expect(sign(options(5))).resolves.toMatchObject({ isHardware: true, isUserVerified: true });
   expect(lines).toEqual([`Touch the security key that holds ${read.key.fingerprint}, within 120 s.`]);
-  await expect(sign(options(0))).rejects.toMatchObject({ code: 'signing_key', data: { why: 'not_touched' } });
+  await expect(sign(options(0))).rejects.toMatchObject({
+    code: 'signing_failed',
+    data: { why: 'not_touched' },
+  });
 });

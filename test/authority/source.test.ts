@@ -67,7 +67,7 @@ it.each<[string, () => Promise<void>]>([
 });
 
 it.each<[string, () => Promise<void>, string]>([
-  ['a mistake', () => writeFile(file, 'rules: ['), 'approvers_invalid'],
+  ['a mistake', () => writeFile(file, 'rules: ['), 'config_invalid'],
   ['nothing to read', () => rm(file), 'file_failed'],
 ])('does not open with %s', async (_, change, code) => {
   await change();

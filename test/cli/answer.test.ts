@@ -53,7 +53,7 @@ describe('the answer to a decision', () => {
   });
 
   it.each(REFUSAL_CODES)('%s is an error with a hint', (code) => {
-    const error = expect.objectContaining({ code: 'decision_refused', hint: expect.any(String) });
+    const error = expect.objectContaining({ code: 'refused', hint: expect.any(String) });
     expect(() => report(refused(code))).toThrow(error);
     expect(() => report(refused(code))).toThrow(`${code}: no`);
   });

@@ -6,17 +6,14 @@ import { CountersignError, ERROR_CODES, type ErrorCode } from '../../src/contrac
 
 const CODES: Partial<Record<ErrorCode, number>> = {
   usage: 2,
-  config_not_found: 4,
   config_invalid: 2,
-  agent_not_found: 4,
-  turn_not_found: 4,
-  call_not_found: 4,
-  ambiguous_id: 2,
-  turn_exists: 2,
+  not_found: 4,
+  exists: 2,
   no_server: 5,
   server_failed: 5,
-  decision_refused: 3,
-  turn_failed: 1,
+  refused: 3,
+  full: 3,
+  failed: 1,
   still_waiting: 6,
 };
 

@@ -58,7 +58,7 @@ describe('a config file', () => {
     const folder = join(directory, 'found');
     mkdirSync(folder);
     await expect(loadConfig(undefined, folder)).rejects.toThrow(
-      expect.objectContaining({ code: 'config_not_found' }),
+      expect.objectContaining({ code: 'not_found' }),
     );
     writeFileSync(join(folder, 'countersign.config.ts'), `${AGENT}export default agent;`);
     const { file } = await loadConfig(undefined, folder);
@@ -111,7 +111,7 @@ describe('a mistake in a config file', () => {
     [
       'a wrong tool',
       "import { defineTool } from 'countersign';\n\nexport default defineTool({ name: 'Bad Name' } as never);\n",
-      'tool_invalid',
+      'config_invalid',
       /^config-\d+\.ts:3: tool `Bad Name`/,
     ],
   ])('%s is shown with its place, and without a stack', async (_name, text, code, message) => {
@@ -127,7 +127,7 @@ describe('a mistake in a config file', () => {
   });
 
   it.each([
-    ['a file that is not there', 'gone.ts', 'config_not_found'],
+    ['a file that is not there', 'gone.ts', 'not_found'],
     ['a folder', '.', 'config_invalid'],
   ])('%s', async (_name, named, code) => {
     await expect(loadConfig(named, directory)).rejects.toThrow(expect.objectContaining({ code }));

@@ -29,8 +29,8 @@ describe('finding a call', () => {
   });
 
   it.each([
-    ['1', 'ambiguous_id', /start of 2 calls/],
-    ['9', 'call_not_found', /has no call 9/],
+    ['1', 'usage', /start of 2 calls/],
+    ['9', 'not_found', /has no call 9/],
     [undefined, 'usage', /name the call as well/],
   ])('%s is refused with %s', (named, code, message) => {
     const find = (): unknown => findCall(view, named);

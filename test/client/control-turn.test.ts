@@ -65,7 +65,7 @@ test('a turn that has ended stays as it is', async () => {
 });
 
 test.each([
-  ['there is no such turn', { refusal: closed, isThere: false }, 'turn_not_found'],
+  ['there is no such turn', { refusal: closed, isThere: false }, 'not_found'],
   ['the key may not', { refusal: grpcError(7, 'no') }, 'server_failed'],
   ['no server answers', { refusal: grpcError(14, 'refused') }, 'no_server'],
 ])('a cancellation fails where %s', async (_, answers, code) => {

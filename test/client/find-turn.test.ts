@@ -72,17 +72,17 @@ test('a prefix of several turns names some of them', async () => {
   const ids = Array.from({ length: 12 }, (_, index) => `turn-${String(index).padStart(2, '0')}`);
   const { context } = contextOf(Object.fromEntries(ids.map((id) => [id, 'turn'])));
   await expect(findTurn(context, 'turn-')).rejects.toMatchObject({
-    code: 'ambiguous_id',
+    code: 'usage',
     message: expect.stringMatching(/turn-09, …$/),
     data: { candidates: ids.slice(0, 10) },
   });
 });
 
 test.each([
-  ['no turn begins with', 'nothing', 'turn_not_found'],
-  ['cannot be an id', "a' OR ''='", 'turn_not_found'],
-  ['names a path', 'a/b', 'turn_not_found'],
-  ['is empty', '', 'turn_not_found'],
+  ['no turn begins with', 'nothing', 'not_found'],
+  ['cannot be an id', "a' OR ''='", 'not_found'],
+  ['names a path', 'a/b', 'not_found'],
+  ['is empty', '', 'not_found'],
   ['looks like an option', '--jsn', 'usage'],
 ])('text that %s is refused', async (_, text, code) => {
   await expect(findTurn(contextOf({ t: 'turn' }).context, text)).rejects.toMatchObject({ code });

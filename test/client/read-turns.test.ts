@@ -18,7 +18,7 @@ const summary = (turn: string): TurnSummary => ({
 const ended = (turn: string): TurnEvent[] => [
   { type: 'cancel_requested', eventId: 1, at: AT, identity: turn },
 ];
-const gone = new CountersignError('turn_not_found', 'gone');
+const gone = new CountersignError('not_found', 'gone');
 
 it('reads turns in order and leaves out those that are gone', async () => {
   const { found } = await readAll(new Map([['b', gone]]));

@@ -142,10 +142,8 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
   expect(listed).toMatchObject({ note: 'on holiday', when: '0 8 1 1 *', agent: request.agent });
   await schedules.remove(request.id);
   for (const act of [schedules.get, schedules.remove, schedules.pause, schedules.resume, schedules.run])
-    expect(await refusal(act(request.id))).toBe(`schedule_not_found: there is no schedule ${request.id}`);
-  expect(await refusal(schedules.times(request.id, '2027-01-01', '2027-01-02'))).toMatch(
-    /^schedule_not_found/,
-  );
+    expect(await refusal(act(request.id))).toBe(`not_found: there is no schedule ${request.id}`);
+  expect(await refusal(schedules.times(request.id, '2027-01-01', '2027-01-02'))).toMatch(/^not_found/);
 });
 
 it.each([
@@ -167,7 +165,7 @@ it('refuses an id that is taken, and leaves the schedule as it is', async () => 
   const request = yearly('taken');
   await client.schedules.add(request);
   expect(await refusal(client.schedules.add({ ...request, prompt: 'another' }))).toBe(
-    `schedule_exists: there is a schedule ${request.id}`,
+    `exists: there is a schedule ${request.id}`,
   );
   expect(await client.schedules.get(request.id)).toMatchObject({ prompt: 'pay the bills' });
 });
@@ -198,8 +196,7 @@ it.each<[string, Partial<ScheduleRequest>, RegExp]>([
   const said = await refusal(client.schedules.add(request));
   expect(said).toMatch(/^usage: /);
   expect(said).toMatch(expected);
-  if (more.id === undefined)
-    expect(await refusal(client.schedules.get(request.id))).toMatch(/^schedule_not_found/);
+  if (more.id === undefined) expect(await refusal(client.schedules.get(request.id))).toMatch(/^not_found/);
 });
 
 it('lists no schedule of other workflows', async () => {

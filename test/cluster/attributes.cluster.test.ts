@@ -78,7 +78,7 @@ it('registers only what is missing', async () => {
 
 it('gives up in time, saying why', async () => {
   const place = await connectNative({ address: testAddress(), namespace });
-  await expect(ensureAttributes(place, -1)).rejects.toMatchObject({ code: 'attributes_missing' });
+  await expect(ensureAttributes(place, -1)).rejects.toMatchObject({ code: 'not_ready' });
   await place.connection.close();
 });
 

@@ -115,7 +115,7 @@ it('a worker that may not register attributes ends, naming the command for each'
     expect(err).toContain(
       `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ${type}`,
     );
-  expect(err).toMatch(/\[attributes_missing\]/);
+  expect(err).toMatch(/\[not_ready\]/);
   expect(err).not.toMatch(/^\s+at /m);
   expect(code).not.toBe(0);
 });
@@ -131,7 +131,7 @@ it('a worker for a namespace that is not there ends, naming the command', async 
 it('an inbox of a namespace that is not there is said to be none', async () => {
   const { code, err } = await inbox({ TEMPORAL_ADDRESS: testAddress(), TEMPORAL_NAMESPACE: 'nowhere' });
   expect(err).toContain("Namespace not found: 'nowhere'");
-  expect(err).toMatch(/TEMPORAL_NAMESPACE\n\[namespace_missing\]/);
+  expect(err).toMatch(/TEMPORAL_NAMESPACE\n\[not_ready\]/);
   expect(err).not.toMatch(/^\s+at /m);
   expect(code).not.toBe(0);
 });

@@ -93,7 +93,7 @@ describe('a turn, from the command line', () => {
     expect(running.out()).toMatch(/amount {2}10\n {2}to {6}ann\n/);
     const refused = await approveSeen(cli, `${turn}/1.1`, '--set', 'amount=1000');
     expect(refused.code).toBe(3);
-    expect(refused.err).toMatch(/invalid_arguments[\s\S]*amount[\s\S]*\[decision_refused\]\n$/);
+    expect(refused.err).toMatch(/invalid_arguments[\s\S]*amount[\s\S]*\[refused\]\n$/);
     const saw = await sawOf(cli, `${turn}/1.1`);
     const approved = await cli(
       'approve',
@@ -166,13 +166,13 @@ describe('a turn, from the command line', () => {
   it('is refused where its id was used, and found by any unique prefix', async () => {
     const turn = await waiting('pay');
     const again = await cli('run', 'payer', 'pay', '--queue', queue, '--id', turn, '--detach');
-    expect(again).toMatchObject({ code: 2, err: expect.stringContaining('[turn_exists]') });
+    expect(again).toMatchObject({ code: 2, err: expect.stringContaining('[exists]') });
     const found = await cli('show', turn.slice(0, -3));
     expect(found).toMatchObject({ code: 0, out: expect.stringContaining(turn) });
     const many = await cli('show', 'cli-');
-    expect(many).toMatchObject({ code: 2, err: expect.stringContaining('[ambiguous_id]') });
+    expect(many).toMatchObject({ code: 2, err: expect.stringContaining('[usage]') });
     const none = await cli('show', 'nobody-has-this');
-    expect(none).toMatchObject({ code: 4, err: expect.stringContaining('[turn_not_found]') });
+    expect(none).toMatchObject({ code: 4, err: expect.stringContaining('[not_found]') });
   });
 
   it('needs its call named, and says what is open', async () => {
@@ -198,7 +198,7 @@ describe('a turn, from the command line', () => {
     const turn = await waiting('pay');
     expect((await cli('cancel', turn, '--reason', 'enough')).code).toBe(0);
     const followed = await cli('show', turn, '--follow');
-    expect(followed).toMatchObject({ code: 1, err: expect.stringContaining('[turn_failed]') });
+    expect(followed).toMatchObject({ code: 1, err: expect.stringContaining('[failed]') });
     expect((await cli('cancel', turn)).out).toContain('had ended already: cancelled');
   });
 
@@ -230,7 +230,7 @@ describe('a turn, from the command line', () => {
     const { code, out, err } = await cli('run', 'nobody', 'pay', '--queue', queue);
     expect(code).toBe(1);
     expect(out).toContain('no worker with agent "nobody" here');
-    expect(err).toContain('[turn_failed]');
+    expect(err).toContain('[failed]');
     expect(err).not.toMatch(/\n\s+at /);
   });
 });

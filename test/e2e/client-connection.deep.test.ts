@@ -28,7 +28,7 @@ test.each([
   ['resolve', () => client.resolve('nobody-knows', { callId: '1.1', resolution: 'happened' })],
   ['pendingActivities', () => client.pendingActivities('nobody-knows')],
 ])('%s of a turn that is not there', async (_, act) => {
-  await expect(act()).rejects.toMatchObject({ code: 'turn_not_found' });
+  await expect(act()).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test('following ends when it is aborted', async () => {

@@ -92,7 +92,7 @@ test('an id is used once, ever', async () => {
   await client.cancel(turn);
   await follow(turn);
   const again = client.start({ agent: ONE, prompt: 'x', id: turn, taskQueue: fixture.taskQueue });
-  await expect(again).rejects.toMatchObject({ code: 'turn_exists' });
+  await expect(again).rejects.toMatchObject({ code: 'exists' });
 });
 
 test('refusals: arguments that do not fit, stale ones, a second decision, a call that is none', async () => {
@@ -205,14 +205,14 @@ test('ids by prefix, and turns by state', async () => {
   expect(await client.find(id)).toBe(id);
   await until('two candidates', async () => {
     const failed = await client.find(`${id}-`).catch((error: unknown) => error);
-    return failed instanceof CountersignError && failed.code === 'ambiguous_id' && failed;
+    return failed instanceof CountersignError && failed.code === 'usage' && failed;
   });
-  await expect(client.find(`none-${tag}`)).rejects.toMatchObject({ code: 'turn_not_found' });
+  await expect(client.find(`none-${tag}`)).rejects.toMatchObject({ code: 'not_found' });
   await expect(client.find(`-${tag}`)).rejects.toMatchObject({
     code: 'usage',
     hint: expect.stringContaining('letter or digit first'),
   });
-  await expect(client.find("x' OR 'a'='a")).rejects.toMatchObject({ code: 'turn_not_found' });
+  await expect(client.find("x' OR 'a'='a")).rejects.toMatchObject({ code: 'not_found' });
   const running = await until('three turns', async () => {
     const turns = await client.list({ agent: ONE, state: 'running' });
     return turns.filter((turn) => turn.turn.startsWith(id)).length === 3 && turns;

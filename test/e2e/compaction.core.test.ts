@@ -183,7 +183,7 @@ test('somebody asks for it; an agent may refuse it by itself, and with one turn 
   const session = open('never');
   await session.send(book.add({ text: `${session.id} ${'x'.repeat(9000)}` }));
   await ended(session, 1);
-  await expect(session.compact({ sender: 'ann' })).rejects.toMatchObject({ code: 'nothing_to_compact' });
+  await expect(session.compact({ sender: 'ann' })).rejects.toMatchObject({ code: 'refused' });
   await say(session, 2, 'second');
   expect(summarized.some((one) => one.includes(session.id))).toBe(false);
   writers.set(session.id, async () => 'asked for');

@@ -92,7 +92,7 @@ it("starts nothing while Temporal's own pause holds what holds the pauses, and s
   await expect(client.pauses()).resolves.toEqual({ control: 'suspended', pauses: [] });
   for (const ask of [() => client.pause({ reason: 'x', by }), () => client.resume({ all: true, by })])
     await expect(ask()).rejects.toMatchObject({
-      code: 'control_unavailable',
+      code: 'still_waiting',
       hint: expect.stringContaining('temporal workflow unpause'),
     });
   expect(await effects.lines()).toEqual([]);

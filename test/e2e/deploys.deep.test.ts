@@ -469,10 +469,10 @@ test('a build is not drained while it is the current one, or where nobody knows 
   await deployment.makeCurrent('1');
   const { name } = deployment;
   await expect(all(client.drain({ deployment: name, build: '1' }))).rejects.toMatchObject({
-    code: 'build_refused',
+    code: 'refused',
   });
   await expect(all(client.drain({ deployment: name, build: '7' }))).rejects.toMatchObject({
-    code: 'build_not_found',
+    code: 'not_found',
   });
   const config = join('deploy', 'agents', 'countersign.config.ts');
   for (const [code, ...args] of [

@@ -262,16 +262,16 @@ const histories = (name: string): string =>
   readFileSync(join(__dirname, '..', 'histories', `${name}.json`), 'utf8');
 
 test.each<[string, ForkTurnRequest, string]>([
-  ['a turn that is not there', { turn: 'turn-nowhere', at: '1.1' }, 'turn_not_found'],
-  ['a call that is not there', { history: histories('approved'), at: '7.1' }, 'call_not_found'],
-  ['a word', { history: histories('approved'), at: 'first' }, 'call_not_found'],
+  ['a turn that is not there', { turn: 'turn-nowhere', at: '1.1' }, 'not_found'],
+  ['a call that is not there', { history: histories('approved'), at: '7.1' }, 'not_found'],
+  ['a word', { history: histories('approved'), at: 'first' }, 'not_found'],
   ['no turn and no history', { at: '1.1' }, 'usage'],
   ['text that is no history', { history: 'x', at: '1.1' }, 'bad_history'],
   ['a run whose beginning is missing', { history: '{"events":[]}', at: '1.1' }, 'bad_history'],
   [
     'another application',
     { history: histories('approved').replaceAll('agentTurn', 'orderWorkflow'), at: '1.1' },
-    'not_a_turn',
+    'bad_history',
   ],
 ])('%s is refused: %#', async (_, request, code) => {
   await expect(client.fork(request)).rejects.toMatchObject({ code });

@@ -176,7 +176,7 @@ test('a turn that looks once and answers is one activity, and a fork may begin i
     const { entries } = transcriptOf(await client.timeline(turn));
     expect(told(entries.slice(2))).toEqual(told(transcriptOf(events).entries.slice(2)));
   }
-  await expect(client.planReset(handle.workflowId, '1.1')).rejects.toMatchObject({ code: 'reset_refused' });
+  await expect(client.planReset(handle.workflowId, '1.1')).rejects.toMatchObject({ code: 'refused' });
 });
 
 test('what is large is committed sooner', async () => {
@@ -202,7 +202,7 @@ test('a fork begins at any step of a burst, and a reset says that it cannot', as
   expect(told(entries)).toEqual(told(transcriptOf(events).entries));
   expect(ran.filter((line) => line.startsWith(`${turn} look`))).toHaveLength(51);
   await expect(client.planReset(handle.workflowId, '50.1')).rejects.toMatchObject({
-    code: 'reset_refused',
+    code: 'refused',
     message: expect.stringContaining('ran in a burst'),
     hint: expect.stringContaining('countersign fork'),
   });

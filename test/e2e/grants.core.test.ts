@@ -143,15 +143,15 @@ it('says no to a grant where its tool wants none, and to one that is over', asyn
   const handle = await start('clerk', 'once', { tag: 'never' });
   await waitFor(handle, '1.1');
   const plan = client.grants.plan(handle.workflowId, '1.1', { by: 'ann', times: 1 });
-  await expect(plan).rejects.toMatchObject({ code: 'grant_refused' });
+  await expect(plan).rejects.toMatchObject({ code: 'refused' });
   await handle.terminate();
   const other = await start('clerk', 'pay', { tag: 'never' });
   await waitFor(other, '1.1');
   const { terms } = await client.grants.plan(other.workflowId, '1.1', { by: 'ann', times: 1 });
   const past = { ...terms, until: new Date(Date.now() - 1).toISOString() };
-  await expect(client.grants.give(past)).rejects.toMatchObject({ code: 'grant_refused' });
+  await expect(client.grants.give(past)).rejects.toMatchObject({ code: 'refused' });
   await expect(client.grants.revoke({ id: terms.id, by: 'ann' })).rejects.toMatchObject({
-    code: 'grant_not_found',
+    code: 'not_found',
   });
   await other.terminate();
 });
@@ -192,7 +192,7 @@ it('gives the same grant once, and none under an id that is taken', async () => 
   const given = await client.grants.give(terms);
   await expect(client.grants.give(terms)).resolves.toEqual(given);
   const another = client.grants.give({ ...terms, times: 2 });
-  await expect(another).rejects.toMatchObject({ code: 'grant_refused' });
+  await expect(another).rejects.toMatchObject({ code: 'refused' });
   await handle.terminate();
   await client.grants.revoke({ by: 'ann' });
   await until('no grants', async () => (await client.grants.list()).grants.length === 0);

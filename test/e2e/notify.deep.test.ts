@@ -125,7 +125,7 @@ it('runs a command with the notice on stdin, once a notice, for cron', async () 
     runCli(['watch', '--notify', command, '--agent', agent, '--once'], { env: env() });
   expect(await once('exit 7')).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/ended with 7[^]*\[notify_failed\]/),
+    err: expect.stringMatching(/ended with 7[^]*\[failed\]/),
   });
   expect(await once(`cat > ${out}`)).toMatchObject({ code: 0, err: expect.stringContaining(turn) });
   expect(existsSync(out)).toBe(true);

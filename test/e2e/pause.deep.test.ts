@@ -141,7 +141,7 @@ test('model calls are held where that is asked, and pauses outlive many changes'
       ({ what, lastFailure = '' }) => what === 'think' && lastFailure.includes('it writes nonsense'),
     ),
   );
-  await expect(client.resume({ tool: 'pay', by })).rejects.toMatchObject({ code: 'pause_not_found' });
+  await expect(client.resume({ tool: 'pay', by })).rejects.toMatchObject({ code: 'not_found' });
   await client.resume({ all: true, by });
   expect(await handle.result()).toMatchObject({ status: 'answered' });
   expect(await fixture.effects('held')).toHaveLength(1);

@@ -405,14 +405,14 @@ describe('our own reset, planned and shown first', () => {
     const plan = await client.planReset(turn, '2.1');
     expect(told(plan)).toEqual(['2.1 in_doubt true']);
     await client.reset(await client.planReset(turn, '1.4'));
-    await expect(client.reset(plan)).rejects.toMatchObject({ code: 'reset_refused' });
+    await expect(client.reset(plan)).rejects.toMatchObject({ code: 'refused' });
     await waitForRequest(client, turn, { tool: 'pay' });
     await expect(client.planReset(turn, '1.4')).rejects.toMatchObject({
-      code: 'reset_refused',
+      code: 'refused',
       message: 'there is nothing to reset: 1.4 waits for a decision as it is',
     });
-    await expect(client.planReset(turn, '7.7')).rejects.toMatchObject({ code: 'call_not_found' });
-    await expect(client.planReset('turn-nowhere', '1.1')).rejects.toMatchObject({ code: 'turn_not_found' });
+    await expect(client.planReset(turn, '7.7')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(client.planReset('turn-nowhere', '1.1')).rejects.toMatchObject({ code: 'not_found' });
     await client.cancel(turn);
   });
 });

@@ -211,7 +211,7 @@ const resetOnceSettled = (client: Countersign, turn: string): Promise<string> =>
     try {
       return (await client.reset(await client.planReset(turn, '1.1'), { reason: 'corrected' })).runId;
     } catch (error) {
-      if (error instanceof CountersignError && error.code === 'reset_refused') return undefined;
+      if (error instanceof CountersignError && error.code === 'refused') return undefined;
       throw error;
     }
   });
@@ -255,7 +255,7 @@ describe('a turn that continued as new', () => {
     const { calls: all, steps } = await waitForEnd(client, turn);
     expect(all).toHaveLength(3);
     await expect(client.planReset(turn, '1.1')).rejects.toMatchObject({
-      code: 'reset_refused',
+      code: 'refused',
       hint: `Fork it instead: countersign fork ${turn} --at 1.1`,
     });
     expect(steps).toHaveLength(4);

@@ -117,7 +117,7 @@ test('what a session refuses by signal is no longer among the messages that wait
     return refused.length === 2 && refused;
   });
   expect(refused).toEqual([
-    { messageId: 'full', code: 'session_full' },
+    { messageId: 'full', code: 'full' },
     { messageId: 'long', code: 'message_changed' },
   ]);
   const { waiting, messages } = await session.history();

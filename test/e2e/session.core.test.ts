@@ -221,7 +221,7 @@ test('the same id counts once; with other text it is refused; so is what has no 
     code: 'malformed',
   });
   await expect(client.session(`no-${session.id}`).send('hello')).rejects.toMatchObject({
-    code: 'session_not_found',
+    code: 'not_found',
   });
   expect((await session.history()).turns).toHaveLength(1);
 });

@@ -44,7 +44,7 @@ test('a decision past the limit is refused in words without a worker, and taken 
   // The server may hand the first update to the worker that comes: it is taken once.
   const approved = { callId: '1.1', decision: 'approved', decisionId: 'one' } as const;
   await expect(client.decide(handle.workflowId, approved)).rejects.toMatchObject({
-    code: 'signals_full',
+    code: 'full',
     message: expect.stringContaining('not on record'),
   });
   const again = await fixture.addWorker();

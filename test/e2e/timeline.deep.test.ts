@@ -99,7 +99,7 @@ test('the command line tells a live turn and replays the newest runs', async () 
   expect(gone).toMatchObject({
     code: 4,
     out: '',
-    err: expect.stringMatching(/retention[^]*\[turn_not_found\]/),
+    err: expect.stringMatching(/retention[^]*\[not_found\]/),
   });
   await handle.terminate();
 });

@@ -82,7 +82,7 @@ it.each([
   ['only comments', '# nothing'],
 ])('refuses %s, and repeats no key', (_, text) => {
   const error = thrownBy(() => loadEncryption({}, { COUNTERSIGN_ENCRYPTION_KEYS: text }));
-  expect(error).toMatchObject({ code: 'encryption_invalid', hint: expect.stringContaining('openssl rand') });
+  expect(error).toMatchObject({ code: 'config_invalid', hint: expect.stringContaining('openssl rand') });
   const told = error instanceof Error ? error.message : '';
   for (const secret of [secretOf(one), secretOf(two), short, zeros]) expect(told).not.toContain(secret);
 });
@@ -99,7 +99,7 @@ it.each([
   ['a folder', { COUNTERSIGN_ENCRYPTION_KEY_FILE: tmpdir() }, 'is not a file'],
 ])('refuses %s', (_, env, message) => {
   expect(thrownBy(() => loadEncryption({}, env))).toMatchObject({
-    code: 'encryption_invalid',
+    code: 'config_invalid',
     message: expect.stringContaining(message),
   });
 });
@@ -115,7 +115,7 @@ describe('a key file', () => {
     const path = await fileOf(`keys-${mode}`, one, mode);
     await chmod(path, mode);
     expect(thrownBy(() => loadEncryption({ keyFile: path }, {}))).toMatchObject({
-      code: 'encryption_invalid',
+      code: 'config_invalid',
       hint: `Run: chmod 600 ${path}`,
     });
   });

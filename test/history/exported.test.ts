@@ -62,7 +62,7 @@ test.each<[string, unknown, RegExp]>([
 
 test('a format of a later version is said to be one', () => {
   expect(() => parseExport({ countersign: 2, runs: [{ anything: true }] })).toThrow(
-    expect.objectContaining({ code: 'newer_version', message: expect.stringContaining('format 2') }),
+    expect.objectContaining({ code: 'bad_history', message: expect.stringContaining('format 2') }),
   );
 });
 
@@ -93,14 +93,15 @@ test('a turn in two runs is one turn', async () => {
 
 test('a history of another application is none of ours', async () => {
   await expect(turnEventsOfJson(ofAnotherApplication())).rejects.toMatchObject({
-    code: 'not_a_turn',
+    code: 'bad_history',
     message: expect.stringContaining('orderFulfilment'),
+    data: { workflowType: 'orderFulfilment' },
   });
 });
 
 test('a change of the workflow that this code does not know is of a newer version', async () => {
   await expect(turnEventsOfJson(withPatch('plain', 'two-approvers'))).rejects.toMatchObject({
-    code: 'newer_version',
+    code: 'bad_history',
     message: expect.stringContaining('two-approvers'),
   });
 });

@@ -124,24 +124,24 @@ test('only in a live world do calls that were started need a person first', () =
 });
 
 test.each<[string, ForkRequest, string]>([
-  ['a call that is not there', { at: '1.9' }, 'call_not_found'],
-  ['a step that is not there', { at: '3' }, 'call_not_found'],
-  ['no place', { at: '' }, 'call_not_found'],
-  ['arguments of a step', { at: '1', change: { what: 'arguments', arguments: {} } }, 'fork_refused'],
+  ['a call that is not there', { at: '1.9' }, 'not_found'],
+  ['a step that is not there', { at: '3' }, 'not_found'],
+  ['no place', { at: '' }, 'not_found'],
+  ['arguments of a step', { at: '1', change: { what: 'arguments', arguments: {} } }, 'refused'],
   [
     'a decision on a call that asks nobody',
     { at: '1.1', change: { what: 'decision', decision: 'denied', approver: 'x' } },
-    'fork_refused',
+    'refused',
   ],
   [
     'arguments that are too large',
     { at: '1.3', change: { what: 'arguments', arguments: { text: 'x'.repeat(LIMITS.argumentsBytes) } } },
-    'fork_refused',
+    'refused',
   ],
   [
     'a reply of too many calls',
     { at: '1', change: { what: 'reply', reply: { calls: Array(65).fill({ tool: 'look' }) } } },
-    'fork_refused',
+    'refused',
   ],
 ])('%s is refused', (_, request, code) => {
   expect(() => plan(turn(), request)).toThrow(expect.objectContaining({ code }));
@@ -173,7 +173,7 @@ test('while a call of the step runs, how it ended cannot be taken', () => {
   script.call(run('1.1'));
   script.open([item('1.2')]);
   for (const at of ['1.1', '1.2'])
-    expect(() => plan(script, { at })).toThrow(expect.objectContaining({ code: 'fork_refused' }));
+    expect(() => plan(script, { at })).toThrow(expect.objectContaining({ code: 'refused' }));
 });
 
 test('a step that the model is asked for anew begins with what it was asked before', () => {
@@ -217,7 +217,7 @@ test('a record over the limit gives up its oldest outputs, and is refused where 
     .started()
     .task()
     .think(1, [run('1.1', { arguments: args })]);
-  expect(() => plan(script, { at: '1.1' })).toThrow(expect.objectContaining({ code: 'fork_refused' }));
+  expect(() => plan(script, { at: '1.1' })).toThrow(expect.objectContaining({ code: 'refused' }));
 });
 
 const folder = join(__dirname, '..', 'histories');
@@ -255,7 +255,7 @@ test.each<[string, (events: readonly DecodedEvent[]) => DecodedEvent[], string, 
   [
     'of another application',
     ([first, ...rest]) => [{ ...first, workflowType: 'order' } as DecodedEvent, ...rest],
-    'not_a_turn',
+    'bad_history',
     'of the workflow "order"',
   ],
   [

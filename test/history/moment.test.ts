@@ -60,7 +60,7 @@ test.each([
   ['3#5', 'there is no event 3#5 in this turn', '#'],
 ])('%s is not in the turn', (point, message, hint) => {
   expect(() => countAt(events, parsePoint(point))).toThrow(
-    expect.objectContaining({ code: 'point_not_found', message, hint: expect.stringContaining(hint) }),
+    expect.objectContaining({ code: 'not_found', message, hint: expect.stringContaining(hint) }),
   );
 });
 

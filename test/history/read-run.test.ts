@@ -90,7 +90,7 @@ test('a live reader goes on where the time of day jumps ahead while the server i
 });
 
 test.each([
-  ['turn_not_found', STATUS.notFound],
+  ['not_found', STATUS.notFound],
   ['server_failed', STATUS.permissionDenied],
   ['server_failed', STATUS.invalidArgument],
 ])('%s is not tried again', async (code, status) => {

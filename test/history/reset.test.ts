@@ -84,13 +84,13 @@ test('a request that expired is asked again, one that waits stays as it is', () 
     .task();
   script.close({ expired: ['1.1'] }, [item('1.2', { deadline: null })]);
   expect(told(plan(script, '1.1'))).toEqual(['1.1 asked_again', '1.2 asked_again']);
-  expect(() => plan(script, '1.2')).toThrow(expect.objectContaining({ code: 'reset_refused' }));
+  expect(() => plan(script, '1.2')).toThrow(expect.objectContaining({ code: 'refused' }));
 });
 
 test.each([
-  ['a call that is not there', '9.1', 'call_not_found'],
-  ['a step', '1', 'call_not_found'],
-  ['a call that waits', '2.2', 'reset_refused'],
+  ['a call that is not there', '9.1', 'not_found'],
+  ['a step', '1', 'not_found'],
+  ['a call that waits', '2.2', 'refused'],
 ])('%s is refused', (_, before, code) => {
   expect(() => plan(turn(), before)).toThrow(expect.objectContaining({ code }));
 });
@@ -105,7 +105,7 @@ test('a call that could never run has nothing to go back to', () => {
     result: result('1.1', { success: false }),
   } as const;
   const script = new Script().started().task().think(1, [invalid]);
-  expect(() => plan(script, '1.1')).toThrow(expect.objectContaining({ code: 'reset_refused' }));
+  expect(() => plan(script, '1.1')).toThrow(expect.objectContaining({ code: 'refused' }));
 });
 
 test('a call of an earlier run is refused with the way out', () => {
@@ -131,7 +131,7 @@ test('a call of an earlier run is refused with the way out', () => {
   expect(told(planReset(runs, '2.1'))).toEqual(['2.1 runs_again']);
   expect(() => planReset(runs, '1.1')).toThrow(
     expect.objectContaining({
-      code: 'reset_refused',
+      code: 'refused',
       hint: expect.stringContaining('countersign fork t --at 1.1'),
     }),
   );

@@ -73,7 +73,7 @@ test.each<[string, Error, string]>([
   ['too late', grpc(STATUS.deadlineExceeded, 'late'), 'no_server'],
   ['too large', grpc(STATUS.resourceExhausted, 'larger than max'), 'answer_too_large'],
   ['no search attributes', grpc(STATUS.invalidArgument, 'search attribute X'), 'not_ready'],
-  ['no namespace', new Error('Namespace x is not found'), 'namespace_missing'],
+  ['no namespace', new Error('Namespace x is not found'), 'not_ready'],
   ['a refused key', grpc(STATUS.permissionDenied, 'no'), 'server_failed'],
   ['anything else', new Error('odd'), 'server_failed'],
 ])('%s', (_, error, code) => {
@@ -83,7 +83,7 @@ test.each<[string, Error, string]>([
 test('an error of ours stays as it is', () => {
   const error = new CountersignError('usage', 'no');
   expect(toCountersignError(error, 'listing')).toBe(error);
-  expect(turnNotFound('t')).toMatchObject({ code: 'turn_not_found', data: { turn: 't' } });
+  expect(turnNotFound('t')).toMatchObject({ code: 'not_found', data: { turn: 't' } });
 });
 
 test('only a turn that is gone gives nothing; every other failure is passed on', async () => {

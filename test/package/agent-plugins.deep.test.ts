@@ -8,7 +8,7 @@ import { installPackage, run, type Installed } from './installed';
 
 /** What our page tells whoever has a package that asks for an exact version of the SDK. */
 function documentedOverrides(): object {
-  const page = readFileSync(join(root, 'docs', 'errors', 'sdk_mismatch.md'), 'utf8');
+  const page = readFileSync(join(root, 'docs', 'errors', 'not_installed.md'), 'utf8');
   const [, block = ''] = /```json\n([^`]+)```/.exec(page) ?? [];
   const manifest: object = JSON.parse(block);
   return manifest;

@@ -135,6 +135,6 @@ test.each(['', '/events'])('there is no conversation at %j of another id, nor of
   for (const session of [randomUUID(), (await client().turns({ agent: AGENT })).turns[0]?.turn ?? 'none']) {
     const response = await ask(`/api/conversations/${session}${path}`);
     expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ code: 'session_not_found' });
+    expect(await response.json()).toMatchObject({ code: 'not_found' });
   }
 });

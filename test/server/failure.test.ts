@@ -9,10 +9,11 @@ const createFormatter = () => {
 it.each([
   ['usage', 400],
   ['signed_out', 401],
-  ['forbidden', 403],
-  ['turn_not_found', 404],
+  ['sign_in_failed', 401],
+  ['not_allowed', 403],
+  ['not_found', 404],
+  ['refused', 409],
   ['too_large', 413],
-  ['not_json', 415],
   ['too_many_attempts', 429],
   ['no_server', 503],
 ] as const)('%s is response with %i, its message and what to do', (code, status) => {

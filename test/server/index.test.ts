@@ -111,7 +111,7 @@ describe('where it listens', () => {
   it('is nowhere while the users file is open to others', async () => {
     await createUsers(usersFile()).add('ann');
     await chmod(usersFile(), 0o644);
-    await expect(start()).rejects.toMatchObject({ code: 'users_invalid' });
+    await expect(start()).rejects.toMatchObject({ code: 'config_invalid' });
   });
 
   it('cannot be an address that this machine does not have', async () => {

@@ -96,25 +96,25 @@ describe('a fork', () => {
   });
 
   test.each([
-    ['at a call that is not there', { at: '7.7' }, 404, 'call_not_found'],
+    ['at a call that is not there', { at: '7.7' }, 404, 'not_found'],
     ['at what cannot be a call', { at: '<b>' }, 400, 'usage'],
     [
       'that decides on a call that asks nobody',
       { at: '1.1', change: { what: 'decision', decision: 'denied' } },
       409,
-      'fork_refused',
+      'refused',
     ],
     [
       'with arguments that do not fit',
       { at: '2.1', change: { what: 'arguments', arguments: { tag: 7 } } },
       409,
-      'fork_refused',
+      'refused',
     ],
     [
       'with an approval that is to be live',
       { at: '2.1', live: true, change: { what: 'decision', decision: 'approved' } },
       409,
-      'fork_refused',
+      'refused',
     ],
   ])('%s is refused', async (_name, json, status, code) => {
     const answer = await fork(await refused(), json);
@@ -124,7 +124,7 @@ describe('a fork', () => {
   test('of no turn is refused', async () => {
     expect(await fork('no-such-turn', { at: '1.1' })).toMatchObject({
       status: 404,
-      body: { code: 'turn_not_found' },
+      body: { code: 'not_found' },
     });
   });
 });

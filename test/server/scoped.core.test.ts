@@ -161,7 +161,7 @@ test.each(HIDDEN_TURNS)(
     for (const route of routesOf(':turn', id(name))) {
       const [path, json] = route;
       const answer = await answerOf('ann', route);
-      expect(answer).toMatch(/^404 .*"code":"turn_not_found"/);
+      expect(answer).toMatch(/^404 .*"code":"not_found"/);
       // Word for word what is said of a turn that never was.
       const missing = await answerOf('ann', [path.replace(WORD, 'nobody'), json]);
       expect(answer.replaceAll(WORD, 'nobody')).toBe(missing);
@@ -173,7 +173,7 @@ test('a conversation is not there for who does not see its agent', async () => {
   for (const route of routesOf(':session', id(`${WORD}-talk`))) {
     const [path, json] = route;
     const answer = await answerOf('ann', route);
-    expect(answer).toMatch(/^404 .*"code":"session_not_found"/);
+    expect(answer).toMatch(/^404 .*"code":"not_found"/);
     const missing = await answerOf('ann', [path.replace(WORD, 'nobody'), json]);
     expect(answer.replaceAll(WORD, 'nobody')).toBe(missing);
   }

@@ -101,7 +101,7 @@ it('answers a failure as a page that says why, and opens no session', async () =
   expect(response.headers.get('content-type')).toMatch('text/html');
   expect(cookiesOf(response).has('countersign-7243')).toBe(false);
   const page = await response.text();
-  expect(page).toContain('<code>person_unknown</code>');
+  expect(page).toContain('<code>not_allowed</code>');
   expect(page).toContain('the mail stranger@example.com and the subject stranger');
 });
 

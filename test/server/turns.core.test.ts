@@ -329,13 +329,13 @@ test('a turn is cancelled, and its record says by whom', async () => {
 });
 
 test.each([
-  ['/api/turns/no-such-turn', 404, 'turn_not_found'],
-  ['/api/turns/no-such-turn/events', 404, 'turn_not_found'],
-  ['/api/turns/no%20turn', 404, 'turn_not_found'],
-  ['/api/turns/temporal-sys-scheduler', 404, 'turn_not_found'],
-  ['/api/turns/no-such-turn/calls/1.1', 404, 'turn_not_found'],
-  ['/api/turns/%3Cscript%3Ealert(1)%3C%2Fscript%3E', 404, 'turn_not_found'],
-  ["/api/turns/x'%20OR%20WorkflowId%20STARTS_WITH%20't", 404, 'turn_not_found'],
+  ['/api/turns/no-such-turn', 404, 'not_found'],
+  ['/api/turns/no-such-turn/events', 404, 'not_found'],
+  ['/api/turns/no%20turn', 404, 'not_found'],
+  ['/api/turns/temporal-sys-scheduler', 404, 'not_found'],
+  ['/api/turns/no-such-turn/calls/1.1', 404, 'not_found'],
+  ['/api/turns/%3Cscript%3Ealert(1)%3C%2Fscript%3E', 404, 'not_found'],
+  ["/api/turns/x'%20OR%20WorkflowId%20STARTS_WITH%20't", 404, 'not_found'],
   ['/api/nothing', 404, 'not_found'],
 ])('%s is not there: %d %s', async (path, status, code) => {
   const response = await ask(path);

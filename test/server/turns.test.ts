@@ -210,9 +210,9 @@ describe('forks', () => {
       'from another origin',
       { json: { at: '1.1' }, headers: { origin: 'https://evil.example' } },
       403,
-      'forbidden',
+      'not_allowed',
     ],
-    ['as a form', { body: 'at=1.1', headers: { 'content-type': 'text/plain' } }, 415, 'not_json'],
+    ['as a form', { body: 'at=1.1', headers: { 'content-type': 'text/plain' } }, 400, 'usage'],
   ])('a fork %s is refused', async (name, options, status, code) => {
     const response = await app().ask(path, {
       ...options,

@@ -60,7 +60,7 @@ it.each<[string, object, RegExp]>([
   ['an option that does not exist', { tool: [] }, /tool/],
 ])('refuses %s', (_, changes, message) => {
   expect(() => Reflect.apply(defineAgent, undefined, [{ ...valid, ...changes }])).toThrow(
-    expect.objectContaining({ code: 'agent_invalid', message: expect.stringMatching(message) }),
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(message) }),
   );
 });
 
@@ -87,6 +87,6 @@ describe('withTools', () => {
   });
 
   it('refuses one that has the name of another', () => {
-    expect(() => withTools(agent, [makeTool()])).toThrow(expect.objectContaining({ code: 'tool_invalid' }));
+    expect(() => withTools(agent, [makeTool()])).toThrow(expect.objectContaining({ code: 'config_invalid' }));
   });
 });

@@ -209,13 +209,13 @@ describe('wrong definitions', () => {
     ],
   ])('%s', (_, changes, message) => {
     const error = failureOf(() => define(changes));
-    expect(error.code).toBe('tool_invalid');
+    expect(error.code).toBe('config_invalid');
     expect(error.message).toMatch(message);
     expect(error.hint).toBeDefined();
   });
 
   it.each([[undefined], [null], [7], ['echo']])('%p in place of options', (options) => {
-    expect(failureOf(() => Reflect.apply(defineTool, undefined, [options])).code).toBe('tool_invalid');
+    expect(failureOf(() => Reflect.apply(defineTool, undefined, [options])).code).toBe('config_invalid');
   });
 });
 

@@ -28,7 +28,7 @@ it.each([
 it('refuses a name that no tool has, and says which is near', () => {
   expect(() => registry.list({ names: ['read_*', 'add_notes'] })).toThrow(
     expect.objectContaining({
-      code: 'tool_invalid',
+      code: 'config_invalid',
       message: 'no tool is called add_notes; near it: add_note',
     }),
   );
@@ -52,13 +52,13 @@ it('gives the functions of an OpenAI request', () => {
 
 it('refuses two tools of one name', () => {
   expect(() => createRegistry([read, makeTool({ name: 'read_file' })])).toThrow(
-    expect.objectContaining({ code: 'tool_invalid', message: expect.stringContaining('`read_file`') }),
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('`read_file`') }),
   );
 });
 
 it.each([[undefined], [null], ['read_file'], [{}], [[read]]])('%p is not a tool', (odd) => {
   expect(() => Reflect.apply(createRegistry, undefined, [[odd]])).toThrow(
-    expect.objectContaining({ code: 'tool_invalid' }),
+    expect.objectContaining({ code: 'config_invalid' }),
   );
 });
 

@@ -688,7 +688,7 @@ describeWithBubblewrap('in a sandbox', () => {
     const preview = registryOf(options)
       .get('run_command')
       ?.preview?.({ argv: ['ls'], cwd: '.' }, context);
-    await expect(preview).rejects.toMatchObject({ code: 'sandbox_unavailable' });
+    await expect(preview).rejects.toMatchObject({ code: 'config_invalid' });
   });
 
   it('has to show the folder in which commands start', () => {

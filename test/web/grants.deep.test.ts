@@ -166,7 +166,7 @@ test('where the approval was taken and the grant was not, the page says which', 
   await page.route('**/grants', async (route) => {
     const response = await route.fetch();
     const { grant, ...answer } = await response.json();
-    const grantProblem = { code: 'grants_full', message: 'there are 200 grants already' };
+    const grantProblem = { code: 'full', message: 'there are 200 grants already' };
     await client.grants.revoke({ id: grant.id, by: 'owner' });
     await route.fulfill({ response, json: { ...answer, grantProblem } });
   });

@@ -75,7 +75,7 @@ it('takes an answer without a body', async () => {
   expect(await signOut()).toEqual({ ok: true, data: null });
 });
 
-const error = { code: 'turn_not_found', message: 'there is no turn t' };
+const error = { code: 'not_found', message: 'there is no turn t' };
 
 it.each([
   ['a refused decision as an answer', 409, { status: 'refused', verdict: { code: 'expired' } }, true],

@@ -69,7 +69,7 @@ const BUFFER_CHARS = 1024 * 1024;
  * last signed head are cut off. A crash may have left them, or somebody without the key may have written them. Only
  * records that were read from history here are signed.
  *
- * @throws CountersignError `file_failed`, `audit_broken`, `audit_invalid`, `audit_key`, `usage` for another namespace's file.
+ * @throws CountersignError `file_failed`, `audit_broken`, `usage` for another namespace's file.
  */
 export async function openAuditFile(path: string, owner: Owner): Promise<AuditFile> {
   const doing = `writing ${path}`;
@@ -173,7 +173,7 @@ interface ReadThrough {
  * Checks every line of a file and notes which records its heads vouch for. Anybody may have written the records after
  * the last head, because a chain can be continued without the key.
  *
- * @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`.
+ * @throws CountersignError `audit_broken`.
  */
 async function readThrough(handle: FileHandle, known: ExportedRuns, key: string): Promise<ReadThrough> {
   if (!(await handle.stat()).isFile()) throw notAudit('it is not a file');
@@ -213,7 +213,7 @@ function assertOurs(cut: Buffer): void {
 /**
  * Checks every byte of an audit file, and passes on each line that is unchanged. Memory does not grow with the file.
  *
- * @throws CountersignError `file_failed`, `audit_*`.
+ * @throws CountersignError `file_failed`, `audit_broken`.
  */
 export function verifyFile(
   file: string,
@@ -242,7 +242,7 @@ export async function readHead(file: string): Promise<ReadLine> {
     .find((line) => typeof line !== 'string' && line.sig !== undefined);
   if (head !== undefined && typeof head !== 'string') return head;
   throw new CountersignError(
-    'audit_invalid',
+    'audit_broken',
     `${file} holds no signed head`,
     'Keep the last line of an audit file: tail -n 1 audit.jsonl > head.json',
   );
@@ -270,7 +270,7 @@ export interface Redacted {
  * Takes values out of an audit file; every hash and signature stays valid. The file is checked at the same time and
  * replaced only at the end, so a failure loses nothing.
  *
- * @throws CountersignError `file_failed`, `audit_*`, `turn_not_found` if the file has no record of the turn.
+ * @throws CountersignError `file_failed`, `audit_broken`, `not_found` for a turn without a record.
  */
 export async function redactFile(file: string, redaction: Redaction): Promise<Redacted> {
   const { out } = redaction;
@@ -308,7 +308,7 @@ async function copy(
 
 function noSuchTurn(turn: string, file: string): CountersignError {
   const hint = 'Nothing was taken out. Give the whole id of a turn that was exported to this file.';
-  return new CountersignError('turn_not_found', `there is no turn ${turn} in ${file}`, {
+  return new CountersignError('not_found', `there is no turn ${turn} in ${file}`, {
     hint,
     data: { turn },
   });

@@ -203,7 +203,7 @@ export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
 /**
  * The key that signs audit files.
  *
- * @throws CountersignError `audit_key`, also for a file that others can read.
+ * @throws CountersignError `config_invalid`, also for a file that others can read.
  */
 export function readSigningKey(named: string | undefined, env: NodeJS.ProcessEnv): KeyObject {
   const path = named ?? (env[KEY_VARIABLE] || KEY_FILE);
@@ -219,14 +219,14 @@ function readGuarded(path: string): string {
       error.cause !== undefined
         ? 'countersign keys makes one; name another with --key'
         : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
-    throw new CountersignError('audit_key', error.message, { hint, cause: error });
+    throw new CountersignError('config_invalid', error.message, { hint, cause: error });
   }
 }
 
 /**
  * The id of a public key, given as a file or as its 64 hex digits.
  *
- * @throws CountersignError `audit_key`, `file_failed`.
+ * @throws CountersignError `config_invalid`, `file_failed`.
  */
 export async function readPinnedKey(given: string): Promise<string> {
   const isId = /^[0-9a-f]{64}$/i.test(given);

@@ -223,7 +223,7 @@ export class Shown {
   /** The view of a turn. Undefined if the turn's retention is over. */
   private stepsOf(turn: string) {
     return this.chat.client.view(turn).catch((error: unknown) => {
-      if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+      if (error instanceof CountersignError && error.code === 'not_found') return undefined;
       throw error;
     });
   }

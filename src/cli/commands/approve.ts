@@ -179,7 +179,7 @@ interface Approved {
  * Approves a call that the person has seen. The person names its digest, was shown the call before on this terminal, or
  * is shown the call now and asked.
  *
- * @throws CountersignError `usage` if nobody can be asked and no digest is named, `decision_refused` for the digest of
+ * @throws CountersignError `usage` if nobody can be asked and no digest is named, `refused` for the digest of
  * something else, and the errors of `decide`.
  */
 async function approveCall(

@@ -63,7 +63,7 @@ async function conversationOf(client: Countersign, id: string): Promise<SessionV
   try {
     return await client.session(id).history();
   } catch (error) {
-    if (error instanceof CountersignError && error.code === 'session_not_found') return undefined;
+    if (error instanceof CountersignError && error.code === 'not_found') return undefined;
     throw error;
   }
 }
@@ -91,7 +91,7 @@ function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, ex
 /**
  * Takes each line of stdin as a message, one after the other, and prints the answers. Everything else goes to stderr.
  *
- * @throws CountersignError `turn_failed` at the end, if a turn gave no answer.
+ * @throws CountersignError `failed` at the end, if a turn gave no answer.
  */
 async function chatByLines(plan: Chat, json: boolean, context: Context): Promise<void> {
   const { screen } = context;
@@ -127,7 +127,7 @@ async function chatByLines(plan: Chat, json: boolean, context: Context): Promise
   }
   if (failed === undefined) return;
   const why = `${failed.turn} gave no answer; ${endOf(failed.status, failed.error)}`;
-  throw new CountersignError('turn_failed', why, { data: { turn: failed.turn } });
+  throw new CountersignError('failed', why, { data: { turn: failed.turn } });
 }
 
 const NO_WORKER = 'on record; it takes effect when a worker returns: start one with `countersign worker`';

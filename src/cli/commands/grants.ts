@@ -137,7 +137,7 @@ async function confirmGrant(prefix: string, options: ConfirmOptions, context: Co
     const seen = checkSaw(plan.asked.seenDigest, { saw, what: grant.id, look, canAsk: canAsk(keyboard) });
     if (seen === 'other')
       throw new CountersignError(
-        'grant_refused',
+        'refused',
         `${grant.id} is not what you saw: --saw ${saw} does not fit`,
         `Look at it again with \`${look}\`.`,
       );
@@ -181,6 +181,6 @@ async function findGrant({ grants }: Countersign, prefix: string): Promise<Grant
   const [found, other] = all;
   if (found !== undefined && other === undefined) return found;
   const hint = 'countersign grants list shows what there is';
-  if (found === undefined) throw new CountersignError('grant_not_found', noGrantText(prefix), hint);
-  throw new CountersignError('ambiguous_id', `${prefix} is the beginning of ${all.length} grants`, hint);
+  if (found === undefined) throw new CountersignError('not_found', noGrantText(prefix), hint);
+  throw new CountersignError('usage', `${prefix} is the beginning of ${all.length} grants`, hint);
 }

@@ -59,7 +59,7 @@ async function login(name: string, options: LoginOptions, context: Context): Pro
   } catch (error) {
     if (stop.signal.aborted || error instanceof Interrupted) throw new Interrupted('nobody was logged in');
     if (!late.aborted) throw error;
-    throw new CountersignError('login_failed', `logging in to ${name} failed: nobody agreed in 5 minutes`);
+    throw new CountersignError('sign_in_failed', `logging in to ${name} failed: nobody agreed in 5 minutes`);
   } finally {
     stop.release();
   }
@@ -244,7 +244,7 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
     await once(server, 'listening');
   } catch (error) {
     throw new CountersignError(
-      'login_failed',
+      'sign_in_failed',
       `nothing can listen at the port ${port}: ${errnoOf(error)}`,
       'Free it, or name another one in `oauth.callbackPort`.',
     );

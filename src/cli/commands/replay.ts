@@ -126,7 +126,7 @@ export function sumLine({ replayed, failed, gone, events, ms }: ReplaySum, { sty
 /**
  * Prints the result of a replay. The runs that do not replay come first.
  *
- * @throws CountersignError `replay_failed` if any run does not replay.
+ * @throws CountersignError `failed` if any run does not replay.
  */
 function report({ judged, ms }: Done, { progress, options, context: { screen } }: Work): void {
   const failed = judged.filter(({ finding }) => finding !== undefined);
@@ -141,7 +141,7 @@ function report({ judged, ms }: Done, { progress, options, context: { screen } }
 function replayFailed(failed: readonly JudgedRun[]): CountersignError {
   const turns = [...new Set(failed.map(({ turn }) => turn))];
   const which = turns.length === 1 ? 'a turn does' : `${turns.length} turns do`;
-  return new CountersignError('replay_failed', `${which} not replay`, {
+  return new CountersignError('failed', `${which} not replay`, {
     hint: 'A worker with this code would get stuck on them: do not deploy it while they are open.',
     data: { failed: turns },
   });

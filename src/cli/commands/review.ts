@@ -226,10 +226,10 @@ async function carryOut(
 /** Errors that end one act but not the review. */
 const PASSING: readonly CountersignError['code'][] = [
   'given_up',
-  'editor_failed',
-  'decision_refused',
+  'given_up',
+  'refused',
   'signature_needed',
-  'signing_key',
+  'signing_failed',
   'usage',
 ];
 

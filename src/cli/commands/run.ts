@@ -178,7 +178,7 @@ async function send(
   });
 }
 
-/** Waits for the end of the turn that took up a message. @throws CountersignError `turn_failed`. */
+/** Waits for the end of the turn that took up a message. @throws CountersignError `failed`. */
 async function turnOf(session: Session, messageId: string) {
   for await (const event of session.follow()) {
     if (event.type !== 'turn_ended' && event.type !== 'turn_recalled' && event.type !== 'session_ended')
@@ -187,9 +187,9 @@ async function turnOf(session: Session, messageId: string) {
     const turn = turns.find((one) => one.messageId === messageId || one.took.includes(messageId));
     if (turn?.answer !== undefined) return turn;
     if (turn !== undefined && turn.status !== 'running')
-      throw new CountersignError('turn_failed', `turn ${turn.turn} is ${turn.status.replaceAll('_', ' ')}`);
+      throw new CountersignError('failed', `turn ${turn.turn} is ${turn.status.replaceAll('_', ' ')}`);
   }
-  throw new CountersignError('turn_failed', `session ${session.id} ended before a turn took up the message`);
+  throw new CountersignError('failed', `session ${session.id} ended before a turn took up the message`);
 }
 
 interface CloseOptions {

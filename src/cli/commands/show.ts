@@ -66,7 +66,7 @@ async function sessionOf(client: Countersign, id: string): Promise<SessionView |
   try {
     return await client.session(id).history();
   } catch (error) {
-    const isOther = error instanceof CountersignError && ['session_not_found', 'usage'].includes(error.code);
+    const isOther = error instanceof CountersignError && ['not_found', 'usage'].includes(error.code);
     if (isOther) return undefined;
     throw error;
   }

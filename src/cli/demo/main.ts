@@ -65,7 +65,7 @@ async function perform(
 function judge({ text }: Played, wrong: string, screen: Screen): void {
   if (wrong !== '') {
     throw new CountersignError(
-      'turn_failed',
+      'failed',
       `the files are not what was decided:\n${wrong}`,
       'This is a mistake of ours; please report it.',
     );

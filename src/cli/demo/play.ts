@@ -50,7 +50,7 @@ export async function play({ client, taskQueue, answer, screen, signal }: Play):
   for await (const event of client.follow(turn, { signal })) {
     screen.lines(eventLines(event, screen));
     if (event.type === 'turn_ended' && event.status !== 'answered')
-      throw new CountersignError('turn_failed', `the turn ended without an answer: ${event.status}`);
+      throw new CountersignError('failed', `the turn ended without an answer: ${event.status}`);
     if (event.type !== 'request_opened') continue;
     screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '']);
     const reply = await answer(event.arguments, ++round);
@@ -58,7 +58,7 @@ export async function play({ client, taskQueue, answer, screen, signal }: Play):
     assertTaken(await client.decide(turn, toDecision(event, reply)), `${turn}/${event.callId}`);
   }
   signal.throwIfAborted();
-  if (round === 0) throw new CountersignError('turn_failed', 'the agent proposed no change');
+  if (round === 0) throw new CountersignError('failed', 'the agent proposed no change');
   return { turn, text };
 }
 
@@ -231,7 +231,7 @@ async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<strin
     const edited = await letPersonEdit({ text: `${text}\n`, name: 'new-text.txt', env });
     return edited.replace(/\n$/, '');
   } catch (error) {
-    if (error instanceof CountersignError && error.code === 'editor_failed') return '';
+    if (error instanceof CountersignError && error.code === 'given_up') return '';
     throw error;
   }
 }

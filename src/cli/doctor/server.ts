@@ -24,7 +24,7 @@ const ASK_MS = 10_000;
 /**
  * Makes a request that the server authorises. Connecting alone proves nothing: a server accepts every connection.
  *
- * @throws CountersignError `server_failed` if the server refuses, `namespace_missing`, `no_server`.
+ * @throws CountersignError `server_failed` if the server refuses, `not_ready`, `no_server`.
  */
 export async function requireAccess({ client }: Countersign): Promise<void> {
   try {

@@ -20,7 +20,7 @@ interface NoticeWatch {
 /**
  * Sends the notices that are due now.
  *
- * @throws CountersignError `notify_failed` if a notice could not be delivered.
+ * @throws CountersignError `failed` if a notice could not be delivered.
  */
 export async function sendOnce({ client, filter, beforeMs, outboxes }: NoticeWatch): Promise<void> {
   const now = Date.now();
@@ -29,7 +29,7 @@ export async function sendOnce({ client, filter, beforeMs, outboxes }: NoticeWat
   const counts = await Promise.all(outboxes.map((outbox) => outbox.send(notices, now)));
   const left = counts.reduce((sum, one) => sum + one, 0);
   if (left === 0) return;
-  throw new CountersignError('notify_failed', `${left} notices could not be delivered`, {
+  throw new CountersignError('failed', `${left} notices could not be delivered`, {
     hint: 'They are kept: run it again, and they come with the same ids.',
     data: { left },
   });

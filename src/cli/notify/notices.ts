@@ -141,5 +141,5 @@ export interface Correction {
 
 /** An error of a channel. */
 export function notifyFailure(message: string, data: Record<string, unknown> = {}): CountersignError {
-  return new CountersignError('notify_failed', message, { data });
+  return new CountersignError('failed', message, { data });
 }

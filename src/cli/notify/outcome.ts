@@ -41,7 +41,7 @@ export async function lookAgain(
     const view = await client.view(about.notice.data.turn);
     return { view, over: outcomeLine(view, about) };
   } catch (error) {
-    if (!(error instanceof CountersignError) || error.code !== 'turn_not_found') throw error;
+    if (!(error instanceof CountersignError) || error.code !== 'not_found') throw error;
     return { over: 'the turn is not there any more' };
   }
 }

@@ -38,7 +38,7 @@ interface Sought {
   since: number;
 }
 
-/** The methods of Slack that are used. All functions reject with `notify_failed`, and none tries a second time. */
+/** The methods of Slack that are used. All functions reject with `failed`, and none tries a second time. */
 export interface SlackApi {
   identify(): Promise<SlackIdentity>;
   post(target: string, message: SlackText, notice: string): Promise<PostPlace>;

@@ -8,7 +8,7 @@ const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
 const REFUSED_MS = 60 * 60 * SECOND;
 
 /**
- * Calls Slack. An error becomes `notify_failed` with Slack's message. `data.isRefused`: Slack says that it did nothing.
+ * Calls Slack. An error becomes `failed` with Slack's message. `data.isRefused`: Slack says that it did nothing.
  */
 export async function attempt<T>(act: () => Promise<T>): Promise<T> {
   try {

@@ -23,7 +23,7 @@ interface VoterSources {
  * The addresses of the people who may decide the call of a notice, by today's approvers file. If no rule says who
  * decides, these are all people in the file. A person whom the file does not let see the turn gets no notice.
  *
- * @throws CountersignError `notify_failed` if none of these people has an address.
+ * @throws CountersignError `failed` if none of these people has an address.
  */
 export async function votersOn(notice: Notice, sources: VoterSources): Promise<readonly string[]> {
   const { tester, by = 'mail' } = sources;
@@ -36,14 +36,14 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
   const who = notice.type === 'test' ? (tester ?? '') : 'nobody who may decide this';
   const has = notice.type === 'test' ? 'has no' : 'has a';
   const what = by === 'slack' ? 'Slack id' : 'mail address';
-  throw new CountersignError('notify_failed', `${who} ${has} ${what} in ${file.file}`);
+  throw new CountersignError('failed', `${who} ${has} ${what} in ${file.file}`);
 }
 
 /**
  * The people who may decide the call of a notice and may see it, by their names in today's file. For a test: the person
  * who gets the test. Also returns the call, if the turn has the call.
  *
- * @throws CountersignError `notify_failed` if the file does not have the person who gets a test.
+ * @throws CountersignError `failed` if the file does not have the person who gets a test.
  */
 export async function decidersOf(
   notice: Notice,
@@ -87,8 +87,5 @@ export function votersFor(
 function testers(file: Approvers, tester: string | undefined): string[] {
   const name = tester === undefined ? undefined : file.personOf(tester);
   if (name !== undefined) return [name];
-  throw new CountersignError(
-    'notify_failed',
-    `${tester ?? 'you'} is not in ${file.file}; name somebody with --to`,
-  );
+  throw new CountersignError('failed', `${tester ?? 'you'} is not in ${file.file}; name somebody with --to`);
 }

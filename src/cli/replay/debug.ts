@@ -130,7 +130,7 @@ interface Breakpoint {
 /**
  * The workflow task in which the code reaches a point of a turn. Without a point, the first workflow task.
  *
- * @throws CountersignError `point_not_found`, also if no workflow task came after the event; `not_a_turn` for a step
+ * @throws CountersignError `not_found`, also if no workflow task came after the event; `bad_history` for a step
  * or a call of another workflow.
  */
 export async function breakpointAt(
@@ -143,7 +143,7 @@ export async function breakpointAt(
   const startedId = taskAt(history?.events ?? [], eventId);
   if (history !== undefined && startedId !== undefined) return { history, startedId };
   throw new CountersignError(
-    'point_not_found',
+    'not_found',
     `no code ran at event ${run}#${eventId}`,
     `name an event of a workflow task, or one before; there ${runs.length === 1 ? 'is 1 run' : `are ${runs.length} runs`} to choose from`,
   );

@@ -69,7 +69,7 @@ async function refusal(read: () => unknown): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
-    return error.code === 'not_a_turn' ? undefined : error.message;
+    return 'workflowType' in error.data ? undefined : error.message;
   }
 }
 

@@ -33,7 +33,7 @@ export interface Looking {
  * Lets a call run with other arguments. If the call has a preview, the change comes back as a new revision of the
  * request. The revision is shown and asked about, and is approved by its own digest.
  *
- * @throws CountersignError `still_waiting` if nobody can look at the new revision, `decision_refused` if the new
+ * @throws CountersignError `still_waiting` if nobody can look at the new revision, `refused` if the new
  * revision has no preview or is gone, `given_up` if the person does not approve it. The call still waits in each case.
  */
 export async function decideChanged(
@@ -109,13 +109,13 @@ function unseen(next: Subject): CountersignError {
 
 /** The error for a request that came back unchanged, with a note that says why. */
 export function notTaken(id: string, note: string): CountersignError {
-  return new CountersignError('decision_refused', `${id}: ${note}`, 'The request waits as it was before.');
+  return new CountersignError('refused', `${id}: ${note}`, 'The request waits as it was before.');
 }
 
 function gone(subject: Subject, call: CallView | undefined): CountersignError {
   const now = call === undefined ? 'gone' : describePhase(call)[0];
   return new CountersignError(
-    'decision_refused',
+    'refused',
     `${idOf(subject)} does not wait any more: it is ${now}`,
     'countersign show says how it ended.',
   );
@@ -125,7 +125,7 @@ function gone(subject: Subject, call: CallView | undefined): CountersignError {
  * Lets a person change the arguments in their editor, shows what changed, asks, and decides. Arguments that do not fit
  * the schema, or that the turn refuses, go back to the editor with the reasons, until they fit or the person gives up.
  *
- * @throws CountersignError `given_up`, `editor_failed`. Interrupted.
+ * @throws CountersignError `given_up`. Interrupted.
  */
 export async function decideByEditor(subject: Subject, looking: Looking): Promise<Answer> {
   const { terminal } = looking;
@@ -201,7 +201,7 @@ type EditOutcome = { arguments: JsonObject; body: string } | 'empty' | 'unchange
  * Lets a person edit arguments until they are JSON or the person gives up. An empty file, an unchanged file and
  * unchanged arguments mean giving up.
  *
- * @throws CountersignError `editor_failed`.
+ * @throws CountersignError `given_up`.
  */
 async function editArguments(first: Draft, subject: Subject): Promise<EditOutcome> {
   const { arguments: before, tool } = requestOf(subject);

@@ -23,7 +23,7 @@ export const SAW_HELP = `what you saw: the first ${SAW_DIGITS} characters of the
 /**
  * Checks `--saw`: at least as many characters of the digest as `show` prints. Without a terminal, `--saw` is required. Undefined: `--saw` is absent, so the person must see the request and be asked.
  *
- * @throws CountersignError `usage`, and `decision_refused` if the request has changed since.
+ * @throws CountersignError `usage`, and `refused` if the request has changed since.
  */
 export function checkSeenDigest(
   { callId, seenDigest }: RequestOpened,
@@ -33,7 +33,7 @@ export function checkSeenDigest(
   const found = checkSaw(seenDigest, { saw, what: id, look, canAsk });
   if (found !== 'other') return found;
   throw new CountersignError(
-    'decision_refused',
+    'refused',
     `${callId} is not what you saw: --saw ${saw} does not fit`,
     `Look at it again with \`${look}\`.`,
   );

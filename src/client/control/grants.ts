@@ -45,10 +45,7 @@ async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<Gra
   const { client } = context;
   const open = await listOpen(context);
   if (open.length >= LIMITS.grants && open.every(({ id }) => id !== asked.id))
-    throw refused(
-      'grants_full',
-      `there are ${LIMITS.grants} grants already, which is the most that are read`,
-    );
+    throw refused('full', `there are ${LIMITS.grants} grants already, which is the most that are read`);
   const handle = await ask(context, 'giving a grant', async () => {
     try {
       return await client.workflow.start(WORKFLOWS.grant, {
@@ -69,7 +66,7 @@ async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<Gra
     if (status.name !== 'RUNNING') throw await whyNotGiven(handle.result());
     const found = (await listOpen(context)).find(({ id }) => id === asked.id);
     if (found !== undefined && termsDigest(found) !== termsDigest(asked))
-      throw refused('grant_refused', 'there is another grant of this id');
+      throw refused('refused', 'there is another grant of this id');
     if (found !== undefined) {
       await untilRead();
       return seenOf(context, found);
@@ -93,7 +90,7 @@ async function whyNotGiven(result: Promise<unknown>): Promise<CountersignError> 
     const refusal = refusalIn(error, HINTS);
     if (refusal !== undefined) return refusal;
   }
-  return refused('grant_refused', 'it is over, and its id stays taken');
+  return refused('refused', 'it is over, and its id stays taken');
 }
 
 /** After this time, no worker uses what it read before. */
@@ -123,7 +120,7 @@ async function revokeGrants(context: ClientContext, { id, ...asked }: RevokeAske
         await update(context, grant.id, { name: UPDATES.revoke, asked, doing: 'revoking a grant' });
         return false;
       } catch (error) {
-        if (!(error instanceof CountersignError) || error.code !== 'control_unavailable') throw error;
+        if (!(error instanceof CountersignError) || error.code !== 'still_waiting') throw error;
         const handle = context.client.workflow.getHandle(grantWorkflowId(grant.id));
         await ask(context, 'revoking a grant', () => handle.signal(SIGNALS.revoke, asked));
         return true;
@@ -148,7 +145,7 @@ function listOpen(context: ClientContext): Promise<ListedGrant[]> {
 async function requireGrant(context: ClientContext, id: string): Promise<ListedGrant> {
   const found = await ask(context, 'reading a grant', () => readGrant(context.client, id));
   if (found !== undefined && found.revoked !== true) return found;
-  throw refused('grant_not_found', noGrantText(id));
+  throw refused('not_found', noGrantText(id));
 }
 
 /** A grant with the people who have to confirm it, whom only the input of its workflow names. */
@@ -171,7 +168,7 @@ function update(
   { name, asked, doing }: { name: string; asked: object; doing: string },
 ): Promise<void> {
   const updating = { workflowId: grantWorkflowId(id), name, asked };
-  const absent = { code: 'grant_not_found', message: noGrantText(id) } as const;
+  const absent = { code: 'not_found', message: noGrantText(id) } as const;
   return tellControl<void, object, GrantRefused['code']>(context, updating, { hints: HINTS, doing, absent });
 }
 
@@ -181,8 +178,8 @@ function refused(code: keyof typeof HINTS & CountersignError['code'], message: s
 
 const HINTS = {
   malformed: 'see countersign grants --help',
-  grant_refused: 'see docs/grants.md',
-  grants_full: 'revoke those that are not needed, before they are given',
-  grant_not_found: 'countersign grants list shows what there is',
+  refused: 'see docs/grants.md',
+  full: 'revoke those that are not needed, before they are given',
+  not_found: 'countersign grants list shows what there is',
   grant_void: 'see docs/grants.md',
 } as const satisfies Record<GrantRefused['code'], string>;

@@ -43,7 +43,7 @@ import type { ClientContext } from '../context';
  * Starts the workflow that holds the pauses, if it does not run. If it was closed, nobody knows what was paused, so it
  * starts with everything paused.
  *
- * @throws CountersignError `control_unavailable` if Temporal's own pause holds that workflow.
+ * @throws CountersignError `still_waiting` if Temporal's own pause holds that workflow.
  */
 export async function startControl(client: Client): Promise<void> {
   const found = await unlessNotFound(client.workflow.getHandle(CONTROL.workflowId).describe());
@@ -151,8 +151,8 @@ async function update<R>(context: ClientContext, name: string, asked: PauseAsked
 
 const HINTS: Readonly<Record<PauseRefused['code'], string>> = {
   malformed: 'see countersign pause --help',
-  pauses_full: 'end those that are not needed with countersign resume, or pause a whole agent',
-  pause_not_found: 'countersign pause shows what is paused',
+  full: 'end those that are not needed with countersign resume, or pause a whole agent',
+  not_found: 'countersign pause shows what is paused',
 };
 
 type RefusalCode = PauseRefused['code'] | GrantRefused['code'];
@@ -253,7 +253,7 @@ function refusal<C extends RefusalCode>(
 
 function errorCodeOf(code: RefusalCode) {
   if (code === 'malformed') return 'usage';
-  return code === 'grant_void' ? 'grant_refused' : code;
+  return code === 'grant_void' ? 'refused' : code;
 }
 
 /** The error if a workflow that holds pauses or a grant does not answer. */
@@ -261,5 +261,5 @@ export function unavailable(
   message: string,
   hint = 'Start a worker (countersign worker), and do it again.',
 ): CountersignError {
-  return new CountersignError('control_unavailable', message, hint);
+  return new CountersignError('still_waiting', message, hint);
 }

@@ -24,7 +24,7 @@ import type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan } from '.
 /**
  * The grant that somebody would give on a call.
  *
- * @throws CountersignError `grant_refused` if no grant may replace decisions on the call, or not a grant by this
+ * @throws CountersignError `refused` if no grant may replace decisions on the call, or not a grant by this
  * person; `usage` for conditions or times that are wrong.
  */
 export function planGrant(view: TurnView, callId: string, options: GrantOptions): GrantPlan {
@@ -61,7 +61,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
 /**
  * The confirmation that somebody would give to a grant.
  *
- * @throws CountersignError `grant_refused` if they may not confirm it, or if nobody has to.
+ * @throws CountersignError `refused` if they may not confirm it, or if nobody has to.
  */
 export function planConfirmation(grant: GrantSeen, name: string): ConfirmationPlan {
   const now = Date.now();
@@ -107,7 +107,7 @@ function giver(
 /**
  * Refuses a grant if the assurance of its giver is weaker than the rule wants.
  *
- * @throws CountersignError `grant_refused`.
+ * @throws CountersignError `refused`.
  */
 export function requireAssured({ assurance: wanted }: Pick<GrantPlan, 'assurance'>, has: Assurance): void {
   if (isAssured(has, wanted)) return;
@@ -120,7 +120,7 @@ export function requireAssured({ assurance: wanted }: Pick<GrantPlan, 'assurance
 }
 
 function refused(message: string, hint = 'See docs/grants.md.'): CountersignError {
-  return new CountersignError('grant_refused', message, hint);
+  return new CountersignError('refused', message, hint);
 }
 
 function usage(message: string): CountersignError {

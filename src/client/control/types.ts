@@ -66,7 +66,7 @@ export interface Grants {
    * The grant that somebody would give on a call that waits, or waited. Nothing is given yet. Once it is given, calls
    * of this tool and agent that fit it run without a decision.
    *
-   * @throws CountersignError `grant_refused` if a grant cannot replace decisions on the call, `usage` for conditions
+   * @throws CountersignError `refused` if a grant cannot replace decisions on the call, `usage` for conditions
    * that are wrong, and those of `view`.
    */
   plan(turn: string, callId: string, options: GrantOptions): Promise<GrantPlan>;
@@ -76,14 +76,14 @@ export interface Grants {
    * Gives a grant, with a signature if the rule wants one. Resolves once every worker finds the grant. Needs a
    * worker.
    *
-   * @throws CountersignError `usage`, `grant_refused`, `grants_full`, `control_unavailable`.
+   * @throws CountersignError `usage`, `refused`, `full`, `still_waiting`.
    */
   give(asked: GrantAsked): Promise<GrantSeen>;
   /**
    * Confirms a grant whose rule wants more than one person, with a signature if the rule wants one. The grant allows
    * calls once as many people as the rule needs have given or confirmed it. Needs a worker.
    *
-   * @throws CountersignError `usage`, `grant_not_found`, `grant_refused`, `grants_full`, `control_unavailable`.
+   * @throws CountersignError `usage`, `not_found`, `refused`, `full`, `still_waiting`.
    */
   confirm(asked: ConfirmAsked): Promise<GrantSeen>;
   /** All grants that hold or wait, each with the number of its uses that are claimed. Reads at most 200. */
@@ -92,7 +92,7 @@ export interface Grants {
    * Takes back a grant, or all grants that are listed. Once this resolves, no call starts by them any more: a call that
    * has not started asks a person. If no worker answers, the revocation is only recorded.
    *
-   * @throws CountersignError `grant_not_found`, `no_server`.
+   * @throws CountersignError `not_found`, `no_server`.
    */
   revoke(asked: RevokeAsked): Promise<Revoked>;
 }

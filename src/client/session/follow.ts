@@ -117,7 +117,7 @@ export async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => 
       }
       return;
     } catch (error) {
-      const isMissing = error instanceof CountersignError && error.code === 'turn_not_found';
+      const isMissing = error instanceof CountersignError && error.code === 'not_found';
       if (!isMissing || isThere) throw error;
       if (isOver()) return;
     }

@@ -226,7 +226,7 @@ function refusalOf(session: string, error: WorkflowUpdateFailedError): Countersi
   const type = cause instanceof ApplicationFailure ? cause.type : undefined;
   const code = SESSION_REFUSALS.find((one) => one === type);
   if (code !== undefined) return new CountersignError(code, cause?.message ?? code, { data: { session } });
-  return new CountersignError('session_not_found', `${session} is not a session: ${cause?.message ?? ''}`, {
+  return new CountersignError('not_found', `${session} is not a session: ${cause?.message ?? ''}`, {
     hint: 'countersign list --sessions shows the sessions there are',
     data: { session },
     cause: error,
@@ -241,5 +241,5 @@ function ended(session: string): CountersignError {
 function signalsFull(session: string, cause: unknown): CountersignError {
   const message = `not on record: this run of session ${session} had all the signals that the server allows one, and no worker answered the update`;
   const hint = `see countersign show ${session}; a session goes on in a new run once its turn is over and a worker runs`;
-  return new CountersignError('signals_full', message, { hint, data: { session }, cause });
+  return new CountersignError('full', message, { hint, data: { session }, cause });
 }

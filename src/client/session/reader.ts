@@ -19,7 +19,7 @@ const { WorkflowExecutionStatus } = temporal.api.enums.v1;
 /** The error for an id that no session has. */
 export function sessionNotFound(session: string): CountersignError {
   const hint = 'countersign list --sessions shows the sessions there are; to start one, name its agent';
-  return new CountersignError('session_not_found', `there is no session ${session}`, {
+  return new CountersignError('not_found', `there is no session ${session}`, {
     hint,
     data: { session },
   });

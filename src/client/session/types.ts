@@ -99,7 +99,7 @@ export interface SessionsPage {
 }
 
 /**
- * A conversation with an agent. Every operation fails with CountersignError `session_not_found` if there is no such
+ * A conversation with an agent. Every operation fails with CountersignError `not_found` if there is no such
  * session.
  *
  * @example
@@ -113,7 +113,7 @@ export interface Session {
    * Sends a message. The message is on record when this resolves.
    *
    * @throws CountersignError `usage`, `malformed`, `message_changed` for an id that had another text, `session_closing`,
-   * `session_full`, and those of `connect`.
+   * `full`, and those of `connect`.
    */
   send(message: string | SendRequest): Promise<SentMessage>;
   /** Every event of the session from its start, then live until it ends, with the events of the turn that runs. */
@@ -133,7 +133,7 @@ export interface Session {
    * Once no turn runs, has a model summarize all turns but the last. See `limits.compactOver` of `defineAgent`. The
    * event `compacted` or `compaction_failed` says whether that worked.
    *
-   * @throws CountersignError `nothing_to_compact` if there is at most one turn. This is noticed only if a worker
+   * @throws CountersignError `refused` if there is at most one turn. This is noticed only if a worker
    * answers.
    */
   compact(act?: SessionAct): Promise<void>;

@@ -28,18 +28,18 @@ export function termsDigest(grant: GrantTerms): string {
 
 /** Adds the vote of one more person to a grant. Only the last vote of each person is kept. */
 export function confirmGrant(grant: Grant, { id, ...vote }: ConfirmAsked, now: number): Grant | GrantRefused {
-  if (id !== grant.id) return refuseGrant('grant_not_found', noGrantText(id));
+  if (id !== grant.id) return refuseGrant('not_found', noGrantText(id));
   const confirmer = confirmerOf(grant, { name: vote.voter, now });
-  if ('why' in confirmer) return refuseGrant('grant_refused', confirmer.why);
+  if ('why' in confirmer) return refuseGrant('refused', confirmer.why);
   const why = whyNotTaken(grant, vote, now);
-  if (why !== undefined) return refuseGrant('grant_refused', why);
+  if (why !== undefined) return refuseGrant('refused', why);
   const { voter } = confirmer;
   const taken = { ...vote, voter };
   const { confirmed = [] } = grant;
   if (confirmed.some((one) => JSON.stringify(one) === JSON.stringify(taken))) return grant;
   const others = confirmed.filter((one) => one.voter !== voter);
   if (others.length >= LIMITS.grantVotes)
-    return refuseGrant('grants_full', `${LIMITS.grantVotes} people confirmed it already, which is the most`);
+    return refuseGrant('full', `${LIMITS.grantVotes} people confirmed it already, which is the most`);
   const next: Grant = { ...grant, confirmed: [...others, taken] };
   return whyFull(next) ?? next;
 }

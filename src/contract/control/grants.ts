@@ -85,7 +85,7 @@ export interface Revoked {
 
 /** Why a change was refused. */
 export interface GrantRefused {
-  code: 'malformed' | 'grant_refused' | 'grants_full' | 'grant_not_found' | 'grant_void';
+  code: 'malformed' | 'refused' | 'full' | 'not_found' | 'grant_void';
   message: string;
 }
 
@@ -120,10 +120,10 @@ function whyNotTaken(asked: GrantAsked, now: number): GrantRefused | undefined {
   if (times > LIMITS.grantTimes)
     return refuseGrant('malformed', `a grant is for at most ${LIMITS.grantTimes} calls`);
   if (given > now + TIMES.clockSkew)
-    return refuseGrant('grant_refused', 'it is dated in the future: the clock of who gives it is wrong');
-  if (ends <= now || ends <= given) return refuseGrant('grant_refused', 'it would be over already');
+    return refuseGrant('refused', 'it is dated in the future: the clock of who gives it is wrong');
+  if (ends <= now || ends <= given) return refuseGrant('refused', 'it would be over already');
   if (ends - given > TIMES.grantMost || ends - now > TIMES.grantMost + TIMES.clockSkew)
-    return refuseGrant('grant_refused', GRANT_TOO_LONG);
+    return refuseGrant('refused', GRANT_TOO_LONG);
   return undefined;
 }
 
@@ -131,7 +131,7 @@ function whyNotTaken(asked: GrantAsked, now: number): GrantRefused | undefined {
 export function whyFull(grant: Grant): GrantRefused | undefined {
   const size = utf8Bytes(JSON.stringify(shownOf(grant)));
   return size > LIMITS.grantBytes
-    ? refuseGrant('grants_full', `a grant with its votes has at most ${LIMITS.grantBytes} bytes, not ${size}`)
+    ? refuseGrant('full', `a grant with its votes has at most ${LIMITS.grantBytes} bytes, not ${size}`)
     : undefined;
 }
 

@@ -77,7 +77,7 @@ export interface Pauses {
 
 /** Why `pause` or `resume` changed nothing. */
 export interface PauseRefused {
-  code: 'malformed' | 'pauses_full' | 'pause_not_found';
+  code: 'malformed' | 'full' | 'not_found';
   message: string;
 }
 
@@ -106,7 +106,7 @@ export function addPause(
   const all = [...pauses.filter((one) => one !== standing), pause];
   if (fits(all)) return { pauses: all, taken: { pause } };
   const message = `there is no room for one more: all pauses together have at most ${LIMITS.memoBytes} bytes, and ${pauses.length} hold now`;
-  return { code: 'pauses_full', message };
+  return { code: 'full', message };
 }
 
 /** Whether all pauses fit the memo, which every worker reads before each call with an effect. */
@@ -128,7 +128,7 @@ export function endPauses(
   const others =
     pauses.length === 0 ? 'nothing is paused' : `what is paused: ${pauses.map(scopeText).join('; ')}`;
   const message = all === true ? others : `no pause is of ${scopeText(scope)}; ${others}`;
-  return { code: 'pause_not_found', message };
+  return { code: 'not_found', message };
 }
 
 function isSame(one: PauseScope, other: PauseScope): boolean {

@@ -93,8 +93,8 @@ export const SESSION_REFUSALS = [
   'malformed',
   'message_changed',
   'session_closing',
-  'session_full',
-  'nothing_to_compact',
+  'full',
+  'refused',
 ] as const;
 export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
 

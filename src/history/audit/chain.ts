@@ -42,14 +42,14 @@ export interface VerifiedFile {
 
 /** Checks a file line by line. It keeps counts and its position in memory, not the lines. */
 export interface Verifier {
-  /** Checks one more line and returns it. @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`. */
+  /** Checks one more line and returns it. @throws CountersignError `audit_broken`. */
   push(line: Buffer): ReadLine;
   /** Called when there are bytes after the last newline. @throws CountersignError `audit_broken`. */
   cut(): never;
   /**
    * The result of the check.
    *
-   * @throws CountersignError `audit_invalid` for an empty file, `audit_broken` if an expected head is missing.
+   * @throws CountersignError `audit_broken` for an empty file, and if an expected head is missing.
    */
   finish(): VerifiedFile;
 }

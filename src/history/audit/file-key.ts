@@ -26,7 +26,7 @@ export function keyId(key: KeyObject): string {
   return Buffer.from(x ?? '', 'base64url').toString('hex');
 }
 
-/** The public key of an id. @throws CountersignError `audit_key`. */
+/** The public key of an id. @throws CountersignError `config_invalid`. */
 export function publicKeyOf(id: string): KeyObject {
   const x = Buffer.from(id, 'hex').toString('base64url');
   try {
@@ -36,12 +36,12 @@ export function publicKeyOf(id: string): KeyObject {
   }
 }
 
-/** The private key in a PEM text. @throws CountersignError `audit_key`. */
+/** The private key in a PEM text. @throws CountersignError `config_invalid`. */
 export function readPrivateKey(pem: string, source: string): KeyObject {
   return ed25519(source, () => createPrivateKey(pem));
 }
 
-/** The id of a public key, given as PEM or as its 64 hex digits. @throws CountersignError `audit_key`. */
+/** The id of a public key, given as PEM or as its 64 hex digits. @throws CountersignError `config_invalid`. */
 export function readAuditKeyId(text: string, source: string): string {
   const bare = text.trim().toLowerCase();
   if (/^[0-9a-f]{64}$/.test(bare)) return bare;
@@ -63,5 +63,5 @@ function attempt(source: string, read: () => KeyObject): KeyObject {
 }
 
 function badKey(message: string, cause?: unknown): CountersignError {
-  return new CountersignError('audit_key', message, { hint: 'countersign keys makes a pair', cause });
+  return new CountersignError('config_invalid', message, { hint: 'countersign keys makes a pair', cause });
 }

@@ -91,7 +91,7 @@ export function broken(bad: Bad): CountersignError {
 /** The error for a file that is not an audit file, or that a later version wrote. */
 export function notAudit(why: string): CountersignError {
   return new CountersignError(
-    'audit_invalid',
+    'audit_broken',
     `this audit file cannot be read: ${why}`,
     'countersign audit export writes one',
   );
@@ -99,7 +99,7 @@ export function notAudit(why: string): CountersignError {
 
 /** The error for a file that is signed with another key than the expected one. */
 export function otherKey(found: string, expected: string): CountersignError {
-  return new CountersignError('audit_key', `the file is signed with another key: ${found}`, {
+  return new CountersignError('audit_broken', `the file is signed with another key: ${found}`, {
     hint: `it has to be ${expected}; a file that was written anew with a key of its own looks like this`,
     data: { found, expected },
   });
@@ -109,7 +109,7 @@ export function otherKey(found: string, expected: string): CountersignError {
 export function unsigned({ signed, records }: { signed: number; records: number }): CountersignError {
   const count = records - signed;
   const message = `${count} of ${records} records come after the last signed head: nobody vouches for them`;
-  return new CountersignError('audit_unsigned', message, {
+  return new CountersignError('audit_broken', message, {
     hint: 'an export that was cut off leaves this; run countersign audit export again, it writes them anew and signs',
     data: { signed, unsigned: count },
   });
@@ -118,7 +118,7 @@ export function unsigned({ signed, records }: { signed: number; records: number 
 /** The error for signed decisions whose signatures do not fit what the record says. */
 export function badSignatures(count: number): CountersignError {
   const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
-  return new CountersignError('audit_signature', message, {
+  return new CountersignError('audit_broken', message, {
     hint: 'each is named above, with why; a worker starts nothing by such a vote',
     data: { bad: count },
   });

@@ -135,7 +135,7 @@ const NEWLINE = 0x0a;
 /** Lines of a file without their newlines. `cut`: the bytes after the last newline, which a crash leaves. */
 type Lines = { lines: Buffer[]; cut?: Buffer };
 
-/** Splits a stream into lines, some at a time. @throws CountersignError `audit_invalid` for a line over 16 MiB. */
+/** Splits a stream into lines, some at a time. @throws CountersignError `audit_broken` for a line over 16 MiB. */
 export async function* linesOfStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Lines> {
   let rest: Buffer[] = [];
   for await (const chunk of chunks) {
@@ -146,7 +146,7 @@ export async function* linesOfStream(chunks: AsyncIterable<Buffer>): AsyncGenera
       rest = [chunk.subarray(last + 1)];
     }
     if (rest.reduce((sum, { length }) => sum + length, 0) > MOST_BYTES)
-      throw new CountersignError('audit_invalid', 'this is not an audit file: it has a line over 16 MiB');
+      throw new CountersignError('audit_broken', 'this is not an audit file: it has a line over 16 MiB');
   }
   const cut = Buffer.concat(rest);
   if (cut.length > 0) yield { lines: [], cut };

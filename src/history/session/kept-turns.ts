@@ -28,6 +28,6 @@ export class KeptTurns {
 
   /** Why the session refuses an action now. Undefined if it accepts the action. */
   refuses(action: SessionControl['action']): SessionRefusal | undefined {
-    return action === 'compact' && this.count < LEAST_TO_SUMMARIZE ? 'nothing_to_compact' : undefined;
+    return action === 'compact' && this.count < LEAST_TO_SUMMARIZE ? 'refused' : undefined;
   }
 }

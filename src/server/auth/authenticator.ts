@@ -59,7 +59,7 @@ export interface Authenticator {
   /**
    * Signs in a person for whom an issuer vouches.
    *
-   * @throws CountersignError `person_unknown`.
+   * @throws CountersignError `not_allowed`.
    */
   signInAs(identity: Identity): Promise<{ who: SignedIn; secret: string }>;
   /**
@@ -162,7 +162,7 @@ function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefin
 
 const clockOf = ({ now = Date.now }: AuthenticatorParts): number => now();
 
-/** @throws CountersignError `person_unknown`. */
+/** @throws CountersignError `not_allowed`. */
 async function personOf(
   { directory }: AuthenticatorParts,
   vouched: NonNullable<SignedIn['vouched']>,
@@ -181,7 +181,7 @@ async function stillThere(
 ): Promise<SignedIn | undefined> {
   if (!isVouchedStill(vouched, clockOf(parts))) return undefined;
   const found = await personOf(parts, vouched).catch((error: unknown) => {
-    if (error instanceof CountersignError && error.code === 'person_unknown') return undefined;
+    if (error instanceof CountersignError && error.code === 'not_allowed') return undefined;
     throw error;
   });
   return found?.user === user ? found : undefined;

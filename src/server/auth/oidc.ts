@@ -44,7 +44,7 @@ export interface Oidc {
   /**
    * Ends a sign-in, once. `query` is what the issuer added to the address, and `secret` what the cookie held.
    *
-   * @throws CountersignError `sign_in_stale`, `issuer_refused`, `issuer_unreachable`, `issuer_clock`, `id_token_invalid`.
+   * @throws CountersignError `sign_in_failed`, `issuer_unreachable`.
    */
   finish(query: string, secret: string | undefined): Promise<Identity>;
   /**
@@ -304,7 +304,7 @@ export function plainTextIn(value: unknown, name: string): string {
 
 function stale(): CountersignError {
   return new CountersignError(
-    'sign_in_stale',
+    'sign_in_failed',
     `this sign-in was used before, is older than ${span(TIMES.signIn)}, or began in another browser`,
     'start again from the page of the web inbox',
   );
@@ -318,7 +318,7 @@ function refused(issuer: string, answered: string): CountersignError {
   const hint = isDenied
     ? 'start again, and agree to what the issuer asks'
     : `compare the client id, its secret and its redirect address with those at ${issuer}`;
-  return new CountersignError('issuer_refused', what, hint);
+  return new CountersignError('sign_in_failed', what, hint);
 }
 
 /** What a proxy on the way did wrong, to be appended to a message. */
@@ -337,7 +337,7 @@ function unreachable(issuer: string, cause?: unknown): CountersignError {
 
 function clockWrong(): CountersignError {
   return new CountersignError(
-    'issuer_clock',
+    'sign_in_failed',
     'by the clock here, the id token is too old or from the future',
     'compare the clocks of the issuer and of the machine that runs the web inbox',
   );
@@ -345,7 +345,7 @@ function clockWrong(): CountersignError {
 
 function invalid(why: string): CountersignError {
   return new CountersignError(
-    'id_token_invalid',
+    'sign_in_failed',
     `the issuer's id token is not accepted: ${why}`,
     'start again; if it stays, the issuer or the client id of the web inbox is not the right one',
   );

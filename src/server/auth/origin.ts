@@ -10,14 +10,14 @@ const READS = ['GET', 'HEAD'];
  * Accepts only requests from our own page, from the address bar, and from programs that are not browsers. `header`
  * names a header that a reverse proxy adds to every request of a browser. Like a cookie, it identifies the user.
  *
- * @throws CountersignError `forbidden`.
+ * @throws CountersignError `not_allowed`.
  */
 export function requireOwnOrigin(hosts: Hosts, header?: string): MiddlewareHandler {
   return async (c, next) => {
     const why = findStranger(c, hosts, header);
     if (why !== undefined)
       throw new CountersignError(
-        'forbidden',
+        'not_allowed',
         `refused: ${why}`,
         'open the address that countersign printed; behind a proxy name it with --allow-host',
       );

@@ -42,7 +42,7 @@ export interface Access {
 
 /** Finds the person of an identity, by today's file. */
 export interface Directory {
-  /** @throws CountersignError `person_unknown`. */
+  /** @throws CountersignError `not_allowed`. */
   find(identity: Identity): Promise<{ user: string; rights: readonly Right[] }>;
 }
 
@@ -96,12 +96,8 @@ function personUnknown({ subject, mail }: Identity): CountersignError {
     ...(subject === undefined ? [] : [`the subject ${subject}`]),
   ];
   const by = names.length === 0 ? 'without a verified mail' : `by ${names.join(' and ')}`;
-  return new CountersignError(
-    'person_unknown',
-    `you signed in ${by}, which is nobody in the approvers file`,
-    {
-      hint: 'ask whoever keeps the approvers file to add your mail, or your subject as `oidc`',
-      data: { mail, subject },
-    },
-  );
+  return new CountersignError('not_allowed', `you signed in ${by}, which is nobody in the approvers file`, {
+    hint: 'ask whoever keeps the approvers file to add your mail, or your subject as `oidc`',
+    data: { mail, subject },
+  });
 }

@@ -24,7 +24,7 @@ export interface ProxyOptions {
 /** Reads the name of the person for whom a proxy vouches. */
 export interface IdentityProxy {
   header: string;
-  /** @throws CountersignError `id_token_invalid`, `issuer_clock`, `issuer_unreachable`. */
+  /** @throws CountersignError `sign_in_failed`, `issuer_unreachable`. */
   identify(token: string): Promise<Identity>;
 }
 
@@ -122,7 +122,7 @@ function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
 
 function invalid(header: string, why: string): CountersignError {
   return new CountersignError(
-    'id_token_invalid',
+    'sign_in_failed',
     `the token in the header ${header} is not accepted: ${why}`,
     'compare `proxy` in the sign-in file with the settings of the reverse proxy',
   );
@@ -130,7 +130,7 @@ function invalid(header: string, why: string): CountersignError {
 
 function clockWrong(header: string): CountersignError {
   return new CountersignError(
-    'issuer_clock',
+    'sign_in_failed',
     `by the clock here, the token in the header ${header} has expired or is from the future`,
     'load the page again; if it stays, compare the clocks of the proxy and of the web inbox',
   );

@@ -56,8 +56,8 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
 /**
  * Accepts only requests from people who have the role that the route needs.
  *
- * @throws CountersignError `not_allowed`; `turn_not_found` and `session_not_found` if a route for people's own turns or
- * sessions names a turn or session that does not exist.
+ * @throws CountersignError `not_allowed`; `not_found` if a route for people's own turns or sessions names one that
+ * does not exist.
  */
 export const requireRole: MiddlewareHandler<Env> = async (c, next) => {
   const routes = matchedRoutes(c);

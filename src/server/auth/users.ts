@@ -13,13 +13,13 @@ export interface Users {
   /**
    * Adds a user and returns the token, which is not stored.
    *
-   * @throws CountersignError `usage`, `users_invalid`.
+   * @throws CountersignError `usage`, `config_invalid`.
    */
   add(name: string, rights?: readonly Right[]): Promise<string>;
   /**
    * Removes a user and ends the sessions that were opened with their token.
    *
-   * @throws CountersignError `user_not_found`, `users_invalid`.
+   * @throws CountersignError `not_found`, `config_invalid`.
    */
   remove(name: string): Promise<void>;
   /** The user with this token. Undefined if no user has it. */
@@ -75,7 +75,7 @@ async function removeUser(file: string, name: string): Promise<void> {
   const left = users.filter((user) => user.name !== name);
   if (left.length === users.length)
     throw new CountersignError(
-      'user_not_found',
+      'not_found',
       `there is no user ${name}`,
       'countersign web user list shows them',
     );
@@ -110,7 +110,7 @@ const fileSchema = z.strictObject({
 /**
  * The users in a file. The list is empty if the file does not exist.
  *
- * @throws CountersignError `users_invalid`: others can read or write the file, the file is a link, or its content is
+ * @throws CountersignError `config_invalid`: others can read or write the file, the file is a link, or its content is
  * not a list of users.
  */
 async function readUsers(file: string): Promise<User[]> {
@@ -160,5 +160,5 @@ function readPrivate(file: string): string | undefined {
 }
 
 function usersInvalid(message: string, hint: string): CountersignError {
-  return new CountersignError('users_invalid', message, hint);
+  return new CountersignError('config_invalid', message, hint);
 }

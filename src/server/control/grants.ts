@@ -119,7 +119,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
       const { grant: id } = checkInput(grantParam, c.req.param());
       const { grants, namespace } = c.get('reader');
       const grant = (await grants.list()).grants.find((one) => one.id === id);
-      if (grant === undefined) throw new CountersignError('grant_not_found', noGrantText(id));
+      if (grant === undefined) throw new CountersignError('not_found', noGrantText(id));
       const { asked, assurance } = planConfirmation(grant, approver);
       if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
       // The passkey signed the time at which the page asked for its signature. Without a passkey, we use our own time.
@@ -153,11 +153,11 @@ function rowOf(grant: GrantSeen, approver: string): GrantRow {
 }
 
 /**
- * @throws CountersignError `call_not_found`; `grant_refused` if the call now has another request than the page showed.
+ * @throws CountersignError `not_found`; `refused` if the call now has another request than the page showed.
  */
 function shownCall(view: TurnView, callId: string, seenDigest: string): CallView {
   const call = view.calls.find((one) => one.callId === callId);
-  if (call === undefined) throw new CountersignError('call_not_found', `${view.turn} has no call ${callId}`);
+  if (call === undefined) throw new CountersignError('not_found', `${view.turn} has no call ${callId}`);
   if (call.request !== undefined && call.request.seenDigest !== seenDigest)
     throw refused(`the request of ${callId} is another one by now`);
   return call;
@@ -181,7 +181,7 @@ function planned(
 }
 
 function refused(message: string): CountersignError {
-  return new CountersignError('grant_refused', message, 'Look at the request again.');
+  return new CountersignError('refused', message, 'Look at the request again.');
 }
 
 function toSign({ client }: Pick<AppDeps, 'client'>, { terms }: GrantPlan, user: string): GrantToSign {

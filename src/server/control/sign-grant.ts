@@ -32,7 +32,7 @@ interface Signed {
  * inbox. Absent if nobody would check a signature.
  *
  * @throws CountersignError `signature_needed` if a passkey has to sign the grant first, or if the passkey's signature
- * does not count; `grant_refused` if no signature that the person can give here is enough.
+ * does not count; `refused` if no signature that the person can give here is enough.
  */
 export async function signGrant(
   signers: GrantSigners,
@@ -45,7 +45,7 @@ export async function signGrant(
   return { signature: await signers.grantPasskeys?.take(grant, grantPasskey) };
 }
 
-/** Refuses a grant that the person cannot sign here. @throws CountersignError `grant_refused`. */
+/** Refuses a grant that the person cannot sign here. @throws CountersignError `refused`. */
 export async function requireSignable(
   signers: GrantSigners,
   grant: GrantToSign,

@@ -75,7 +75,7 @@ const parameters = z.object({
  * result of the call. The child's dangerous calls wait in the same inbox. The child is cancelled with the calling turn.
  *
  * @param agent an agent, which the worker then has too; or the name of an agent that a worker of `taskQueue` has.
- * @throws CountersignError `tool_invalid`, naming the tool and the rule, for a wrong definition.
+ * @throws CountersignError `config_invalid`, naming the tool and the rule, for a wrong definition.
  * @example
  * const clerk = defineAgent({ name: 'clerk', instructions: 'You …', model, tools: [agentTool(researcher)] });
  */

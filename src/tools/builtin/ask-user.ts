@@ -71,7 +71,7 @@ const ownForm = z
  * Makes the tool by which an agent asks a person. A question waits in the inbox like a request, and the answer is the
  * tool's result. Without a turn (in an executor alone) nobody can be asked, and the call fails.
  *
- * @throws CountersignError `tool_invalid` for a wrong option, or a form that a person could not fill in.
+ * @throws CountersignError `config_invalid` for a wrong option, or a form that a person could not fill in.
  * @example
  * export default defineAgent({
  *   name: 'travel',

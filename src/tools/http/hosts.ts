@@ -18,7 +18,7 @@ interface Entry {
  *
  * @param option the option that holds the list, for the message.
  * @param toError makes the error. @default one of `http_request`
- * @throws CountersignError `tool_invalid` for an entry that names no host, and for a `*` below a public suffix.
+ * @throws CountersignError `config_invalid` for an entry that names no host, and for a `*` below a public suffix.
  */
 export function hostList(option: string, entries: readonly string[], toError = invalidOption): HostList {
   const known = entries.map((entry) => readEntry(entry, (message) => toError(option, message)));
@@ -70,7 +70,7 @@ export function portOf({ port, protocol }: URL): string {
 /** The error for a wrong option of the pack. */
 export function invalidOption(option: string, message: string): CountersignError {
   return new CountersignError(
-    'tool_invalid',
+    'config_invalid',
     `http_request: \`${option}\`: ${message}`,
     'Correct what is given to createHttpTools.',
   );

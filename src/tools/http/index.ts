@@ -79,7 +79,7 @@ const READING: readonly string[] = [
  * first and is sent once. Private addresses are not reached, unless listed. A request names secrets by reference: the
  * model, the history and the approver see only the names.
  *
- * @throws CountersignError `tool_invalid` for a wrong option.
+ * @throws CountersignError `config_invalid` for a wrong option.
  * @example
  * const tools = createHttpTools({
  *   hosts: ['api.github.com'],
@@ -146,7 +146,7 @@ function parseOptions(options: unknown): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
   throw new CountersignError(
-    'tool_invalid',
+    'config_invalid',
     `http_request: ${describeZodIssues(parsed.error)}`,
     'Correct what is given to createHttpTools.',
   );

@@ -22,7 +22,7 @@ const REFERENCE = /\{\{secret:([A-Za-z0-9_.-]{1,100})\}\}/g;
 /** Matches every attempt to write a reference, also in a wrong or encoded form. */
 const ATTEMPT = /(?:\{|%7b){2}(?:\s|%20)*secret/i;
 
-/** @throws CountersignError `tool_invalid` for a secret that could go nowhere, or a name that no reference can hold. */
+/** @throws CountersignError `config_invalid` for a secret that could go nowhere, or a name that no reference can hold. */
 export function secretRules(secrets: Readonly<Record<string, SecretUse>>): SecretRules {
   return new Map(
     Object.entries(secrets).map(([name, { hosts, headers }]) => {

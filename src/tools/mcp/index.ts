@@ -19,8 +19,8 @@ export interface OpenConfig {
 /**
  * Adds tools of its MCP servers to the agents of a config. An agent gets the tools that it names and that the lock has.
  *
- * @throws CountersignError `config_invalid` if the servers or the lock cannot be read, or if an agent names a
- * tool that does not exist; `tool_invalid` if two tools have one name or settings do not fit.
+ * @throws CountersignError `config_invalid` if the servers or the lock cannot be read, an agent names a tool
+ * that does not exist, two tools have one name, or settings do not fit.
  */
 export async function openConfig(config: Config, deps: OpenDeps): Promise<OpenConfig> {
   if (config.mcpServers === undefined) {

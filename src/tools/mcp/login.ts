@@ -46,7 +46,7 @@ export interface OpenLogin {
   /**
    * Fetches the tokens and stores them. The new tokens replace an earlier login.
    *
-   * @throws CountersignError `login_failed`
+   * @throws CountersignError `sign_in_failed`
    */
   finish(answer: URLSearchParams): Promise<Login>;
 }
@@ -55,7 +55,7 @@ export interface OpenLogin {
  * Finds the authorization server of an MCP server, registers a client there unless the config has one, and returns the
  * URL at which the person agrees. Opens no browser.
  *
- * @throws CountersignError `login_failed`
+ * @throws CountersignError `sign_in_failed`
  */
 export async function beginLogin(request: LoginRequest): Promise<OpenLogin> {
   return orFailed(request, async () => {
@@ -174,7 +174,7 @@ async function clientFor(request: LoginRequest, { metadata, scopes }: Found): Pr
   if (account.clientId !== undefined) return { clientId: account.clientId };
   if (metadata.registration_endpoint === undefined)
     throw new CountersignError(
-      'login_failed',
+      'sign_in_failed',
       `logging in to ${account.name} failed: its authorization server registers no clients by itself`,
       `Register one at ${escapeHidden(metadata.issuer)} with the redirect http://127.0.0.1:<port>/callback, and write \`oauth: { clientId, callbackPort }\` for the server.`,
     );
@@ -276,7 +276,7 @@ async function orFailed<T>({ account, secrets, stop }: LoginRequest, work: () =>
     stop.throwIfAborted();
     if (error instanceof CountersignError) throw error;
     throw new CountersignError(
-      'login_failed',
+      'sign_in_failed',
       `logging in to ${account.name} failed: ${oauthReason(error, secrets)}`,
     );
   }

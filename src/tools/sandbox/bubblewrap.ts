@@ -35,12 +35,12 @@ export interface Parts {
   setpriv: string | undefined;
 }
 
-/** @throws CountersignError `sandbox_unavailable` without bubblewrap. */
+/** @throws CountersignError `config_invalid` without bubblewrap. */
 export async function findParts(path?: string): Promise<Parts> {
   const [bwrap, prlimit, setpriv] = ['bwrap', 'prlimit', 'setpriv'].map((name) => findProgram(name, path));
   if (bwrap === undefined)
     throw new CountersignError(
-      'sandbox_unavailable',
+      'config_invalid',
       'there is no bubblewrap on this machine',
       'Install it (Debian, Ubuntu: apt-get install bubblewrap), or set `unsandboxed: true`.',
     );

@@ -76,7 +76,7 @@ export function createFolders(listed: readonly Mount[]): FindFolders {
     const moved = listed.find((_, index) => found[index]?.path !== first?.[index]);
     if (moved !== undefined)
       throw new CountersignError(
-        'sandbox_unavailable',
+        'config_invalid',
         `${moved.path} leads elsewhere than before`,
         'Look at who made it a link, then start the worker again.',
       );
@@ -88,7 +88,7 @@ async function assertNoLinkIn(writable: readonly Mount[], path: string): Promise
   const link = (await linksOn(path)).find((one) => holderOf(writable, one) !== undefined);
   if (link === undefined) return;
   throw new CountersignError(
-    'sandbox_unavailable',
+    'config_invalid',
     `${path} of the sandbox goes over the link ${link}, which programs could change`,
     'List the folder where it really is.',
   );
@@ -122,7 +122,7 @@ async function realPathOf({ path }: Mount): Promise<string> {
     return await realpath(path);
   } catch (error) {
     const why = systemReason(error) ?? errorMessage(error);
-    throw new CountersignError('sandbox_unavailable', `the folder ${path} of the sandbox: ${why}`, {
+    throw new CountersignError('config_invalid', `the folder ${path} of the sandbox: ${why}`, {
       hint: 'Make it, or take it out of `read` and `write`.',
       cause: error,
     });

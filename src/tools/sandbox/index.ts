@@ -85,7 +85,7 @@ export interface Sandbox {
   /**
    * Everything that programs can reach, in words for the person who approves.
    *
-   * @throws CountersignError `sandbox_unavailable` if this machine cannot enforce the settings.
+   * @throws CountersignError `config_invalid` if this machine cannot enforce the settings.
    */
   describe(): Promise<string>;
   /** @throws CountersignError `config_invalid` for a folder that programs do not see. */

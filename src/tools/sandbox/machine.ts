@@ -60,7 +60,7 @@ export function hasSandbox(): boolean {
 /**
  * Finds the sandbox that this machine offers.
  *
- * @throws CountersignError `sandbox_unavailable` if the machine cannot enforce the settings.
+ * @throws CountersignError `config_invalid` if the machine cannot enforce the settings.
  */
 export async function prepareMachine(settings: Settings, folders: FindFolders): Promise<Machine> {
   if (settings.isBare) return UNSANDBOXED;
@@ -77,7 +77,7 @@ const UNSANDBOXED: Machine = {
 };
 
 function unavailable(message: string, hint: string): CountersignError {
-  return new CountersignError('sandbox_unavailable', message, hint);
+  return new CountersignError('config_invalid', message, hint);
 }
 
 /** The path of the proxy's socket inside the sandbox. */
@@ -126,7 +126,7 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
   };
 }
 
-/** @throws CountersignError `sandbox_unavailable` if a program is this Node and its user may not read that file. */
+/** @throws CountersignError `config_invalid` if a program is this Node and its user may not read that file. */
 function requireNode(program: string | undefined, identity: RunAs): void {
   if (program !== process.execPath || isReachable(program, identity)) return;
   throw unavailable(
@@ -153,7 +153,7 @@ async function prepareMac(settings: Settings): Promise<Machine> {
   };
 }
 
-/** @throws CountersignError `sandbox_unavailable` naming each limit that is not enforced here and is not optional. */
+/** @throws CountersignError `config_invalid` naming each limit that is not enforced here and is not optional. */
 function enforcedOf({ allowUnlimited }: Settings, reasons: ReadonlyMap<LimitName, string>): Enforced {
   const refused = [...reasons].filter(([name]) => !allowUnlimited.includes(name));
   if (refused.length > 0) {

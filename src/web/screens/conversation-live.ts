@@ -70,7 +70,7 @@ function follow(url: string, setState: SetLive): () => void {
     const problem = await whyRefused(url);
     if (problem !== undefined) setState((last) => ({ ...last, problem }));
     // The conversation does not exist, so there is nothing to wait for.
-    if (problem?.code === 'session_not_found') stop();
+    if (problem?.code === 'not_found') stop();
   };
   const take = (change: (data: string) => void) => (data: string) => {
     change(data);

@@ -24,7 +24,7 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   const live = useConversation(session, attempt);
   const { view, problem } = live;
   const mayWrite = useAppContext().session.rights.includes('converse');
-  const isNew = view === undefined && start !== '' && problem?.code === 'session_not_found';
+  const isNew = view === undefined && start !== '' && problem?.code === 'not_found';
   const isOver = view !== undefined && !['open', 'paused'].includes(view.state);
   const { end, isAtEnd } = useEnd(live);
   const asks = useLate(loadAsks, view !== undefined);
@@ -65,9 +65,7 @@ function Unread({ live: { problem } }: { live: LiveConversation }): JSX.Element 
   return (
     <div class="empty" role="alert">
       <h1 class="pane-title">
-        {problem.code === 'session_not_found'
-          ? 'There is no such conversation'
-          : 'The conversation cannot be read'}
+        {problem.code === 'not_found' ? 'There is no such conversation' : 'The conversation cannot be read'}
       </h1>
       <p>
         <Text of={errorText(problem)} />

@@ -58,7 +58,7 @@ export function judgeMessage(session: MessagesOf, value: unknown): JudgedMessage
   }
   if (session.closing)
     return refuseMessage('session_closing', 'this session is closing and takes no more messages');
-  if (!hasRoom(session, value)) return refuseMessage('session_full', FULL);
+  if (!hasRoom(session, value)) return refuseMessage('full', FULL);
   return { kind: 'take', message: value };
 }
 

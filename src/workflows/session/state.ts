@@ -103,7 +103,7 @@ export function judgeControl(session: SessionMachine, value: unknown): SessionCo
   const { memory, running } = session;
   const turns = memory.turnsKept + (running === undefined ? 0 : 1);
   if (value.action === 'compact' && turns < LEAST_TO_SUMMARIZE)
-    return refuseMessage('nothing_to_compact', NOTHING).refused;
+    return refuseMessage('refused', NOTHING).refused;
   return value;
 }
 

@@ -25,13 +25,13 @@ describe('the signing key', () => {
     writeFileSync(open, made.privatePem);
     chmodSync(open, 0o644);
     expect(() => readSigningKey(open, {})).toThrow(
-      expect.objectContaining({ code: 'audit_key', hint: expect.stringContaining(`chmod 600 ${open}`) }),
+      expect.objectContaining({ code: 'config_invalid', hint: expect.stringContaining(`chmod 600 ${open}`) }),
     );
   });
 
   it('is refused where there is none, with how to make one', () => {
     expect(() => readSigningKey(join(folder, 'none'), {})).toThrow(
-      expect.objectContaining({ code: 'audit_key', hint: expect.stringContaining('countersign keys') }),
+      expect.objectContaining({ code: 'config_invalid', hint: expect.stringContaining('countersign keys') }),
     );
   });
 });

@@ -257,7 +257,7 @@ describe('init and check', () => {
   it('says what is wrong, by the tools of the config', async () => {
     await writeFile(file, FILE.replace('[pay]', '[pray]'));
     await expect(check()).rejects.toMatchObject({
-      code: 'approvers_invalid',
+      code: 'config_invalid',
       message: `${file}:9:13: there is no tool 'pray'`,
     });
   });

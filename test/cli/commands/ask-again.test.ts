@@ -45,7 +45,7 @@ it('waits for the new request, and says under which rule it is', async () => {
 it('fails where nothing came of it, with the reason', async () => {
   const note = { note: 'it was not asked again: ben is not an admin' };
   await expect(askAgain(note, 't-1/1', '--reason', 'x', '--as', 'ben')).rejects.toMatchObject({
-    code: 'decision_refused',
+    code: 'refused',
     message: 't-1/1.1: it was not asked again: ben is not an admin',
   });
 });

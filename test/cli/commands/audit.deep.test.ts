@@ -226,24 +226,24 @@ it('exports only the turns of a window', async () => {
 
 describe('says what is wrong', () => {
   it.each([
-    ['an unknown turn', ['export', '--turn', 'no-such-turn'], 4, 'turn_not_found'],
+    ['an unknown turn', ['export', '--turn', 'no-such-turn'], 4, 'not_found'],
     ['a since that is not a time', ['export', '--since', 'yesterday'], 2, 'usage'],
     ['a folder that is not there', ['export', '--out', 'no/audit.jsonl'], 1, 'file_failed'],
-    ['a key that is not there', ['export', '--key', 'no.key'], 1, 'audit_key'],
+    ['a key that is not there', ['export', '--key', 'no.key'], 2, 'config_invalid'],
     ['a file that is not there', ['verify', 'no.jsonl'], 1, 'file_failed'],
-    ['another file', ['verify', 'countersign-audit.key'], 1, 'audit_invalid'],
-    ['another key', ['verify', 'countersign-audit.jsonl', '--key', 'a'.repeat(64)], 1, 'audit_key'],
+    ['another file', ['verify', 'countersign-audit.key'], 1, 'audit_broken'],
+    ['another key', ['verify', 'countersign-audit.jsonl', '--key', 'a'.repeat(64)], 1, 'audit_broken'],
     [
       'a key that is none',
       ['verify', 'countersign-audit.jsonl', '--key', 'countersign-audit.jsonl'],
-      1,
-      'audit_key',
+      2,
+      'config_invalid',
     ],
     [
       'a head that is none',
       ['verify', 'countersign-audit.jsonl', '--head', 'countersign-audit.key'],
       1,
-      'audit_invalid',
+      'audit_broken',
     ],
     ['no fields', ['redact', 'countersign-audit.jsonl'], 2, 'usage'],
     ['an unknown field', ['redact', 'countersign-audit.jsonl', '--fields', 'turn'], 2, 'usage'],
@@ -257,8 +257,8 @@ describe('says what is wrong', () => {
   it('with a key that others can read', async () => {
     chmodSync(path('countersign-audit.key'), 0o640);
     expect(await cli('audit', 'export')).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/chmod 600[^]*\[audit_key\]/),
+      code: 2,
+      err: expect.stringMatching(/chmod 600[^]*\[config_invalid\]/),
     });
   });
 
@@ -289,7 +289,7 @@ describe('says what is wrong', () => {
     writeFileSync(path(), `${lines.slice(0, 3).join('\n')}\n`);
     expect(await cli('audit', 'verify', path())).toMatchObject({
       code: 1,
-      err: expect.stringContaining('[audit_unsigned]'),
+      err: expect.stringMatching(/come after the last signed head[^]*\[audit_broken\]/),
     });
     appendFileSync(path(), lines[3]?.slice(0, 50) ?? '');
     await json('audit', 'export');

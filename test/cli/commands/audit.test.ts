@@ -144,7 +144,7 @@ const serverWith = (runs: readonly RunSummary[]) => {
     runEvents: async ({ turn, runId }) => {
       read.push(runId);
       const found = runs.find((one) => one.runId === runId);
-      if (found === undefined || turn.includes('gone')) throw new CountersignError('turn_not_found', 'gone');
+      if (found === undefined || turn.includes('gone')) throw new CountersignError('not_found', 'gone');
       return eventsOf(found);
     },
   };

@@ -21,7 +21,7 @@ it('denies a call with the reason and what was seen', async () => {
 
 it.each<[name: string, args: string[], code: string]>([
   ['a turn without a call', ['t-1', '--reason', 'x'], 'usage'],
-  ['a call that is not there', ['t-1/9.9', '--reason', 'x'], 'call_not_found'],
+  ['a call that is not there', ['t-1/9.9', '--reason', 'x'], 'not_found'],
   ['options of a batch without --all', ['t-1/1.1', '--reason', 'x', '--tool', 'pay'], 'usage'],
   ['a call and --all', ['t-1/1.1', '--reason', 'x', '--all'], 'usage'],
   ['--all that chooses nothing', ['--reason', 'x', '--all'], 'usage'],

@@ -170,7 +170,7 @@ describe('says what is wrong', () => {
   it('with an unknown turn', async () => {
     expect(await cli(['no-such-turn'])).toMatchObject({
       code: 4,
-      err: expect.stringContaining('[turn_not_found]'),
+      err: expect.stringContaining('[not_found]'),
     });
   });
 

@@ -66,7 +66,7 @@ const LOGIN = ['login', 'far', '--no-browser'];
 it('logs in once the person has agreed in a browser, and the server can be allowed then', async () => {
   const { mcp: far } = await configured();
   await expect(mcp('allow', 'far', '--yes')).rejects.toMatchObject({
-    code: 'login_failed',
+    code: 'sign_in_failed',
     message: 'the MCP server far asks for a login; run `countersign mcp login far`',
   });
   const run = start(LOGIN);
@@ -104,7 +104,7 @@ it('says why the person was refused', async () => {
   const run = start(LOGIN);
   await fetch(await agree(await run.address()));
   await expect(run.end).rejects.toMatchObject({
-    code: 'login_failed',
+    code: 'sign_in_failed',
     message: 'logging in to far failed: access_denied: Not you.',
   });
   expect(existsSync(loginFile(far))).toBe(false);

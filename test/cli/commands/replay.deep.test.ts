@@ -34,7 +34,7 @@ it('what does not replay is shown in the words of the agent, then in those of Te
     /does not replay: the code does something else now\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #25\n\s+history +runs call 1\.2, give\n\s+the code +runs call 1\.2, pay\n\s+Temporal says +\[TMPRL1100\] Nondeterminism error: Activity type/,
   );
   expect(out).toContain('1 of 1 runs do not replay');
-  expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[replay_failed\]\n$/);
+  expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[failed\]\n$/);
 });
 
 it.each<[string, string[], RegExp]>([
@@ -50,8 +50,8 @@ it.each<[string, string[], RegExp]>([
 });
 
 it.each<[string, () => unknown, RegExp]>([
-  ['another application', ofAnotherApplication, /\[not_a_turn\]/],
-  ['a newer version', () => withPatch('plain', 'x'), /\[newer_version\]/],
+  ['another application', ofAnotherApplication, /workflow "orderFulfilment"[^]*\[bad_history\]/],
+  ['a newer version', () => withPatch('plain', 'x'), /the change "x"[^]*\[bad_history\]/],
   ['half a file', () => exportedText('plain').slice(0, 900), /\[bad_history\]/],
 ])('a history of %s is named as such', async (_, content, code) => {
   const ended = await replay(await written(content()));
@@ -84,7 +84,7 @@ describe('workflows of somebody else', () => {
       /does not replay: the code does not come to rest\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #21\n\s+history +runs call 1\.2, pay\n\s+the code +works for 2\.0 s and does not come to rest, at \S*endless-workflows\.ts:9:\d+\n/,
     );
     expect(out).toContain('1 of 3 runs do not replay');
-    expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[replay_failed\]\n$/);
+    expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[failed\]\n$/);
   });
 
   it.each([

@@ -24,7 +24,7 @@ it('prints a call as JSON', async () => {
 });
 
 it.each<[name: string, target: string, code: string]>([
-  ['a call that is not there', 't-1/7', 'call_not_found'],
+  ['a call that is not there', 't-1/7', 'not_found'],
   ['more than a turn and a call', 't-1/1/1', 'usage'],
 ])('refuses %s', async (_name, target, code) => {
   await expect(show(target)).rejects.toMatchObject({ code });

@@ -45,7 +45,7 @@ it('gives the right to fork with effects where it is said, and shows who has it'
 it.each<[string[], number, string]>([
   [['add', 'two words'], 2, '[usage]'],
   [['add'], 2, '[usage]'],
-  [['remove', 'ann'], 4, '[user_not_found]'],
+  [['remove', 'ann'], 4, '[not_found]'],
   [['rename', 'ann'], 2, '[usage]'],
 ])('user %j ends with %i', async (args, code, told) => {
   const ended = await user(...args);

@@ -34,7 +34,7 @@ it.each([
 it.each<[string, Error, object]>([
   [
     'no bubblewrap',
-    new CountersignError('sandbox_unavailable', 'there is no bubblewrap', { hint: 'Install it.' }),
+    new CountersignError('config_invalid', 'there is no bubblewrap', { hint: 'Install it.' }),
     {
       state: 'warning',
       detail: 'none for the programs that agents start: there is no bubblewrap',

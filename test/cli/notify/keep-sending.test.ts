@@ -60,9 +60,9 @@ const FIVE = ['a', 'b', 'c', 'd', 'e'];
 
 it('sends once what the limit allows, says what is left, and fails until nothing is left', async () => {
   const { plan, sent, notes, seen } = await watchOf(FIVE, { limit: 2 });
-  await expect(sendOnce(plan)).rejects.toMatchObject({ code: 'notify_failed', data: { left: 3 } });
+  await expect(sendOnce(plan)).rejects.toMatchObject({ code: 'failed', data: { left: 3 } });
   expect(notes.at(-1)).toBe('--limit 2 is reached for it; 3 more wait for the next look');
-  await expect(sendOnce(plan)).rejects.toMatchObject({ code: 'notify_failed', data: { left: 1 } });
+  await expect(sendOnce(plan)).rejects.toMatchObject({ code: 'failed', data: { left: 1 } });
   await sendOnce(plan);
   expect([sent, seen]).toEqual([FIVE, [5, 5, 5]]);
 });

@@ -102,7 +102,7 @@ describe('a channel with several targets', () => {
   const file = (): string => join(directory(), 'sent.json');
   const note = (): void => undefined;
   const failure = (data: object): CountersignError =>
-    new CountersignError('notify_failed', 'no', { data: { ...data } });
+    new CountersignError('failed', 'no', { data: { ...data } });
 
   /** A receiver whose deliveries to these targets fail with this. */
   const receiver = (refused: Map<string, Error>, delivered: string[]): Receiver => ({

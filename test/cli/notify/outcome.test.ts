@@ -42,7 +42,7 @@ it('is gone with the turn', () => {
 it('is looked up again', async () => {
   const view = turn([call({ phase: 'expired' })]);
   expect(await lookAgain({ view: () => Promise.resolve(view) }, about)).toEqual({ view, over: 'expired' });
-  const gone = new CountersignError('turn_not_found', 'no such turn');
+  const gone = new CountersignError('not_found', 'no such turn');
   expect(await lookAgain({ view: () => Promise.reject(gone) }, about)).toEqual({
     over: 'the turn is not there any more',
   });

@@ -43,7 +43,7 @@ const open = (privateHosts?: string[]): Promise<Receiver> =>
     client: {
       view: (id) => {
         const found = views.find((one) => one.turn === id);
-        if (found === undefined) throw new CountersignError('turn_not_found', id);
+        if (found === undefined) throw new CountersignError('not_found', id);
         return Promise.resolve(found);
       },
     },
@@ -125,7 +125,7 @@ it.each<[number, Record<string, string>, object]>([
   server.answer(status, headers);
   const failed = await send(await open(), notice('a')).catch((error: unknown) => error);
   expect(failed).toMatchObject({
-    code: 'notify_failed',
+    code: 'failed',
     message: expect.stringMatching(new RegExp(`^127.0.0.1:\\d+ answered ${status}$`)),
   });
   expect(failed).toHaveProperty('data', data);

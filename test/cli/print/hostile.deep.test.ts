@@ -128,7 +128,7 @@ it('leaves nothing raw of items, answers, plans, findings and errors', () => {
       const style = createStyle(false);
       const errors = [
         thrownBy(() => reportAnswer({ status: 'refused', verdict: refused }, { id, json: false }, screen)),
-        new CountersignError('turn_not_found', `no turn ${id}`, { hint: id }),
+        new CountersignError('not_found', `no turn ${id}`, { hint: id }),
         new Error(text),
       ].flatMap((error) => errorLines(error, { style, debug: true, typed: (text) => text }));
       const wish = { decision: 'approved', where: undefined, now: NOW } as const;

@@ -35,8 +35,8 @@ it.each<[string, typeof approved, string | undefined, run: number, startedId: nu
 });
 
 it.each<[string, typeof approved, string, error: object]>([
-  ['no step', approved, '9', { code: 'point_not_found' }],
-  ['no call', approved, '7.7', { code: 'point_not_found' }],
+  ['no step', approved, '9', { code: 'not_found' }],
+  ['no call', approved, '7.7', { code: 'not_found' }],
   [
     'no event',
     approved,
@@ -50,8 +50,8 @@ it.each<[string, typeof approved, string, error: object]>([
     '#53',
     { message: 'no code ran at event 2#53', hint: expect.stringMatching(/there are 2 runs to choose from$/) },
   ],
-  ['an event that no code heard of', cut(approved, 36), '#36', { code: 'point_not_found' }],
-  ['a step of a workflow that is no turn', other, '1', { code: 'not_a_turn' }],
+  ['an event that no code heard of', cut(approved, 36), '#36', { code: 'not_found' }],
+  ['a step of a workflow that is no turn', other, '1', { code: 'bad_history' }],
 ])('%s is named as such', async (_, runs, point, error) => {
   await expect(stopAt(runs, point)).rejects.toMatchObject(error);
 });

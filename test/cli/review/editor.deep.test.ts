@@ -69,7 +69,7 @@ describe('editing', () => {
   ])('tells of %s, and leaves nothing behind', async (_name, env, message) => {
     const before = leftBehind();
     await expect(edit(env())).rejects.toMatchObject({
-      code: 'editor_failed',
+      code: 'given_up',
       message: expect.stringMatching(message),
       hint: expect.any(String),
     });

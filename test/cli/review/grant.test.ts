@@ -139,7 +139,7 @@ it('signs it where a key is named', async () => {
 
 it('refuses an unsigned one where the rule wants signatures', async () => {
   await expect(plan({ times: '3' }, { assurance: 'signed' })).rejects.toMatchObject({
-    code: 'grant_refused',
+    code: 'refused',
     message: expect.stringMatching(/wants decisions signed/),
   });
 });

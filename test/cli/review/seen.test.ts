@@ -36,7 +36,7 @@ it.each([
   ['15 digits', DIGEST.slice(0, 15), 'usage', /not a digest/],
   ['more than a digest', `${DIGEST}0`, 'usage', /not a digest/],
   ['capitals', DIGEST.slice(0, 32).toUpperCase(), 'usage', /not a digest/],
-  ['another digest', 'deadbeef'.repeat(4), 'decision_refused', /is not what you saw/],
+  ['another digest', 'deadbeef'.repeat(4), 'refused', /is not what you saw/],
 ])('%s is refused', (_, saw, code, message) => {
   const attempt = (): unknown => check(saw);
   expect(attempt).toThrow(message);

@@ -80,7 +80,7 @@ it('says after ten seconds that every worker failed, and where to look', async (
   jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
   const { context, ids } = controlled(...Array.from({ length: 100 }, failing));
   await expect(pause(context, { reason: 'wait', by: 'ann' })).rejects.toMatchObject({
-    code: 'control_unavailable',
+    code: 'still_waiting',
     message: expect.stringContaining('every worker that took it failed at its task, for 10 s'),
     hint: expect.stringContaining('the last failed workflow task'),
   });
@@ -92,7 +92,7 @@ it('says that it may still take effect where no answer came in time', async () =
   const late = Object.assign(new Error('late'), { name: 'WorkflowUpdateRPCTimeoutOrCancelledError' });
   const { context, ids } = controlled(late);
   await expect(pause(context, { reason: 'wait', by: 'ann' })).rejects.toMatchObject({
-    code: 'control_unavailable',
+    code: 'still_waiting',
     message: expect.stringContaining('may still take effect'),
     hint: expect.stringContaining('countersign pause'),
   });

@@ -1,7 +1,7 @@
 import { onceThere } from '../../../src/client/session/follow';
 import { CountersignError } from '../../../src/contract/errors';
 
-const missing = new CountersignError('turn_not_found', 'there is no turn t1');
+const missing = new CountersignError('not_found', 'there is no turn t1');
 
 /** Reads in turn: what each time gives before it ends, or throws. */
 function reads(...times: { events?: string[]; error?: Error }[]) {
@@ -34,7 +34,7 @@ it('ends without a turn that is over and never was there', async () => {
 
 it.each([
   ['another error', { error: new CountersignError('no_server', 'away') }, 'no_server'],
-  ['the loss of a turn that was there', { events: ['a'], error: missing }, 'turn_not_found'],
+  ['the loss of a turn that was there', { events: ['a'], error: missing }, 'not_found'],
 ])('passes on %s', async (_case, time, code) => {
   const { read, asked } = reads(time);
   await expect(given(onceThere(read, () => false))).rejects.toMatchObject({ code });

@@ -69,7 +69,7 @@ describe('adding a pause', () => {
       if ('code' in added) refused.add(added.code);
       else ({ pauses } = added);
     }
-    expect([...refused]).toEqual(['pauses_full']);
+    expect([...refused]).toEqual(['full']);
     expect(pauses.length).toBeGreaterThan(10);
     expect(utf8Bytes(JSON.stringify(pauses))).toBeLessThanOrEqual(LIMITS.memoBytes);
   });
@@ -111,7 +111,7 @@ describe('ending pauses', () => {
     ],
   ])('refuses where %s', (_case, pauses, scope, message) => {
     expect(endPauses(pauses, scope)).toEqual({
-      code: 'pause_not_found',
+      code: 'not_found',
       message: expect.stringMatching(message),
     });
   });

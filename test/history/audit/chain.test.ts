@@ -24,7 +24,7 @@ const verifyBytes = async (file: Buffer): Promise<void> => {
     if (cut !== undefined) verifier.cut();
   }
   const { signed, records: all, head } = verifier.finish();
-  if (signed < all || head === undefined) throw new CountersignError('audit_unsigned', 'some');
+  if (signed < all || head === undefined) throw new CountersignError('audit_broken', 'some');
 };
 
 const thrownBy = (check: () => unknown): unknown => {
@@ -55,7 +55,7 @@ it('finds every change of a single byte', async () => {
       const changed = Buffer.from(bytes);
       changed[at] = ((changed[at] ?? 0) + by) % 256;
       await expect(verifyBytes(changed)).rejects.toMatchObject({
-        code: expect.stringMatching(/^audit_(broken|invalid|key)$/),
+        code: 'audit_broken',
       });
     }),
     { numRuns: runs(2000) },
@@ -72,7 +72,7 @@ it('finds every byte that is missing or doubled', async () => {
       [bytes.subarray(0, at), bytes.subarray(at)].toSpliced(1, 0, bytes.subarray(at, at + 1)),
     );
     for (const file of [without, twice]) {
-      await expect(verifyBytes(file)).rejects.toMatchObject({ code: expect.stringMatching(/^audit_/) });
+      await expect(verifyBytes(file)).rejects.toMatchObject({ code: 'audit_broken' });
     }
   }
 });
@@ -84,7 +84,7 @@ it('finds a file that ends early, wherever', async () => {
     const verified = verifyBytes(bytes.subarray(0, length));
     // Up to a signed head a file is whole: only a head that was kept elsewhere tells that there was more.
     if (isAtHead) await expect(verified).resolves.toBeUndefined();
-    else await expect(verified).rejects.toMatchObject({ code: expect.stringMatching(/^audit_/) });
+    else await expect(verified).rejects.toMatchObject({ code: 'audit_broken' });
   }
 });
 
@@ -135,7 +135,7 @@ it('finds a file that was written anew with another key only where ours is pinne
   const anew = fileOf(records.slice(1));
   expect(verifyLines(anew).signed).toBe(4);
   expect(thrownBy(() => verifyLines(anew, { key: keyId(key) }))).toMatchObject({
-    code: 'audit_key',
+    code: 'audit_broken',
     data: { expected: keyId(key) },
   });
 });
@@ -171,7 +171,7 @@ describe('a head that was kept elsewhere', () => {
 
   it('has to be signed itself', () => {
     const head = { ...headOf(lines), sig: '0'.repeat(128) };
-    expect(thrownBy(() => verifyLines(lines, { head }))).toMatchObject({ code: 'audit_invalid' });
+    expect(thrownBy(() => verifyLines(lines, { head }))).toMatchObject({ code: 'audit_broken' });
   });
 });
 
@@ -184,7 +184,7 @@ it.each([
     [String(lines[0]).replace(/"key":"\w+"/, '"key":"short"')].map((line) => rehash(line)),
   ],
 ])('refuses what starts with %s', (_what, file) => {
-  expect(thrownBy(() => verifyLines(file))).toMatchObject({ code: 'audit_invalid' });
+  expect(thrownBy(() => verifyLines(file))).toMatchObject({ code: 'audit_broken' });
 });
 
 function rehash(line: string): string {

@@ -35,7 +35,7 @@ it.each([
   ['digits of another length', made.id.slice(2)],
 ])('refuses %s as a public key', (_what, text) => {
   expect(() => readAuditKeyId(text, 'k.pub')).toThrow(
-    expect.objectContaining({ code: 'audit_key', message: expect.stringContaining('k.pub') }),
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('k.pub') }),
   );
 });
 
@@ -45,7 +45,10 @@ it.each([
   ['text', 'hello'],
 ])('refuses %s as a private key, without a word of it', (_what, pem) => {
   expect(() => readPrivateKey(pem, 'k.key')).toThrow(
-    expect.objectContaining({ code: 'audit_key', message: expect.not.stringContaining(pem.slice(0, 20)) }),
+    expect.objectContaining({
+      code: 'config_invalid',
+      message: expect.not.stringContaining(pem.slice(0, 20)),
+    }),
   );
 });
 

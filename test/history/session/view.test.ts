@@ -42,7 +42,7 @@ const fold = (steps: readonly Step[]) => {
   return steps.flatMap((step, index) => one(step(index + 1)) ?? []);
 };
 
-const FULL = { messageId: 'm', code: 'session_full' } as const;
+const FULL = { messageId: 'm', code: 'full' } as const;
 const CHANGED = { messageId: 'm', code: 'message_changed' } as const;
 const other = { messageId: 'other', code: 'session_closing' } as const;
 
@@ -58,7 +58,7 @@ test.each<[string, Step[], string[], number]>([
   ],
   ['was taken long before it found no room', [byUpdate('m'), bySignal('m'), memo(FULL)], ['m'], 1],
   ['came too late, as another one', [bySignal('m'), bySignal('other'), memo(FULL), memo(FULL, other)], [], 2],
-  ['was accepted by update, and then found no room', [byUpdate('m'), failed('m', 'session_full')], [], 1],
+  ['was accepted by update, and then found no room', [byUpdate('m'), failed('m', 'full')], [], 1],
   ['whose update failed in another way', [byUpdate('m'), failed('m', 'TypeError')], ['m'], 0],
   ['nobody can name', [bySignal('m'), memo({ code: 'malformed' })], ['m'], 0],
   ['an earlier run refused', [bySignal('m'), memo(FULL), started({ memory: [], waiting: [] })], [], 1],
@@ -115,6 +115,6 @@ describe('a summary that somebody asks for by signal', () => {
     const event = fold([started(), ...steps, asked]).at(-1);
     expect(event).toMatchObject({ type: 'control', action: 'compact', sender: 'ann' });
     const why = event?.type === 'control' ? event.refused : 'no control';
-    expect(why).toBe(isRefused ? 'nothing_to_compact' : undefined);
+    expect(why).toBe(isRefused ? 'refused' : undefined);
   });
 });

@@ -8,7 +8,12 @@ import { base64url } from 'jose';
 const PUBLIC = 'https://inbox.example.com';
 const CALLBACK = `${PUBLIC}/sign-in/done`;
 const idToken: unknown = expect.any(String);
-const refusal = (code: string) => expect.objectContaining({ code, hint: expect.any(String) });
+const refusal = (words: RegExp, code = 'sign_in_failed') =>
+  expect.objectContaining({ code, message: expect.stringMatching(words), hint: expect.any(String) });
+const STALE = refusal(/was used before/);
+const CLOCK = refusal(/too old or from the future/);
+const TOKEN = refusal(/id token is not accepted/);
+const UNREACHABLE = refusal(/cannot be reached/, 'issuer_unreachable');
 
 describe('at a real provider', () => {
   let provider: RunningProvider;
@@ -52,7 +57,7 @@ describe('at a real provider', () => {
     const { query, secret } = await come('anna');
     const both = await Promise.allSettled([oidc.finish(query, secret), oidc.finish(query, secret)]);
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    await expect(oidc.finish(query, secret)).rejects.toEqual(refusal('sign_in_stale'));
+    await expect(oidc.finish(query, secret)).rejects.toEqual(STALE);
   });
 
   it('takes a code once, though it comes with a new state', async () => {
@@ -61,7 +66,7 @@ describe('at a real provider', () => {
     const second = await come('anna');
     const query = new URLSearchParams(second.query);
     query.set('code', new URLSearchParams(first.query).get('code') ?? '');
-    await expect(oidc.finish(`?${query}`, second.secret)).rejects.toEqual(refusal('sign_in_stale'));
+    await expect(oidc.finish(`?${query}`, second.secret)).rejects.toEqual(STALE);
   });
 
   it.each([
@@ -69,21 +74,21 @@ describe('at a real provider', () => {
     ["another browser's cookie", 'guess'],
   ])('takes no answer with %s, and keeps the sign-in for its own browser', async (_case, other) => {
     const { query, secret } = await come('anna');
-    await expect(oidc.finish(query, other)).rejects.toEqual(refusal('sign_in_stale'));
+    await expect(oidc.finish(query, other)).rejects.toEqual(STALE);
     expect(await oidc.finish(query, secret)).toMatchObject({ subject: 'anna' });
   });
 
   it.each(['', '?code=x', '?state=', '?state=guess&code=x', '?error=access_denied'])(
     'takes no answer that nobody waits for: %j',
     async (query) => {
-      await expect(oidc.finish(query, 'guess')).rejects.toEqual(refusal('sign_in_stale'));
+      await expect(oidc.finish(query, 'guess')).rejects.toEqual(STALE);
     },
   );
 
   it('says that the person denied it', async () => {
     const { query, secret } = await come('anna', 'deny');
     await expect(oidc.finish(query, secret)).rejects.toEqual(
-      expect.objectContaining({ code: 'issuer_refused', message: 'the sign-in was denied' }),
+      expect.objectContaining({ code: 'sign_in_failed', message: 'the sign-in was denied' }),
     );
   });
 
@@ -96,7 +101,7 @@ describe('at a real provider', () => {
       .catch((thrown: unknown) => thrown);
     expect(error).toEqual(
       expect.objectContaining({
-        code: 'issuer_refused',
+        code: 'sign_in_failed',
         message: 'the issuer refused the sign-in: invalid_client',
       }),
     );
@@ -116,13 +121,13 @@ describe('at a real provider', () => {
     ['of another installation', () => `${'A'.repeat(43)}.${Date.now()}`],
   ])('takes no cookie %s', async (_case, change) => {
     const { query, secret } = await come('anna');
-    await expect(oidc.finish(query, change(secret))).rejects.toEqual(refusal('sign_in_stale'));
+    await expect(oidc.finish(query, change(secret))).rejects.toEqual(STALE);
   });
 
   it('takes no cookie that another web inbox made', async () => {
     const { query, secret } = await come('anna');
     const other = createOidc({ issuer: provider.issuer, ...CLIENT }, PUBLIC);
-    await expect(other.finish(query, secret)).rejects.toEqual(refusal('sign_in_stale'));
+    await expect(other.finish(query, secret)).rejects.toEqual(STALE);
   });
 
   it('forgets a sign-in after 10 minutes', async () => {
@@ -131,14 +136,14 @@ describe('at a real provider', () => {
     const { url, secret } = await own.begin();
     const back = await provider.visit(url, 'anna');
     ahead = 600_000;
-    await expect(own.finish(new URL(back).search, secret)).rejects.toEqual(refusal('sign_in_stale'));
+    await expect(own.finish(new URL(back).search, secret)).rejects.toEqual(STALE);
   });
 
   it.each([-600, 600])('says that the clocks differ where this one is wrong by %d s', async (seconds) => {
     const own = createOidc({ issuer: provider.issuer, ...CLIENT }, PUBLIC, () => Date.now() + seconds * 1000);
     const { url, secret } = await own.begin();
     const back = await provider.visit(url, 'anna');
-    await expect(own.finish(new URL(back).search, secret)).rejects.toEqual(refusal('issuer_clock'));
+    await expect(own.finish(new URL(back).search, secret)).rejects.toEqual(CLOCK);
   });
 });
 
@@ -168,20 +173,20 @@ describe('at an issuer that answers wrongly', () => {
     expect(await finish()).toEqual({ subject: 'anna', mail: 'anna@example.com', groups: [], idToken });
   });
 
-  it.each<[string, () => Record<string, unknown>, string]>([
-    ['another nonce', () => ({ nonce: 'replayed' }), 'id_token_invalid'],
-    ['no nonce', () => ({ nonce: undefined }), 'id_token_invalid'],
-    ['another client', () => ({ aud: 'another-client' }), 'id_token_invalid'],
-    ['two clients, none of which may use it', () => ({ aud: ['inbox', 'x'], azp: 'x' }), 'id_token_invalid'],
-    ['another issuer', () => ({ iss: 'http://127.0.0.1:1' }), 'id_token_invalid'],
-    ['no subject', () => ({ sub: '' }), 'id_token_invalid'],
-    ['an end a minute ago', () => ({ exp: now() - 60 }), 'issuer_clock'],
-    ['a start in ten minutes', () => ({ nbf: now() + 600 }), 'issuer_clock'],
-    ['a date in ten minutes', () => ({ iat: now() + 600 }), 'issuer_clock'],
-    ['a date ten minutes ago', () => ({ iat: now() - 600 }), 'issuer_clock'],
-  ])('refuses a token with %s', async (_case, claims, code) => {
+  it.each<[string, () => Record<string, unknown>, unknown]>([
+    ['another nonce', () => ({ nonce: 'replayed' }), TOKEN],
+    ['no nonce', () => ({ nonce: undefined }), TOKEN],
+    ['another client', () => ({ aud: 'another-client' }), TOKEN],
+    ['two clients, none of which may use it', () => ({ aud: ['inbox', 'x'], azp: 'x' }), TOKEN],
+    ['another issuer', () => ({ iss: 'http://127.0.0.1:1' }), TOKEN],
+    ['no subject', () => ({ sub: '' }), TOKEN],
+    ['an end a minute ago', () => ({ exp: now() - 60 }), CLOCK],
+    ['a start in ten minutes', () => ({ nbf: now() + 600 }), CLOCK],
+    ['a date in ten minutes', () => ({ iat: now() + 600 }), CLOCK],
+    ['a date ten minutes ago', () => ({ iat: now() - 600 }), CLOCK],
+  ])('refuses a token with %s', async (_case, claims, error) => {
     rogue.claims = claims();
-    await expect(finish()).rejects.toEqual(refusal(code));
+    await expect(finish()).rejects.toEqual(error);
   });
 
   it.each<[string, () => Rogue['sign']]>([
@@ -191,7 +196,7 @@ describe('at an issuer that answers wrongly', () => {
     ['of another content than was signed', () => swapped],
   ])('refuses a token %s', async (_case, sign) => {
     rogue.sign = sign();
-    await expect(finish()).rejects.toEqual(refusal('id_token_invalid'));
+    await expect(finish()).rejects.toEqual(TOKEN);
   });
 
   const encode = (value: unknown): string => base64url.encode(JSON.stringify(value));
@@ -255,8 +260,8 @@ describe('without an issuer that answers', () => {
   it('says that nobody listens there', async () => {
     const [port] = await freePorts(1);
     const oidc = createOidc({ issuer: `http://127.0.0.1:${port}`, ...CLIENT }, PUBLIC);
-    await expect(oidc.begin()).rejects.toEqual(refusal('issuer_unreachable'));
-    await expect(oidc.check()).rejects.toEqual(refusal('issuer_unreachable'));
+    await expect(oidc.begin()).rejects.toEqual(UNREACHABLE);
+    await expect(oidc.check()).rejects.toEqual(UNREACHABLE);
   });
 
   it('says so where something else answers', async () => {
@@ -266,7 +271,7 @@ describe('without an issuer that answers', () => {
     const at = server.address();
     const port = typeof at === 'object' ? at?.port : 0;
     const oidc = createOidc({ issuer: `http://127.0.0.1:${port}`, ...CLIENT }, PUBLIC);
-    await expect(oidc.begin()).rejects.toEqual(refusal('issuer_unreachable'));
+    await expect(oidc.begin()).rejects.toEqual(UNREACHABLE);
     server.close();
   });
 
@@ -277,9 +282,7 @@ describe('without an issuer that answers', () => {
     await rogue.stop();
     const { url, secret } = await oidc.begin();
     const state = new URL(url).searchParams.get('state') ?? '';
-    await expect(oidc.finish(`?code=x&state=${state}`, secret)).rejects.toEqual(
-      refusal('issuer_unreachable'),
-    );
+    await expect(oidc.finish(`?code=x&state=${state}`, secret)).rejects.toEqual(UNREACHABLE);
   });
 });
 

@@ -28,7 +28,7 @@ const client = new Proxy<Countersign>(Object.create(null), {
     if (name === 'find') return async (turn: string) => turn;
     if (name === 'view')
       return async (turn: string) => {
-        if (turn === 'none') throw new CountersignError('turn_not_found', turn);
+        if (turn === 'none') throw new CountersignError('not_found', turn);
         return { origin: turn === 'his' ? { requester: 'ada', others: ['ben'] } : undefined };
       };
     if (name === 'session')

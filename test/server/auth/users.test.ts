@@ -67,7 +67,7 @@ describe('removing', () => {
   });
 
   it('says who is not there', async () => {
-    await expect(createUsers(file).remove('ann')).rejects.toMatchObject({ code: 'user_not_found' });
+    await expect(createUsers(file).remove('ann')).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
@@ -92,10 +92,10 @@ describe('a file that is not to be trusted', () => {
   it.each([0o640, 0o604, 0o660, 0o606, 0o610])('refuses mode %o', async (mode) => {
     await chmod(file, mode);
     await expect(createUsers(file).list()).rejects.toMatchObject({
-      code: 'users_invalid',
+      code: 'config_invalid',
       hint: `chmod 600 ${file}`,
     });
-    await expect(createUsers(file).add('bob')).rejects.toMatchObject({ code: 'users_invalid' });
+    await expect(createUsers(file).add('bob')).rejects.toMatchObject({ code: 'config_invalid' });
   });
 
   it('refuses a link, and a folder', async () => {
@@ -104,14 +104,14 @@ describe('a file that is not to be trusted', () => {
     const folder = join(directory, 'folder.json');
     await mkdir(folder);
     for (const other of [link, folder])
-      await expect(createUsers(other).list()).rejects.toMatchObject({ code: 'users_invalid' });
+      await expect(createUsers(other).list()).rejects.toMatchObject({ code: 'config_invalid' });
   });
 
   it.each(['', '{', '[]', '{"users":{}}', '{"users":[{"name":"ann","tokenDigest":"short","createdAt":""}]}'])(
     'refuses %j',
     async (text) => {
       await writeFile(file, text);
-      await expect(createUsers(file).list()).rejects.toMatchObject({ code: 'users_invalid' });
+      await expect(createUsers(file).list()).rejects.toMatchObject({ code: 'config_invalid' });
     },
   );
 });

@@ -179,7 +179,7 @@ test('a grant that was shown is given with the approval, signed, and lets the ne
   });
   expect(await ask(revoke, {}, { as: 'hid' })).toMatchObject({
     status: 404,
-    body: { code: 'grant_not_found' },
+    body: { code: 'not_found' },
   });
   expect(await ask(revoke, { reason: 'done' })).toMatchObject({
     status: 200,

@@ -37,7 +37,7 @@ const fakeClient = (turns: string[]) => {
       },
       timeline: (turn: string) =>
         turn === 'gone' || turn === 'sealed'
-          ? Promise.reject(new CountersignError(turn === 'gone' ? 'turn_not_found' : 'key_missing', turn))
+          ? Promise.reject(new CountersignError(turn === 'gone' ? 'not_found' : 'key_missing', turn))
           : Promise.resolve(events),
     }),
     refusals: {

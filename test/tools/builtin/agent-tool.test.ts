@@ -34,7 +34,7 @@ it.each<[string, Agent | string, object, RegExp]>([
   ['an empty queue', helper, { taskQueue: '' }, /taskQueue/],
 ])('refuses %s', (_name, agent, options, words) => {
   expect(() => agentTool(agent, options as AgentToolOptions)).toThrow(
-    expect.objectContaining({ code: 'tool_invalid', message: expect.stringMatching(words) }),
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(words) }),
   );
 });
 

@@ -66,7 +66,7 @@ it.each<[what: string, options: object]>([
   ],
   ['a name with a blank', { name: 'ask user' }],
 ])('refuses %s', (_what, options) => {
-  expect(() => askUser(options)).toThrow(expect.objectContaining({ code: 'tool_invalid' }));
+  expect(() => askUser(options)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
 });
 
 it('without a turn nobody is asked, and the call says so', async () => {

@@ -110,9 +110,11 @@ it('has one digest, so that agents with other tools can be on one queue', () => 
 it('cannot be where a tool has its name, and is not missed where it is not needed', () => {
   const own = makeTool({ name: FIND_TOOLS });
   expect(() => agentOf([own, ...many(41)])).toThrow(
-    expect.objectContaining({ code: 'agent_invalid', message: expect.stringContaining('findTools: false') }),
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('findTools: false') }),
   );
-  expect(() => agentOf([own, note], { over: 1 })).toThrow(expect.objectContaining({ code: 'agent_invalid' }));
+  expect(() => agentOf([own, note], { over: 1 })).toThrow(
+    expect.objectContaining({ code: 'config_invalid' }),
+  );
   expect(namesOffered(agentOf([own, note]))).toEqual([FIND_TOOLS, 'note']);
   expect(namesOffered(agentOf([own, ...many(41)], false))).toHaveLength(42);
 });

@@ -66,7 +66,7 @@ describe('an entry that is refused', () => {
     ],
   ])('is %j', (entry) => {
     expect(() => hostList('hosts', [entry])).toThrow(
-      expect.objectContaining({ code: 'tool_invalid', message: expect.stringContaining('`hosts`') }),
+      expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('`hosts`') }),
     );
   });
 });

@@ -272,7 +272,7 @@ it.each<[string, HttpOptions]>([
   ['a certificate that is none', { ca: '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----' }],
   ['a time that is none', { timeout: 'soon' }],
 ])('refuses an option: %s', (_, options) => {
-  expect(() => createHttpTools(options)).toThrow(expect.objectContaining({ code: 'tool_invalid' }));
+  expect(() => createHttpTools(options)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
 });
 
 describe('the digest', () => {

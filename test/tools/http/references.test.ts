@@ -153,7 +153,7 @@ it.each([
   ['no header', { a: { hosts: ['a.example'], headers: [] } }],
   ['a host that is none', { a: { hosts: ['https://a.example'], headers: ['x'] } }],
 ])('refuses a secret of the configuration with %s', (_, given) => {
-  expect(() => secretRules(given)).toThrow(expect.objectContaining({ code: 'tool_invalid' }));
+  expect(() => secretRules(given)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
 });
 
 it.each([

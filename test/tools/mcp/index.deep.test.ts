@@ -97,14 +97,14 @@ it('warns only, where the server cannot be asked which tools it has', async () =
 
 it('refuses a server whose tool has the name of an own one', async () => {
   const own = makeTool({ name: 'hostile__act' });
-  await expect(open([own, 'hostile__*'])).rejects.toMatchObject({ code: 'tool_invalid' });
+  await expect(open([own, 'hostile__*'])).rejects.toMatchObject({ code: 'config_invalid' });
 });
 
 it('refuses settings for a server that does not exist, and settings that no tool may have', async () => {
   const wrong = { mcpTools: { other__act: { safety: 'safe' } } } as const;
   await expect(open(['hostile__*'], wrong)).rejects.toMatchObject({ code: 'config_invalid' });
   const odd = { mcpTools: { hostile__act: { timeout: 'soon' } } } as const;
-  await expect(open(['hostile__*'], odd)).rejects.toMatchObject({ code: 'tool_invalid' });
+  await expect(open(['hostile__*'], odd)).rejects.toMatchObject({ code: 'config_invalid' });
 });
 
 it('refuses an agent that names tools of servers where the config has none', async () => {

@@ -43,7 +43,7 @@ describe('a login', () => {
     const { authorization, mcp } = await servers.pair();
     authorization.metadata = { registration_endpoint: undefined };
     await expect(begin(mcp.url)).rejects.toMatchObject({
-      code: 'login_failed',
+      code: 'sign_in_failed',
       hint: expect.stringContaining('oauth: { clientId'),
     });
     expect(isKept(mcp.url)).toBe(false);
@@ -209,7 +209,7 @@ describe('an answer', () => {
       if (value === '') searchParams.delete(name);
       else searchParams.set(name, value);
     const failure = await open.finish(searchParams).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'login_failed', message: expect.stringContaining(why) });
+    expect(failure).toMatchObject({ code: 'sign_in_failed', message: expect.stringContaining(why) });
     expect(String(failure)).not.toMatch(/[\u001b\u202e]|phish/);
     expect(isKept(mcp.url)).toBe(false);
   });
@@ -228,7 +228,7 @@ describe('an answer', () => {
     authorization.instead['/token'] = (_, response) =>
       void response.setHeader('content-type', 'application/json').end(text ?? JSON.stringify(value));
     const failure = await logIn(mcp.url).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'login_failed' });
+    expect(failure).toMatchObject({ code: 'sign_in_failed' });
     expect(String(failure)).not.toContain('access-');
     expect(isKept(mcp.url)).toBe(false);
   });
@@ -248,7 +248,7 @@ describe('an answer', () => {
     const other = await servers.authorization();
     authorization.instead['/token'] = (_, response) =>
       void response.writeHead(307, { location: `${other.issuer}/token` }).end();
-    await expect(logIn(mcp.url)).rejects.toMatchObject({ code: 'login_failed' });
+    await expect(logIn(mcp.url)).rejects.toMatchObject({ code: 'sign_in_failed' });
     expect(other.asked).toEqual([]);
   });
 });

@@ -99,7 +99,7 @@ describe('as whom programs run', () => {
 });
 
 it('finds nothing in folders of PATH that are not absolute', async () => {
-  await expect(findParts('.:bin:')).rejects.toMatchObject({ code: 'sandbox_unavailable' });
+  await expect(findParts('.:bin:')).rejects.toMatchObject({ code: 'config_invalid' });
 });
 
 it('shows the runtime with its packages, and not the folder around it', () => {

@@ -47,7 +47,7 @@ it('finds where a link leads, and refuses one that leads to what is never shown'
   const find = (name: string) => createFolders(listFolders([join(scratch(), name)], []))();
   expect(await find('good')).toEqual([mount(join(scratch(), 'real'))]);
   await expect(find('bad')).rejects.toMatchObject({ code: 'config_invalid' });
-  await expect(find('missing')).rejects.toMatchObject({ code: 'sandbox_unavailable' });
+  await expect(find('missing')).rejects.toMatchObject({ code: 'config_invalid' });
 });
 
 it('refuses a folder to which a link leads that programs could change', async () => {
@@ -57,7 +57,7 @@ it('refuses a folder to which a link leads that programs could change', async ()
   symlinkSync(join(work, 'link'), join(scratch(), 'far'));
   symlinkSync(work, join(scratch(), 'near'));
   const find = (read: string) => createFolders(listFolders([join(scratch(), read)], [work]))();
-  await expect(find('work/link')).rejects.toMatchObject({ code: 'sandbox_unavailable' });
+  await expect(find('work/link')).rejects.toMatchObject({ code: 'config_invalid' });
   await expect(find('far')).rejects.toThrow(/goes over the link .*work\/link/);
   expect(await find('near/inner')).toEqual([mount(work, true), mount(join(work, 'inner'))]);
 });

@@ -35,7 +35,7 @@ describe('a message', () => {
   it('is refused while the session closes, and when too many wait', () => {
     const session = state.makeSession({ agent: 'a' });
     for (let n = 0; n < LIMITS.sessionWaiting; n++) send(session, message(`m${n}`));
-    expect(send(session, message('more'))).toBe('session_full');
+    expect(send(session, message('more'))).toBe('full');
     state.takeControl(session, { action: 'close' });
     expect(send(session, message('late'))).toBe('session_closing');
     expect(send(session, message('m1'))).toBe('repeat');

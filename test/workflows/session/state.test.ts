@@ -11,7 +11,7 @@ import { runs } from '../../support/properties';
 it('is asked for a summary where there is something to summarize, or will be after the running turn', () => {
   const session = state.makeSession({ agent: 'a' });
   const asked = (): unknown => state.judgeControl(session, { action: 'compact' });
-  const refused = { accepted: false, code: 'nothing_to_compact' };
+  const refused = { accepted: false, code: 'refused' };
   expect(asked()).toMatchObject(refused);
   for (const id of ['m1', 'm2']) {
     send(session, message(id));

@@ -82,7 +82,7 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
     const far = events.length === 0 ? '' : ` ${counted(events.length, 'event')} so far.`;
     return <h1 class="empty">Reading the turn …{far}</h1>;
   }
-  const isGone = problem.code === 'turn_not_found';
+  const isGone = problem.code === 'not_found';
   return (
     <div class="empty" role="alert">
       <h1 class="pane-title">{isGone ? 'There is no such turn' : 'The turn cannot be read'}</h1>
