@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../support/build';
@@ -34,41 +34,38 @@ export interface Installed {
   files: string[];
   node(...args: string[]): Promise<Ran>;
   countersign(...args: string[]): Promise<Ran>;
+  /** Adds packages to the application, by their names and versions, and this to its `package.json`. */
+  add(packages: readonly string[], manifest: object): Promise<void>;
 }
 
-/** What is installed beside the package. */
-export interface Beside {
-  /** Names and versions of other packages. */
-  packages?: readonly string[];
-  /** More of the application's `package.json`. */
-  manifest?: object;
-  /** Folder of `test/fixtures` whose files the application gets. @default 'package' */
-  fixtures?: string;
-}
+const QUIET = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+/** npm waits five minutes for an answer of a registry that stands still, longer than the test. */
+const AGAIN = ['--fetch-timeout=20000', '--fetch-retries=5'];
 
 /** Packs this checkout as `npm publish` would and installs it; takes as long as npm does. */
-export const installPackage = async ({
-  packages = [],
-  manifest = {},
-  fixtures: folder = 'package',
-}: Beside = {}): Promise<Installed> => {
-  const fixtures = join(root, 'test', 'fixtures', folder);
+export const installPackage = async (): Promise<Installed> => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-package-')));
   const packed = await npm(root, 'pack', '--ignore-scripts', '--json', '--pack-destination', directory);
   const [about]: { filename: string; files: { path: string }[] }[] = JSON.parse(packed);
   if (about === undefined) throw new Error('npm packed nothing');
-  writeFileSync(join(directory, 'package.json'), JSON.stringify({ private: true, ...manifest }));
-  const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  // npm waits five minutes for an answer of a registry that stands still, longer than the test.
-  const again = ['--fetch-timeout=20000', '--fetch-retries=5'];
-  await npm(directory, 'install', ...quiet, ...again, join(directory, about.filename), ...packages);
-  for (const name of readdirSync(fixtures)) copyFileSync(join(fixtures, name), join(directory, name));
+  const manifest = join(directory, 'package.json');
+  writeFileSync(manifest, JSON.stringify({ private: true }));
+  await npm(directory, 'install', ...QUIET, ...AGAIN, join(directory, about.filename));
+  for (const folder of ['package', 'plugins']) {
+    const fixtures = join(root, 'test', 'fixtures', folder);
+    for (const name of readdirSync(fixtures)) copyFileSync(join(fixtures, name), join(directory, name));
+  }
   const node = (...args: string[]): Promise<Ran> => run(process.execPath, args, { cwd: directory });
   return {
     app: directory,
     files: about.files.map(({ path }) => path),
     node,
     countersign: (...args) => node(join('node_modules', 'countersign', 'bin', 'countersign.js'), ...args),
+    add: async (packages, more) => {
+      const own: object = JSON.parse(readFileSync(manifest, 'utf8'));
+      writeFileSync(manifest, JSON.stringify({ ...own, ...more }));
+      await npm(directory, 'install', ...QUIET, ...AGAIN, ...packages);
+    },
   };
 };
 

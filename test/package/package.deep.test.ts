@@ -10,10 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../src/engine/server-args';
 import { root } from '../support/build';
 import { startOwnServer, testCli } from '../support/server';
+import { isThorough } from '../support/thorough';
 import { installPackage, run, type Installed } from './installed';
 import { until } from '../support/until';
 
@@ -61,9 +63,8 @@ describe('what is packed', () => {
 const LOOKS: Record<string, (entry: string, names: readonly string[], at: number) => string> = {
   require: (entry, names) =>
     `{ const m = require('${entry}'); for (const n of ${JSON.stringify(names)}) if (!(n in m)) throw new Error(n); }`,
-  import: (entry, names, at) =>
-    `import * as m${at} from '${entry}'; for (const n of ${JSON.stringify(names)}) if (!(n in m${at})) throw new Error(n);`,
-  'import by name': (entry, names) =>
+  'import, as a whole and by name': (entry, names, at) =>
+    `import * as m${at} from '${entry}'; for (const n of ${JSON.stringify(names)}) if (!(n in m${at})) throw new Error(n); ` +
     `import { ${names.join(', ')} } from '${entry}'; void [${names.join(', ')}];`,
 };
 
@@ -267,4 +268,89 @@ describe('says what to do, without a stack', () => {
     });
     expectToSay(ran, `cannot be kept in ${disk}/data: the disk is full`, '--data-dir');
   });
+});
+
+/** What our page tells whoever has a package that asks for an exact version of the SDK. */
+function documentedOverrides(): object {
+  const page = readFileSync(join(root, 'docs', 'errors', 'not_installed.md'), 'utf8');
+  const [, block = ''] = /```json\n([^`]+)```/.exec(page) ?? [];
+  const manifest: object = JSON.parse(block);
+  return manifest;
+}
+
+/** One of the Node lines that are supported, which npm brings as a package. */
+const nodePackage = (version: string): string[] => {
+  const platform = process.platform === 'win32' ? 'win' : process.platform;
+  return ['exec', '--yes', `--package=node-${platform}-${process.arch}@${version}`, '--', 'node'];
+};
+
+const PLUGINS: [string, { packages: string[]; script: string; node?: string; read: RegExp }][] = [
+  [
+    '@temporalio/openai-agents 1.23.0',
+    {
+      packages: [
+        '@temporalio/openai-agents@1.23.0',
+        '@openai/agents-core@0.11.8',
+        '@openai/agents-openai@0.11.8',
+        'openai@^6.35.0',
+        '@opentelemetry/sdk-trace-base@^1.25.1',
+      ],
+      script: 'openai.cjs',
+      read: /paid 700/,
+    },
+  ],
+  [
+    '@temporalio/ai-sdk 1.23.0, on Node 22',
+    {
+      packages: [
+        '@temporalio/ai-sdk@1.23.0',
+        'ai@7.0.173',
+        '@ai-sdk/mcp@^2.0.0',
+        '@ai-sdk/provider@^4.0.0',
+        'zod@^4.0.0',
+      ],
+      script: 'ai-sdk.cjs',
+      node: '22.23.3',
+      read: /ann changed the arguments of this call before it ran.*900 → 700.*paid 700/,
+    },
+  ],
+];
+
+// They come from the registry, and some 100 packages with them. They stay installed, so nothing comes after them.
+const title = 'beside the plugins of Temporal for agents, with the overrides of our page';
+(isThorough ? describe : describe.skip)(title, () => {
+  beforeAll(async () => {
+    const packages = PLUGINS.flatMap(([, plugin]) => plugin.packages);
+    await installed.add(packages, documentedOverrides());
+  }, 240_000);
+
+  it('has one copy of the SDK', async () => {
+    const args = ['ls', '@temporalio/common', '--all', '--parseable'];
+    const { out } = await run('npm', args, { cwd: installed.app });
+    const copies = out.split('\n').filter((path) => path.endsWith('common'));
+    expect(new Set(copies).size).toBe(1);
+  });
+
+  it.each(PLUGINS)(
+    '%s: a gated call, an edit, one payment, and a turn',
+    async (_, { script, node, read }) => {
+      const args = [script, server.address];
+      // Not in the home of root, as in `npm run test:nodes`, which shares it.
+      const env = { npm_config_cache: join(tmpdir(), 'countersign-nodes') };
+      const { code, out, err } =
+        node === undefined
+          ? await installed.node(...args)
+          : await run('npm', [...nodePackage(node), ...args], { cwd: installed.app, env });
+      expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+      const answer: unknown = JSON.parse(
+        out.split('\n').find((line) => line.startsWith('{"answer"')) ?? '{}',
+      );
+      expect(answer).toEqual({
+        answer: expect.stringMatching(read),
+        beside: 'a turn beside it',
+        paid: ['700'],
+      });
+    },
+    300_000,
+  );
 });

@@ -70,7 +70,7 @@ it.each(OPEN.filter((name) => !OTHERS.includes(name)))(
   'asks for the agents of a turn before `%s`, which does not run for a person who may not see them',
   async (name) => {
     await expect(run(readerFor(['his']), name, 'turn-1', {})).rejects.toMatchObject({
-      code: 'turn_not_found',
+      code: 'not_found',
     });
     expect(asked).toEqual([['agentsOf', ['turn-1']]]);
   },
@@ -89,7 +89,7 @@ it('forks only a turn that is named and may be seen', async () => {
   const reader = readerFor(['his']);
   await expect(run(reader, 'fork', { history: {}, at: '1' })).rejects.toMatchObject({ code: 'usage' });
   await expect(run(reader, 'fork', { turn: 'turn-1', at: '1' })).rejects.toMatchObject({
-    code: 'turn_not_found',
+    code: 'not_found',
   });
   expect(asked).toEqual([['agentsOf', ['turn-1']]]);
 });
