@@ -226,7 +226,6 @@ async function carryOut(
 /** Errors that end one act but not the review. */
 const PASSING: readonly CountersignError['code'][] = [
   'given_up',
-  'given_up',
   'refused',
   'signature_needed',
   'signing_failed',
