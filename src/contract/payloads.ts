@@ -53,7 +53,7 @@ export function readThinkOutput(value: unknown): ThinkOutput | undefined {
 }
 
 /** Whether a value is a call that a user's workflow gates, or a question of a running call. */
-export function isGatedCall(value: unknown): value is ValidCall & { kind: 'ask' } {
+export function isRequestedCall(value: unknown): value is ValidCall & { kind: 'ask' } {
   return isAnyCall(value) && value.kind === 'ask';
 }
 

@@ -12,7 +12,7 @@ import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { purposeOf } from './fold/activities';
 import { expandBurst } from './fold/burst';
-import { type Carried, is, readCarried } from './fold/guards';
+import { type CarriedState, is, readCarried } from './fold/guards';
 import { readPrepareOutput, readThinkOutput } from '../contract/payloads';
 import type { Runs } from './read';
 import { effectOfDecision } from './decisions';
@@ -152,7 +152,7 @@ function readSeedStep(state: RunReading, { input }: EventOf<'started'>): void {
 
 function readMovedStep(
   state: RunReading,
-  { step = 0, transcript, droppedBefore = 0, results }: Carried,
+  { step = 0, transcript, droppedBefore = 0, results }: CarriedState,
   reply: ThinkOutput,
 ): void {
   const before = state.steps.get(step + 1);

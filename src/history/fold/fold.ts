@@ -18,7 +18,7 @@ import { ORIGIN, type PreparedCall, type TurnOrigin } from '../../contract/call'
 import { lastReplyText } from '../../contract/transcript';
 import { rootOf } from '../decode/failure';
 import { closeRest } from './results';
-import { type Carried, is, readCarried } from './guards';
+import { type CarriedState, is, readCarried } from './guards';
 import { guard } from '../../contract/schema/message';
 import { isLineage, readThinkOutput } from '../../contract/payloads';
 import { BUDGET } from '../../contract/spending/budget';
@@ -160,7 +160,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
 function stepMoved(
   state: FoldState,
   event: EventOf<'started'>,
-  { carried, before }: { carried: Carried | undefined; before: FoldState['calls'] | undefined },
+  { carried, before }: { carried: CarriedState | undefined; before: FoldState['calls'] | undefined },
 ): TurnEvent[] {
   if (carried?.moved === undefined) return [];
   const reply = carried.moved;
@@ -216,7 +216,7 @@ function limitsGiven(input: unknown): {
 }
 
 /** The state that the run before handed over. Undefined for the first run, except in a fork. */
-function carriedIn(input: unknown): Carried | undefined {
+function carriedIn(input: unknown): CarriedState | undefined {
   return readCarried(isObject(input) ? input['carried'] : undefined);
 }
 

@@ -55,7 +55,7 @@ const isCarried = guard(CARRIED);
 const areResults = guard(RESULTS);
 
 /** The state that the run before handed over, as far as it is read. */
-export interface Carried extends Pick<Of<typeof CARRIED>, 'step' | 'droppedBefore'> {
+export interface CarriedState extends Pick<Of<typeof CARRIED>, 'step' | 'droppedBefore'> {
   transcript: TranscriptEntry[];
   results: Of<typeof RESULTS>;
   /** The reply of the step that was taken along. */
@@ -63,7 +63,7 @@ export interface Carried extends Pick<Of<typeof CARRIED>, 'step' | 'droppedBefor
 }
 
 /** Reads the state that the run before handed over. Undefined: it cannot be read. */
-export function readCarried(value: unknown): Carried | undefined {
+export function readCarried(value: unknown): CarriedState | undefined {
   if (!isCarried(value)) return undefined;
   const { transcript, moved, results, ...rest } = value;
   if (!transcript.every(isTranscriptEntry)) return undefined;

@@ -9,7 +9,7 @@ import { sha256 } from '../audit/format';
 import { callSummary } from '../../contract/text/call-summary';
 import { closeByProof, endAsked, unhandledResult } from './results';
 import { is } from './guards';
-import { isGatedCall, readPrepareOutput } from '../../contract/payloads';
+import { isRequestedCall, readPrepareOutput } from '../../contract/payloads';
 import {
   CLOSING_CAUSES,
   type ClosingCause,
@@ -52,7 +52,7 @@ function gateChanged(
   head: EventHeader,
   { key, value }: { key: string; value: unknown },
 ): TurnEvent[] {
-  if (!isGatedCall(value) || key !== gateMemoKey(value.callId)) return [];
+  if (!isRequestedCall(value) || key !== gateMemoKey(value.callId)) return [];
   const held = state.calls.get(value.callId);
   if (held?.phase === 'replanning') replan(held, value);
   else state.calls.set(value.callId, newCall(value));
