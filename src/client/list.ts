@@ -11,7 +11,7 @@ import { TURN_STATES } from '../contract/turn-states';
 import type { ClientContext } from './context';
 import { afterEdge, type Edge, MOST_LOOKED, readEdge, readPage, writeEdge } from './edge';
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
-import { is } from '../history/fold/guards';
+import { isLineage } from '../contract/payloads';
 import { toCountersignError, ask } from '../history/server-errors';
 
 const LIMIT = 50;
@@ -174,11 +174,11 @@ export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): st
   const fork = memo[MEMO.fork];
   const led = [memo[MEMO.lineage], forkMemo.safeParse(fork).data?.lineage].filter((one) => one !== undefined);
   const isRead = (!isTurn || typeof memo[MEMO.prompt] === 'string') && (fork === undefined || isObject(fork));
-  if (!isRead || !led.every(is.lineage)) return [UNKNOWN_AGENT];
+  if (!isRead || !led.every(isLineage)) return [UNKNOWN_AGENT];
   const callers = [
     ...new Set(
       led
-        .filter(is.lineage)
+        .filter(isLineage)
         .flat()
         .map(({ agent }) => agent),
     ),

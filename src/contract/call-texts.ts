@@ -1,5 +1,5 @@
 import { SOMEBODY } from './authority/votes';
-import type { CallInput, NotHere, PreparedCall, ValidCall } from './call';
+import type { CallInput, NotHere, PreparedCall, SpentDecision, ValidCall } from './call';
 import type { Abandonment } from './decision';
 import { LIMITS } from './limits';
 import type { ToolErrorCode, ToolFailure, ToolResult } from './result';
@@ -212,7 +212,9 @@ export function unprepared(tool: string, why: string): ToolFailure {
 const VALUE_CHARS = 300;
 
 /** The part of a call that its note describes. */
-type NotedCall = Pick<CallInput, 'decision' | 'proposed' | 'arguments'>;
+interface NotedCall extends Pick<CallInput, 'proposed' | 'arguments'> {
+  decision?: Pick<SpentDecision, 'approver' | 'reason' | 'edit'>;
+}
 
 /**
  * The note that the model reads before the result of a call that a person changed or remarked on. It says what was

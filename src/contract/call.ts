@@ -13,7 +13,7 @@ import {
   either,
   flag,
   integer,
-  isTrue,
+  only,
   jsonObject,
   list,
   nullable,
@@ -406,7 +406,7 @@ export interface StartedBy {
   roster?: Roster;
 }
 
-const CALL_PROGRESS = object(
+export const CALL_PROGRESS = object(
   {},
   {
     /** The part that is done, from 0 to 1. */
@@ -429,7 +429,7 @@ const IN_DOUBT = object(
      * The handler was aborted and still ran at this moment. So a check that finds no effect proves nothing. Absent: the
      * handler did not run any more.
      */
-    running: isTrue(),
+    running: only(true),
   },
 );
 
@@ -458,7 +458,7 @@ const ASK_AGAIN = object(
     /** The authority by the worker's own file. Absent: the authority has not changed. */
     authority: AUTHORITY,
     /** An attempt before this one may have run. Never set for an unsafe call. */
-    mayHaveRun: isTrue(),
+    mayHaveRun: only(true),
   }),
 );
 
@@ -483,7 +483,7 @@ const PAUSED = object(
   },
   both(GIVEN_BACK, {
     /** An attempt before this one may have run. Never set for an unsafe call. */
-    mayHaveRun: isTrue(),
+    mayHaveRun: only(true),
   }),
 );
 

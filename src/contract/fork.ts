@@ -35,7 +35,7 @@ export interface ForkInput extends ForkOrigin {
 }
 
 /** The part of a fork's input that holds for all its runs. */
-export function originOf(fork: ForkInput): ForkOrigin {
+export function originOf(fork: ForkOrigin & { given?: unknown }): ForkOrigin {
   const { given: _given, ...origin } = fork;
   return origin;
 }

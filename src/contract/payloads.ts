@@ -2,8 +2,10 @@ import {
   type CallBase,
   CALL_OUTPUT,
   type CallOutput,
+  LINEAGE,
   ORIGIN,
   preparedCall,
+  type ValidCall,
   VERIFY_OUTPUT,
   type VerifyOutput,
 } from './call';
@@ -33,11 +35,14 @@ const TOOL = text({ pattern: TOOL_NAME.source, not: { enum: [...RESERVED_TOOL_NA
 
 const isThinkOutput = guard(THINK_OUTPUT);
 const isCall = guard(preparedCall(TOOL));
+const isAnyCall = guard(preparedCall(NAME));
 const isPrepareOutput = guard(prepareOutput(TOOL));
 const isRaiseOutput = guard(prepareOutput(NAME));
-const isCallOutput = guard(CALL_OUTPUT);
+export const isCallOutput = guard(CALL_OUTPUT);
+/** Whether a value names the calls that led to a child turn. */
+export const isLineage = guard(LINEAGE);
 const isVerifyOutput = guard(VERIFY_OUTPUT);
-const isResult = guard(RESULT);
+export const isResult = guard(RESULT);
 
 /** Reads a model's reply. Undefined if it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
@@ -45,6 +50,11 @@ export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   const { calls } = value;
   if (!calls.every((call) => isCall(call))) return undefined;
   return new Set(calls.map(({ callId }) => callId)).size === calls.length ? { ...value, calls } : undefined;
+}
+
+/** Whether a value is a call that a user's workflow gates, or a question of a running call. */
+export function isRequestedCall(value: unknown): value is ValidCall & { kind: 'ask' } {
+  return isAnyCall(value) && value.kind === 'ask';
 }
 
 /** Reads a prepared call. Undefined if it cannot be read, or is another call. */

@@ -3,7 +3,7 @@ import type { JsonObject } from './json';
 import {
   both,
   flag,
-  isTrue,
+  only,
   json,
   jsonObject,
   nullable,
@@ -84,7 +84,7 @@ const METADATA = object(
     /** Set if nothing ran, because the turn is a fork in a dry world. */
     dry: oneOf(DRY_KINDS),
     /** Set if the call succeeded although its time was over, or it was aborted or given up. */
-    late: isTrue(),
+    late: only(true),
     /** The id of the child turn that the call started. */
     child: text(),
   },

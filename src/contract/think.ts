@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from './json';
 import { LIMITS, TIMES } from './limits';
 import {
   integer,
-  isTrue,
+  only,
   json,
   jsonObject,
   list,
@@ -197,7 +197,7 @@ const MOVED_CALL = object(
   },
   {
     /** An earlier build showed it otherwise, so an approval has to carry the digest of what its sender saw. */
-    isOther: isTrue(),
+    isOther: only(true),
   },
 );
 

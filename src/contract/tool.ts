@@ -3,7 +3,7 @@ import { LONGEST_READ } from './limits';
 import { HOLDER_QUEUE } from './names';
 import {
   integer,
-  isTrue,
+  only,
   list,
   nullable,
   number,
@@ -116,7 +116,7 @@ const KNOWN_STATE = object(
     /** The worker whose queue this call is on. */
     holder: HOLDER,
     /** Earlier calls used the state, and the worker that held it is gone. */
-    lost: isTrue(),
+    lost: only(true),
   },
 );
 

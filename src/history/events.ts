@@ -188,7 +188,7 @@ export interface TurnEnded extends EventHeader {
   answer?: string;
   /** Why the turn ended. Only with all other ends. */
   error?: { message: string; type?: string };
-  result?: TurnResult;
+  result?: Partial<Omit<TurnResult, 'conversation'>>;
 }
 
 /**

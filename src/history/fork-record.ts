@@ -4,16 +4,16 @@ import { type KnownState, stateKeyOf, type JsonSchema } from '../contract/tool';
 import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
-import type { MovedStep, ResultRef, ThinkOutput } from '../contract/think';
+import type { ResultRef, ThinkOutput } from '../contract/think';
 import { lastReplyText, type TranscriptEntry } from '../contract/transcript';
-import type { CarriedTurn } from '../contract/turn';
 import type { Ancestor, TurnOrigin } from '../contract/call';
 import type { DecodedEvent, EventOf } from './decode/events';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { purposeOf } from './fold/activities';
 import { expandBurst } from './fold/burst';
-import { is } from './fold/guards';
+import { type CarriedState, is, readCarried } from './fold/guards';
+import { readPrepareOutput, readThinkOutput } from '../contract/payloads';
 import type { Runs } from './read';
 import { effectOfDecision } from './decisions';
 
@@ -140,18 +140,20 @@ function readEvent(state: RunReading, event: DecodedEvent): void {
  * run has the step in full, if it is there.
  */
 function readSeedStep(state: RunReading, { input }: EventOf<'started'>): void {
-  const carried = is.turnInput(input) && is.carried(input.carried) ? input.carried : undefined;
+  if (!is.turnInput(input)) return;
+  const carried = readCarried(input.carried);
   if (carried?.moved !== undefined) return readMovedStep(state, carried, carried.moved);
-  if (!is.turnInput(input) || !is.forkInput(input.fork) || input.fork.given === undefined) return;
-  const { step = 0, droppedBefore = 0, results = [] } = input.carried ?? {};
+  const given = is.forkInput(input.fork) ? readThinkOutput(input.fork.given) : undefined;
+  if (given === undefined) return;
+  const { step = 0, droppedBefore = 0, results = [] } = carried ?? {};
   const at = state.events.findLastIndex((event) => event.type === 'forked') + 1;
-  addReply(addStep(state, { step: step + 1, at, droppedBefore, results }), input.fork.given);
+  addReply(addStep(state, { step: step + 1, at, droppedBefore, results }), given);
 }
 
 function readMovedStep(
   state: RunReading,
-  { step = 0, transcript, droppedBefore = 0, results = [] }: Partial<CarriedTurn>,
-  { reply }: MovedStep,
+  { step = 0, transcript, droppedBefore = 0, results }: CarriedState,
+  reply: ThinkOutput,
 ): void {
   const before = state.steps.get(step + 1);
   if (before !== undefined) return void (state.last = before);
@@ -207,18 +209,18 @@ function readCompleted(state: RunReading, completed: EventOf<'activity_completed
 
 function readResult(state: RunReading, { scheduledEventId, result }: EventOf<'activity_completed'>): void {
   const step = state.thinking.get(scheduledEventId);
-  if (step !== undefined && is.thinkOutput(result)) addReply(step, result);
+  const reply = step && readThinkOutput(result);
+  if (step !== undefined && reply !== undefined) addReply(step, reply);
   const callId = state.preparing.get(scheduledEventId);
-  if (callId !== undefined && is.prepareOutput(result)) prepared(state, callId, result);
+  if (callId !== undefined) prepared(state, callId, result);
 }
 
 /** Keeps the first preparation that made more than a `remote` call. Later preparations come from edits by people. */
-function prepared(
-  { last }: RunReading,
-  callId: string,
-  { call, schema }: { call: PreparedCall; schema?: JsonSchema },
-): void {
+function prepared({ last }: RunReading, callId: string, result: unknown): void {
   const asked = last?.reply?.calls.find((one) => one.callId === callId);
+  const output = asked && readPrepareOutput(result, asked);
+  if (output === undefined) return;
+  const { call, schema } = output;
   if (schema !== undefined && call.kind === 'ask') last?.schemas.set(call.toolDigest, schema);
   if (asked?.kind !== 'remote' || call.kind === 'remote' || last?.prepared.has(callId)) return;
   last?.prepared.set(callId, call);

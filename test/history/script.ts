@@ -278,6 +278,7 @@ export function result(callId: string, more: Partial<ToolResult> = {}): ToolResu
       attempt: 1,
       timestamp: '2026-01-01T00:00:00.000Z',
     },
+    error: more.success === false ? { code: 'tool', message: 'it failed' } : undefined,
     ...more,
   };
 }

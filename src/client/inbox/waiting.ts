@@ -8,6 +8,7 @@ import { callKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { type OpenItem, openItemOf, type OpenMemo } from '../../contract/turn';
 import type { RequestOpened } from '../../history/events';
 import { is } from '../../history/fold/guards';
+import { isLineage } from '../../contract/payloads';
 import { readTimeline } from '../../history/read';
 import { viewOf } from '../../history/view';
 import { type CallView, type TurnView, waitingEvent } from '../../history/view-types';
@@ -82,7 +83,7 @@ export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise
   const session = turn.memo[MEMO.session];
   const head = {
     ...{ turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' },
-    ...(is.lineage(lineage) ? { lineage } : {}),
+    ...(isLineage(lineage) ? { lineage } : {}),
     ...(typeof session === 'string' ? { session } : {}),
     ...defined({ callers: callersIn(turn.memo, false), by: open.by }),
   };

@@ -1,7 +1,7 @@
 import type { VoteSignature } from '../decision';
 import { WORDS_COUNT } from '../question';
 import { guard } from '../schema/message';
-import { flag, integer, isTrue, list, object, oneOf, type Shape, text } from '../schema/shape';
+import { flag, integer, only, list, object, oneOf, type Shape, text } from '../schema/shape';
 import { MS } from '../tool';
 import { type CastVote, type DatedVote, isSameName, nameKey, SOMEBODY, type Voter } from './votes';
 import { seatingOf, type VoteRefusal } from './who-may-vote';
@@ -76,11 +76,11 @@ const PERSON: Shape<Voter> = object({ name: TEXT, groups: NAMES, delegates: list
 /** An authority as it comes from an activity, which an operator can complete with anything. */
 export const AUTHORITY: Shape<Authority> = object(
   { fileDigest: TEXT, ruleDigest: TEXT, rule: RULE, requesters: NAMES },
-  { people: list(PERSON, { maxItems: 1000 }), escalated: isTrue() },
+  { people: list(PERSON, { maxItems: 1000 }), escalated: only(true) },
 );
 
 /** The further fields with which a worker asks a person to look again. */
-export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, mayHaveRun: isTrue() };
+export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, mayHaveRun: only(true) };
 
 const isAuthority = /* @__PURE__ */ guard(AUTHORITY);
 
@@ -113,7 +113,7 @@ export function voterIn({ people }: Partial<Authority> = {}, approver: string): 
  * Then `decision.approver` may name several people.
  */
 export function mayBeBy(
-  { approver: by, votes }: { approver: string; votes?: readonly Vote[] },
+  { approver: by, votes }: { approver: string; votes?: readonly Pick<Vote, 'voter'>[] },
   authority: Authority | undefined,
   approver = SOMEBODY,
 ): boolean {

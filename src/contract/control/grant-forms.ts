@@ -1,7 +1,7 @@
 import { AUTHORITY } from '../authority/authority';
 import { SIGNATURE_KINDS } from '../decision';
 import { LIMITS } from '../limits';
-import { either, integer, isTrue, json, list, number, oneOf, record, type Shape } from '../schema/shape';
+import { either, integer, only, json, list, number, oneOf, record, type Shape } from '../schema/shape';
 import type { ConfirmAsked } from './confirmations';
 import { DIGEST, DIGEST_OR_NONE, form, ID, MOMENT, NAME, reader, signatureBy, TEXT } from './forms';
 import type { GrantAsked, GrantShown, GrantTerms, RevokeAsked, UseAsked, UseTaken } from './grants';
@@ -37,7 +37,7 @@ const CONFIRMATION = { id: ID, ...VOTE };
 const CONFIRM: Shape<ConfirmAsked> = form(CONFIRMATION, SIGNED);
 const SHOWN: Shape<GrantShown> = form(
   { ...TERMS, takenAt: MOMENT },
-  { ...SIGNED, reason: TEXT, confirmed: CONFIRMED, needsOthers: isTrue(), revoked: isTrue() },
+  { ...SIGNED, reason: TEXT, confirmed: CONFIRMED, needsOthers: only(true), revoked: only(true) },
 );
 const USE = {
   agent: NAME,

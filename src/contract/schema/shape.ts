@@ -48,9 +48,9 @@ export function flag(): Shape<boolean> {
   return shape({ type: 'boolean' });
 }
 
-/** A field that is `true` or absent. */
-export function isTrue(): Shape<true> {
-  return shape({ const: true });
+/** This value alone. */
+export function only<const V extends boolean>(value: V): Shape<V> {
+  return shape({ const: value });
 }
 
 export function oneOf<const W extends string>(words: readonly W[]): Shape<W> {

@@ -8,7 +8,7 @@ import { prepareCompleted, prepareFailed } from './requests';
 import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';
 import { rootOf } from '../decode/failure';
-import { is } from './guards';
+import { readVerifyOutput } from '../../contract/payloads';
 
 /**
  * The purpose of an activity. Our own activities are known by their types, the activity of a tool by the id that the
@@ -133,7 +133,7 @@ type Of = { callId: string; generation: number };
  * of the same workflow task shows whether a person was.
  */
 function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>, of: Of): TurnEvent[] {
-  const answer = is.verifyOutput(event.result) ? event.result : undefined;
+  const answer = readVerifyOutput(event.result, of.callId);
   const held = state.calls.get(of.callId);
   const isOpen = held?.phase === 'lost' && held.generation === of.generation;
   const isTooSoon = answer?.outcome === 'did_not' && isOpen && held.doubt?.running === true;

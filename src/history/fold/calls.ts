@@ -1,12 +1,5 @@
 import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
-import {
-  type AskAgain,
-  type CallInput,
-  isAskable,
-  isValidCall,
-  type Paused,
-  type StartedBy,
-} from '../../contract/call';
+import { type AskAgain, isAskable, isValidCall, type Paused, type StartedBy } from '../../contract/call';
 import type { GrantUse } from '../../contract/authority/policy';
 import { decisionNote, STARTED_BEFORE, unreadable, UNREADABLE } from '../../contract/call-texts';
 import {
@@ -21,8 +14,8 @@ import type { DecodedFailure, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { defined } from '../../contract/defined';
 import type { CallLost, CallStarted, EventHeader, TurnEvent } from '../events';
-import { readCallOutput } from '../../contract/payloads';
-import { is } from './guards';
+import { isCallOutput, readCallOutput } from '../../contract/payloads';
+import { type CallStart, is } from './guards';
 import {
   unhandledResult,
   gateActivity,
@@ -92,7 +85,7 @@ export function ensureCall(state: FoldState, callId: string, tool: string): Call
 function startedEvent(
   head: EventHeader,
   held: CallFold,
-  facts: { input: CallInput | undefined; taskQueue: string },
+  facts: { input: CallStart | undefined; taskQueue: string },
 ): CallStarted {
   const { callId, tool } = held.call;
   return {
@@ -109,7 +102,7 @@ function startedEvent(
   };
 }
 
-function spentBy(input: CallInput | undefined): CallStarted['decision'] {
+function spentBy(input: CallStart | undefined): CallStarted['decision'] {
   if (input?.decision === undefined) return undefined;
   const { decision, approver, reason } = input.decision;
   return { decision: input.generation > 0 ? 'run-again' : decision, approver, reason };
@@ -286,7 +279,7 @@ export function localActivity(state: FoldState, event: EventOf<'local_activity'>
   const callId = localCallId(event);
   if (event.backsOff || callId === undefined) return [];
   const held = ensureCall(state, callId, event.activityType);
-  if (is.callOutput(event.result) && 'notHere' in event.result)
+  if (isCallOutput(event.result) && 'notHere' in event.result)
     return givenBack(event, held, event.result.notHere);
   const started = startedEvent(event, held, { input: undefined, taskQueue: '' });
   const settled = outcomeOf(event);
@@ -307,12 +300,12 @@ const NOT_OPEN = { openMs: 0, heartbeatMs: 1, startWithinMs: 0, maximumAttempts:
 
 function outcomeOf(event: EventOf<'local_activity'>): ReturnType<typeof settleFailure> {
   if (event.failure !== undefined) return settleFailure(event.failure, { effect: 'pure', times: NOT_OPEN });
-  const output = is.callOutput(event.result) ? event.result : undefined;
+  const output = isCallOutput(event.result) ? event.result : undefined;
   if (output !== undefined && 'result' in output) return { result: output.result };
   return { failure: { code: 'unknown', message: 'the result cannot be read' } };
 }
 
 function localCallId({ result, summary }: EventOf<'local_activity'>): string | undefined {
-  if (is.callOutput(result) && 'result' in result) return result.result.callId;
+  if (isCallOutput(result) && 'result' in result) return result.result.callId;
   return summary?.split(' ', 1)[0];
 }

@@ -14,12 +14,14 @@ import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './mes
 import { type CallFold, type FoldState, eventHeader, makeState } from './state';
 import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
-import type { CarriedTurn } from '../../contract/turn';
-import type { PreparedCall, TurnOrigin } from '../../contract/call';
+import { ORIGIN, type PreparedCall, type TurnOrigin } from '../../contract/call';
 import { lastReplyText } from '../../contract/transcript';
 import { rootOf } from '../decode/failure';
 import { closeRest } from './results';
-import { is } from './guards';
+import { type CarriedState, is, readCarried } from './guards';
+import { guard } from '../../contract/schema/message';
+import { isLineage, readThinkOutput } from '../../contract/payloads';
+import { BUDGET } from '../../contract/spending/budget';
 import { newCall, stepTaken } from './think';
 
 /** Turns history into turn events, one event after the other. */
@@ -158,10 +160,10 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
 function stepMoved(
   state: FoldState,
   event: EventOf<'started'>,
-  { carried, before }: { carried: Carried | undefined; before: FoldState['calls'] | undefined },
+  { carried, before }: { carried: CarriedState | undefined; before: FoldState['calls'] | undefined },
 ): TurnEvent[] {
   if (carried?.moved === undefined) return [];
-  const { reply } = carried.moved;
+  const reply = carried.moved;
   state.step = (carried.step ?? 0) + 1;
   if (before !== undefined) {
     const callOf = (call: PreparedCall): CallFold =>
@@ -185,16 +187,20 @@ function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
 function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (state.fork === undefined || !is.turnInput(event.input)) return [];
   const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
-  const { given } = event.input.fork ?? {};
+  const { fork } = event.input;
+  const given = isObject(fork) ? readThinkOutput(fork['given']) : undefined;
   const made: TurnEvent = { type: 'forked', ...eventHeader(event), ...state.fork, taken };
   if (given === undefined) return [made];
   state.step = step + 1;
   return [made, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
 }
 
+const isOrigin = guard(ORIGIN);
+const isBudget = guard(BUDGET);
+
 function originGiven(input: unknown): TurnOrigin | undefined {
   const origin = isObject(input) ? input['origin'] : undefined;
-  return is.origin(origin) ? origin : undefined;
+  return isOrigin(origin) ? origin : undefined;
 }
 
 /** The calls that led to a turn, and the turn's budget. */
@@ -203,17 +209,15 @@ function limitsGiven(input: unknown): {
   budget: TurnStarted['budget'] | undefined;
 } {
   const { lineage, budget, cap } = isObject(input) ? input : {};
-  const given = [cap, budget].find((one) => is.budget(one));
-  return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
+  return {
+    lineage: isLineage(lineage) ? lineage : undefined,
+    budget: [cap, budget].find((one) => isBudget(one)),
+  };
 }
 
-/** The fields that the fold reads from the state of the previous run. */
-type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedTurn, 'step'>>;
-
 /** The state that the run before handed over. Undefined for the first run, except in a fork. */
-function carriedIn(input: unknown): Carried | undefined {
-  const carried = isObject(input) ? input['carried'] : undefined;
-  return is.carried(carried) ? carried : undefined;
+function carriedIn(input: unknown): CarriedState | undefined {
+  return readCarried(isObject(input) ? input['carried'] : undefined);
 }
 
 /** A run ends. Calls that the turn closed get their results first. */

@@ -1,285 +1,223 @@
-import { z } from 'zod';
 import {
-  type Beat,
-  type CallInput,
-  type CallOutput,
-  type OutcomeReport,
-  type ValidCall,
-  type VerifyOutput,
-  type Ancestor,
-  CHILD_LOOKS,
-} from '../../contract/call';
-import type { GrantMark, GrantUse } from '../../contract/authority/policy';
-import { ASSURANCES } from '../../contract/authority/rule';
-import { WORLDS, type ForkInput } from '../../contract/fork';
-import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
-import { areFiles } from '../../contract/session/files';
-import type { ToolResult } from '../../contract/result';
-import { MODEL_NOTES, type PrepareOutput, type ThinkInput, type ThinkOutput } from '../../contract/think';
+  SIGNATURE_KINDS,
+  DECISIONS,
+  REFUSAL_CODES,
+  RESOLUTIONS,
+  type Accepted,
+  type Refused,
+  type SignalVerdict,
+} from '../../contract/decision';
+import { GRANT_USE } from '../../contract/authority/policy';
+import { CALL_PROGRESS, LINEAGE } from '../../contract/call';
+import { type ForkOrigin, WORLDS } from '../../contract/fork';
+import { CALL_HEAD, RESULT } from '../../contract/result';
+import { guard } from '../../contract/schema/message';
+import {
+  anything,
+  both,
+  flag,
+  json,
+  jsonObject,
+  list,
+  nullable,
+  number,
+  object,
+  type Of,
+  oneOf,
+  only,
+  record,
+  type Shape,
+  text,
+} from '../../contract/schema/shape';
+import { FILES_SHAPE } from '../../contract/session/files';
+import { SPENT } from '../../contract/spending/budget';
+import { USAGE } from '../../contract/spending/usage';
+import { MODEL_NOTES, type ThinkOutput } from '../../contract/think';
+import { readThinkOutput } from '../../contract/payloads';
 import { EFFECTS } from '../../contract/tool';
-import type { Budget } from '../../contract/spending/budget';
-import { CLOSING_CAUSES } from '../../contract/call-texts';
-import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
-import type { TurnOrigin } from '../../contract/call';
+import { isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
+import type { OpenItem, OpenMemo, TurnCounts } from '../../contract/turn';
 import { RESULT_STATUSES } from '../../contract/turn-states';
 
-const number = z.number();
+// What activities returned is read as the workflow reads it. Of inputs and memos, the fold reads only the fields that
+// these shapes name: a history that somebody tampered with gives fewer events and never an exception.
 
-const string = z.string();
+const TEXT = text();
+const NUMBER = number();
+const TEXTS = list(TEXT);
 
-/**
- * The parts of a decoded payload that the fold relies on. These schemas are less strict than the contract: a history of
- * an older or newer release, or a history that somebody tampered with, gives fewer events and never an exception. Other
- * fields may be there. The copies that zod makes are not used, so the schemas need not be loose objects, which would
- * copy those fields, too.
- */
-const object = z.record(string, z.unknown());
-const texts = z.array(string);
-const head = z.object({ callId: string, id: string, tool: string });
-const result = z.object({
-  callId: string,
-  success: z.boolean(),
-  content: string,
-  metadata: object,
-});
-const settings = z.object({
-  safety: string,
-  effect: z.enum(EFFECTS),
-  requestExpiresMs: number.nullable(),
-  noBatch: z.boolean().optional(),
-  grants: z.enum(['none', 'equal']).optional(),
-  server: string.optional(),
-  timeoutMs: number.optional(),
-  gate: z.object({ activity: string.optional() }).optional(),
-  child: z.object({ agent: string, outputBytes: number }).optional(),
-  retry: z.object({ maximumAttempts: number }),
-});
-const ask = head.extend({
-  kind: z.literal('ask'),
-  arguments: object,
-  argsDigest: string,
-  settings,
-});
-const question = z.object({ text: string, form: object });
-const call = z.discriminatedUnion('kind', [
-  head.extend({ kind: z.enum(['invalid', 'recorded']), proposed: object, result }),
-  head.extend({
-    kind: z.enum(['run', 'ask']),
-    arguments: object,
-    argsDigest: string,
-    settings,
-    question: question.optional(),
-  }),
-  head.extend({ kind: z.literal('remote'), raw: string }),
-]);
-const lineage = z.array(z.object({ turn: string, callId: string, agent: string }));
-const amounts = { tokens: number, money: number, steps: number, time: number };
-export const budget = z.object({
-  ...z.object(amounts).partial().shape,
-  currency: string.optional(),
-  then: z.enum(['end', 'ask']).optional(),
-});
-export const spent = z.object({
-  ...{ tokens: number, steps: number, time: number },
-  estimated: number.optional(),
-  money: z.record(string, number).optional(),
-});
-const thinkOutput = z.object({
-  text: string,
-  calls: z.array(call),
-  model: string,
-  finishReason: string,
-  context: string.optional(),
-  notes: z.array(z.enum(MODEL_NOTES)).optional(),
-  droppedBefore: number.optional(),
-  schemas: z.record(string, object).optional(),
-  budget: budget.optional(),
-});
-const resultRef = z.object({ callId: string, success: z.boolean(), text: string.optional() });
-const progress = z.object({ fraction: number.optional(), text: string.optional() });
-const inDoubt = z.object({
-  message: string,
-  partial: string.optional(),
-  progress: progress.optional(),
-  running: z.literal(true).optional(),
-});
-const voting = z.object({
-  votes: z.array(z.object({ voter: string })),
-  needs: z.object({ who: texts }),
-  escalated: z.literal(true).optional(),
-  escalatedTo: texts.optional(),
-  among: z.object({ rosters: z.array(texts), notThese: texts.optional() }).optional(),
-});
-const openItem = z.object({
-  callId: string,
-  kind: z.enum(['request', 'question', 'in_doubt']),
-  tool: string,
-  summary: string,
-  seenDigest: string.optional(),
-  note: string.optional(),
-  voting: voting.optional(),
-  since: string,
-  deadline: string.nullable(),
-});
+const CARRIED = object(
+  { transcript: list(anything()) },
+  { step: NUMBER, droppedBefore: NUMBER, results: anything(), moved: object({ reply: jsonObject() }) },
+);
+const RESULTS = list(object({ callId: TEXT, digest: TEXT, success: flag() }, { text: TEXT }));
+const isCarried = guard(CARRIED);
+const areResults = guard(RESULTS);
 
-/** The files of a message. */
-export const files = z.custom(areFiles);
-
-/** One entry of a conversation. */
-export const message = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('words'), text: string, files: files.optional() }),
-  z.object({
-    ...{ kind: z.literal('reply'), replyId: string, text: string },
-    ...{ calls: z.array(head), context: string.optional() },
-  }),
-  head.extend({ kind: z.literal('result'), content: string, success: z.boolean() }),
-]);
-
-/** Makes a guard from a schema. */
-export function zodGuard<T>(schema: z.ZodType): (value: unknown) => value is T {
-  return (value): value is T => schema.safeParse(value).success;
+/** The state that the run before handed over, as far as it is read. */
+export interface CarriedState extends Pick<Of<typeof CARRIED>, 'step' | 'droppedBefore'> {
+  transcript: TranscriptEntry[];
+  results: Of<typeof RESULTS>;
+  /** The reply of the step that was taken along. */
+  moved?: ThinkOutput;
 }
 
-/** The person who said something and the reason, as the note for the model quotes them. */
-const edit = { approver: string, reason: string.optional() };
+/** Reads the state that the run before handed over. Undefined: it cannot be read. */
+export function readCarried(value: unknown): CarriedState | undefined {
+  if (!isCarried(value)) return undefined;
+  const { transcript, moved, results, ...rest } = value;
+  if (!transcript.every(isTranscriptEntry)) return undefined;
+  const reply = moved && readThinkOutput(moved.reply);
+  if (moved !== undefined && reply === undefined) return undefined;
+  return { ...rest, transcript, results: areResults(results) ? results : [], moved: reply };
+}
 
-const grantMark = {
-  ...{ id: string, by: string, until: string, times: number },
-  confirmedBy: texts.optional(),
-};
+const FORK_INPUT: Shape<ForkOrigin & { given?: unknown }> = object(
+  { of: TEXT, from: TEXT, world: oneOf(WORLDS) },
+  {
+    changed: oneOf(['arguments', 'decision', 'reply']),
+    model: TEXT,
+    context: TEXT,
+    lineage: LINEAGE,
+    given: anything(),
+  },
+);
+
+/** The person who said something and the reason, as the note for the model quotes them. */
+const EDIT = object({ approver: TEXT }, { reason: TEXT });
+const CALL_INPUT = object(
+  both(CALL_HEAD, {
+    callKey: TEXT,
+    generation: NUMBER,
+    arguments: jsonObject(),
+    effect: oneOf(EFFECTS),
+  }),
+  {
+    decision: object(
+      { decision: oneOf(['approved', 'modified']), decisionId: TEXT, approver: TEXT },
+      { reason: TEXT, edit: EDIT, votes: list(object({ voter: TEXT })) },
+    ),
+    proposed: jsonObject(),
+    grant: anything(),
+    secret: TEXT,
+  },
+);
+
+/** The input of a tool's activity, as far as it is read. */
+export interface CallStart extends Of<typeof CALL_INPUT> {}
+
+const NEEDS = object({ approvals: NUMBER, who: TEXTS }, { groups: TEXTS });
+const VOTING = object(
+  {
+    votes: list(
+      object(
+        { voter: TEXT, decision: oneOf(['approved', 'denied']) },
+        { hunks: TEXTS, signedBy: oneOf(SIGNATURE_KINDS) },
+      ),
+    ),
+    needs: NEEDS,
+  },
+  { escalated: only(true), escalatedTo: TEXTS, among: object({ rosters: list(TEXTS) }, { notThese: TEXTS }) },
+);
+const OPEN_ITEM: Shape<OpenItem> = object(
+  {
+    callId: TEXT,
+    kind: oneOf(['request', 'question', 'in_doubt']),
+    tool: TEXT,
+    summary: TEXT,
+    since: TEXT,
+    deadline: nullable(TEXT),
+  },
+  { seenDigest: TEXT, note: TEXT, voting: VOTING },
+);
+const OPEN_MEMO: Shape<OpenMemo> = object(
+  { key: TEXT, count: NUMBER, items: list(OPEN_ITEM) },
+  { by: object({ model: TEXT, notes: list(oneOf(MODEL_NOTES)) }) },
+);
+const VERDICT: Shape<SignalVerdict> = object(
+  { callId: TEXT, verdict: oneOf(['accepted', ...REFUSAL_CODES]), decisionId: TEXT, at: TEXT },
+  { asksAgain: only(true), stillWaits: only(true), behind: NUMBER },
+);
+const ACCEPTED: Shape<Accepted> = object(
+  {
+    accepted: only(true),
+    decisionId: TEXT,
+    callId: TEXT,
+    decision: oneOf([...DECISIONS, ...RESOLUTIONS, 'answered', 'declined']),
+    approver: TEXT,
+    at: TEXT,
+  },
+  { asksAgain: only(true), unbound: only(true), needs: NEEDS },
+);
+const REFUSED: Shape<Refused> = object(
+  { accepted: only(false), code: oneOf(REFUSAL_CODES), message: TEXT, callId: TEXT },
+  {
+    decisionId: TEXT,
+    issues: list(object({ path: TEXT, message: TEXT })),
+    standing: object({ decision: TEXT, approver: TEXT, at: TEXT }),
+  },
+);
+
+const COUNTS: Shape<TurnCounts> = object({
+  calls: NUMBER,
+  failed: NUMBER,
+  requests: NUMBER,
+  denied: NUMBER,
+  modified: NUMBER,
+  expired: NUMBER,
+  inDoubt: NUMBER,
+});
 
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
-  carried: zodGuard<Pick<CarriedTurn, 'transcript' | 'moved'> & { step?: number }>(
-    z.object({
-      transcript: z.array(message),
-      step: number.optional(),
-      moved: z.object({ reply: thinkOutput, waits: z.array(z.object({ callId: string })) }).optional(),
-    }),
-  ),
-  origin: zodGuard<TurnOrigin>(
-    z.object({
-      requester: string.optional(),
-      others: z.array(string).optional(),
-      metadata: z.record(string, string).optional(),
-    }),
-  ),
-  beat: zodGuard<Beat>(
-    z.object({
-      progress: progress.optional(),
-      partial: string.optional(),
-      text: string.optional(),
-      step: number.optional(),
-    }),
-  ),
-  lineage: zodGuard<Ancestor[]>(lineage),
-  budget: zodGuard<Budget>(budget),
-  turnInput: zodGuard<TurnInput>(
-    z.object({
-      agent: string,
-      prompt: string,
-      files: files.optional(),
-      session: z.object({ sessionId: string, messageId: string }).optional(),
-    }),
-  ),
-  turnResult: zodGuard<TurnResult>(
-    z.object({
-      status: z.enum(RESULT_STATUSES),
-      answer: string,
-      why: string.optional(),
-      spent: spent.optional(),
-    }),
-  ),
-  gatedCall: zodGuard<ValidCall>(ask),
-  thinkInput: zodGuard<ThinkInput>(
-    z.object({
-      step: number,
-      results: z.array(resultRef),
-      droppedBefore: number,
-      cutTo: number.optional(),
-      words: texts.optional(),
-      origin: z.object({ others: texts.optional() }).optional(),
-      files: z.array(files).optional(),
-    }),
-  ),
-  forkInput: zodGuard<ForkInput>(
-    z.object({
-      of: string,
-      from: string,
-      world: z.enum(WORLDS),
-      context: string.optional(),
-      lineage: lineage.optional(),
-      given: thinkOutput.optional(),
-    }),
-  ),
-  thinkOutput: zodGuard<ThinkOutput>(thinkOutput),
-  grant: zodGuard<GrantMark>(z.object(grantMark)),
-  grantBeat: zodGuard<{ grant: GrantUse }>(
-    z.object({
-      grant: z.object({
-        ...grantMark,
-        ...{ use: number, assurance: z.enum(ASSURANCES) },
-      }),
-    }),
-  ),
-  prepareOutput: zodGuard<PrepareOutput>(z.object({ call, schema: object.optional() })),
-  callInput: zodGuard<CallInput>(
-    head.extend({
-      callKey: string,
-      generation: number,
-      arguments: object,
-      effect: z.enum(EFFECTS),
-      decision: z.object({ ...edit, edit: z.object(edit).optional() }).optional(),
-      proposed: object.optional(),
-    }),
-  ),
-  callOutput: zodGuard<CallOutput>(
-    z.union([
-      z.object({ result }),
-      z.object({ inDoubt }),
-      z.object({ askAgain: string, struck: texts.optional(), secret: string.optional() }),
-      z.object({ notHere: string }),
-      z.object({ paused: string }),
-      z.object({ child: z.enum(CHILD_LOOKS) }),
-    ]),
-  ),
-  verifyOutput: zodGuard<VerifyOutput>(
-    z.discriminatedUnion('outcome', [
-      z.object({ outcome: z.literal('happened'), result }),
-      z.object({ outcome: z.enum(['did_not', 'cannot_tell']), message: string }),
-    ]),
-  ),
-  outcome: zodGuard<OutcomeReport>(z.object({ callKey: string, generation: number, secret: string, result })),
-  closedMemo: zodGuard<ClosedMemo>(z.partialRecord(z.enum(CLOSING_CAUSES), z.array(string))),
-  openMemo: zodGuard<OpenMemo>(
-    z.object({
-      ...{ key: string, count: number, items: z.array(openItem) },
-      by: z.object({ model: string, notes: z.array(z.enum(MODEL_NOTES)) }).optional(),
-    }),
-  ),
-  verdicts: zodGuard<SignalVerdict[]>(
-    z.array(
-      z.object({
-        callId: string,
-        verdict: z.enum(['accepted', ...REFUSAL_CODES]),
-        decisionId: string,
-        asksAgain: z.literal(true).optional(),
-        stillWaits: z.literal(true).optional(),
-        behind: number.optional(),
-      }),
+  beat: guard(object({}, { progress: CALL_PROGRESS, partial: TEXT, text: TEXT, step: NUMBER })),
+  turnInput: guard(
+    object(
+      { agent: TEXT, prompt: TEXT },
+      {
+        files: FILES_SHAPE,
+        session: object({ sessionId: TEXT, messageId: TEXT }),
+        carried: anything(),
+        fork: anything(),
+        sessionStates: anything(),
+      },
     ),
   ),
-  accepted: zodGuard<Accepted>(
-    z.object({
-      accepted: z.literal(true),
-      callId: string,
-      approver: string,
-      asksAgain: z.literal(true).optional(),
-      needs: z.object({ approvals: number, who: z.array(string) }).optional(),
-    }),
+  turnResult: guard(
+    object(
+      { status: oneOf(RESULT_STATUSES), answer: TEXT },
+      {
+        why: TEXT,
+        spent: SPENT,
+        value: json(),
+        steps: NUMBER,
+        counts: COUNTS,
+        usage: USAGE,
+        others: TEXTS,
+        conversation: anything(),
+      },
+    ),
   ),
-  refused: zodGuard<Refused>(
-    z.object({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: string }),
+  thinkInput: guard(
+    object(
+      { step: NUMBER, results: RESULTS, droppedBefore: NUMBER },
+      {
+        agent: TEXT,
+        cutTo: NUMBER,
+        words: TEXTS,
+        after: jsonObject(),
+        origin: object({}, { others: TEXTS }),
+        files: list(FILES_SHAPE),
+      },
+    ),
   ),
-  toolResult: zodGuard<ToolResult>(result),
+  forkInput: guard(FORK_INPUT),
+  grantBeat: guard(object({ grant: GRANT_USE })),
+  callInput: guard(CALL_INPUT),
+  outcome: guard(object({ callKey: TEXT, generation: NUMBER, secret: TEXT, result: RESULT })),
+  closedMemo: guard(record(TEXTS)),
+  openMemo: guard(OPEN_MEMO),
+  verdicts: guard(list(VERDICT)),
+  accepted: guard(ACCEPTED),
+  refused: guard(REFUSED),
 } as const;

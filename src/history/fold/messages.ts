@@ -1,11 +1,11 @@
 import { mayBeBy, readAuthority } from '../../contract/authority/authority';
 import { SOMEBODY } from '../../contract/authority/votes';
-import { isValidCall, type SpentDecision } from '../../contract/call';
+import { isValidCall } from '../../contract/call';
 import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { Answered, DecisionMade, EventHeader, Judgement, Resolved, TurnEvent } from '../events';
-import { is } from './guards';
+import { type CallStart, is } from './guards';
 import {
   allows,
   answeredEvent,
@@ -102,7 +102,7 @@ export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Al
 /** A call that starts, and the decision by which it starts. */
 interface Allowed {
   held: CallFold;
-  decision: SpentDecision;
+  decision: NonNullable<CallStart['decision']>;
 }
 
 /**

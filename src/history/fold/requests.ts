@@ -2,13 +2,14 @@ import type { JsonObject } from '../../contract/json';
 import type { Preview } from '../../contract/plan';
 import { previewDigests, seenDigestOf, digestJson } from '../../contract/digest';
 import { callKey, gateMemoKey, MEMO } from '../../contract/names';
-import type { ClosedMemo, OpenItem, OpenMemo } from '../../contract/turn';
+import type { OpenItem, OpenMemo } from '../../contract/turn';
 import type { EventOf } from '../decode/events';
 import type { EventHeader, TurnEvent } from '../events';
 import { sha256 } from '../audit/format';
 import { callSummary } from '../../contract/text/call-summary';
 import { closeByProof, endAsked, unhandledResult } from './results';
 import { is } from './guards';
+import { isRequestedCall, readPrepareOutput } from '../../contract/payloads';
 import {
   CLOSING_CAUSES,
   type ClosingCause,
@@ -51,7 +52,7 @@ function gateChanged(
   head: EventHeader,
   { key, value }: { key: string; value: unknown },
 ): TurnEvent[] {
-  if (!is.gatedCall(value) || key !== gateMemoKey(value.callId)) return [];
+  if (!isRequestedCall(value) || key !== gateMemoKey(value.callId)) return [];
   const held = state.calls.get(value.callId);
   if (held?.phase === 'replanning') replan(held, value);
   else state.calls.set(value.callId, newCall(value));
@@ -211,7 +212,7 @@ function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
 }
 
 /** The workflow closed calls by itself. The memo says why. */
-function callsClosed(state: FoldState, head: EventHeader, memo: ClosedMemo): TurnEvent[] {
+function callsClosed(state: FoldState, head: EventHeader, memo: Record<string, string[]>): TurnEvent[] {
   return CLOSING_CAUSES.flatMap((cause) =>
     (memo[cause] ?? []).flatMap((callId) => {
       const held = state.calls.get(callId);
@@ -258,10 +259,10 @@ export function prepareCompleted(
 ): TurnEvent[] {
   const held = state.calls.get(callId);
   if (held === undefined) return [];
-  if (!is.prepareOutput(event.result))
-    return closeUnprepared(event, held, 'what was prepared cannot be read');
-  const call = preparedAs(held.call, event.result.call);
-  const { schema } = event.result;
+  const output = readPrepareOutput(event.result, held.call);
+  if (output === undefined) return closeUnprepared(event, held, 'what was prepared cannot be read');
+  const call = preparedAs(held.call, output.call);
+  const { schema } = output;
   const made: TurnEvent = { type: 'call_prepared', ...eventHeader(event), call: proposedOf(call) };
   if (held.phase === 'replanning') {
     replan(held, call);

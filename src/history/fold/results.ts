@@ -1,7 +1,8 @@
-import { z } from 'zod';
+import { guard } from '../../contract/schema/message';
+import { list, object, type Shape, text } from '../../contract/schema/shape';
 import type { Roster } from '../../contract/authority/roster';
-import { type CallInput, type InDoubt, isValidCall } from '../../contract/call';
-import type { GrantMark } from '../../contract/authority/policy';
+import { type InDoubt, isValidCall } from '../../contract/call';
+import { GRANT_MARK, type GrantMark } from '../../contract/authority/policy';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';
@@ -19,7 +20,8 @@ import {
 import { FAILURES } from '../../contract/names';
 import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
-import { zodGuard, is } from './guards';
+import { isResult } from '../../contract/payloads';
+import { type CallStart, is } from './guards';
 import type { ResultRef } from '../../contract/think';
 import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
@@ -109,7 +111,7 @@ export function settleFailure(failure: DecodedFailure, of: { effect: Effect; tim
   const root = rootOf(failure);
   if ('doubt' in settled) return { doubt: { message: settled.doubt, ...heardIn(root.beat) } };
   const [last, roster] = !settled.known && root.type === FAILURES.retry ? root.details : [];
-  return is.toolResult(last) ? { result: last, roster: rosterIn(roster) } : { failure: settled.failure };
+  return isResult(last) ? { result: last, roster: rosterIn(roster) } : { failure: settled.failure };
 }
 
 /** The output and the progress in the last heartbeat of a call. */
@@ -162,8 +164,9 @@ function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {
 }
 
 /** The grant by which a call starts. Undefined if a decision allows the call, or if the call needs no grant. */
-export function grantIn(input: CallInput | undefined): GrantMark | undefined {
-  return input?.decision === undefined && is.grant(input?.grant) ? input.grant : undefined;
+export function grantIn(input: CallStart | undefined): GrantMark | undefined {
+  const grant = input?.decision === undefined ? input?.grant : undefined;
+  return isGrant(grant) ? grant : undefined;
 }
 
 /** A call was started, and nobody knows its outcome. */
@@ -184,23 +187,19 @@ export function lose(
   return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
 }
 
-const site = z.object({ rpId: z.string(), origins: z.array(z.string()) });
-const roster = z.object({
-  installation: z.string(),
-  fileDigest: z.string(),
-  lines: z.array(
-    z.object({
-      decisionId: z.string(),
-      person: z.string(),
-      mail: z.string().optional(),
-      groups: z.array(z.string()),
-      line: z.string(),
-      site: site.optional(),
-    }),
+const ROSTER: Shape<Roster> = object({
+  installation: text(),
+  fileDigest: text(),
+  lines: list(
+    object(
+      { decisionId: text(), person: text(), groups: list(text()), line: text() },
+      { mail: text(), site: object({ rpId: text(), origins: list(text()) }) },
+    ),
   ),
 });
 
-const isRoster = zodGuard<Roster>(roster);
+const isRoster = guard(ROSTER);
+const isGrant = guard(GRANT_MARK);
 
 /**
  * The roster by which a worker says that it accepted signatures. Undefined if there is none, or if it cannot be

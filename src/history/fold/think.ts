@@ -6,6 +6,7 @@ import type { JsonSchema } from '../../contract/tool';
 import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
 import type { CallEnded, EventHeader, ProposedCall, Thinking, TurnEvent } from '../events';
+import { readThinkOutput } from '../../contract/payloads';
 import { is } from './guards';
 import { closeWithText } from './results';
 import { endCall, eventHeader, type CallFold, type FoldState } from './state';
@@ -58,7 +59,7 @@ export function thinkCompleted(
   event: EventOf<'activity_completed'>,
   step: number,
 ): TurnEvent[] {
-  return stepTaken(state, event, { step, output: is.thinkOutput(event.result) ? event.result : UNREADABLE });
+  return stepTaken(state, event, { step, output: readThinkOutput(event.result) ?? UNREADABLE });
 }
 
 /** The fields of a reply that the fold reads. */

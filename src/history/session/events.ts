@@ -1,4 +1,5 @@
 import type { TurnOrigin } from '../../contract/call';
+import { isTranscriptEntry } from '../../contract/transcript';
 import type { Budget } from '../../contract/spending/budget';
 import type { Usage } from '../../contract/spending/usage';
 import type { CarriedSpending } from '../../contract/spending/carried';
@@ -229,8 +230,9 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
   const { agent, origin, budget, carried } = input;
   const earlier = (carried?.memory ?? []).map(
     ({ turn: id, status, messageId, took, entries }): SessionTurn => {
-      const prompt = entries.find((entry) => entry.kind === 'words');
-      const answer = entries.findLast((entry) => entry.kind === 'reply');
+      const known = entries.filter((entry) => isTranscriptEntry(entry));
+      const prompt = known.find((entry) => entry.kind === 'words');
+      const answer = known.findLast((entry) => entry.kind === 'reply');
       return {
         turn: id,
         status,

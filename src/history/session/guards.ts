@@ -1,71 +1,85 @@
-import { z } from 'zod';
-import { messageGuard } from '../../contract/schema/message';
+import { ORIGIN } from '../../contract/call';
+import { guard, messageGuard } from '../../contract/schema/message';
 import {
+  anything,
+  flag,
+  list,
+  number,
+  object,
+  oneOf,
+  only,
+  type Shape,
+  text,
+} from '../../contract/schema/shape';
+import {
+  type ConversationSummary,
+  type HeldMessage,
   type MessageTaken,
+  MODES,
   SESSION_CONTROL,
   SESSION_MESSAGE,
   SESSION_REFUSALS,
   SESSION_STATES,
-  type SessionInput,
   type SessionMemo,
 } from '../../contract/session';
-import { budget, files, zodGuard, message, spent } from '../fold/guards';
+import { FILES_SHAPE } from '../../contract/session/files';
+import { BUDGET } from '../../contract/spending/budget';
+import { SPENDING } from '../../contract/spending/carried';
+import { TURN_ENDS } from '../../contract/turn-states';
 
-const string = z.string();
+const TEXT = text();
+const NUMBER = number();
 
-const heldMessage = z.object({
-  messageId: string,
-  text: string,
-  files: files.optional(),
-  mode: string,
-  sender: string.optional(),
-  at: string,
+const HELD_MESSAGE: Shape<HeldMessage> = object(
+  { messageId: TEXT, text: TEXT, mode: oneOf(MODES), at: TEXT },
+  { files: FILES_SHAPE, sender: TEXT },
+);
+const TURN_MEMORY = object({
+  turn: TEXT,
+  status: oneOf(TURN_ENDS),
+  messageId: TEXT,
+  took: list(TEXT),
+  entries: list(anything()),
 });
-const turnMemory = z.object({
-  turn: string,
-  status: string,
-  messageId: string,
-  took: z.array(string),
-  entries: z.array(message),
-});
-const spending = z.object({ budget, isSet: z.boolean(), spent });
-const summary = z.object({
-  text: string,
-  turns: z.number(),
-  leftOut: z.number().optional(),
-  model: string.optional(),
-});
+const SUMMARY: Shape<ConversationSummary> = object(
+  { text: TEXT, turns: NUMBER },
+  { leftOut: NUMBER, model: TEXT },
+);
+const TAKEN: Shape<MessageTaken> = object(
+  {
+    accepted: only(true),
+    messageId: TEXT,
+    outcome: oneOf(['started', 'queued', 'steering', 'interrupting']),
+    at: TEXT,
+  },
+  { repeated: only(true) },
+);
+const MEMO: Shape<SessionMemo> = object(
+  { agent: TEXT, state: oneOf(SESSION_STATES), turns: NUMBER, waiting: NUMBER, text: TEXT },
+  {
+    turn: TEXT,
+    cancelling: only(true),
+    refused: list(object({ code: oneOf(SESSION_REFUSALS) }, { messageId: TEXT })),
+  },
+);
 
 /** Guards over what the histories and memos of sessions hold. */
 export const sessionIs = {
-  input: zodGuard<SessionInput>(
-    z.object({
-      agent: string,
-      budget: budget.optional(),
-      carried: z
-        .object({
-          memory: z.array(turnMemory),
-          waiting: z.array(heldMessage),
-          summary: summary.optional(),
-          spending: spending.optional(),
-        })
-        .optional(),
-    }),
+  input: guard(
+    object(
+      { agent: TEXT },
+      {
+        origin: ORIGIN,
+        budget: BUDGET,
+        carried: object(
+          { memory: list(TURN_MEMORY), waiting: list(HELD_MESSAGE) },
+          { summary: SUMMARY, spending: SPENDING, paused: flag() },
+        ),
+      },
+    ),
   ),
   message: messageGuard(SESSION_MESSAGE),
-  taken: zodGuard<MessageTaken>(
-    z.object({ accepted: z.literal(true), messageId: string, outcome: string, at: string }),
-  ),
-  memo: zodGuard<SessionMemo>(
-    z.object({
-      agent: string,
-      state: z.enum(SESSION_STATES),
-      turns: z.number(),
-      turn: string.optional(),
-      waiting: z.number(),
-      text: string,
-      refused: z.array(z.object({ messageId: string.optional(), code: z.enum(SESSION_REFUSALS) })).optional(),
-    }),
-  ),
+  taken: guard(TAKEN),
+  memo: guard(MEMO),
   control: messageGuard(SESSION_CONTROL),
 };

@@ -98,7 +98,7 @@ test('the note on what a person changed stands beside the result', () => {
   const scheduled = script.call(ask('1.1'), { decision, proposed: { n: 7 } }, 1);
   const note = decisionNote({
     ...{ arguments: { n: 1 }, proposed: { n: 7 } },
-    decision: { ...decision, seenDigest: '', decision: 'modified' },
+    decision,
   });
   const outcome = result('1.1', { content: `${note ?? ''}\n\npaid` });
   const [call] = viewOf(script.done(scheduled, { result: outcome, contentDigest: 'x' }).fold()).calls;
