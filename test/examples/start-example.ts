@@ -50,8 +50,9 @@ export async function startExample(
     },
     stop: async () => {
       dev.signal('SIGINT');
-      await dev.ended;
+      const { code, err } = await dev.ended;
       await rm(scratch, { recursive: true, force: true });
+      expect({ code, err }).toEqual({ code: 0, err: expect.not.stringMatching(/\n\s+at |unexpected/) });
     },
   };
 }

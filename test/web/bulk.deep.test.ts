@@ -148,6 +148,10 @@ test('undo sends nothing and leads back, for one and for several', async () => {
   await page.waitForURL(`**/${callPlace(one.workflowId)}*`);
   await until('the reason', async () => (await page.getByLabel('Reason').inputValue()) === 'kept');
   await page.goto(`${web().url}/#/`);
+  // The request goes away, the address of the list is set to what it showed, and only then its rows stay as they are.
+  await approve(page).waitFor({ state: 'detached' });
+  await page.waitForURL(/#\/\?.*agent=bulk/);
+  await until('all rows', async () => (await page.locator('.row a').count()) === 3);
   await select(page, 'back-2', 'back-3');
   await lookAtAll(page);
   await approve(page).click();

@@ -10,6 +10,7 @@ import { scriptBook } from '../support/script-book';
 import { until } from '../support/until';
 import { waitFor } from '../support/turns';
 import { unnamedIn } from './accessible';
+import { useTabs } from './page-fixture';
 import { callPlace, confirm, lookAtAll, openWebInbox, VIEWER, type WebInbox, signOut } from './web-inbox';
 
 const effects = useEffects();
@@ -25,6 +26,8 @@ rules:
   - { name: own key, tools: [wire], then: ask, assurance: signed }
   - { name: default, then: by_safety }
 `;
+
+const ofTest = useTabs();
 
 /** Grants are of a namespace, so these have a server of their own. */
 beforeAll(async () => {
@@ -58,7 +61,7 @@ async function asked(name: string, args: JsonObject): Promise<string> {
 }
 
 async function tab(place?: string): Promise<Page> {
-  const page = await web.tab(place);
+  const page = ofTest(await web.tab(place));
   page.setDefaultTimeout(15_000);
   return page;
 }

@@ -195,6 +195,7 @@ test('a turn that has ended is never drawn as one that goes on', async () => {
 test('the list of keys has those of a call in doubt, and closes on Back', async () => {
   const page = await web().tab();
   await page.goto(`${web().url}/#/turns`);
+  await page.getByRole('heading', { name: /^Turns/ }).waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog').getByText('for a call in doubt').waitFor();
   await page.goBack();

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import type { Tool } from '../../src/tools/types';
 import { useAgent, type AgentFixture } from '../support/agent-fixture';
 import type { Effects } from '../support/effects';
@@ -8,12 +9,34 @@ export interface PageFixture extends AgentFixture {
   web(): WebInbox;
 }
 
+/**
+ * For the test file that calls this: tabs that a test gives it are closed after the test. An open one reads the inbox whenever
+ * another test changes it.
+ */
+export function useTabs(): (page: Page) => Page {
+  const tabs: Page[] = [];
+  let isTesting = false;
+  beforeEach(() => {
+    isTesting = true;
+  });
+  afterEach(async () => {
+    isTesting = false;
+    await Promise.all(tabs.splice(0).map((page) => page.context().close()));
+  });
+  return (page) => {
+    if (isTesting) tabs.push(page);
+    return page;
+  };
+}
+
 /** One for the test file that calls this; the agent's name should be of this file alone. `undoMs`: as of the web inbox. */
 export function usePage(name: string, makeTools: (effects: Effects) => Tool[], undoMs = 0): PageFixture {
   const agent = useAgent(name, makeTools);
+  const ofTest = useTabs();
   let web: WebInbox;
   beforeAll(async () => {
-    web = await openWebInbox(undefined, undoMs);
+    const opened = await openWebInbox(undefined, undoMs);
+    web = { ...opened, tab: async (...args) => ofTest(await opened.tab(...args)) };
   });
   afterAll(() => web.stop());
   return { ...agent, web: () => web };

@@ -17,6 +17,7 @@ import { scriptBook } from '../support/script-book';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { unnamedIn } from './accessible';
+import { useTabs } from './page-fixture';
 import { callPlace, confirm, holdFirst, lookAtAll } from './web-inbox';
 
 const effects = useEffects();
@@ -52,6 +53,8 @@ rules:
 `,
   );
 }
+
+const ofTest = useTabs();
 
 /** Grants are of a namespace, so these have a server of their own. */
 beforeAll(async () => {
@@ -101,7 +104,7 @@ async function enrol(page: Page): Promise<void> {
 
 /** A tab whose browser has an authenticator that answers by itself. */
 async function openTab(): Promise<Page> {
-  const page = await (await browser.newContext()).newPage();
+  const page = ofTest(await (await browser.newContext()).newPage());
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => void complaints.push(error.message));
   const devtools = await page.context().newCDPSession(page);

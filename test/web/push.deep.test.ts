@@ -23,6 +23,7 @@ import { testAddress } from '../support/server';
 import { emptyInbox } from '../support/turns';
 import { until } from '../support/until';
 import { unnamedIn } from './accessible';
+import { useTabs } from './page-fixture';
 import { callPlace, signOut } from './web-inbox';
 
 const effects = useEffects();
@@ -48,6 +49,8 @@ const start = (more: Partial<WebOptions>): Promise<RunningWeb> =>
     report: (error) => void complaints.push(String(error)),
     ...more,
   });
+
+const ofTest = useTabs();
 
 beforeAll(async () => {
   ensureBuilt();
@@ -101,7 +104,7 @@ const at = (one: RunningWeb): string => one.url.replace('127.0.0.1', 'localhost'
 async function openTab(one = web, isGranted = true): Promise<Page> {
   const context = await browser.newContext();
   if (isGranted) await context.grantPermissions(['notifications'], { origin: at(one) });
-  const page = await context.newPage();
+  const page = ofTest(await context.newPage());
   page.setDefaultTimeout(20_000);
   page.on('pageerror', (error) => void complaints.push(error.message));
   page.on('console', (message) => {

@@ -170,8 +170,9 @@ export function useRoute(): Route {
 
 /** A route to a list, with the query that the list had when the person left it. */
 function asLeft(route: Route): Route {
-  if (route.at === 'turns' || route.at === 'conversations') return { query: left[route.at], ...route };
-  return route.at === 'inbox' || route.at === 'call' ? { query: left.inbox, ...route } : route;
+  if (route.at === 'turns' || route.at === 'conversations')
+    return { ...route, query: route.query ?? left[route.at] };
+  return route.at === 'inbox' || route.at === 'call' ? { ...route, query: route.query ?? left.inbox } : route;
 }
 
 /** The fragment of a route, where a list keeps its last query. */

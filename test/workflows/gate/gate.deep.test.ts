@@ -11,6 +11,7 @@ import { testAddress, testConnection } from '../../support/server';
 import type { RequestOpened } from '../../../src/history/events';
 import { approveSeen } from '../../cli/saw';
 import { until } from '../../support/until';
+import { WITHOUT_THREADS } from '../../support/worker-here';
 
 const OTHER = '0'.repeat(64);
 const taskQueue = `gate-${randomUUID()}`;
@@ -37,7 +38,7 @@ beforeAll(async () => {
     connection: native,
     taskQueue,
     workflowBundle: bundle,
-    reuseV8Context: true,
+    ...WITHOUT_THREADS,
     maxCachedWorkflows: 0,
   });
   ran = worker.run();

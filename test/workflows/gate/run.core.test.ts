@@ -9,6 +9,7 @@ import { testAddress, testConnection } from '../../support/server';
 import { resetTurn } from '../../support/operator';
 import { laterTask, taskBefore } from '../../support/resets';
 import { until } from '../../support/until';
+import { WITHOUT_THREADS } from '../../support/worker-here';
 
 /** What an activity did outside: each payment with its idempotency key. */
 const paid: { order: string; amount: number; key: string }[] = [];
@@ -49,7 +50,7 @@ beforeAll(async () => {
   client = new Client({ connection });
   countersign = await connect({ client });
   const own = { taskQueue, workflowBundle: bundle, activities: { pay } };
-  worker = await Worker.create({ connection: native, ...own, reuseV8Context: true, maxCachedWorkflows: 0 });
+  worker = await Worker.create({ connection: native, ...own, ...WITHOUT_THREADS, maxCachedWorkflows: 0 });
   ran = worker.run();
 });
 
