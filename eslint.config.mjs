@@ -220,12 +220,14 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: ['src/proxies.ts', 'src/web/**'],
+    ignores: ['src/system/proxies.ts', 'src/web/**'],
     rules: {
       'no-restricted-globals': [
         'error',
         {
-          globals: [{ name: 'fetch', message: 'outgoingFetch of src/proxies.ts goes through the proxies.' }],
+          globals: [
+            { name: 'fetch', message: 'outgoingFetch of src/system/proxies.ts goes through the proxies.' },
+          ],
           checkGlobalObject: true,
         },
       ],

@@ -161,10 +161,15 @@ describe('contract', () => {
 
 describe('the rooms of lib', () => {
   /** Beside the rooms, and know none but the contract. */
-  const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
-  const SETTINGS = 'lib/temporal-settings';
-  const [TRACES, STORE, RACE, LOOPBACK] = ['lib/traces', 'lib/store', 'lib/race', 'lib/loopback'];
-  const PROXIES = 'lib/proxies';
+  const [FILES, LOCK, PROBE] = ['lib/system/files', 'lib/system/lock', 'lib/system/server-probe'];
+  const SETTINGS = 'lib/system/temporal-settings';
+  const [TRACES, STORE, RACE, LOOPBACK] = [
+    'lib/system/traces',
+    'lib/store',
+    'lib/system/race',
+    'lib/system/loopback',
+  ];
+  const PROXIES = 'lib/system/proxies';
   const reached = (folder: string): Set<string> =>
     new Set(
       filesOf(lib(folder))
@@ -187,7 +192,18 @@ describe('the rooms of lib', () => {
     // What is sent to a web inbox: by workers, and in part by the client.
     [
       'client',
-      ['contract', 'history', 'encryption', STORE, PROBE, SETTINGS, TRACES, 'lib/stream-news', RACE, PROXIES],
+      [
+        'contract',
+        'history',
+        'encryption',
+        STORE,
+        PROBE,
+        SETTINGS,
+        TRACES,
+        'lib/client/stream-news',
+        RACE,
+        PROXIES,
+      ],
     ],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
@@ -220,7 +236,7 @@ describe('the workflow bundle', () => {
     const names = [...shared.matchAll(/^\s*(\d+)$/gm)].map(
       ([, id = '']) => modules.get(id) ?? `module ${id}`,
     );
-    expect(names).toEqual(expect.arrayContaining(['src/contract/digest.ts', 'src/workflows/turn.ts']));
+    expect(names).toEqual(expect.arrayContaining(['src/contract/digest.ts', 'src/workflows/turn-state.ts']));
     const found = names.flatMap((name) => packagesOf(compiled(name)));
     expect(found.filter((name) => name.startsWith('@temporalio'))).toEqual([]);
   });

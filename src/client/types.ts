@@ -2,8 +2,8 @@ import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
-import type { Grants } from './control/types';
-import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
+import type { Grants } from '../authority/grants/client-types';
+import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../authority/pauses/pause';
 import type { StreamPlace, TextDelta } from '../contract/streamed-text';
 import type {
   Abandonment,

@@ -1,13 +1,12 @@
-import type { Authority, Vote } from './authority/authority';
-import type { CallRuling } from './authority/policy';
-import type { Roster } from './authority/roster';
-import type { Assurance } from './authority/rule';
+import type { CallRuling } from './policy-rule';
+import type { Roster } from './roster';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
 import type { ToolResult } from './result';
 import type { PlacedState, StateSettings, UsedState, Effect, RetryOptions, Safety } from './tool';
 import type { BudgetKind } from './spending/budget';
+import type { Assurance, Authority, Vote } from './authority';
 
 /** The settings of a call that starts a child turn. Part of the prepared call. */
 export interface ChildSettings {

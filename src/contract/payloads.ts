@@ -1,5 +1,4 @@
-import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
-import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
+import { GRANT_MARK, GRANT_USE, RULING } from './policy-rule';
 import { type CallBase, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
 import { CALL_ID } from './decision';
 import { isObject, isSoundJson } from './json';
@@ -18,6 +17,7 @@ import { BUDGET, isRaise } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
 import { CHILD_INPUT, noCounts, ORIGIN, TRACE, type TurnInput } from './turn';
+import { ASKED_AGAIN, AUTHORITY } from './authority';
 
 /**
  * Reads the output of activities strictly. An operator may complete any activity with any value (`temporal activity

@@ -1,4 +1,3 @@
-import { MOST_OTHERS } from './authority/authority';
 import { BUDGET, type Budget, type Spent } from './spending/budget';
 import { type CarriedSpending, type Repeated, SPENDING, SPENT } from './spending/carried';
 import { isObject, type Json } from './json';
@@ -14,7 +13,6 @@ import {
   type ToolResult,
 } from './result';
 import type { ClosingCause } from './call-texts';
-import type { Voting } from './authority/open-votes';
 import { CALL_ID, type SignalVerdict, type Verdict } from './decision';
 import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
@@ -28,6 +26,7 @@ import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
 import type { TranscriptEntry } from './transcript';
+import { MOST_OTHERS, type Voting } from './authority';
 
 /** Input of `agentTurn`. */
 export interface TurnInput {

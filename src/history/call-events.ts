@@ -1,6 +1,5 @@
-import type { Authority } from '../contract/authority/authority';
-import type { CallRuling } from '../contract/authority/policy';
-import type { Roster } from '../contract/authority/roster';
+import type { CallRuling } from '../contract/policy-rule';
+import type { Roster } from '../contract/roster';
 import type { CallProgress, GrantMark, GrantUse } from '../contract/call';
 import type {
   AnswerKind,
@@ -15,6 +14,7 @@ import type { Preview } from '../contract/plan';
 import type { Question } from '../contract/question';
 import type { ToolResult } from '../contract/result';
 import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
+import type { Authority } from '../contract/authority';
 
 /** The fields that every turn event has. */
 export interface EventHeader {

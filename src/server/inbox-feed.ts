@@ -1,7 +1,6 @@
 import type { Countersign, InboxReader } from '../client/types';
-import type { Whom } from '../contract/authority/open-votes';
-import type { Permit } from '../contract/authority/permits';
-import type { Pauses } from '../contract/control/pauses';
+import type { Permit } from '../authority/rules/permits';
+import type { Pauses } from '../authority/pauses/pause';
 import type { TurnNews } from '../contract/streamed-text';
 import type { InboxPage, InboxPageQuery } from './api';
 import type { FormatError } from './failure';
@@ -18,6 +17,7 @@ import {
   type Update,
 } from './reading/updates';
 import type { ServerEvent } from './sse';
+import type { Whom } from '../authority/votes/waits-for';
 
 /** The inbox, which is read once for everybody. Each person sees what their permit allows. */
 export interface InboxFeed {

@@ -2,10 +2,10 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { defined } from '../contract/defined';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
-import { EVERYTHING } from '../contract/authority/permits';
+import { EVERYTHING } from '../authority/rules/permits';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
-import { isLoopback, LOOPBACK_HOST } from '../loopback';
+import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
 import { inUrl, listen, type Listening, type ListenOptions } from './address';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
@@ -24,7 +24,7 @@ import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './reading/decided-reader';
-import { grantRoutes, grantsRoutes } from './control/grants';
+import { grantRoutes, grantsRoutes } from './grant-routes';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes, protectiveHeaders } from './page';
@@ -43,7 +43,7 @@ import {
   statsRoutes,
   inboxRoutes,
 } from './session';
-import { createReaders } from './scoped';
+import { createReaders } from './visible-turns';
 import { createShownCalls } from './shown-calls';
 import { newsFor } from './reading/named-turns';
 import type { Signers } from './signer';

@@ -1,4 +1,3 @@
-import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
 import {
   type AskAgain,
   type CallInput,
@@ -43,6 +42,8 @@ import {
   type UnjudgedFailure,
 } from './state';
 import { newCall } from './think';
+import { readAuthority } from '../../contract/authority';
+import { joinedAuthority } from '../../authority/votes/authority-in-force';
 
 /** A call's activity is scheduled. If a signal allowed the call, the event of that signal comes first. */
 export function callScheduled(

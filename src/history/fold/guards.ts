@@ -11,7 +11,6 @@ import {
   type Ancestor,
   CHILD_LOOKS,
 } from '../../contract/call';
-import { ASSURANCES } from '../../contract/authority/rule';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
 import { areFiles } from '../../contract/session/files';
@@ -23,6 +22,7 @@ import { CLOSING_CAUSES } from '../../contract/call-texts';
 import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
 import { RESULT_STATUSES } from '../../contract/turn-states';
+import { ASSURANCES } from '../../contract/authority';
 
 const number = z.number();
 

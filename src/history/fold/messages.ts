@@ -1,5 +1,4 @@
-import { mayBeBy, readAuthority } from '../../contract/authority/authority';
-import { SOMEBODY } from '../../contract/authority/votes';
+import { mayBeBy } from '../../authority/votes/voters';
 import { isValidCall, type SpentDecision } from '../../contract/call';
 import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
@@ -17,6 +16,7 @@ import {
 } from './verdicts';
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
+import { SOMEBODY, readAuthority } from '../../contract/authority';
 
 /**
  * A signal arrived. A decision, a resolution or an answer waits for its verdict. Other signals become events

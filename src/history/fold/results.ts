@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Roster } from '../../contract/authority/roster';
+import type { Roster } from '../../contract/roster';
 import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';

@@ -1,4 +1,3 @@
-import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
 import {
   type AskAgain,
   type GrantMark,
@@ -33,6 +32,7 @@ import {
 import { isTooLate } from './messages';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
 import { escalationOf, keepAsked, strike, voidIds } from './votes';
+import { joinedAuthority, renewedAuthority } from '../../authority/votes/authority-in-force';
 
 /** Registers a prepared call at workflow time `now` (ms). From now on decisions can reach it. */
 export function register(
