@@ -2,6 +2,7 @@ import tseslint from 'typescript-eslint';
 
 const HOUSE = [
   'activities',
+  'audit',
   'authority',
   'cli',
   'client',
@@ -10,11 +11,14 @@ const HOUSE = [
   'engine',
   'history',
   'models',
+  'notify',
   'server',
   'store',
+  'system',
   'testing',
   'tools',
   'web',
+  'worker',
   'workflows',
 ];
 const WORKFLOW_ONLY = ['@temporalio/workflow', '@temporalio/workflow/*'];
@@ -29,20 +33,40 @@ const folder = (name) => `^(\\.\\./)+${name}(/|$)`;
 const packagesExcept = (names) =>
   `^(?!\\.)(?!(${names.map((name) => name.replaceAll('.', '\\.')).join('|')})(/|$))`;
 
+/** The parts of authority, by the names of their files. All that is not named here is pure. */
+const CLIENT_PART = '(grants|pauses)/client(-|$)';
+const WORKER_PART = '(rules|votes|grants|pauses)/worker-';
+const FILE_PART = '(rules/(?!worker-|permits$|stricter-rule$)|signatures/(?!passkey-ask$))';
+const PURE_PART = `(?!${CLIENT_PART}|${WORKER_PART}|${FILE_PART})`;
+
 const forbid = (regex, message, allowTypeImports = false) => ({ regex, message, allowTypeImports });
 
+/** Another folder of ours, but for the parts of it that are allowed. Undefined: all of it is. */
+const notAllowed = (name, folders) => {
+  if (folders.includes(name)) return undefined;
+  const parts = folders.filter((one) => one.startsWith(`${name}/`)).map((one) => one.slice(name.length + 1));
+  return parts.length === 0 ? folder(name) : `^(\\.\\./)+${name}/(?!${parts.join('|')})`;
+};
+
 /** What one folder may not import: other folders of ours, and packages. */
-const boundary = ({ from, folders, packages, types = [], message }) => ({
-  files: [`src/${from}/**/*.{ts,tsx}`],
+const boundary = ({
+  from,
+  files = [`src/${from}/**/*.{ts,tsx}`],
+  folders,
+  packages,
+  types = [],
+  message,
+}) => ({
+  files,
   rules: {
     '@typescript-eslint/no-restricted-imports': [
       'error',
       {
         patterns: [
-          ...HOUSE.filter((name) => name !== from && !folders.includes(name)).map((name) =>
-            forbid(folder(name), message, types.includes(name)),
-          ),
-          ...(folders.includes('worker') ? [] : [forbid('^(\\.\\./)+worker$', message)]),
+          ...HOUSE.filter((name) => name !== from).flatMap((name) => {
+            const regex = notAllowed(name, folders);
+            return regex === undefined ? [] : [forbid(regex, message, types.includes(name))];
+          }),
           ...packages,
         ],
       },
@@ -56,18 +80,18 @@ const pureOnly = forbid(packagesExcept(PURE), 'contract uses pure libraries only
 const boundaries = [
   boundary({ from: 'contract', folders: [], packages: [pureOnly], message: ALONE }),
   {
-    // It has a folder of this name itself, beside its other folders.
+    // It has a file of this name itself, beside its folders.
     ...boundary({
       from: 'contract',
       folders: ['authority'],
-      packages: [pureOnly, forbid('^(\\.\\./){2,}authority(/|$)', ALONE)],
+      packages: [pureOnly, forbid('^(\\.\\./)+authority/|^(\\.\\./){2,}authority$', ALONE)],
       message: ALONE,
     }),
     files: ['src/contract/*/*.ts'],
   },
   boundary({
     from: 'workflows',
-    folders: ['contract'],
+    folders: ['contract', `authority/${PURE_PART}`],
     types: ['activities'],
     packages: [
       forbid(
@@ -76,11 +100,19 @@ const boundaries = [
       ),
       forbid('^@temporalio/activity', 'Workflows import only types of activities.', true),
     ],
-    message: 'Workflows import contract, and only types of activities.',
+    message: 'Workflows import contract, what is pure of authority, and only types of activities.',
   }),
   boundary({
     from: 'client',
-    folders: ['contract', 'history', 'encryption', 'store'],
+    folders: [
+      'contract',
+      'history',
+      'encryption',
+      'store',
+      'system',
+      `authority/${PURE_PART}`,
+      `authority/${CLIENT_PART}`,
+    ],
     // Names and definitions of workflows are types here: their code belongs to the sandbox.
     types: ['workflows'],
     packages: [
@@ -94,7 +126,14 @@ const boundaries = [
   }),
   boundary({
     from: 'server',
-    folders: ['client', 'contract', 'history'],
+    folders: [
+      'client',
+      'contract',
+      'history',
+      'system',
+      `authority/${PURE_PART}`,
+      `authority/${CLIENT_PART}`,
+    ],
     packages: [
       forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'The web inbox runs without a native module.'),
     ],
@@ -102,7 +141,7 @@ const boundaries = [
   }),
   boundary({
     from: 'encryption',
-    folders: ['contract'],
+    folders: ['contract', 'system'],
     packages: [
       forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'Clients without a native module encrypt too.'),
     ],
@@ -110,7 +149,7 @@ const boundaries = [
   }),
   boundary({
     from: 'store',
-    folders: ['contract'],
+    folders: ['contract', 'system'],
     // Whoever opens it has the keys.
     types: ['encryption'],
     packages: [forbid('^@temporalio', 'Files are kept without Temporal.')],
@@ -118,19 +157,85 @@ const boundaries = [
   }),
   boundary({
     from: 'authority',
-    folders: ['contract'],
-    packages: [forbid('^@temporalio', 'Who may decide is worked out without Temporal.')],
+    folders: ['contract', 'system'],
+    packages: [
+      forbid('^@temporalio', 'Who may decide is worked out without Temporal.'),
+      forbid(
+        `^(\\./|\\.\\./)(.*/)?(worker-|client(-|$))`,
+        'Rules and signatures know no worker and no client.',
+      ),
+    ],
     message: 'Workers, clients and the web inbox ask the same rules.',
   }),
+  ...[
+    { files: ['src/authority/{votes,grants,pauses}/*.ts'], beside: 'worker-|client(-|$)' },
+    {
+      files: ['src/authority/rules/{permits,stricter-rule}.ts', 'src/authority/signatures/passkey-ask.ts'],
+      beside: '',
+    },
+  ].map(({ files, beside }) =>
+    boundary({
+      from: 'authority',
+      files,
+      folders: ['contract'],
+      packages: [
+        pureOnly,
+        forbid(
+          `^\\./(${beside})|^\\.\\./(${CLIENT_PART}|${WORKER_PART}|${FILE_PART})`,
+          'Workflows and the page use this: it imports what is pure.',
+        ),
+      ],
+      message: 'Workflows and the page use this: it imports contract, and what is pure of authority.',
+    }),
+  ),
+  boundary({
+    from: 'authority',
+    files: ['src/authority/*/client{,-*}.ts'],
+    folders: ['contract', 'history', 'client'],
+    packages: [
+      forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'The client runs without a native module.'),
+      forbid(
+        `^\\./worker-|^\\.\\./(${WORKER_PART}|${FILE_PART})`,
+        "An approver's machine has no worker and no approvers file.",
+      ),
+    ],
+    message: "An approver's machine has no worker, tools or models.",
+  }),
+  ...['{votes,grants,pauses}', 'rules'].map((name) =>
+    boundary({
+      from: 'authority',
+      files: [`src/authority/${name}/worker-*.ts`],
+      folders: ['contract', 'history', 'tools'],
+      types: ['activities'],
+      packages: [
+        forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Activities run outside the sandbox.'),
+        forbid(
+          `^\\.\\./${FILE_PART}${name === 'rules' ? '|^\\./(?!stricter-rule$)' : ''}`,
+          'A worker loads this only where it has an approvers file.',
+          true,
+        ),
+      ],
+      message: 'A worker asks its own rules; activities use the answer.',
+    }),
+  ),
   boundary({
     from: 'history',
-    folders: ['contract'],
+    folders: ['contract', `authority/${PURE_PART}`],
     packages: [forbid('^@temporalio/workflow', 'History is read outside the sandbox.')],
-    message: 'History imports contract only.',
+    message: 'History imports contract, and what is pure of authority.',
   }),
   boundary({
     from: 'activities',
-    folders: ['contract', 'tools', 'models', 'history', 'store'],
+    folders: [
+      'contract',
+      'tools',
+      'models',
+      'history',
+      'store',
+      'system',
+      `authority/${PURE_PART}`,
+      `authority/${WORKER_PART}`,
+    ],
     // Whoever makes a worker loads the file, and only where there is one.
     types: ['authority'],
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Activities run outside the sandbox.')],
@@ -138,7 +243,7 @@ const boundaries = [
   }),
   boundary({
     from: 'tools',
-    folders: ['contract'],
+    folders: ['contract', 'system', `authority/${PURE_PART}`],
     // An agent is defined with its model, which it only passes on.
     types: ['models'],
     packages: [forbid(NO_TEMPORAL, 'Tools know nothing of workers and clients.')],
@@ -146,19 +251,19 @@ const boundaries = [
   }),
   boundary({
     from: 'models',
-    folders: ['contract', 'tools'],
+    folders: ['contract', 'tools', 'system'],
     packages: [forbid(NO_TEMPORAL, 'Models know nothing of workers and clients.')],
     message: 'Models know contract and the definitions of tools.',
   }),
   boundary({
     from: 'engine',
-    folders: ['contract'],
+    folders: ['contract', 'system'],
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'The engine runs outside the sandbox.')],
     message: 'The engine finds or starts a server and knows nothing of turns.',
   }),
   boundary({
     from: 'web',
-    folders: ['contract', 'history'],
+    folders: ['contract', 'history', `authority/${PURE_PART}`],
     // What the page and its server say to each other is types.
     types: ['server', 'client'],
     packages: [
@@ -168,6 +273,53 @@ const boundaries = [
       ),
     ],
     message: 'The page runs in a browser: contract, history, and only types of server and client.',
+  }),
+  boundary({
+    from: 'system',
+    folders: ['contract'],
+    packages: [
+      forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'Clients without a worker use it too.'),
+    ],
+    message: 'All rooms outside the sandbox use it, so it knows none.',
+  }),
+  boundary({
+    from: 'notify',
+    folders: [
+      ...['client', 'contract', 'history', 'system'],
+      `authority/(${FILE_PART}|${PURE_PART})`,
+      'cli/print/whole$',
+      'server/(api|signer|push/(store|subscription))$',
+      'tools/http/',
+    ],
+    packages: [
+      forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'Messages are sent without a native module.'),
+    ],
+    message: "Messages to people know what a client knows, and the web inbox's links.",
+  }),
+  boundary({
+    from: 'audit',
+    folders: [...['contract', 'history', 'encryption', 'system'], `authority/(${FILE_PART}|${PURE_PART})`],
+    packages: [forbid('^@temporalio', 'The record is checked without Temporal.')],
+    message: 'The record is checked offline: history, signatures and keys.',
+  }),
+  boundary({
+    from: 'worker',
+    folders: [
+      ...[
+        'activities',
+        'authority',
+        'client',
+        'contract',
+        'encryption',
+        'history',
+        'models',
+        'store',
+        'system',
+      ],
+      ...['tools', 'server/probes$'],
+    ],
+    packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Workers bundle workflows by their path.')],
+    message: 'Only worker.ts knows both workflows and activities.',
   }),
 ];
 
@@ -220,12 +372,14 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: ['src/proxies.ts', 'src/web/**'],
+    ignores: ['src/system/proxies.ts', 'src/web/**'],
     rules: {
       'no-restricted-globals': [
         'error',
         {
-          globals: [{ name: 'fetch', message: 'outgoingFetch of src/proxies.ts goes through the proxies.' }],
+          globals: [
+            { name: 'fetch', message: 'outgoingFetch of src/system/proxies.ts goes through the proxies.' },
+          ],
           checkGlobalObject: true,
         },
       ],

@@ -4,7 +4,7 @@ import { BroadcastChannel } from 'node:worker_threads';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { z } from 'zod';
-import { turnSpanIds } from '../lib/traces';
+import { turnSpanIds } from '../lib/system/traces';
 import { OBSERVED_QUEUE, type OurSetup, startBaseline, startOurs } from './subjects';
 
 /** Threads of a worker: its own and the one that all workflows run in. */

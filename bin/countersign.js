@@ -45,7 +45,7 @@ try {
 // holds, so it is for this user only, and a folder of everybody's would let others change what runs.
 function keepCompiled() {
   if (enableCompileCache === undefined) return;
-  const folder = join(require('../lib/files.js').userCacheDir(), 'compiled');
+  const folder = join(require('../lib/system/files.js').userCacheDir(), 'compiled');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     enableCompileCache(folder);

@@ -73,11 +73,11 @@ const removeLeftovers = () => {
 
 const bundle = async () => {
   const { DefaultLogger } = await import('@temporalio/worker');
-  const { bundleWorkflows } = await import(pathToFileURL(at('lib', 'bundle-workflows.js')).href);
+  const { bundleWorkflows } = await import(pathToFileURL(at('lib', 'worker', 'bundle-workflows.js')).href);
   const logger = new DefaultLogger('WARN');
   const { code } = await bundleWorkflows({ logger, webpackConfigHook: withShortIds });
   writeFileSync(at('lib', 'workflow-bundle.js'), await withoutComments(code));
-  const { sdkVersion } = await import(pathToFileURL(at('lib', 'sdk-copies.js')).href);
+  const { sdkVersion } = await import(pathToFileURL(at('lib', 'worker', 'sdk-copies.js')).href);
   writeFileSync(at('lib', 'workflow-bundle.sdk'), sdkVersion());
 };
 

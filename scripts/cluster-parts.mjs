@@ -49,7 +49,7 @@ export const buildServer = async () => {
   const directory = join(dirname(cacheDirectory(process.env)), `temporal-server-${SERVER_VERSION}`);
   await mkdir(directory, { recursive: true });
   const waiting = { progress: say, what: 'The Temporal server is being built' };
-  await require(at('lib', 'lock.js')).withLock(join(directory, '.lock'), waiting, async () => {
+  await require(at('lib', 'system', 'lock.js')).withLock(join(directory, '.lock'), waiting, async () => {
     if (![SERVER, SQL_TOOL].every(({ program }) => existsSync(join(directory, program))))
       await build(directory);
   });

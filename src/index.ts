@@ -8,7 +8,7 @@ export { defineTool } from './tools/define-tool';
 export { agentTool, type AgentToolOptions } from './tools/builtin/agent-tool';
 export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent';
 export { defineConfig, type Config, type ConfigOptions, type TraceOptions } from './tools/define-config';
-export { turnSpanIds, type SpanIds } from './traces';
+export { turnSpanIds, type SpanIds } from './system/traces';
 export type { FindToolsOptions } from './tools/builtin/find-tools';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
 export { askUser, type AskUserOptions } from './tools/builtin/ask-user';
@@ -27,7 +27,7 @@ export type {
   ToolOptions,
   Verification,
 } from './tools/types';
-export type { PolicyRule } from './contract/authority/policy';
+export type { PolicyRule } from './contract/policy-rule';
 export { CountersignError, type ErrorCode } from './contract/errors';
 export type { Budget, Spent } from './contract/spending/budget';
 export type { Preview, FilePlan } from './contract/plan';
@@ -53,9 +53,9 @@ export { createHttpTools, type HttpOptions } from './tools/http';
 export { createLispTools, type LispOptions } from './tools/lisp';
 export { loadEncryption, type Encryption } from './encryption/load';
 export type { EncryptionOptions } from './encryption/keys';
-export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';
-export { createWorkerOptions, type CreateWorkerOptions } from './worker-options';
-export type { OwnWorkerOptions } from './worker-settings';
+export { bundleWorkflows, type BundleWorkflowsOptions } from './worker/bundle-workflows';
+export { createWorkerOptions, type CreateWorkerOptions } from './worker/options';
+export type { OwnWorkerOptions } from './worker/settings';
 export { startWorker, type RunningWorker, type WorkerSettings } from './worker';
 export type {
   McpAddress,

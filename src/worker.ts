@@ -1,7 +1,7 @@
 import { Client, type ConnectionLike } from '@temporalio/client';
 import { DefaultLogger, Runtime, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
-import { startControl } from './client/control/pauses';
+import { startControl } from './authority/pauses/client';
 import { workersOf } from './client/pollers';
 import { errorMessage } from './contract/errors';
 import { LIMITS, TIMES } from './contract/limits';
@@ -12,8 +12,8 @@ import { connectNative, type NativePlace, requireAnswer, requireNamespace } from
 import { type Encryption, loadEncryption } from './encryption/load';
 import { ensureAttributes, missingAttributes, whenForgotten } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
-import { createWorkers, explainFrozen, runWorkers } from './run-workers';
-import { requireOneSdk } from './sdk-copies';
+import { createWorkers, explainFrozen, runWorkers } from './worker/run-workers';
+import { requireOneSdk } from './worker/sdk-copies';
 import { type Config, queuesOf, statefulTools } from './tools/define-config';
 import type { OpenConfig } from './tools/mcp';
 import {
@@ -24,12 +24,12 @@ import {
   type Shared,
   TIMING,
   workerOptions,
-} from './worker-options';
-import { openHealthOf } from './worker-health';
-import type { ServerPlace } from './temporal-settings';
-import type { TurnWorkerSettings } from './worker-settings';
-import { metricsExporter, metricsFailed } from './worker-metrics';
-import { identityOn } from './worker-names';
+} from './worker/options';
+import { openHealthOf } from './worker/health';
+import type { ServerPlace } from './system/temporal-settings';
+import type { TurnWorkerSettings } from './worker/settings';
+import { metricsExporter, metricsFailed } from './worker/metrics';
+import { identityOn } from './worker/build-id-and-identity';
 
 /** The settings of a worker that `startWorker` starts. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {

@@ -27,6 +27,21 @@ const packageOf = (file: string): string =>
   /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(file)?.[1] ?? '';
 const folderOf = (file: string): string => /^lib\/([^/]+)\//.exec(file)?.[1] ?? file;
 
+/** The part of authority that a file of it is: what a worker or a client has, what reads files and keys, or what is pure. */
+const partOf = (file: string): 'worker' | 'client' | 'files' | 'pure' => {
+  const [, folder, name = ''] = /^lib\/authority\/(\w+)\/([\w-]+)/.exec(file) ?? [];
+  if (name.startsWith('worker-')) return 'worker';
+  if (/^client(-|$)/.test(name)) return 'client';
+  if (['permits', 'stricter-rule', 'passkey-ask'].includes(name)) return 'pure';
+  return folder === 'rules' || folder === 'signatures' ? 'files' : 'pure';
+};
+
+/** What the rooms may require: of system, whose files are small, each file; of authority, each part. */
+const roomOf = (file: string): string => {
+  if (file.startsWith('lib/system/')) return file;
+  return file.startsWith('lib/authority/') ? `authority: ${partOf(file)}` : folderOf(file);
+};
+
 const filesOf = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.js'))
@@ -105,16 +120,19 @@ describe('the client', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
   });
 
-  it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing'])(
+  it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing', '@bufbuild/cel', 'yaml'])(
     'does not load %s',
     (name) => {
       expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
     },
   );
 
-  it.each(['activities', 'engine', 'tools', 'models'])('does not load our %s', (folder) => {
-    expect(files.filter((file) => folderOf(file) === folder)).toEqual([]);
-  });
+  it.each(['activities', 'engine', 'tools', 'models', 'authority: worker', 'authority: files'])(
+    'does not load our %s',
+    (room) => {
+      expect(files.filter((file) => roomOf(file) === room)).toEqual([]);
+    },
+  );
 });
 
 describe('the web inbox', () => {
@@ -136,65 +154,108 @@ describe('the command line', () => {
   );
 });
 
-describe('contract', () => {
-  it('requires nothing but itself and pure libraries', () => {
-    const required = filesOf(lib('contract')).flatMap(requiresOf);
+describe.each([
+  ['contract', (): string[] => filesOf(lib('contract'))],
+  [
+    'what is pure of authority',
+    (): string[] => filesOf(lib('authority')).filter((file) => partOf(relative(root, file)) === 'pure'),
+  ],
+])('%s', (name, filesIn) => {
+  const isOurs = (file: string): boolean =>
+    folderOf(file) === 'contract' || (name !== 'contract' && roomOf(file) === 'authority: pure');
+
+  it('loads nothing but itself, contract and pure libraries', () => {
+    const files = loadedBy(...filesIn());
+    expect(files.length).toBeGreaterThan(10);
+    expect(files.filter((file) => !isOurs(file) && !PURE.includes(packageOf(file)))).toEqual([]);
+  });
+
+  it('requires no builtin and no other package', () => {
+    const required = filesIn().flatMap(requiresOf);
     const strangers = required.filter(
-      (name) => !/^\.\.?\//.test(name) && !PURE.some((pure) => name === pure || name.startsWith(`${pure}/`)),
+      (one) => !/^\.\.?\//.test(one) && !PURE.some((pure) => one === pure || one.startsWith(`${pure}/`)),
     );
     expect(strangers).toEqual([]);
   });
 
   it('keeps nothing from one use to the next: all workflows of a worker share some of it', () => {
-    const keepers = filesOf(lib('contract')).filter((file) => STATE.test(readFileSync(file, 'utf8')));
-    expect(keepers).toEqual([]);
-  });
-
-  it('loads nothing but itself and pure libraries', () => {
-    const files = loadedBy(...filesOf(lib('contract')));
-    const strangers = files.filter(
-      (file) => folderOf(file) !== 'contract' && !PURE.includes(packageOf(file)),
-    );
-    expect(strangers).toEqual([]);
+    expect(filesIn().filter((file) => STATE.test(readFileSync(file, 'utf8')))).toEqual([]);
   });
 });
 
 describe('the rooms of lib', () => {
-  /** Beside the rooms, and know none but the contract. */
-  const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
-  const SETTINGS = 'lib/temporal-settings';
-  const [TRACES, STORE, RACE, LOOPBACK] = ['lib/traces', 'lib/store', 'lib/race', 'lib/loopback'];
-  const PROXIES = 'lib/proxies';
-  const reached = (folder: string): Set<string> =>
+  const [FILES, LOCK, PROBE, SETTINGS, TRACES, RACE, LOOPBACK, PROXIES, NAMED, STOP, VERSION, YAML] = [
+    ...['files', 'lock', 'server-probe', 'temporal-settings', 'traces', 'race', 'loopback', 'proxies'],
+    ...['named-files', 'until-stopped', 'installed-version', 'yaml'],
+  ].map((name) => `lib/system/${name}`);
+  const [RULES, KEYS, OF_CLIENTS, OF_WORKERS] = ['pure', 'files', 'client', 'worker'].map(
+    (part) => `authority: ${part}`,
+  );
+  const reached = (files: readonly string[]): Set<string> =>
     new Set(
-      filesOf(lib(folder))
+      files
         .flatMap((file) =>
           requiresOf(file)
             .filter((name) => name.startsWith('.'))
-            .map((name) => join(file, '..', name)),
+            .map((name) => createRequire(file).resolve(name)),
         )
-        .map((path) => folderOf(relative(root, path)))
-        .filter((name) => name !== folder),
+        .map((path) => roomOf(relative(root, path)).replace(/\.js$/, '')),
     );
 
   it.each([
-    ['workflows', ['contract']],
-    ['history', ['contract']],
+    ['system', ['contract', FILES]],
+    ['workflows', ['contract', RULES]],
+    ['history', ['contract', RULES]],
     ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK, PROXIES]],
-    ['tools', ['contract', FILES, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
-    ['models', ['contract', 'tools', PROXIES]],
-    ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
-    // What is sent to a web inbox: by workers, and in part by the client.
+    ['tools', ['contract', RULES, FILES, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
+    ['models', ['contract', 'tools', PROXIES, VERSION]],
+    ['activities', ['contract', 'tools', 'models', 'history', 'store', RULES, OF_WORKERS, FILES, TRACES]],
     [
       'client',
-      ['contract', 'history', 'encryption', STORE, PROBE, SETTINGS, TRACES, 'lib/stream-news', RACE, PROXIES],
+      [
+        ...['contract', 'history', 'encryption', 'store', RULES, OF_CLIENTS],
+        ...[PROBE, SETTINGS, TRACES, RACE, PROXIES],
+      ],
     ],
     ['encryption', ['contract', FILES]],
-    ['authority', ['contract', FILES]],
     ['store', ['contract', FILES, PROXIES]],
-    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE, RACE, LOOPBACK, PROXIES]],
+    [
+      'server',
+      [
+        ...['client', 'contract', 'history', RULES, OF_CLIENTS],
+        ...[FILES, LOCK, PROBE, RACE, LOOPBACK, PROXIES],
+      ],
+    ],
+    [
+      'notify',
+      [
+        ...['client', 'contract', 'history', 'server', 'tools', 'cli', RULES, KEYS],
+        ...[FILES, NAMED, STOP, VERSION, YAML, LOOPBACK, PROXIES],
+      ],
+    ],
+    ['audit', ['contract', 'history', 'encryption', RULES, KEYS, FILES, NAMED]],
+    [
+      'worker',
+      [
+        ...['activities', 'client', 'contract', 'encryption', 'history', 'models', 'server', 'store'],
+        'tools',
+        ...[OF_CLIENTS, OF_WORKERS, TRACES],
+      ],
+    ],
   ])('%s requires only %j', (folder, allowed) => {
-    expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
+    const found = [...reached(filesOf(lib(folder)))].filter((name) => name !== folder);
+    expect(found.filter((name) => !allowed.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ['pure', ['contract']],
+    ['files', ['contract', RULES, FILES, YAML]],
+    ['client', ['contract', RULES, 'client', 'history']],
+    ['worker', ['contract', RULES, OF_CLIENTS, 'history', 'tools']],
+  ])('of authority, what is %s requires only %j', (part, allowed) => {
+    const files = filesOf(lib('authority')).filter((file) => partOf(relative(root, file)) === part);
+    const found = [...reached(files)].filter((name) => name !== `authority: ${part}`);
+    expect(found.filter((name) => !allowed.includes(name))).toEqual([]);
   });
 });
 
@@ -220,13 +281,18 @@ describe('the workflow bundle', () => {
     const names = [...shared.matchAll(/^\s*(\d+)$/gm)].map(
       ([, id = '']) => modules.get(id) ?? `module ${id}`,
     );
-    expect(names).toEqual(expect.arrayContaining(['src/contract/digest.ts', 'src/workflows/turn.ts']));
+    const pure = [
+      'src/contract/digest.ts',
+      'src/authority/grants/grant-forms.ts',
+      'src/workflows/turn-state.ts',
+    ];
+    expect(names).toEqual(expect.arrayContaining(pure));
     const found = names.flatMap((name) => packagesOf(compiled(name)));
     expect(found.filter((name) => name.startsWith('@temporalio'))).toEqual([]);
   });
 
   it('keeps nothing of a workflow in its modules, which all workflows share', () => {
-    const ours = [...modules.values()].filter((name) => /^src\/(workflows|contract)\//.test(name));
+    const ours = [...modules.values()].filter((name) => /^src\/(workflows|contract|authority)\//.test(name));
     expect(ours.length).toBeGreaterThan(30);
     expect(ours.filter((name) => STATE.test(readFileSync(compiled(name), 'utf8')))).toEqual([]);
   });
@@ -241,7 +307,6 @@ describe('the workflow bundle', () => {
     'src/models/',
     'src/engine/',
     'src/client/',
-    'src/authority/',
     '/@bufbuild/',
     '/yaml/',
     '/zod/',
@@ -249,6 +314,12 @@ describe('the workflow bundle', () => {
     '@temporalio/client/',
   ])('holds nothing of %s', (part) => {
     expect([...modules.values()].filter((name) => name.includes(part))).toEqual([]);
+  });
+
+  it('holds only what is pure of authority', () => {
+    const files = [...modules.values()].filter((name) => name.startsWith('src/authority/'));
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.filter((name) => partOf(relative(root, compiled(name))) !== 'pure')).toEqual([]);
   });
 
   it('holds no Node builtin', () => {

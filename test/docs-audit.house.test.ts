@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyId } from '../src/history/audit/file-key';
-import { fileOf, newKey, record } from './history/audit/sample';
+import { keyId } from '../src/audit/file-key';
+import { fileOf, newKey, record } from './audit/sample';
 import { startNode, type Ended } from './cli/process';
 import { scratchDirectory } from './support/scratch';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
 import { ACTIVITIES } from '../src/contract/names';
-import { TIMING } from '../src/worker-options';
+import { TIMING } from '../src/worker/options';
 
 /** docs/cost.md, compared with the recorded turns that it names. */
 const root = join(__dirname, '..');

@@ -44,7 +44,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['runs of a client', 'client/types', 'RunQuery'],
   ['fork of a client', 'client/types', 'ForkTurnRequest'],
   ['drain of a client', 'client/types', 'DrainOptions'],
-  ['grants.plan of a client', 'client/control/types', 'GrantOptions'],
+  ['grants.plan of a client', 'authority/grants/client-types', 'GrantOptions'],
   ['session of a client', 'client/session/types', 'SessionOptions'],
   ['send of a session', 'client/session/types', 'SendRequest'],
   ['sessions of a client', 'client/session/types', 'SessionsQuery'],

@@ -1,9 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Approvers, parseApprovers } from '../../lib/authority/approvers';
-import { inboxSigner, openInboxKey } from '../../lib/authority/inbox-key';
-import { openApprovers } from '../../lib/authority/source';
+import { type Approvers, parseApprovers } from '../../lib/authority/rules/approvers-file';
+import { inboxSigner, openInboxKey } from '../../lib/authority/signatures/inbox-key';
+import { openApprovers } from '../../lib/authority/rules/current-file';
 import { connect, type Countersign } from '../../lib/client';
 import { defineAgent, defineConfig, defineTool, scriptedModel, startWorker } from '../../lib/index';
 import { createShownCalls, signableBy } from '../../lib/server/shown-calls';

@@ -1,6 +1,6 @@
-import { parsePolicy } from '../../lib/authority/policy';
-import { createComparison } from '../../lib/cli/policy/compare';
-import type { PastCall } from '../../lib/cli/policy/past';
+import { parsePolicy } from '../../lib/authority/rules/policy-file';
+import { createComparison } from '../../lib/cli/policy-test/compare';
+import type { PastCall } from '../../lib/cli/policy-test/past';
 import { offlineModel } from '../../lib/models/offline';
 import { defineAgent } from '../../lib/tools/define-agent';
 import { defineTool } from '../../lib/tools/define-tool';

@@ -1,6 +1,6 @@
-import type { ApproversSource } from '../authority/source';
-import type { Approvers } from '../authority/approvers';
-import { someNames } from '../contract/authority/authority';
+import type { ApproversSource } from '../authority/rules/current-file';
+import type { Approvers } from '../authority/rules/approvers-file';
+import { someNames } from '../authority/votes/voters';
 import type { InvalidCall } from '../contract/call';
 import type { PrepareInput } from '../contract/think';
 import { invalidCall } from './prepare-call';

@@ -9,7 +9,7 @@ import type { ToolFailure } from '../contract/result';
 import { amountText } from '../contract/spending/budget';
 import { unlessNotFound } from '../history/server-errors';
 import type { SubAgent } from '../tools/types';
-import { cachedOutput, type Execution, notRunResult } from './execution';
+import { cachedOutput, type Execution, notRunResult } from './execute';
 import { isResetRun, readResetHistory } from './reset-history';
 import { traceHere } from './spans';
 

@@ -8,7 +8,7 @@ import { agentOf, inTime, withModel } from './model/ask-model';
 import { earlierWords } from './conversation';
 import type { ActivityDeps } from './deps';
 import { EmptyReply } from './model/model-tries';
-import { requireUnpaused } from './control/pauses';
+import { requireUnpaused } from '../authority/pauses/worker-hold';
 import { noteUsage } from './model/model-reply';
 
 /** Lets the agent's model write the summary that replaces the beginning of a conversation. */

@@ -1,17 +1,17 @@
 import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/usage';
-import type { PolicyRules } from '../authority/policy';
-import type { ApproversSource } from '../authority/source';
+import type { PolicyRules } from '../authority/rules/policy-file';
+import type { ApproversSource } from '../authority/rules/current-file';
 import type { Agent } from '../tools/define-agent';
 import type { RunDeps } from '../tools/executor';
 import type { FileStore } from '../store/stored-file';
-import type { Traces } from '../traces';
+import type { Traces } from '../system/traces';
 import type { GiveBacks } from './given-back';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
-import type { GrantsReader } from './control/grants';
-import type { PausesReader } from './control/pauses';
+import type { GrantsReader } from '../authority/grants/worker-claim';
+import type { PausesReader } from '../authority/pauses/worker-hold';
 import type { TextStreams } from './text-streams';
 
 /** The parts that the activities of one worker use. */

@@ -7,7 +7,7 @@ import { digestJson } from '../contract/digest';
 import { errnoOf, errorMessage } from '../contract/errors';
 import { parseJson, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
-import { appendLine, createWithLine, makeFolder, readIfThere, userStateDir } from '../files';
+import { appendLine, createWithLine, makeFolder, readIfThere, userStateDir } from '../system/files';
 
 /** The folder of the journal of a worker with this state directory. */
 export function journalFolder(stateDir = userStateDir()): string {

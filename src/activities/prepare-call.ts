@@ -8,18 +8,18 @@ import { makeFailure, type ToolFailure } from '../contract/result';
 import type { Preview } from '../contract/plan';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { Agent } from '../tools/define-agent';
-import { NOTHING_RAN, policyRefusal } from '../tools/policy';
-import { askRules, type RuledVerdict } from './authority';
-import { findGrant, grantsOf } from './control/grants';
-import { requestersOf } from '../contract/authority/authority';
+import { NOTHING_RAN, policyRefusal } from '../tools/function-policy';
+import { askRules, type RuledVerdict } from '../authority/rules/worker-verdict';
+import { findGrant, grantsOf } from '../authority/grants/worker-claim';
 import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
 import { describeFailure } from '../tools/format-result';
 import { makeContext } from '../tools/context';
 import type { Tool } from '../tools/types';
-import type { AboutTurn } from './execution';
-import { unlessAborted } from '../tools/within';
+import type { AboutTurn } from './execute';
+import { unlessAborted } from '../tools/time-limit';
 import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
+import { requestersOf } from '../authority/votes/requesters';
 
 /** The parts of a worker that the preparation of a call uses. */
 interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'approvers' | 'rules' | 'grants'> {

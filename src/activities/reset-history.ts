@@ -9,7 +9,7 @@ import { ACTIVITIES } from '../contract/names';
 import { type HistoryEvent, isReset } from '../history/decode/decode';
 import { readHistory } from '../history/read-run';
 import { unlessGone } from '../history/server-errors';
-import type { SignedCallFacts } from '../authority/statement';
+import type { SignedCallFacts } from '../authority/signatures/statement';
 
 /** Where a call belongs, as the server reports it. What the call's input says does not count. */
 export type SignedPlace = Pick<SignedCallFacts, 'namespace' | 'workflowId' | 'runId'>;

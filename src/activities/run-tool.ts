@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { defined } from '../contract/defined';
 import { FAILURES, idempotencyKey } from '../contract/names';
-import type { Roster } from '../contract/authority/roster';
+import type { Roster } from '../contract/roster';
 import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
 import { LIMITS } from '../contract/limits';
 import { MAY_HAVE_RUN } from '../contract/call-texts';
@@ -19,33 +19,34 @@ import {
   notRunResult,
   ranBefore,
   withNote,
-} from './execution';
+} from './execute';
 import { lackOf, notHere } from './leave-to-another';
-import { claimGrant, type GrantedCall, voidGrant } from './control/grants';
+import { claimGrant, type GrantedCall, voidGrant } from '../authority/grants/worker-claim';
 import { lookForChild } from './check-child';
 import { heldState, withHolder } from './held-state';
-import { pausedCall } from './control/pauses';
+import { pausedCall } from '../authority/pauses/worker-hold';
 import { makePreview } from './prepare-call';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './heartbeat';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson, seenDigestOf } from '../contract/digest';
-import { dryKindOf } from '../contract/fork';
 import type { FilePlan, Preview } from '../contract/plan';
 import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
-import { NOTHING_RAN, policyRefusal } from '../tools/policy';
-import { askRules, authorityOfCall, checkVotes, votesUnchecked } from './authority';
-import { requestersOf } from '../contract/authority/authority';
-import type { PolicyRules } from '../authority/policy';
-import { mayHaveRunBeforeReset, ownEvents, placeHere, requestTimes, voidDecision } from './reset-history';
-import type { ApproversSource } from '../authority/source';
 import { cutOutput } from '../tools/cut-output';
 import { describeFailure } from '../tools/format-result';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Issue } from '../contract/tool';
 import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
+import { requestersOf } from '../authority/votes/requesters';
+import { authorityOfCall, checkVotes, votesUnchecked } from '../authority/votes/worker-check';
+import { dryKindOf } from '../contract/dry-run';
+import { mayHaveRunBeforeReset, ownEvents, voidDecision, requestTimes, placeHere } from './reset-history';
+import { NOTHING_RAN, policyRefusal } from '../tools/function-policy';
+import type { ApproversSource } from '../authority/rules/current-file';
+import type { PolicyRules } from '../authority/rules/policy-file';
+import { askRules } from '../authority/rules/worker-verdict';
 
 /**
  * Runs one call. A return value is final. It throws only if the call is to run again, which an unsafe call never is.

@@ -12,7 +12,7 @@ import {
   outcomeReporter,
   withNote,
   writeOutcome,
-} from './execution';
+} from './execute';
 import { isOutcomeOf } from './journal';
 import { notHere } from './leave-to-another';
 import {

@@ -4,7 +4,7 @@ import { NEVER_RAN } from '../contract/result';
 import type { ModelReply, ModelRequest } from '../models/model';
 import { ModelError } from '../models/model';
 import type { RunOutcome } from '../tools/outcome';
-import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../traces';
+import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../system/traces';
 import type { ActivityDeps } from './deps';
 import type { ObservedFact, Observe } from './observed';
 

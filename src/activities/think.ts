@@ -23,9 +23,9 @@ import {
 import type { ActivityDeps } from './deps';
 import { STREAM } from '../contract/streamed-text';
 import { agentOf, withModel } from './model/ask-model';
-import { aboutTurn } from './execution';
+import { aboutTurn } from './execute';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
-import { requireUnpaused } from './control/pauses';
+import { requireUnpaused } from '../authority/pauses/worker-hold';
 import { LIMITS } from '../contract/limits';
 import type { AgentModel } from './model/model-tries';
 import { askModel, noteUsage, type ValuedReply } from './model/model-reply';

@@ -3,7 +3,7 @@ import { CountersignError } from '../contract/errors';
 import type { Accepted, Refused } from '../contract/decision';
 import { needsText } from '../contract/text/waits';
 import type { Screen, Style } from './print/screen';
-import { escapeText } from './print/escape';
+import { escapeText } from '../contract/text/escape';
 
 /** The call that an answer is about, and how to print the answer. */
 interface AnsweredCall {

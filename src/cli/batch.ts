@@ -1,16 +1,9 @@
-import { assuranceWanted } from '../contract/authority/authority';
-import { assuranceText } from '../contract/authority/rule';
+import { assuranceWanted } from '../authority/votes/voters';
+import { assuranceText } from '../authority/rules/stricter-rule';
 import type { Command } from 'commander';
-import {
-  addInboxFilters,
-  type InboxFilters,
-  readInboxQuery,
-  readWhere,
-  usageError,
-  type Where,
-} from './options';
+import { addInboxFilters, type InboxFilters, readInboxQuery } from './flags';
 import type { Answer, Countersign, InboxItem, InboxQuery } from '../client';
-import { CountersignError } from '../contract/errors';
+import { CountersignError, usageError } from '../contract/errors';
 import type { CallView } from '../history/view';
 import type { ChangedTool } from '../contract/worker-tools';
 import { answerLine, assertTaken } from './answer';
@@ -20,13 +13,14 @@ import { beside, type ScreenFormat } from './print/screen';
 import { confirm } from './review/confirm';
 import { withTerminal } from './review/terminal';
 import { waits, withoutId } from './print/inbox';
-import { wrapAll } from './print/format';
+import { wrapAll } from '../contract/text/columns';
 import { section, tableLines } from './print/table';
 import { type Room, wholeText } from './print/whole';
-import { escapeText } from './print/escape';
+import { escapeText } from '../contract/text/escape';
 import { defined } from '../contract/defined';
 import { whyNoBatch, whyNotInBatch } from '../history/batch';
 import type { RequestOpened } from '../history/events';
+import { readWhere, type Where } from './where';
 
 /** The requests to decide together, and how to decide them. */
 interface Batch {

@@ -3,7 +3,7 @@ import type { ConnectOptions, Countersign } from '../client';
 import { shellWord } from '../contract/text/shell-word';
 import { defined } from '../contract/defined';
 import type { ExitCode } from './exit-codes';
-import { readTime } from './options';
+import { readTime } from './flags';
 import { programName } from './own-modules';
 import type { Screen } from './print/screen';
 import type { Keyboard } from './review/terminal';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { InboxQuery } from '../client';
 import { type Context, osUser } from './context';
-import { usageError } from './options';
-import { escapeText } from './print/escape';
+import { escapeText } from '../contract/text/escape';
 import { APPROVERS_FILE } from './review/sign';
+import { usageError } from '../contract/errors';
 
 /** Options that choose the items that wait for one person. */
 export interface MineOptions {
@@ -39,7 +39,7 @@ export async function readMine(
   if (mine !== true && approvers !== undefined && sign === undefined)
     throw usageError('--approvers is for --mine');
   if (mine !== true) return undefined;
-  const { openApprovers } = await import('../authority/source.js');
+  const { openApprovers } = await import('../authority/rules/current-file.js');
   const file = approvers ?? APPROVERS_FILE;
   const note = (line: string): void => screen.note(escapeText(line));
   const source = await openApprovers({ file, warn: note });

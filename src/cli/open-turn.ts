@@ -3,7 +3,7 @@ import type { Decode, History } from '../history/decode/decode';
 import type { TurnEvent } from '../history/events';
 
 import type { Context } from './context';
-import { readTextFile } from './files';
+import { readTextFile } from '../system/named-files';
 
 /** Whether a name is the name of a file: the file exists, or the name can only be the name of a file. */
 export function isFile(named: string): boolean {

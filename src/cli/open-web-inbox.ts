@@ -4,11 +4,12 @@ import type { Countersign } from '../client';
 import type { StreamSender } from '../contract/streamed-text';
 import type { RunningWeb, WebOptions } from '../server';
 import type { Push } from '../server/push/store';
-import { userStateDir } from '../files';
+import { userStateDir } from '../system/files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
-import { escapeText } from './print/escape';
-import { readCount, readTime, usageError } from './options';
+import { escapeText } from '../contract/text/escape';
+import { readCount, readTime } from './flags';
+import { usageError } from '../contract/errors';
 
 /** The address of the web inbox, and the files that it uses. */
 interface WebInboxOptions {
@@ -90,8 +91,8 @@ export async function withWebInbox<T>(
  * channels file.
  */
 async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
-  const { loadChannels } = await import('./notify/channels-file.js');
-  const { openBrowsers } = await import('./notify/browsers.js');
+  const { loadChannels } = await import('../notify/channels-file.js');
+  const { openBrowsers } = await import('../notify/browsers.js');
   for (const channel of Object.values((await loadChannels(file)).channels))
     if (channel.kind === 'web-push') return { publicKey: channel.publicKey, ...openBrowsers(channel, env) };
   throw usageError(
@@ -115,8 +116,9 @@ async function openPeople(
   context: Context,
 ): Promise<Opened> {
   const { screen, env } = context;
-  const { openApprovers } = await import('../authority/source.js');
-  const { inboxGrantSigner, inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
+  const { openApprovers } = await import('../authority/rules/current-file.js');
+  const { inboxGrantSigner, inboxSigner, openInboxKey } =
+    await import('../authority/signatures/inbox-key.js');
   const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
@@ -125,7 +127,7 @@ async function openPeople(
     warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
-  const { passkeyGrantSigner, passkeySigner } = await import('../authority/passkeys/passkey-signer.js');
+  const { passkeyGrantSigner, passkeySigner } = await import('../authority/signatures/passkey-signer.js');
   const signers = {
     signer: inboxSigner({ key, approvers }),
     grantSigner: inboxGrantSigner({ key, approvers }),

@@ -40,7 +40,7 @@ import { createScreen, createStyle, type Sink, wantsColor } from './print/screen
 import type { Keyboard } from './review/terminal';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes';
 import { errorLines, explainMissing } from './report-error';
-import { safeLine } from './print/escape';
+import { safeLine } from '../contract/text/escape';
 
 /** The streams and environment of the process. */
 interface Streams {

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { types } from 'node:util';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Style } from './print/screen';
-import { escapeLines } from './print/escape';
+import { escapeLines } from '../contract/text/escape';
 import { Interrupted } from './review/terminal';
 
 /** How to print an error. */

@@ -1,5 +1,4 @@
-import type { CountersignError } from '../contract/errors';
-import { usageError } from './options';
+import { type CountersignError, usageError } from '../contract/errors';
 import { isObject, parseJson, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 

@@ -1,12 +1,12 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { mistakeLine, readYaml } from '../authority/yaml';
+import { mistakeLine, readYaml } from '../system/yaml';
 import { parseJson } from '../contract/json';
 import { CountersignError } from '../contract/errors';
-import { privateFaultText, readPrivateFile } from '../files';
-import { isSecureUrl } from '../loopback';
+import { privateFaultText, readPrivateFile } from '../system/files';
+import { isSecureUrl } from '../system/loopback';
 import type { SignInOptions } from '../server';
-import { readTextFile } from './files';
+import { readTextFile } from '../system/named-files';
 
 const filled = z.string().min(1);
 

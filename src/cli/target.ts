@@ -1,6 +1,5 @@
 import type { CallView, TurnView } from '../history/view';
-import { CountersignError } from '../contract/errors';
-import { usageError } from './options';
+import { CountersignError, usageError } from '../contract/errors';
 
 /** The turn that a person named, or one of its calls. Each id may be a prefix. */
 export interface Target {

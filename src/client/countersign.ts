@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client';
-import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 import type { Abandonment, Decision, QuestionAnswer, Resolution } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
 import type { TextDelta } from '../contract/streamed-text';
@@ -14,10 +13,6 @@ import type { TurnPlace } from '../history/view-types';
 import type { FileStore } from '../store/stored-file';
 import { makeCurrent, readBuilds } from './builds';
 import type { ClientContext } from './context';
-import { makeGrants } from './control/grants';
-import { pause, readControl, resume } from './control/pauses';
-import type { Grants } from './control/types';
-import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { answerQuestion, decideCall, resolveCall } from './decide';
 import { drainBuild } from './drain';
 import { agentsOf, findTurn, shortIds } from './find-turn';
@@ -54,6 +49,11 @@ import type {
   TurnsQuery,
   TurnSummary,
 } from './types';
+import type { Grants } from '../authority/grants/client-types';
+import { makeGrants } from '../authority/grants/client';
+import { planTurnReset, resetTurn, abandonTurn, cancelTurn } from './cancel-and-reset';
+import type { PauseAsked, PauseTaken, ResumeAsked, Pause, Pauses } from '../authority/pauses/pause';
+import { pause, resume, readControl } from '../authority/pauses/client';
 
 /**
  * A connection to the turns of one namespace, for people and programs that start turns or approve calls. Loads nothing

@@ -1,4 +1,4 @@
-import { stillNeeded } from '../contract/authority/votes-needed';
+import { stillNeeded } from '../authority/votes/count-votes';
 import { noCall, REQUEST_EXPIRED } from '../contract/decision';
 import type { Accepted, Decision, QuestionAnswer, RefusalCode, Resolution } from '../contract/decision';
 import { defined } from '../contract/defined';

@@ -1,7 +1,7 @@
 import { describeTurn } from '../history/read';
 import { callersIn, LIST_PAGE, OURS, quoted } from './list';
 import { checkTurnId, mayBeId } from './start-turn';
-import { UNKNOWN_AGENT } from '../contract/authority/permits';
+import { UNKNOWN_AGENT } from '../authority/rules/permits';
 import { CountersignError } from '../contract/errors';
 import { Payloads } from '../history/decode/payloads';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';

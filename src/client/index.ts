@@ -7,7 +7,7 @@ export type { Countersign } from './countersign';
 export { loadEncryption, type Encryption } from '../encryption/load';
 export type { EncryptionOptions } from '../encryption/keys';
 export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
-export type { Whom } from '../contract/authority/open-votes';
+export type { Whom } from '../authority/votes/waits-for';
 export type { FollowOptions, InboxQuery, StartRequest } from './requests';
 export type { FileRef } from '../contract/session/files';
 export type { NewFile } from '../store/stored-file';
@@ -66,11 +66,17 @@ export type {
   GrantTerms,
   RevokeAsked,
   Revoked,
-} from '../contract/control/grants';
-export type { Condition, Narrowing } from '../contract/control/narrowing';
-export type { ConfirmAsked } from '../contract/control/confirmations';
-export type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan, Grants } from './control/types';
-export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
+} from '../authority/grants/grant';
+export type { Condition, Narrowing } from '../authority/grants/narrowing';
+export type { ConfirmAsked } from '../authority/grants/confirmations';
+export type {
+  ConfirmationPlan,
+  GrantCoverage,
+  GrantOptions,
+  GrantPlan,
+  Grants,
+} from '../authority/grants/client-types';
+export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../authority/pauses/pause';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export { drawSessionId } from './session';

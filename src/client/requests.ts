@@ -2,7 +2,7 @@ import type { Priority } from '@temporalio/common';
 import type { FileRef } from '../contract/session/files';
 import type { NewFile } from '../store/stored-file';
 import type { Budget } from '../contract/spending/budget';
-import type { Whom } from '../contract/authority/open-votes';
+import type { Whom } from '../authority/votes/waits-for';
 
 /** A turn to start. */
 export interface StartRequest {

@@ -14,7 +14,7 @@ import type { FileStore } from '../store/stored-file';
 import { originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isAnswerLost, isNotReady, retry, toCountersignError } from '../history/server-errors';
-import { activeTrace } from '../traces';
+import { activeTrace } from '../system/traces';
 import type { ClientContext } from './context';
 import type { StartRequest } from './requests';
 import type { ForkTurnRequest, StartedFork, StartedTurn } from './types';

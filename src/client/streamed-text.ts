@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
-import { race } from '../race';
+import { race } from '../system/race';
 import { CountersignError } from '../contract/errors';
 import {
   SILENT_MS,
@@ -16,8 +16,8 @@ import { purposeOf } from '../history/fold/activities';
 import { is } from '../history/fold/guards';
 import { Payloads } from '../history/decode/payloads';
 import { describeTurn, readTurn } from '../history/read';
-import { outgoingFetch } from '../proxies';
-import { postToInbox, sendNewsTo } from '../stream-news';
+import { outgoingFetch } from '../system/proxies';
+import { postToInbox, sendNewsTo } from './stream-news';
 import type { ClientContext } from './context';
 import type { FollowOptions } from './requests';
 

@@ -1,10 +1,10 @@
-import { SOMEBODY } from './authority/votes';
-import type { CallInput, NotHere, PreparedCall, SpentDecision, ValidCall } from './call';
 import type { Abandonment } from './decision';
 import { LIMITS } from './limits';
 import type { ToolErrorCode, ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
+import { SOMEBODY } from './authority';
+import type { CallInput, PreparedCall, ValidCall, NotHere, SpentDecision } from './call';
 
 /** Why a text cannot be a person's reason, which the model reads. Undefined if it can. */
 export function reasonProblem(text: string): string | undefined {

@@ -1,6 +1,3 @@
-import { ASKED_AGAIN, AUTHORITY, MOST_OTHERS, type Authority, type Vote } from './authority/authority';
-import { GRANT_MARK, GRANT_USE, type GrantMark, type GrantUse, RULING } from './authority/policy';
-import type { Roster } from './authority/roster';
 import type { Json, JsonObject } from './json';
 import { type FilePlan, PREVIEW } from './plan';
 import type { Question } from './question';
@@ -38,6 +35,10 @@ import {
   USED_STATE,
 } from './tool';
 import type { BudgetKind } from './spending/budget';
+import type { Assurance, Authority, Vote } from './authority';
+import { RULING, GRANT_MARK, type GrantMark, GRANT_USE, type GrantUse } from './policy-rule';
+import { AUTHORITY, MOST_OTHERS, ASKED_AGAIN } from './authority';
+import type { Roster } from './roster';
 
 const NAME = text({ minLength: 1, maxLength: 1000 });
 

@@ -88,3 +88,8 @@ export class CountersignError extends Error {
     this.data = data;
   }
 }
+
+/** Makes the error for a mistake on the command line. The command ends with the exit code 2. */
+export function usageError(message: string, hint?: string): CountersignError {
+  return new CountersignError('usage', message, { hint });
+}

@@ -1,16 +1,3 @@
-import {
-  type CallBase,
-  CALL_OUTPUT,
-  type CallOutput,
-  LINEAGE,
-  ORIGIN,
-  preparedCall,
-  type ValidCall,
-  VERIFY_OUTPUT,
-  type VerifyOutput,
-} from './call';
-import { isObject } from './json';
-import { LIMITS } from './limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
 import { RESULT, type ToolResult } from './result';
 import { guard, soundCheck } from './schema/message';
@@ -24,7 +11,20 @@ import { FILES_SHAPE } from './session/files';
 import { isRaise } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
-import { CHILD_INPUT, noCounts, type TurnInput } from './turn';
+import {
+  preparedCall,
+  CALL_OUTPUT,
+  LINEAGE,
+  VERIFY_OUTPUT,
+  type ValidCall,
+  type CallBase,
+  type CallOutput,
+  type VerifyOutput,
+  ORIGIN,
+} from './call';
+import { LIMITS } from './limits';
+import { noCounts, CHILD_INPUT, type TurnInput } from './turn';
+import { isObject } from './json';
 
 // The outputs of activities are read strictly. An operator may complete any activity with any value
 // (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.

@@ -1,5 +1,3 @@
-import { BUDGET, type Budget, SPENT, type Spent } from './spending/budget';
-import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
 import type { KnownState } from './tool';
@@ -13,9 +11,6 @@ import {
   type ToolResult,
 } from './result';
 import type { ClosingCause } from './call-texts';
-import type { Voting } from './authority/open-votes';
-import type { SignalVerdict, Verdict } from './decision';
-import { type Ancestor, LINEAGE, ORIGIN, type TurnOrigin } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { childStem } from './digest';
@@ -27,6 +22,11 @@ import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
 import type { TranscriptEntry } from './transcript';
+import { MOST_OTHERS, type Voting } from './authority';
+import { type TurnOrigin, type Ancestor, LINEAGE, ORIGIN } from './call';
+import { type Budget, type Spent, BUDGET, SPENT } from './spending/budget';
+import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
+import type { Verdict, SignalVerdict } from './decision';
 
 /** Input of `agentTurn`. */
 export interface TurnInput {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
-import { privateFaultText, type PrivateFault, readPrivateFile } from '../files';
+import { privateFaultText, type PrivateFault, readPrivateFile } from '../system/files';
 
 /** The sources of keys. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
 export interface EncryptionOptions {

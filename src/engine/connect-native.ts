@@ -3,8 +3,8 @@ import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
 import { isKeyRefused, refusedAt, SERVER_HINTS, STATUS } from '../contract/text/server-hints';
 import { describeError } from './run';
-import { isSilent, reasonOfNoAnswer } from '../server-probe';
-import { resolvePlace, type ServerPlace } from '../temporal-settings';
+import { isSilent, reasonOfNoAnswer } from '../system/server-probe';
+import { resolvePlace, type ServerPlace } from '../system/temporal-settings';
 
 /** A worker's connection and its namespace. */
 export interface NativePlace {

@@ -18,8 +18,8 @@ import type { Attempt, Progress, EngineRoute } from './engine';
 import { describeError, every, run, type RunResult } from './run';
 import { errnoOf } from '../contract/errors';
 import { MIB } from '../contract/limits';
-import { isPlainLocal } from '../loopback';
-import { outgoingFetch } from '../proxies';
+import { isPlainLocal } from '../system/loopback';
+import { outgoingFetch } from '../system/proxies';
 
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
 const DOWNLOAD_SERVICE = 'https://temporal.download';

@@ -1,4 +1,4 @@
-import type { TemporalSettings } from '../temporal-settings';
+import type { TemporalSettings } from '../system/temporal-settings';
 
 /** Receives lines about the progress of slow work. No line ends in a newline. */
 export type Progress = (line: string) => void;

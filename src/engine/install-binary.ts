@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Miss, Progress } from './engine';
 import { errnoOf } from '../contract/errors';
 import { describeError, run } from './run';
-import { userCacheDir } from '../files';
-import { withLock } from '../lock';
+import { userCacheDir } from '../system/files';
+import { withLock } from '../system/lock';
 
 /** The release of Temporal's command line that we download or build. Change `CLI_ARCHIVES` together with it. */
 export const CLI_VERSION = '1.8.2';

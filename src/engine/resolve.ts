@@ -12,7 +12,7 @@ import {
   type RouteName,
 } from './engine';
 import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './install-binary';
-import { DEFAULT_NAMESPACE, temporalSettings } from '../temporal-settings';
+import { DEFAULT_NAMESPACE, temporalSettings } from '../system/temporal-settings';
 
 /** The options of a search for a server. */
 interface ResolveOptions {

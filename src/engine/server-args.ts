@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { attributeKey, ATTRIBUTES } from '../contract/names';
 import { errnoOf } from '../contract/errors';
-import { LOOPBACK_HOST } from '../loopback';
+import { LOOPBACK_HOST } from '../system/loopback';
 
 /**
  * Settings of our dev server, which has one shard. By default a shard polls its queues at most 20 times a second. Every

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { CountersignError } from '../contract/errors';
 import { fullDisk, removeRecord, writeRecord } from './server-record';
-import { LOOPBACK_HOST } from '../loopback';
+import { LOOPBACK_HOST } from '../system/loopback';
 import { freePorts, isFree, serverArgs, type ServerLog, type ServerPlan } from './server-args';
 import {
   endProcess,

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { CountersignError, errnoOf } from '../contract/errors';
-import { isAlive } from '../lock';
+import { isAlive } from '../system/lock';
 import { describeError } from './run';
 import { SEARCH_ATTRIBUTES } from '../contract/names';
 

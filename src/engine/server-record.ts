@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { isAlive } from '../lock';
+import { isAlive } from '../system/lock';
 import { CountersignError, errnoOf } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
 

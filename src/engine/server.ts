@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { livingServer, removeRecord, type ServerRecord, toDiskError, writeRecord } from './server-record';
-import { isAlive, withLock } from '../lock';
+import { isAlive, withLock } from '../system/lock';
 import { launch, type RunningServer, type StartOptions } from './server-launch';
 import { endProcess, type ServerExit, waitUntilReady } from './server-process';
 import { CountersignError } from '../contract/errors';

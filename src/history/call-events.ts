@@ -1,8 +1,3 @@
-import type { Authority } from '../contract/authority/authority';
-import type { CallRuling } from '../contract/authority/policy';
-import type { Roster } from '../contract/authority/roster';
-import type { CallProgress } from '../contract/call';
-import type { GrantMark, GrantUse } from '../contract/authority/policy';
 import type {
   AnswerKind,
   DecisionKind,
@@ -16,6 +11,10 @@ import type { Preview } from '../contract/plan';
 import type { Question } from '../contract/question';
 import type { ToolResult } from '../contract/result';
 import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
+import type { Authority } from '../contract/authority';
+import type { CallRuling, GrantMark, GrantUse } from '../contract/policy-rule';
+import type { Roster } from '../contract/roster';
+import type { CallProgress } from '../contract/call';
 
 /** The fields that every turn event has. */
 export interface EventHeader {

@@ -1,5 +1,4 @@
-import { type VoteDecision, voterIn } from '../contract/authority/authority';
-import type { CastVote } from '../contract/authority/votes';
+import { type VoteDecision, voterIn } from '../authority/votes/voters';
 import {
   type AnswerKind,
   type DecisionKind,
@@ -10,6 +9,7 @@ import {
 import { withDefaults } from '../contract/schema/schema';
 import type { Answered, DecisionMade, Resolved } from './events';
 import type { CallView } from './view-types';
+import type { CastVote } from '../contract/authority';
 
 /** Takes a decision. It decides the call, or counts as one vote of several. */
 export function foldDecision(call: CallView, event: DecisionMade): void {

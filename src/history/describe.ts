@@ -1,4 +1,3 @@
-import { SOMEBODY } from '../contract/authority/votes';
 import type { FileRef } from '../contract/session/files';
 import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
@@ -16,6 +15,7 @@ import {
   type Tone,
   VERIFIED,
 } from './labels';
+import { SOMEBODY } from '../contract/authority';
 
 /**
  * An event in words, the same on a terminal and on the page. Models, tools and people write `text`, so a screen makes

@@ -1,8 +1,6 @@
-import { withRequesters } from '../contract/authority/authority';
-import { SOMEBODY } from '../contract/authority/votes';
 import { argumentsOf, isValidCall } from '../contract/call';
 import type { PreparedCall, RecordedCall, RemoteCall } from '../contract/call';
-import { dryResult, type ForkOrigin, type World } from '../contract/fork';
+import type { ForkOrigin, World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
 import { isSoundJson, type JsonObject } from '../contract/json';
 import { describeIssues } from '../contract/read-json';
@@ -30,6 +28,9 @@ import { noCounts, type TurnInput } from '../contract/turn';
 import { rawOf } from './fold/think';
 import { transcriptOf } from './transcript';
 import { callIdIn, ownCallId } from '../contract/names';
+import { SOMEBODY } from '../contract/authority';
+import { withRequesters } from '../authority/votes/requesters';
+import { dryResult } from '../contract/dry-run';
 
 /**
  * The input of a fork: everything before the point from the record, and the change at that point. Nothing from the

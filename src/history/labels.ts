@@ -1,11 +1,10 @@
 import { percentText } from './stats-text';
-import { type Authority, authorityNow, someNames } from '../contract/authority/authority';
-import type { CastVote } from '../contract/authority/votes';
-import { approvalsNeeded, assuranceText } from '../contract/authority/rule';
-import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
+import { someNames } from '../authority/votes/voters';
+import { approvalsNeeded, assuranceText } from '../authority/rules/stricter-rule';
+import { countVotesUnder, type VoteCount } from '../authority/votes/count-votes';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
-import type { GrantMark, GrantUse } from '../contract/authority/policy';
+import type { GrantMark, GrantUse } from '../contract/policy-rule';
 import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
@@ -13,6 +12,8 @@ import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Attribution } from './call-events';
 import type { CallPhase, CallView, TurnView } from './view-types';
+import type { CastVote, Authority } from '../contract/authority';
+import { authorityNow } from '../authority/votes/authority-in-force';
 
 /** How a line looks: quiet, at work, asks a person, went well, went wrong. */
 export type Tone = 'quiet' | 'busy' | 'ask' | 'good' | 'bad';

@@ -1,6 +1,5 @@
-import type { CallRuling } from '../contract/authority/policy';
+import type { CallRuling } from '../contract/policy-rule';
 import type { FileRef } from '../contract/session/files';
-import type { DatedVote } from '../contract/authority/votes';
 import { idempotencyKey } from '../contract/names';
 import { type Budget, noSpending, type Spent } from '../contract/spending/budget';
 import type { ForkOrigin } from '../contract/fork';
@@ -12,7 +11,7 @@ import type { Usage } from '../contract/spending/usage';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnEnd, TurnState } from '../contract/turn-states';
 import type { TurnOrigin, Ancestor } from '../contract/call';
-import type { GrantMark, GrantUse } from '../contract/authority/policy';
+import type { GrantMark, GrantUse } from '../contract/policy-rule';
 import type {
   Answered,
   DecisionMade,
@@ -23,6 +22,7 @@ import type {
   Resolved,
 } from './call-events';
 import type { ProposedCall, TurnEvent } from './events';
+import type { DatedVote } from '../contract/authority';
 
 /**
  * The phase of a call.

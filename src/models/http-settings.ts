@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { isSecretName } from '../contract/text/redact';
-import { parseDuration } from '../tools/options';
+import { parseDuration } from '../tools/option-values';
 
 /** The options of every model behind an HTTP API. */
 export interface HttpModelOptions {

@@ -11,7 +11,7 @@ import { RETRIED_FAILURES } from '../contract/names';
 import type { Usage } from '../contract/spending/usage';
 import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';
-import { proxyFault } from '../proxies';
+import { proxyFault } from '../system/proxies';
 import { refusalOf } from './refusal';
 
 /** The values that the mapping needs besides the error. */

@@ -16,6 +16,7 @@ import { type Agent, modelsOf } from '../tools/define-agent';
 import type { Model } from './model';
 import { idFormOf } from './call-ids';
 import { sdkModel, type SdkModelOptions } from './sdk-model';
+import { installedVersion } from '../system/installed-version';
 
 /** The options of `openai`, `anthropic` and `google`. */
 export interface ProviderOptions extends HttpModelOptions {
@@ -225,15 +226,4 @@ function requirePackage({ name, package: wanted }: Provider): void {
     hint: `Run: npm install ${wanted}@3`,
     data: { name: wanted },
   });
-}
-
-/** The version of a package that can be loaded. Undefined if it cannot. */
-export function installedVersion(name: string): string | undefined {
-  try {
-    const manifest: unknown = require(`${name}/package.json`);
-    return z.object({ version: z.string() }).safeParse(manifest).data?.version;
-  } catch {
-    // Whatever the reason is, the package cannot be loaded.
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
 import { defined } from '../contract/defined';
 import { hideSecrets, redactSecrets } from '../contract/text/redact';
-import { outgoingFetch } from '../proxies';
+import { outgoingFetch } from '../system/proxies';
 import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
 import { secretForms, toModelError } from './provider-errors';

@@ -3,18 +3,17 @@ import type {
   PasskeyAsk,
   PasskeyPlace,
   SignedByPasskey,
-} from '../contract/authority/passkeys';
+} from '../authority/signatures/passkey-ask';
 import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import type { LoggedRefusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
-import type { GrantOptions } from '../client/control/types';
-import type { GrantSeen, GrantTerms } from '../contract/control/grants';
-import type { Condition } from '../contract/control/narrowing';
-import type { Role } from '../contract/authority/permits';
-import type { CastVote } from '../contract/authority/votes';
+import type { GrantOptions } from '../authority/grants/client-types';
+import type { GrantSeen, GrantTerms } from '../authority/grants/grant';
+import type { Condition } from '../authority/grants/narrowing';
+import type { Role } from '../authority/rules/permits';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TurnEvent } from '../history/events';
@@ -30,6 +29,7 @@ import type {
   SessionSummary,
   SessionTurnEvent,
 } from '../client/session/types';
+import type { CastVote } from '../contract/authority';
 
 /**
  * The messages between the page and the server, as plain JSON. Types only, so that the page can import this file.

@@ -1,7 +1,6 @@
 import type { Countersign } from '../client/countersign';
 import type { FileRef } from '../contract/session/files';
-import type { Permit } from '../contract/authority/permits';
-import type { Voter } from '../contract/authority/votes';
+import type { Permit } from '../authority/rules/permits';
 import type { SentFile } from './api';
 import type { Authenticator, Credentials } from './auth/authenticator';
 import type { Hosts } from './auth/origin';
@@ -12,11 +11,12 @@ import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './reading/decided-reader';
 import type { Push } from './push/store';
 import type { RefusalLog } from './refusal-log';
-import type { Reader, ReaderOf } from './scoped';
+import type { Reader, ReaderOf } from './visible-turns';
 import type { ShownCalls } from './shown-calls';
 import type { Signers } from './signer';
 import type { StatsReader } from './reading/stats-reader';
 import type { TextStore } from './streamed-text';
+import type { Voter } from '../contract/authority';
 
 /** The files that people send to this web inbox for their messages. */
 export interface SentFiles {

@@ -1,8 +1,3 @@
-import type { Countersign } from '../client/countersign';
-import type { InboxReader } from '../client/types';
-import type { Whom } from '../contract/authority/open-votes';
-import type { Permit } from '../contract/authority/permits';
-import type { Pauses } from '../contract/control/pauses';
 import type { TurnNews } from '../contract/streamed-text';
 import type { InboxPage, InboxPageQuery } from './api';
 import type { FormatError } from './failure';
@@ -19,6 +14,11 @@ import {
   type Update,
 } from './reading/updates';
 import type { ServerEvent } from './sse';
+import type { Whom } from '../authority/votes/waits-for';
+import type { Permit } from '../authority/rules/permits';
+import type { Countersign } from '../client/countersign';
+import type { InboxReader } from '../client/types';
+import type { Pauses } from '../authority/pauses/pause';
 
 /** The inbox, which is read once for everybody. Each person sees what their permit allows. */
 export interface InboxFeed {

@@ -1,19 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { waitsFor, type Whom } from '../contract/authority/open-votes';
 import {
   CONTROL_STATES,
   controlTrouble,
   type Pause,
   type Pauses,
   pauseText,
-} from '../contract/control/pauses';
-import { isSeenBy, type Permit } from '../contract/authority/permits';
+} from '../authority/pauses/pause';
+import { isSeenBy, type Permit } from '../authority/rules/permits';
 import { LIMITS } from '../contract/limits';
 import { isTurnIn } from '../contract/session';
 import { isInDoubt, newestFirst } from '../client/inbox/order';
 import type { InboxItem, Waiting } from '../client/types';
 import type { InboxPage, InboxPageQuery, NamedCount } from './api';
+import { waitsFor, type Whom } from '../authority/votes/waits-for';
 
 /** The most filters that are kept until the inbox changes. */
 const MOST_PAGES = 50;

@@ -1,11 +1,9 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { defined } from '../contract/defined';
 import { requireStreamToken } from '../client/streamed-text';
-import type { Countersign } from '../client/countersign';
-import { EVERYTHING } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
-import { isLoopback, LOOPBACK_HOST } from '../loopback';
+import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
 import { inUrl, listen, type Listening, type ListenOptions } from './address';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
@@ -24,7 +22,7 @@ import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './reading/decided-reader';
-import { grantRoutes, grantsRoutes } from './control/grants';
+import { grantRoutes, grantsRoutes } from './grant-routes';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes, protectiveHeaders } from './page';
@@ -43,7 +41,7 @@ import {
   statsRoutes,
   inboxRoutes,
 } from './session';
-import { createReaders } from './scoped';
+import { createReaders } from './visible-turns';
 import { createShownCalls } from './shown-calls';
 import { newsFor } from './reading/named-turns';
 import type { Signers } from './signer';
@@ -51,6 +49,8 @@ import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './reading/stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
 import { cancelRoutes, forkRoutes, turnRoutes } from './turns';
+import type { Countersign } from '../client/countersign';
+import { EVERYTHING } from '../authority/rules/permits';
 
 /** How the web inbox is served. */
 export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {

@@ -4,7 +4,7 @@ import { etag } from 'hono/etag';
 import { secureHeaders } from 'hono/secure-headers';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unlessMissing } from '../files';
+import { unlessMissing } from '../system/files';
 import type { AppDeps } from './deps';
 import type { Env } from './session';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError, errnoOf } from '../contract/errors';
-import { LOOPBACK_HOST } from '../loopback';
+import { LOOPBACK_HOST } from '../system/loopback';
 
 /** The address at which a port is opened. */
 interface ListenAddress {

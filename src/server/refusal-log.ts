@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
 import { open, rename, stat } from 'node:fs/promises';
 import { z } from 'zod';
-import { isSeenBy, type Permit, UNKNOWN_AGENT } from '../contract/authority/permits';
+import { isSeenBy, type Permit, UNKNOWN_AGENT } from '../authority/rules/permits';
 import { REFUSAL_CODES, type RefusalCode } from '../contract/decision';
 import { parseJson } from '../contract/json';
-import { makeFolderOf, readIfThere, unlessMissing } from '../files';
+import { makeFolderOf, readIfThere, unlessMissing } from '../system/files';
 
 /** A refused decision, resolution or answer. Its arguments and its reason are not stored. */
 export interface LoggedRefusal {

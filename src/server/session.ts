@@ -3,18 +3,18 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { LIMITS, SECOND, TIMES } from '../contract/limits';
-import type { Whom } from '../contract/authority/open-votes';
-import type { Permit } from '../contract/authority/permits';
+import type { Permit } from '../authority/rules/permits';
 import type { Authenticator, Credentials } from './auth/authenticator';
 import type { SignedIn } from './auth/sessions';
 import { rightsOf } from './auth/roles';
-import { isLoopback } from '../loopback';
+import { isLoopback } from '../system/loopback';
 import type { InboxSession, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
 import { USER_HEADER } from '../contract/names';
 import type { AppDeps, Env, VotersFile } from './deps';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
+import type { Whom } from '../authority/votes/waits-for';
 
 export type { Env } from './deps';
 

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import type { Countersign } from '../client/countersign';
-import { assuranceWanted, type VoteDecision } from '../contract/authority/authority';
 import type {
   GrantPasskeyAsk,
   PasskeyAsk,
   PasskeyPlace,
   SignedByPasskey,
-} from '../contract/authority/passkeys';
-import { type Assurance, assuranceText, isAssured } from '../contract/authority/rule';
+} from '../authority/signatures/passkey-ask';
+import { assuranceText, isAssured } from '../authority/rules/stricter-rule';
 import type { VoteSignature } from '../contract/decision';
-import type { SaysOfGrant } from '../contract/control/grant-votes';
-import type { GrantTerms } from '../contract/control/grants';
+import type { SaysOfGrant } from '../authority/grants/grant-votes';
+import type { GrantTerms } from '../authority/grants/grant';
 import { CountersignError } from '../contract/errors';
 import { hunksToSign } from '../history/decisions';
 import type { CallView, TurnView } from '../history/view';
+import type { Assurance } from '../contract/authority';
+import type { Countersign } from '../client/countersign';
+import { type VoteDecision, assuranceWanted } from '../authority/votes/voters';
 
 /** A statement of a signed-in person about a call. */
 interface ToSign {

@@ -1,5 +1,5 @@
 import { BEAT_MS } from '../contract/streamed-text';
-import { race } from '../race';
+import { race } from '../system/race';
 import type { FormatError } from './failure';
 
 /** One server-sent event. */

@@ -1,11 +1,11 @@
-import { race } from '../race';
+import { race } from '../system/race';
 import { authorityOn, describeVoting, votesNeededOn } from '../history/labels';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowOptions } from '../client/requests';
-import { afterWords, voterIn, votingOf } from '../contract/authority/authority';
-import { isAtLeast, type Role } from '../contract/authority/permits';
+import { voterIn, votingOf } from '../authority/votes/voters';
+import { isAtLeast, type Role } from '../authority/rules/permits';
 import { CountersignError } from '../contract/errors';
 import { LISTED_STATES } from '../contract/turn-states';
 import { turnNotFound } from '../history/server-errors';
@@ -16,8 +16,9 @@ import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
 import { type Env, mayGoOn, senderOf } from './session';
-import type { Reader } from './scoped';
+import type { Reader } from './visible-turns';
 import type { ForkChange } from '../history/fork';
+import { afterWords } from '../authority/votes/requesters';
 
 const moment = z.iso.datetime({ offset: true }).optional();
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile, unlessMissing } from '../files';
+import { replaceFile, unlessMissing } from '../system/files';
 
 /** A place that keeps bytes by key: a folder or a bucket. */
 export interface StorePlace {

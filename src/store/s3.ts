@@ -1,6 +1,6 @@
 import { AwsClient } from 'aws4fetch';
 import { CountersignError } from '../contract/errors';
-import { outgoingFetch } from '../proxies';
+import { outgoingFetch } from '../system/proxies';
 import type { StorePlace } from './folder';
 
 /** The longest time that one request may take. */

@@ -7,7 +7,7 @@ import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
 import { FINAL_FAILURES, MODEL_PROVIDERS, RETRIED_FAILURES } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
-import { describeZodIssues, durability, duration, invalidDefinition, toGateMode } from './options';
+import { describeZodIssues, durability, duration, invalidDefinition, toGateMode } from './option-values';
 import {
   FIND_TOOLS,
   findToolsSchema,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PolicyRule } from '../contract/authority/policy';
+import type { PolicyRule } from '../contract/policy-rule';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { TIMES } from '../contract/limits';
@@ -8,7 +8,7 @@ import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/usa
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';
-import { describeZodIssues, duration } from './options';
+import { describeZodIssues, duration } from './option-values';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock-file';
 import type { Hooks } from './hooks';

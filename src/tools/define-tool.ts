@@ -10,8 +10,8 @@ import { DAY, LIMITS, RETRY, TIMES } from '../contract/limits';
 import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
-import { describeZodIssues, duration, invalidDefinition } from './options';
-import { LONGEST_TIMER_MS } from './within';
+import { describeZodIssues, duration, invalidDefinition } from './option-values';
+import { LONGEST_TIMER_MS } from './time-limit';
 
 /** The functions of a tool, with arguments of an unknown type. */
 interface Functions {

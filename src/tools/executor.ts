@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../contract/json';
 import { type ToolFailure, type ToolResult, withoutState } from '../contract/result';
-import { type Approve, authorise, type Permitted } from './policy';
+import { type Approve, authorise, type Permitted } from './function-policy';
 import type { CallLog } from './call-log';
 import { prepare, uniqueIds } from './prepare';
 import type { Registry } from './registry';
@@ -10,7 +10,7 @@ import { type HookEndEvent, type HookEvent, type Hooks, runHook } from './hooks'
 import { type Ending, type InterruptedRun, runHandler, type Runner } from './run-handler';
 import { messageOf } from './format-result';
 import type { CallFacts, Live } from './context';
-import { LONGEST_TIMER_MS } from './within';
+import { LONGEST_TIMER_MS } from './time-limit';
 import { createSecrets, type SecretProvider, type Secrets } from './secrets';
 import type { CallContext, Policy, Tool } from './types';
 import type { FilePlan } from '../contract/plan';

@@ -11,7 +11,7 @@ import {
 import { LIMITS } from '../contract/limits';
 import { type ToolFailure, validationFailure } from '../contract/result';
 import { readJson } from '../contract/read-json';
-import { asMeant, type Reading } from '../contract/schema/as-meant';
+import { asMeant, type Reading } from '../contract/schema/meant-arguments';
 import { applyDefaults } from '../contract/schema/schema';
 import { foldCase, type JudgedForm } from '../contract/text/spelling';
 import type { Issue } from '../contract/tool';

@@ -1,5 +1,5 @@
 import type { CallContext, Tool } from './types';
-import { within } from './within';
+import { within } from './time-limit';
 import { type CallFacts, type ContextDeps, type Live, makeContext } from './context';
 import { createPartialOutput, cutOutput } from './cut-output';
 

@@ -11,7 +11,7 @@ import { contentDigest } from './content-digest';
 import { defineTool, inPlace } from './define-tool';
 import { stopped, ToolError, TransportError } from './errors';
 import type { CallContext, Duration, Tool } from './types';
-import { type Folder, FOLDER_ACCESS } from './workspace/folder';
+import { type Folder, FOLDER_ACCESS } from './workspace/held-folder';
 import { isWellFormed } from '../contract/text/bytes';
 import { normalPath, onOneLine } from './workspace/path';
 import { pathSpelling } from './workspace/spelling';

@@ -4,7 +4,7 @@
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-export { SOMEBODY } from '../contract/authority/votes';
+export { SOMEBODY } from '../contract/authority';
 export { isDenial, RESOLUTIONS, voteOf } from '../contract/decision';
 export { defined } from '../contract/defined';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';
@@ -59,7 +59,8 @@ export { useInboxRows } from './inbox-rows';
 export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
 export { errorText, proofText, REFUSAL_LABELS, refusalText } from './model/labels';
-export { decisionText, hunkIds, letsRun, toDecision, whyNot } from './model/review';
+export { decisionText, hunkIds, letsRun, toDecision } from './model/review';
+export { whyNot } from './model/may-approve';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
 export { ArgumentsForm } from './screens/call/form';

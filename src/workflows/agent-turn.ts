@@ -21,7 +21,7 @@ import { movedStep, whyHeld } from './approvals/move-to-new-code';
 import { type CallState, carriedDecisions, markChanged } from './approvals/state';
 import { continueOnCurrentBuild, continueWithMemo, resetRun } from './current-build';
 import { report } from './observe';
-import { makeTurn, type Turn, type TurnRuntime } from './turn';
+import { makeTurn, type Turn, type TurnRuntime } from './turn-state';
 import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
 import { turnModelFailure } from './outcome';

@@ -23,14 +23,14 @@ import { OWN_RETRY, TIMES } from '../contract/limits';
 import { readThinkOutput } from '../contract/payloads';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
-import { isDry } from '../contract/fork';
 import { plainMarkdown } from '../contract/text/markdown';
 import { countReply, budgetsOf } from './spending';
 import { rawResult, decodedValueOf } from './messages';
 import { endedFact, report } from './observe';
 import { noteStep } from './step';
 import { addResults, appendResults, MOST_ASKED, takeReply, think, thinkInput } from './think';
-import type { Turn } from './turn';
+import type { Turn } from './turn-state';
+import { isDry } from '../contract/dry-run';
 
 /** How the steps of one activity ended in their turn. */
 export interface Taken {

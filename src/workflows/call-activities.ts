@@ -36,12 +36,13 @@ import { rawResult, decodedValueOf } from './messages';
 import { roundOf } from './paused-call';
 import { originOfCall } from './session/words';
 import { summaryOf } from './summary';
-import type { Turn } from './turn';
+import type { Turn } from './turn-state';
 import { askedChild, reserveChild } from './child-turn';
-import { askFirst, isDry } from '../contract/fork';
+import { askFirst } from '../contract/fork';
 import { makeFailure } from '../contract/result';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
 import { MOST_ASKED } from './think';
+import { isDry } from '../contract/dry-run';
 
 /**
  * Runs one started call as an activity whose type is the tool's name. `isInherited`: a run before a reset may know the

@@ -48,7 +48,7 @@ import { factsOf, noted } from './approvals/transitions';
 import type { CallState } from './approvals/state';
 import { rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
-import type { Turn } from './turn';
+import type { Turn } from './turn-state';
 
 /** How a turn is started as the child of another workflow. */
 interface ChildTurnStart {

@@ -15,7 +15,7 @@ import {
   type Verdict,
 } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
-import { takeOutcome, takeAbandonment } from './approvals/doubts';
+import { takeOutcome } from './approvals/doubts';
 import { judgeAnswer, takeAnswer } from './approvals/judge-answer';
 import { judgeDecision, takeDecision } from './approvals/judge-decision';
 import {
@@ -28,18 +28,20 @@ import {
 } from './approvals/messages';
 import { isVoidAfterReset } from './approvals/after-reset';
 import { judgeResolution, takeResolution } from './approvals/judge-resolution';
-import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
+import { type ApprovalContext, type Approvals, markChanged } from './approvals/state';
 import { DECIDED_BEFORE } from '../contract/call-texts';
 import { LIMITS } from '../contract/limits';
 import { FAILURES } from '../contract/names';
-import { setAskHandlers } from './ask';
+import { setAskHandlers } from './questions';
 import { whyHeld } from './approvals/move-to-new-code';
 import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import { addWords } from './session/words';
 import { turnRecordOf } from './think';
-import type { Turn } from './turn';
+import type { Turn } from './turn-state';
+import { takeAbandonment } from './approvals/abandon';
+import { noteVerdict } from './approvals/signal-verdicts';
 
 /**
  * Sets the handlers of a turn. The validator of an update refuses a message before history has it. A refused signal

@@ -1,8 +1,7 @@
 import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
 import { ApplicationFailure, defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CallReply } from '../contract/call';
-import type { UseTaken } from '../contract/control/grants';
-import type { Pause, PauseTaken } from '../contract/control/pauses';
+import type { Pause, PauseTaken } from '../authority/pauses/pause';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
 import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
@@ -21,6 +20,7 @@ import { wellFormed, withFiles } from '../contract/text/bytes';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 import { ABANDONMENT, OUTCOME } from './approvals/messages';
+import type { UseTaken } from '../authority/grants/claim-use';
 
 /**
  * Messages are decoded by our own code. If the SDK could not decode an argument, it would fail the workflow task again

@@ -17,7 +17,7 @@ import { type CallState, markChanged, type Settlement } from './approvals/state'
 import { decodedValueOf } from './messages';
 import { MOST_ASKED } from './think';
 import { verifyCall } from './call-activities';
-import type { Turn } from './turn';
+import type { Turn } from './turn-state';
 import { unreadable, UNREADABLE } from '../contract/call-texts';
 import {
   goesElsewhere,

@@ -5,7 +5,7 @@ import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { failureOf } from './approvals/transitions';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
-import type { Turn } from './turn';
+import type { Turn } from './turn-state';
 
 /**
  * Waits until no pause holds a call that did not start. The call is then scheduled again with the same key and

@@ -18,7 +18,6 @@ import type { Limited } from '../contract/burst/burst';
 import { isValidCall, type PreparedCall, type ValidCall } from '../contract/call';
 import { whyInvalid } from '../contract/call-texts';
 import { defined } from '../contract/defined';
-import { isDry } from '../contract/fork';
 import { raiseCall } from '../contract/spending/raise';
 import { prepareRaise } from './call-activities';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
@@ -28,7 +27,8 @@ import type { CallState } from './approvals/state';
 import { recordCall } from './publish';
 import { Step } from './step';
 import { countRequest } from './think';
-import type { Turn, TurnRuntime } from './turn';
+import type { Turn, TurnRuntime } from './turn-state';
+import { isDry } from '../contract/dry-run';
 
 /**
  * Counts what a reply has used. Only the first reply sets the budget that the agent allows. Budget that people add

@@ -6,7 +6,7 @@ import { afterStep } from '../contract/spending/repeats';
 import type { Order } from '../contract/tool';
 import { ENDINGS } from '../contract/call-texts';
 import type { ToolResult } from '../contract/result';
-import { DeadlineTimer } from './timers';
+import { DeadlineTimer } from './deadline-timer';
 import {
   cancelAll,
   closeCall,
@@ -20,19 +20,19 @@ import {
 } from './approvals/transitions';
 import { escalate } from './approvals/votes';
 import { releaseChild, runChild } from './child-turn';
-import { askingCalls, closeQuestions } from './ask';
+import { askingCalls, closeQuestions } from './questions';
 import { takeUpWaits } from './approvals/move-to-new-code';
-import { sweepAbandoned } from './approvals/doubts';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import { StepObserver } from './observe';
-import type { Turn, TurnRuntime } from './turn';
-import { resultWithoutRun } from '../contract/fork';
+import type { Turn, TurnRuntime } from './turn-state';
 import type { FinishedCall } from './think';
 import { prepareCall, runCall, untilNextRound } from './call-activities';
 import { isAtWork, untilResumed } from './paused-call';
 import { settlementIn, settlementOf, startVerify, usedIn } from './outcome';
 import { LIMITS } from '../contract/limits';
 import { noteRequesters } from './session/words';
+import { resultWithoutRun } from '../contract/dry-run';
+import { sweepAbandoned } from './approvals/abandon';
 
 /** The calls of one reply, until each has its result: `while (step.proceed()) await step.changed()`. */
 export class Step {

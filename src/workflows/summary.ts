@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import { votingUnder } from '../contract/authority/open-votes';
+import { votingUnder } from '../authority/votes/open-votes';
 import { callSummary } from '../contract/text/call-summary';
 import { plainMarkdown } from '../contract/text/markdown';
 import { LIMITS } from '../contract/limits';

@@ -5,7 +5,6 @@ import {
   scheduleActivity,
   type ActivityOptions,
 } from '@temporalio/workflow';
-import { requestersOf } from '../contract/authority/authority';
 import { digestText } from '../contract/digest';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
@@ -25,11 +24,12 @@ import { resetRun } from './current-build';
 import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
 import type { CallState } from './approvals/state';
-import type { Turn } from './turn';
+import type { Turn } from './turn-state';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
 import type { TurnCounts } from '../contract/turn';
 import { isSessionState, type KnownState } from '../contract/tool';
+import { requestersOf } from '../authority/votes/requesters';
 
 /** A call that is over, with its result. */
 export interface FinishedCall {

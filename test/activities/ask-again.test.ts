@@ -1,5 +1,5 @@
 import { renewalRefusal } from '../../src/activities/ask-again';
-import { parseApprovers } from '../../src/authority/approvers';
+import { parseApprovers } from '../../src/authority/rules/approvers-file';
 
 const file = (roles: string) =>
   parseApprovers(

@@ -1,15 +1,14 @@
 import fc from 'fast-check';
-import { checkVotes, type VoteCheck } from '../../src/activities/authority';
 import type { RequestTimes } from '../../src/activities/reset-history';
-import { type Approvers, parseApprovers } from '../../src/authority/approvers';
-import { statementOf, statementText } from '../../src/authority/statement';
-import type { Authority, Vote } from '../../src/contract/authority/authority';
-import type { RuleSnapshot } from '../../src/contract/authority/rule';
-import { GROUP } from '../../src/contract/authority/votes';
+import { type Approvers, parseApprovers } from '../../src/authority/rules/approvers-file';
+import { statementOf, statementText } from '../../src/authority/signatures/statement';
+import { GROUP } from '../../src/authority/votes/names';
 import type { CallInput } from '../../src/contract/call';
 import { PAY_INPUT } from '../support/calls';
 import { runs } from '../support/properties';
 import { newSigner } from '../support/ssh';
+import type { RuleSnapshot, Authority, Vote } from '../../src/contract/authority';
+import { checkVotes, type VoteCheck } from '../../src/authority/votes/worker-check';
 
 /** What the input of a call says about who decides it. Anybody with rights on Temporal can write it. */
 

@@ -1,6 +1,6 @@
 import type { ObservedFact } from '../../src/activities/observed';
 import { observing } from '../../src/activities/spans';
-import type { PastSpan, SpanPlace, Traces } from '../../src/traces';
+import type { PastSpan, SpanPlace, Traces } from '../../src/system/traces';
 
 const of = { agent: 'clerk', tool: 'pay', callId: '1.1', callKey: 'k:1.1' };
 const workflow = { namespace: 'default', workflowId: 'turn-1' };

@@ -9,11 +9,11 @@ import {
 } from '../../src/cli/batch';
 import type { InboxItem } from '../../src/client';
 import { addApprove } from '../../src/cli/commands/approve';
-import { readWhere } from '../../src/cli/options';
 import type { RequestOpened } from '../../src/history/events';
-import { ruled } from './notify/support';
+import { ruled } from '../notify/support';
 import { runCommand } from './command';
 import { call, inboxItem, NOW, proposal, request, testScreen, turn } from './support';
+import { readWhere } from '../../src/cli/where';
 
 describe('the batch that options mean', () => {
   it.each<[string, BatchFlags, 'approved' | 'denied', string | undefined, RegExp]>([

@@ -1,17 +1,10 @@
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
-import {
-  askFirst,
-  dryKindOf,
-  dryResult,
-  isDry,
-  originOf,
-  resultWithoutRun,
-  type World,
-} from '../../src/contract/fork';
+import { askFirst, originOf, type World } from '../../src/contract/fork';
 import type { DryKind } from '../../src/contract/result';
 import type { Effect } from '../../src/contract/tool';
 import { thinkOutput } from '../history/script';
 import { type CallShape, validCall } from '../support/calls';
+import { dryKindOf, dryResult, isDry, resultWithoutRun } from '../../src/contract/dry-run';
 
 test.each<[string, Parameters<typeof isDry>[0], boolean]>([
   ['a turn of its own', {}, false],

@@ -4,7 +4,7 @@ import { Worker } from '@temporalio/worker';
 import { EXIT } from '../../src/cli/exit-codes';
 import { connect, type Countersign, type Drained, type Session } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
-import { createRecorder } from '../../src/history/audit/records';
+import { createRecorder } from '../../src/audit/records';
 import { ensureBuilt } from '../support/build';
 import { runCliProcess } from '../cli/process';
 import { runCli } from '../cli/run-cli';

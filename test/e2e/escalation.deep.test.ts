@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
-import { type MailServer, startMailServer } from '../cli/notify/mail-server';
+import { type MailServer, startMailServer } from '../notify/mail-server';
 import { type RunningCommand, startCli } from '../cli/process';
 import { runCli } from '../cli/run-cli';
 import { type PostServer, startPostServer } from '../cli/receiver';

@@ -1,5 +1,5 @@
 import { connect, type Countersign } from '../../src/client';
-import { createRecorder } from '../../src/history/audit/records';
+import { createRecorder } from '../../src/audit/records';
 import type { TurnEvent } from '../../src/history/events';
 import { timelineOf } from '../../src/history/timeline';
 import { transcriptOf } from '../../src/history/transcript';

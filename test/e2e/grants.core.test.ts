@@ -1,5 +1,5 @@
 import { connect, type Countersign, type GrantOptions } from '../../src/client';
-import { ON_CONTROL_QUEUE } from '../../src/client/control/pauses';
+import { ON_CONTROL_QUEUE } from '../../src/authority/pauses/client';
 import { grantWorkflowId, WORKFLOWS } from '../../src/contract/names';
 import { defineAgent } from '../../src/tools/define-agent';
 import type { ScriptedStep } from '../../src/models/scripted';

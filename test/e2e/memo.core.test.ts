@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
-import { bundleWorkflows } from '../../src/bundle-workflows';
+import { bundleWorkflows } from '../../src/worker/bundle-workflows';
 import { connect, type Countersign } from '../../src/client';
 import { FAILURES } from '../../src/contract/names';
 import { scriptedModel } from '../../src/models/scripted';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Countersign, type WaitingStep } from '../../src/client';
-import { EVERYTHING } from '../../src/contract/authority/permits';
+import { EVERYTHING } from '../../src/authority/rules/permits';
 import { CountersignError } from '../../src/contract/errors';
 import { NEWS } from '../../src/contract/streamed-text';
 import type { ScriptedReply } from '../../src/models/scripted';

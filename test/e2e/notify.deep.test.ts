@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import type { RunningServer } from '../../src/engine/server-launch';
 import { defineAgent } from '../../src/tools/define-agent';
-import { startMailServer } from '../cli/notify/mail-server';
+import { startMailServer } from '../notify/mail-server';
 import { startPostServer, type PostServer } from '../cli/receiver';
 import { type RunningCommand, useCommands } from '../cli/process';
 import { runCli } from '../cli/run-cli';

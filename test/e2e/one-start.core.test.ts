@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { statementOf, statementText } from '../../src/authority/statement';
-import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
+import { statementOf, statementText } from '../../src/authority/signatures/statement';
+import { factsToSign, signatureOf, timesToSign } from '../../src/authority/signatures/facts-to-sign';
 import { connect, type Countersign } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
 import { defined } from '../../src/contract/defined';

@@ -1,5 +1,5 @@
 import { connect, type Countersign } from '../../src/client';
-import { AFTER_CLOSING } from '../../src/contract/control/pauses';
+import { AFTER_CLOSING } from '../../src/authority/pauses/pause';
 import { CONTROL } from '../../src/contract/names';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { decide, seenOf, waitFor } from '../support/turns';

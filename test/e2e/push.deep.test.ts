@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
-import { type PushBrowser, type PushServer, startPushServer } from '../cli/notify/push-server';
+import { type PushBrowser, type PushServer, startPushServer } from '../notify/push-server';
 import { type RunningCommand, type RunOptions, useCommands } from '../cli/process';
 import { runCli } from '../cli/run-cli';
 import { recordTool, TAG_SCHEMA, useEffects } from '../support/effects';

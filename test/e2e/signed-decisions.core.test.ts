@@ -3,18 +3,17 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { openInboxKey, type InboxKey } from '../../src/authority/inbox-key';
-import { signStatement } from '../../src/authority/sign-statement';
+import { openInboxKey, type InboxKey } from '../../src/authority/signatures/inbox-key';
+import { signStatement } from '../../src/authority/signatures/sign-with-ssh';
 import {
   readStatement,
   type SignedCallFacts,
   type Statement,
   statementText,
-} from '../../src/authority/statement';
-import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
+} from '../../src/authority/signatures/statement';
+import { factsToSign, signatureOf, timesToSign } from '../../src/authority/signatures/facts-to-sign';
 import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
-import type { Authority, Vote } from '../../src/contract/authority/authority';
 import type { CallInput } from '../../src/contract/call';
 import type { JsonObject } from '../../src/contract/json';
 import type { Decision, VoteSignature } from '../../src/contract/decision';
@@ -33,6 +32,7 @@ import { taskBefore } from '../support/resets';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { needs } from '../support/parts';
+import type { Authority, Vote } from '../../src/contract/authority';
 
 needs('ssh');
 

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openInboxKey } from '../../src/authority/inbox-key';
+import { openInboxKey } from '../../src/authority/signatures/inbox-key';
 import { connect, type Countersign } from '../../src/client';
 import type { ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { type RunningCommand, useCommands } from '../cli/process';
 import { runCli } from '../cli/run-cli';
-import { APP_TOKEN, BOT_TOKEN, labelsOf, shownIn, startSlackServer } from '../cli/notify/slack-server';
-import { submitOf, type SlackMessage, type SlackServer } from '../cli/notify/slack-server';
+import { APP_TOKEN, BOT_TOKEN, labelsOf, shownIn, startSlackServer } from '../notify/slack-server';
+import { submitOf, type SlackMessage, type SlackServer } from '../notify/slack-server';
 import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';

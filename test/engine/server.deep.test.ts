@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { startServer } from '../../src/engine/server';
 import type { RunningServer } from '../../src/engine/server-launch';
-import { isAlive } from '../../src/lock';
+import { isAlive } from '../../src/system/lock';
 import { freePorts } from '../../src/engine/server-args';
 import { ensureBuilt, lib } from '../support/build';
 import { scratchDirectory, writeScript } from '../support/scratch';

@@ -11,7 +11,7 @@ import { viewOf } from '../../src/history/view';
 import { ringOf } from '../encryption/ring';
 import { CountersignError } from '../../src/contract/errors';
 import { createRedactor, keepAll } from '../../src/cli/commands/export';
-import { recordedFiles } from './audit/sample';
+import { recordedFiles } from '../audit/sample';
 import { runs } from '../support/properties';
 
 test.each([

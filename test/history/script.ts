@@ -1,5 +1,4 @@
 import type { PreparedCall, ValidCall } from '../../src/contract/call';
-import type { Authority } from '../../src/contract/authority/authority';
 import type { ToolResult } from '../../src/contract/result';
 import type { ThinkInput, ThinkOutput } from '../../src/contract/think';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../../src/contract/turn';
@@ -7,6 +6,7 @@ import type { DecodedEvent, DecodedFailure } from '../../src/history/decode/even
 import { createFold } from '../../src/history/fold/fold';
 import type { TurnEvent } from '../../src/history/events';
 import { createStats, type Stats } from '../../src/history/stats';
+import type { Authority } from '../../src/contract/authority';
 
 /** The turn events of a whole history. */
 export function foldAll(events: Iterable<DecodedEvent>): TurnEvent[] {

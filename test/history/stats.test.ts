@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { createStats, spreadOf } from '../../src/history/stats';
-import { recordedFiles } from './audit/sample';
+import { recordedFiles } from '../audit/sample';
 import {
   accepted,
   ask,

@@ -1,7 +1,7 @@
 import { allowedBy } from '../../src/history/decisions';
 import { createView, keyOfStart, viewOf } from '../../src/history/view';
 import type { TurnEvent } from '../../src/history/events';
-import { rule } from '../contract/authority/support';
+import { rule } from '../authority/votes/support';
 import { accepted, ask, item, run, Script } from './script';
 
 const asked = () =>

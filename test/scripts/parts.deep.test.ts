@@ -10,9 +10,9 @@ import { root } from '../support/build';
 /** A file for each part that is looked for on PATH alone. */
 const FILES: [Part, string][] = [
   ['bubblewrap', 'test/cli/doctor/sandbox.deep.test.ts'],
-  ['ssh', 'test/authority/inbox-key.deep.test.ts'],
+  ['ssh', 'test/authority/signatures/inbox-key.deep.test.ts'],
   ['terminal', 'test/cli/commands/chat.deep.test.ts'],
-  ['openssl', 'test/cli/notify/mail.deep.test.ts'],
+  ['openssl', 'test/notify/mail.deep.test.ts'],
   ['lisp', 'test/tools/lisp/index.deep.test.ts'],
   ['prometheus', 'test/deploy/prometheus.deep.test.ts'],
 ];

@@ -1,5 +1,5 @@
-import { EVERYTHING, type Permit } from '../../src/contract/authority/permits';
-import type { Pauses } from '../../src/contract/control/pauses';
+import { EVERYTHING, type Permit } from '../../src/authority/rules/permits';
+import type { Pauses } from '../../src/authority/pauses/pause';
 import { CountersignError } from '../../src/contract/errors';
 import type { InboxItem, InboxReader, WaitingStep } from '../../src/client/types';
 import type { ServerEvent } from '../../src/server/sse';

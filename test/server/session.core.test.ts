@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { z } from 'zod';
-import { type Approvers, parseApprovers } from '../../src/authority/approvers';
+import { type Approvers, parseApprovers } from '../../src/authority/rules/approvers-file';
 import type { Countersign } from '../../src/client';
 import { SEARCH_ATTRIBUTES } from '../../src/contract/names';
 import { startOf } from '../../src/contract/turn';

@@ -1,4 +1,4 @@
-import { parseApprovers } from '../../src/authority/approvers';
+import { parseApprovers } from '../../src/authority/rules/approvers-file';
 import { CLIENT, type Jar, type RunningProvider, startProvider } from '../support/oidc';
 import { createTestApp, HOST, ORIGIN, unreachable } from './support';
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inboxSigner, openInboxKey } from '../../src/authority/inbox-key';
-import { openApprovers } from '../../src/authority/source';
+import { inboxSigner, openInboxKey } from '../../src/authority/signatures/inbox-key';
+import { openApprovers } from '../../src/authority/rules/current-file';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';

@@ -21,7 +21,7 @@ import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
 import type { AppDeps, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
-import { createReaders } from '../../src/server/scoped';
+import { createReaders } from '../../src/server/visible-turns';
 import type { Signers } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/reading/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { PASSKEY_WORD } from '../../src/authority/passkeys/passkey';
+import { PASSKEY_WORD } from '../../src/authority/signatures/passkey';
 
 /** What a test wants to be otherwise than an honest browser and authenticator say it. */
 export interface PasskeyChanges {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, type KeyObject, createPrivateKey, sign } from 'node:crypto';
-import { wireString } from '../../src/authority/ssh-wire';
+import { wireString } from '../../src/authority/signatures/ssh-wire';
 
 /** What a test changes in a signature. */
 export interface Changes {

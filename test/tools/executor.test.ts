@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../src/contract/json';
-import type { Approve } from '../../src/tools/policy';
+import type { Approve } from '../../src/tools/function-policy';
 import { createCallLog } from '../../src/tools/call-log';
 import {
   createExecutor,

@@ -1,4 +1,4 @@
-import { within } from '../../src/tools/within';
+import { within } from '../../src/tools/time-limit';
 import { runHandler, type HandlerRun } from '../../src/tools/run-handler';
 import { gate, makeTool } from './support';
 

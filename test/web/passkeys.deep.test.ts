@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { signedGrantText } from '../../src/authority/grant-statement';
-import { inboxGrantSigner, inboxSigner, openInboxKey } from '../../src/authority/inbox-key';
-import { passkeyGrantSigner, passkeySigner } from '../../src/authority/passkeys/passkey-signer';
-import { openApprovers } from '../../src/authority/source';
+import { signedGrantText } from '../../src/authority/signatures/grant-statement';
+import { inboxGrantSigner, inboxSigner, openInboxKey } from '../../src/authority/signatures/inbox-key';
+import { passkeyGrantSigner, passkeySigner } from '../../src/authority/signatures/passkey-signer';
+import { openApprovers } from '../../src/authority/rules/current-file';
 import { connect, type Countersign } from '../../src/client';
 import { type RunningWeb, startWeb } from '../../src/server';
 import { defineAgent } from '../../src/tools/define-agent';

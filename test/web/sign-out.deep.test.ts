@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { parseApprovers } from '../../src/authority/approvers';
+import { parseApprovers } from '../../src/authority/rules/approvers-file';
 import { connect, type Countersign } from '../../src/client';
 import { freePorts } from '../../src/engine/server-args';
 import { type RunningWeb, startWeb } from '../../src/server';

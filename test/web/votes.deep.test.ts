@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { inboxSigner, openInboxKey } from '../../src/authority/inbox-key';
-import { openApprovers } from '../../src/authority/source';
+import { inboxSigner, openInboxKey } from '../../src/authority/signatures/inbox-key';
+import { openApprovers } from '../../src/authority/rules/current-file';
 import { connect, type Countersign } from '../../src/client';
 import type { JsonObject } from '../../src/contract/json';
 import { type RunningWeb, startWeb } from '../../src/server';

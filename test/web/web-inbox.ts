@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { connect, type Countersign } from '../../src/client';
 import { defined } from '../../src/contract/defined';
-import { EVERYTHING, type Permit } from '../../src/contract/authority/permits';
+import { EVERYTHING, type Permit } from '../../src/authority/rules/permits';
 import type { SendText } from '../../src/contract/streamed-text';
 import type { Right } from '../../src/server/api';
 import { createUsers } from '../../src/server/auth/users';

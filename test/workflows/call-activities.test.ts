@@ -3,7 +3,7 @@ import { isObject } from '../../src/contract/json';
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
 import type { CallState } from '../../src/workflows/approvals/state';
 import { pauseAfter, prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
-import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { thinkOutput } from '../history/script';
 import { approvalsWith, type CallShape, PAY_SCHEMA, validCall } from '../support/calls';
 import {

@@ -7,7 +7,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/common';
 import { failedEnd, releaseChild, reserveChild } from '../../src/workflows/child-turn';
-import { makeTurn } from '../../src/workflows/turn';
+import { makeTurn } from '../../src/workflows/turn-state';
 import { approvalsWith } from '../support/calls';
 
 it('counts a child turn once, however often its call is given back before it starts', () => {

@@ -3,7 +3,7 @@ import { QUERIES, SIGNALS, UPDATES } from '../../src/contract/names';
 import { settle, start } from '../../src/workflows/approvals/transitions';
 import { setHandlers } from '../../src/workflows/handlers';
 import { MessageQueue } from '../../src/workflows/message-queue';
-import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';
 import { approvalsWith, type CallShape } from '../support/calls';
 import {

@@ -14,7 +14,7 @@ import type { CallState } from '../../src/workflows/approvals/state';
 import { settleDoubt } from '../../src/workflows/approvals/doubts';
 import { settle as settleCall, start } from '../../src/workflows/approvals/transitions';
 import { turnModelFailure, settlementIn, settlementOf, startVerify } from '../../src/workflows/outcome';
-import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';
 import { approvalsWith } from '../support/calls';
 import { endWorkflow, type Job, jobs, lines, WorkflowUnderTest } from '../support/workflow';

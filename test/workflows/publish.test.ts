@@ -1,12 +1,13 @@
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { LIMITS } from '../../src/contract/limits';
 import { MEMO, SCHEDULED_BY } from '../../src/contract/names';
-import { type ApprovalContext, makeApprovals, noteVerdict } from '../../src/workflows/approvals/state';
+import { type ApprovalContext, makeApprovals } from '../../src/workflows/approvals/state';
 import { cancelAll, expire, settle, start } from '../../src/workflows/approvals/transitions';
 import type { TurnInput } from '../../src/contract/turn';
 import { Publisher, publishScheduled } from '../../src/workflows/publish';
 import { approvalsWith, type CallShape } from '../support/calls';
 import { type Command, endWorkflow, lines, valueIn, WorkflowUnderTest } from '../support/workflow';
+import { noteVerdict } from '../../src/workflows/approvals/signal-verdicts';
 
 afterEach(endWorkflow);
 

@@ -7,7 +7,7 @@ import { MessageQueue } from '../../src/workflows/message-queue';
 import { Publisher } from '../../src/workflows/publish';
 import { nextToStart, Step } from '../../src/workflows/step';
 import type { FinishedCall } from '../../src/workflows/think';
-import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';
 import { approvalsWith, type CallShape, validCall } from '../support/calls';
 import { endWorkflow, type Job, jobs, WorkflowUnderTest } from '../support/workflow';

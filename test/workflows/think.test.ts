@@ -18,7 +18,7 @@ import {
   think,
   thinkInput,
 } from '../../src/workflows/think';
-import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { authority, result, thinkOutput } from '../history/script';
 import { approvalsWith, validCall } from '../support/calls';
 import { endWorkflow, valueIn, WorkflowUnderTest } from '../support/workflow';

@@ -8,7 +8,7 @@ import { activityIds, FAILURES } from '../../contract/names';
 import { readResult } from '../../contract/payloads';
 import type { Order } from '../../contract/tool';
 import type { ActivityDeps } from '../deps';
-import { cachedOutput } from '../execution';
+import { cachedOutput } from '../execute';
 import { runTool } from '../run-tool';
 import { asAttempt } from './inner-attempt';
 

@@ -1,12 +1,12 @@
 import { LIMITS } from '../../contract/limits';
 import { sizeText } from '../../contract/text/bytes';
-import { readAttached } from '../files';
 import type { Countersign, NewFile, Session, SessionText, SessionTurnEvent } from '../../client';
 import { counted, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view';
 import { type WaitingCall, waitingCall } from '../commands/review';
 import type { SessionEvent, SessionTurn } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
+import { readAttached } from '../attached-file';
 
 /** A conversation, and the person who takes part in it. */
 export interface Chat {

@@ -18,7 +18,7 @@ import type { SessionView } from '../../history/session/view';
 import { reviewOne, type WaitingCall } from '../commands/review';
 import { summaryLines } from '../commands/show';
 import type { Context } from '../context';
-import { escapeLines, escapeProse, escapeText } from '../print/escape';
+import { escapeLines, escapeProse, escapeText } from '../../contract/text/escape';
 import { limitsText } from '../print/turn';
 import { type Prompt, Withdrawn } from '../review/prompt';
 import { Interrupted } from '../review/terminal';

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../contract/json';
 import { fieldsOf, type Question, WORDS_COUNT } from '../../contract/question';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
-import { collect, nameOption, readText, readValue, usageError } from '../options';
+import { collect, nameOption, readText, readValue } from '../flags';
 import { storyOf } from '../print/turn';
 import { questionLines } from '../print/question';
 import { beside } from '../print/screen';
@@ -12,6 +12,7 @@ import { answer, answerByForm, assertFits, openQuestionOf } from '../review/answ
 import { idOf, type Subject } from '../review/decision';
 import { withTerminal } from '../review/terminal';
 import { findCall, parseTarget } from '../target';
+import { usageError } from '../../contract/errors';
 
 interface AnswerOptions {
   set?: string[];

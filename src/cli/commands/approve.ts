@@ -18,7 +18,7 @@ import { type Context, osUser } from '../context';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { storyOf } from '../print/turn';
-import { collect, nameOption, readArguments, usageError } from '../options';
+import { collect, nameOption, readArguments } from '../flags';
 import { parseAssignments } from '../set-argument';
 import { findCall, namedCall, parseTarget } from '../target';
 import type { Answer } from '../../client';
@@ -33,9 +33,10 @@ import { changedLines, proposalLines, type Story } from '../print/request';
 import { confirm } from '../review/confirm';
 import { canAsk, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks } from '../review/hunks';
-import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/grant';
+import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/offer-grant';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
+import { usageError } from '../../contract/errors';
 
 interface ApproveOptions extends BatchFlags, SignOptions, GrantFlags {
   args?: string;

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Approvers, Ruling } from '../../authority/approvers';
-import type { KnownNames } from '../../authority/check-file';
-import { approvalsNeeded } from '../../contract/authority/rule';
-import { countVotes } from '../../contract/authority/votes-needed';
+import type { Approvers, Ruling } from '../../authority/rules/approvers-file';
+import type { KnownNames } from '../../authority/rules/check-rules';
+import { approvalsNeeded } from '../../authority/rules/stricter-rule';
+import { countVotes } from '../../authority/votes/count-votes';
 import { defined } from '../../contract/defined';
 import { TASK_QUEUE } from '../../contract/names';
 import { shortDigest } from '../../contract/worker-tools';
 import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
-import { writeNewFile } from '../files';
+import { writeNewFile } from '../../system/named-files';
 import { loadConfig } from '../load-config';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { authorityOfRequest, explanationLines, explanationOf } from '../review/explanation';
 import { APPROVERS_FILE, provenVotesOn } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
@@ -128,7 +128,7 @@ async function check(
 
 /** Loaded here, so that no other command waits for YAML and CEL. */
 async function load(file = APPROVERS_FILE, known?: KnownNames): Promise<Approvers> {
-  const { loadApprovers } = await import('../../authority/approvers.js');
+  const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   return loadApprovers(file, known);
 }
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { reportAnswer } from '../answer';
 import type { Context } from '../context';
-import { nameOption } from '../options';
-import { escapeText } from '../print/escape';
+import { nameOption } from '../flags';
+import { escapeText } from '../../contract/text/escape';
 import { nextRevision, notTaken } from '../review/changed';
 import { decide, idOf, requestOf } from '../review/decision';
 import { type VoteOptions, withSubject } from './deny';

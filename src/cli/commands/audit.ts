@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/defined';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
-import { withLock } from '../../lock';
-import { badSignatures, unsigned } from '../../history/audit/format';
-import { loadFiles, readPinnedKey, readSigningKey } from '../audit/keys';
-import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit/signatures';
-import { readFields } from '../../history/audit/redact';
+import { withLock } from '../../system/lock';
+import { badSignatures, unsigned } from '../../audit/format';
+import { loadFiles, readPinnedKey, readSigningKey } from '../../audit/keys';
+import { createSignatureChecker, type SignatureReport } from '../../audit/check-signatures';
+import { readFields } from '../../audit/redact';
 import {
   type AuditFile,
   openAuditFile,
@@ -14,17 +14,18 @@ import {
   redactFile,
   verifyFile,
   type Written,
-} from '../audit/file';
+} from '../../audit/audit-file';
 import type { Context } from '../context';
-import { withFileErrors } from '../files';
+import { withFileErrors } from '../../system/named-files';
 import { withProgress } from '../progress';
-import { collect, readMomentIn, sinceOption } from '../options';
-import type { VerifiedFile } from '../../history/audit/chain';
-import { count } from '../print/format';
+import { collect, readMomentIn, sinceOption } from '../flags';
+import type { VerifiedFile } from '../../audit/chain';
+import { count } from '../../contract/text/columns';
 import type { ScreenFormat } from '../print/screen';
 import { type TableFact, factLines } from '../print/table';
-import { escapeText } from '../print/escape';
-import { createRecorder } from '../../history/audit/records';
+import { escapeText } from '../../contract/text/escape';
+import { createRecorder } from '../../audit/records';
+import { signatureFacts } from '../print/signature-facts';
 
 /** The file for audit records unless `--out` names another. */
 const AUDIT_FILE = 'countersign-audit.jsonl';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { shellWord } from '../../contract/text/shell-word';
 import { osUser, type Context } from '../context';
-import { escapeText } from '../print/escape';
-import { nameOption } from '../options';
+import { escapeText } from '../../contract/text/escape';
+import { nameOption } from '../flags';
 
 interface CancelOptions {
   abandon?: boolean;

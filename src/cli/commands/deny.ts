@@ -6,7 +6,7 @@ import { decide, idOf, type Subject } from '../review/decision';
 import { type Context, osUser } from '../context';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
-import { nameOption } from '../options';
+import { nameOption } from '../flags';
 
 interface DenyOptions extends BatchFlags, SignOptions {
   reason: string;

@@ -3,8 +3,8 @@ import type { Drained } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { deploymentOption, readTime } from '../options';
-import { escapeText } from '../print/escape';
+import { deploymentOption, readTime } from '../flags';
+import { escapeText } from '../../contract/text/escape';
 
 interface DeployOptions {
   deployment?: string;

@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { CountersignError } from '../../contract/errors';
+import { CountersignError, usageError } from '../../contract/errors';
 import { TASK_QUEUE } from '../../contract/names';
 import { defined } from '../../contract/defined';
-import { LOOPBACK_HOST } from '../../loopback';
+import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
 import {
@@ -14,7 +14,7 @@ import {
   workerLines,
   type WorkerOptions,
 } from './worker';
-import { readCount, usageError } from '../options';
+import { readCount } from '../flags';
 import { type OpenWebInbox, readPort, readUndo, withWebInbox } from '../open-web-inbox';
 import { takeStopSignals } from '../stop-signals';
 

@@ -17,11 +17,11 @@ import {
 } from '../doctor/machine';
 import { checkParts } from '../doctor/parts';
 import { EXIT, type ExitCode } from '../exit-codes';
-import { deploymentOption } from '../options';
+import { deploymentOption } from '../flags';
 import { packageSource } from '../own-modules';
 import type { ScreenFormat } from '../print/screen';
-import { escapeText, escapeLines } from '../print/escape';
-import { widthOf, wrap } from '../print/format';
+import { escapeText, escapeLines } from '../../contract/text/escape';
+import { widthOf, wrap } from '../../contract/text/columns';
 
 /** `doctor [config]`. */
 export function addDoctor(program: Command, context: Context): void {
@@ -180,7 +180,7 @@ export function addSetup(program: Command, context: Context): void {
 
 async function setup({ json }: { json?: boolean }, { screen, withClient }: Context): Promise<void> {
   const { ensureAttributes } = await import('../../engine/search-attributes.js');
-  const { startControl } = await import('../../client/control/pauses.js');
+  const { startControl } = await import('../../authority/pauses/client.js');
   await withClient(async ({ client, namespace }) => {
     screen.note('waiting until queries take each attribute; some seconds');
     const registered = await ensureAttributes({ connection: client.connection, namespace });

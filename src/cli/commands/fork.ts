@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { Countersign, ForkChange, ForkTurnRequest, GivenReply } from '../../client';
-import { errorMessage } from '../../contract/errors';
+import { errorMessage, usageError } from '../../contract/errors';
 import {
   type ComparedStep,
   compareFork,
@@ -12,14 +12,14 @@ import {
   type PathStep,
 } from '../../history/compare';
 import { type Context, osUser } from '../context';
-import { escapeProse, escapeText, type Paint } from '../print/escape';
-import { nameOption, readArguments, readText, readTime, readValue, usageError } from '../options';
+import { escapeProse, escapeText, type Paint } from '../../contract/text/escape';
+import { nameOption, readArguments, readText, readTime, readValue } from '../flags';
 import { watchTurn } from '../watch-turn';
 import type { ScreenFormat, Style } from '../print/screen';
 import { labelCell, stateCell } from '../print/table';
 import { callText, truncate } from '../../history/describe';
 import { describeOutcome } from '../../history/labels';
-import { widthOf, wrap } from '../print/format';
+import { widthOf, wrap } from '../../contract/text/columns';
 
 interface ForkOptions {
   at: string;

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import type { Countersign, GrantSeen } from '../../client';
-import { termsDigest } from '../../contract/control/confirmations';
-import { votesOn } from '../../contract/control/grant-votes';
-import { argumentTexts, grantSentence, heldSentence } from '../../contract/control/grant-text';
+import { termsDigest } from '../../authority/grants/confirmations';
+import { votesOn } from '../../authority/grants/grant-votes';
+import { argumentTexts, grantSentence, heldSentence } from '../../authority/grants/grant-text';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
-import { noGrantText } from '../../contract/control/grants';
-import { CountersignError } from '../../contract/errors';
+import { noGrantText } from '../../authority/grants/grant';
+import { CountersignError, usageError } from '../../contract/errors';
 import { SAW_DIGITS } from '../../contract/digest';
 import { relative } from '../../contract/text/times';
 import { type Context, osUser } from '../context';
-import { nameOption, usageError } from '../options';
-import { escapeText } from '../print/escape';
+import { nameOption } from '../flags';
+import { escapeText } from '../../contract/text/escape';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { givenUp } from '../review/decision';
@@ -128,7 +128,7 @@ async function confirmGrant(prefix: string, options: ConfirmOptions, context: Co
   await context.withClient(async (client) => {
     const grant = await findGrant(client, prefix);
     // Loaded here, because this module loads Temporal's client. No other command has to wait for that.
-    const { planConfirmation, requireAssured } = await import('../../client/control/plan-grant.js');
+    const { planConfirmation, requireAssured } = await import('../../authority/grants/client-plan.js');
     const at = { ...context, screen: json ? beside(screen) : screen };
     const signer = await signerOf(options, as, { client, context: at });
     const plan = planConfirmation(grant, signer?.approver ?? as);

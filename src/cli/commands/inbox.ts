@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
 import { addMineOptions, type Mine, type MineOptions, readMine } from '../mine';
-import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery, usageError } from '../options';
+import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
-import { changesBetween, type InboxLook, watchInbox } from '../live-inbox';
-import { wrapAll } from '../print/format';
+import { changesBetween, type InboxLook, watchInbox } from '../../client/inbox/live';
+import { wrapAll } from '../../contract/text/columns';
 import { createScreen, type Sink } from '../print/screen';
 import { idsOn } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
-import { safeLine } from '../print/escape';
+import { safeLine } from '../../contract/text/escape';
 import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pause';
+import { usageError } from '../../contract/errors';
 
 interface InboxOptions extends InboxFilters, MineOptions {
   watch?: boolean;

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { CountersignError, errnoOf } from '../../contract/errors';
-import { fileReason } from '../files';
+import { fileReason } from '../../system/named-files';
 import { manifest, packageSource, ROOT } from '../own-modules';
 
 /** One file of a new project. `path` is relative to the project. */

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { makeKeys } from '../../history/audit/file-key';
-import { KEY_FILE } from '../audit/keys';
+import { makeKeys } from '../../audit/file-key';
+import { KEY_FILE } from '../../audit/keys';
 import type { Context } from '../context';
-import { writeNewFile } from '../files';
-import { escapeText } from '../print/escape';
+import { writeNewFile } from '../../system/named-files';
+import { escapeText } from '../../contract/text/escape';
 
 /** `keys [file]`. */
 export function addKeys(program: Command, context: Context): void {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DecidedAnswer, DecidedCall } from '../../client/decided';
-import { userStateDir } from '../../files';
+import { userStateDir } from '../../system/files';
 import { describeOutcome, describePhase, hunksText } from '../../history/labels';
 import type { LoggedRefusal } from '../../server/refusal-log';
 import type { Command } from 'commander';
@@ -10,7 +10,7 @@ import { type Context, osUser } from '../context';
 import type { Screen } from '../print/screen';
 import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/table';
 import { dateTime, relative } from '../../contract/text/times';
-import { escapeProse, escapeText } from '../print/escape';
+import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
 import {
   addStartFilters,
@@ -20,8 +20,8 @@ import {
   readFacts,
   stateOption,
   toolOption,
-  usageError,
-} from '../options';
+} from '../flags';
+import { usageError } from '../../contract/errors';
 
 interface ListOptions {
   state?: TurnSummary['state'];

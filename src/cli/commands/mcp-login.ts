@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Command } from 'commander';
-import { CountersignError, errnoOf } from '../../contract/errors';
-import { LOOPBACK_HOST } from '../../loopback';
+import { CountersignError, errnoOf, usageError } from '../../contract/errors';
+import { LOOPBACK_HOST } from '../../system/loopback';
 import { logOut, type Logout } from '../../tools/mcp/authorization';
 import { type McpHttpStart, usesLogin } from '../../tools/mcp/declare';
 import { beginLogin, type OpenLogin } from '../../tools/mcp/login';
@@ -11,13 +11,12 @@ import { type LoginAccount, type Login, loginFile } from '../../tools/mcp/logins
 import { readScopes } from '../../tools/mcp/oauth';
 import { accountOf, valuesIn } from '../../tools/mcp/reach';
 import { createSecrets, type Secrets } from '../../tools/secrets';
-import { unlessAborted } from '../../tools/within';
+import { unlessAborted } from '../../tools/time-limit';
 import type { Context } from '../context';
-import { withFileErrors } from '../files';
+import { withFileErrors } from '../../system/named-files';
 import { loadConfig } from '../load-config';
 import { checkMcpStart, namedServers } from '../mcp-servers';
-import { usageError } from '../options';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { canAsk, Interrupted, type Terminal, withTerminal } from '../review/terminal';
 import { takeStopSignals } from '../stop-signals';
 

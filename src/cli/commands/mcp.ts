@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
-import { replaceFile } from '../../files';
+import { replaceFile } from '../../system/files';
 import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import type { McpServer } from '../../tools/mcp/declare';
 import { formatLock, isAgreed, lockStart, lockTool, readLock } from '../../tools/mcp/lock-file';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { withFileErrors } from '../files';
+import { withFileErrors } from '../../system/named-files';
 import { loadConfig } from '../load-config';
 import {
   checkMcpStart,
@@ -22,7 +22,7 @@ import {
   type ToolReport,
   toolReports,
 } from '../mcp-servers';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import {
   differenceLines,
   inspectLines,

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
-import { errnoOf, errorMessage } from '../../contract/errors';
-import { createWhole } from '../../files';
+import { errnoOf, errorMessage, usageError } from '../../contract/errors';
+import { createWhole } from '../../system/files';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
-import type { ChannelSettings, ChannelsFile } from '../notify/channels-file';
-import { CHANNELS_FILE, testNotice } from '../notify/notices';
-import { makePushKeys } from '../notify/push-keys';
-import { usageError } from '../options';
-import { escapeText } from '../print/escape';
-import { widthOf } from '../print/format';
+import type { ChannelSettings, ChannelsFile } from '../../notify/channels-file';
+import { CHANNELS_FILE, testNotice } from '../../notify/notices';
+import { makePushKeys } from '../../notify/push-keys';
+import { escapeText } from '../../contract/text/escape';
+import { widthOf } from '../../contract/text/columns';
 
 interface TestOptions {
   channels: string;
@@ -67,7 +66,7 @@ async function makeKeys(file: string, { json }: { json?: boolean }, { screen }: 
 
 async function test(only: string | undefined, options: TestOptions, context: Context): Promise<void> {
   const { screen } = context;
-  const { loadChannels } = await import('../notify/channels-file.js');
+  const { loadChannels } = await import('../../notify/channels-file.js');
   const file = await loadChannels(options.channels);
   const channels = Object.entries(file.channels).filter(([name]) => only === undefined || name === only);
   if (channels.length === 0)
@@ -95,7 +94,7 @@ async function testChannel(
   { file, to, context: { env, screen } }: TestParts,
 ): Promise<TestResult> {
   const { kind } = settings;
-  const { openChannel } = await import('../notify/channels.js');
+  const { openChannel } = await import('../../notify/channels.js');
   const warn = (line: string): void => screen.note(escapeText(line));
   // A test does not concern a turn, so the server is not asked.
   const client = { view: () => Promise.reject(new Error('a test looks at no turn')) };

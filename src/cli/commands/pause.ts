@@ -6,14 +6,14 @@ import {
   controlTrouble,
   type Pauses,
   scopeText,
-} from '../../contract/control/pauses';
+} from '../../authority/pauses/pause';
 import { defined } from '../../contract/defined';
-import { errorMessage } from '../../contract/errors';
+import { errorMessage, usageError } from '../../contract/errors';
 import { askedBy, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { relative } from '../../contract/text/times';
 import { type Context, osUser } from '../context';
-import { nameOption, usageError } from '../options';
-import { escapeProse, escapeText } from '../print/escape';
+import { nameOption } from '../flags';
+import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Screen } from '../print/screen';
 
 interface PauseOptions {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { PolicyRules } from '../../authority/policy';
-import type { ApproversSource } from '../../authority/source';
+import type { PolicyRules } from '../../authority/rules/policy-file';
+import type { ApproversSource } from '../../authority/rules/current-file';
 import type { ListQuery, TurnSummary } from '../../client';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
@@ -17,13 +17,13 @@ import {
   stateOption,
   toolOption,
   turnLimitOption,
-  usageError,
-} from '../options';
-import type { PolicyComparison } from '../policy/compare';
-import { noteOn, policyTestLines } from '../policy/lines';
-import { type PastCall, pastCalls } from '../policy/past';
-import { escapeText } from '../print/escape';
+} from '../flags';
+import type { PolicyComparison } from '../policy-test/compare';
+import { noteOn, policyTestLines } from '../policy-test/lines';
+import { type PastCall, pastCalls } from '../policy-test/past';
+import { escapeText } from '../../contract/text/escape';
 import { readEachTurn } from '../progress';
+import { usageError } from '../../contract/errors';
 
 const LIMIT = 1000;
 
@@ -73,7 +73,7 @@ function withTurns(command: Command): Command {
 async function rulesOf(config: Config, file: string | undefined): Promise<PolicyRules | undefined> {
   const source = file ?? config.policy;
   if (source === undefined) return undefined;
-  const { loadPolicy } = await import('../../authority/policy.js');
+  const { loadPolicy } = await import('../../authority/rules/policy-file.js');
   const { rulesAbout } = await import('../../tools/define-config.js');
   return loadPolicy(source, { known: rulesAbout(config) });
 }
@@ -106,7 +106,7 @@ async function testPolicy(
 ): Promise<void> {
   const { config } = await loadConfig(named);
   const rules = await rulesOf(config, file);
-  const { createComparison } = await import('../policy/compare.js');
+  const { createComparison } = await import('../policy-test/compare.js');
   const approvers = await approversOf(config);
   const comparison = createComparison({ agents: config.agents, rules, approvers });
   const counts = await eachPastCall(options, context, (call) => comparison.add(call));
@@ -118,7 +118,7 @@ async function testPolicy(
 
 async function approversOf({ approvers: file }: Config): Promise<ApproversSource | undefined> {
   if (file === undefined) return undefined;
-  const { loadApprovers } = await import('../../authority/approvers.js');
+  const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   const approvers = await loadApprovers(file);
   return { current: () => Promise.resolve(approvers) };
 }

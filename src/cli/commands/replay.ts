@@ -6,9 +6,9 @@ import type { ReplayFinding } from '../../history/replay/explain';
 import type { ScreenFormat } from '../print/screen';
 import { type TableFact, factLines, indented, inner } from '../print/table';
 import { span } from '../../contract/text/times';
-import { escapeText } from '../print/escape';
-import { CountersignError } from '../../contract/errors';
-import { readTime, usageError } from '../options';
+import { escapeText } from '../../contract/text/escape';
+import { CountersignError, usageError } from '../../contract/errors';
+import { readTime } from '../flags';
 
 /** `replay [turn|file]`. */
 export function addReplay(program: Command, context: Context): void {

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import type { Countersign, ResetPlan } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
 import { type Context, osUser } from '../context';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { confirm } from '../review/confirm';
 import { withTerminal } from '../review/terminal';
 import type { ResetCall } from '../../history/reset';
 import type { Screen } from '../print/screen';
 import { tableLines } from '../print/table';
-import { nameOption } from '../options';
+import { nameOption } from '../flags';
 
 interface ResetOptions {
   before: string;

@@ -2,10 +2,11 @@ import { Argument, type Command } from 'commander';
 import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
-import { nameOption, readText, usageError } from '../options';
+import { nameOption, readText } from '../flags';
 import { doubtKeys, signingResolution } from '../review/decision';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
+import { usageError } from '../../contract/errors';
 
 interface ResolveOptions extends SignOptions {
   reason: string;

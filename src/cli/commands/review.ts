@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { addMineOptions, type MineOptions, readMine } from '../mine';
-import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery } from '../options';
+import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery } from '../flags';
 import { type Context, osUser } from '../context';
 import { choose } from '../review/confirm';
 import { Interrupted, type Terminal, withTerminal } from '../review/terminal';
@@ -10,9 +10,9 @@ import { CountersignError } from '../../contract/errors';
 import { reportAnswer } from '../answer';
 import { changedIn, rememberPrinted } from '../review/seen';
 import { idOf, type Subject } from '../review/decision';
-import { itemKey, retryWhileUnavailable } from '../live-inbox';
+import { itemKey, retryWhileUnavailable } from '../../client/inbox/live';
 import { callLines, storyOf } from '../print/turn';
-import { escapeLines, escapeText } from '../print/escape';
+import { escapeLines, escapeText } from '../../contract/text/escape';
 import { addSignOptions, type Sign, signerOf, type SignOptions } from '../review/sign';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 

@@ -3,12 +3,12 @@ import { type Command, Option } from 'commander';
 import { type Budget, BUDGET_KINDS } from '../../contract/spending/budget';
 import type { Session } from '../../client';
 import { defined } from '../../contract/defined';
-import { CountersignError } from '../../contract/errors';
-import { escapeProse, escapeText } from '../print/escape';
+import { CountersignError, usageError } from '../../contract/errors';
+import { escapeProse, escapeText } from '../../contract/text/escape';
 import { type Context, osUser } from '../context';
-import { addStartOptions, collect, nameOption, readFacts, readText, readTime, usageError } from '../options';
-import { readAttached } from '../files';
+import { addStartOptions, collect, nameOption, readFacts, readText, readTime } from '../flags';
 import { watchTurn } from '../watch-turn';
+import { readAttached } from '../attached-file';
 
 /** Reads `tokens=50000`, `time=5m`. @throws CountersignError `usage`. */
 export function readBudget(given: readonly string[]): Budget {

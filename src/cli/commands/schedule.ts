@@ -6,10 +6,11 @@ import { shellWord } from '../../contract/text/shell-word';
 import { dateTime, relative, span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import { type Context, osUser } from '../context';
-import { addStartOptions, readFacts, readMoment, readText, readTime, usageError } from '../options';
-import { escapeProse, escapeText } from '../print/escape';
+import { addStartOptions, readFacts, readMoment, readText, readTime } from '../flags';
+import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Screen } from '../print/screen';
 import { type Cell, type TableFact, factLines, section, tableLines } from '../print/table';
+import { usageError } from '../../contract/errors';
 
 interface AddOptions {
   cron?: string;

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Countersign, SessionView } from '../../client';
-import { CountersignError } from '../../contract/errors';
-import { escapeProse, escapeText } from '../print/escape';
-import { usageError } from '../options';
+import { CountersignError, usageError } from '../../contract/errors';
+import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
 import { viewOf } from '../../history/view';
 import type { ConversationSummary, HeldMessage } from '../../contract/session';

@@ -2,16 +2,16 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { readEachTurn } from '../progress';
-import { agentOption, readCount, readMomentIn, sinceOption, toolOption, turnLimitOption } from '../options';
+import { agentOption, readCount, readMomentIn, sinceOption, toolOption, turnLimitOption } from '../flags';
 import { costText, describeTokens } from '../../history/labels';
 import { percentText, spreadText } from '../../history/stats-text';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
-import { count } from '../print/format';
+import { count } from '../../contract/text/columns';
 import type { ScreenFormat } from '../print/screen';
 import { type Cell, type TableFact, factLines, type Table, tableLines } from '../print/table';
 import { sizeText } from '../../contract/text/bytes';
 import { span } from '../../contract/text/times';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 
 const LIMIT = 500;
 

@@ -15,7 +15,7 @@ import { clock, span } from '../../contract/text/times';
 import { openLines, printPlaceOf, turnFacts, type PrintPlace } from '../print/turn';
 import { describePhase, describeUsage } from '../../history/labels';
 import { describeModel } from '../../history/model-label';
-import { escapeText, escapeLines } from '../print/escape';
+import { escapeText, escapeLines } from '../../contract/text/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { callSummary } from '../../contract/text/call-summary';
 import { questionLines } from '../print/question';

@@ -4,17 +4,18 @@ import { join, resolve } from 'node:path';
 import type { Countersign, InboxQuery } from '../../client';
 import { digestJson } from '../../contract/digest';
 import { namesOfFields } from '../../contract/json';
-import { userStateDir } from '../../files';
-import { withLock } from '../../lock';
+import { userStateDir } from '../../system/files';
+import { withLock } from '../../system/lock';
 import type { Context } from '../context';
-import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, usageError } from '../options';
-import { keepSending, sendOnce } from '../notify/keep-sending';
-import { CHANNELS_FILE, type Receiver } from '../notify/notices';
-import { createOutbox } from '../notify/outbox';
-import { createCommand, createWebhook, readSecret } from '../notify/webhook-and-command';
-import { makeStateFolder, openSent } from '../notify/sent';
-import { escapeText } from '../print/escape';
+import { addInboxFilters, type InboxFilters, readInboxQuery, readTime } from '../flags';
+import { keepSending, sendOnce } from '../../notify/send-loop';
+import { CHANNELS_FILE, type Receiver } from '../../notify/notices';
+import { createOutbox } from '../../notify/outbox';
+import { createCommand, createWebhook, readSecret } from '../../notify/webhook-and-command';
+import { makeStateFolder, openSent } from '../../notify/sent';
+import { escapeText } from '../../contract/text/escape';
 import { takeStopSignals } from '../stop-signals';
+import { usageError } from '../../contract/errors';
 
 interface WatchOptions extends InboxFilters {
   notify?: string;
@@ -123,8 +124,8 @@ async function openFile(
   if (secretFile !== undefined)
     throw usageError('--secret-file goes with --notify', 'Write secretFile in the file of channels.');
   // Loaded here, so that no other command waits for YAML.
-  const { loadChannels } = await import('../notify/channels-file.js');
-  const { openChannel } = await import('../notify/channels.js');
+  const { loadChannels } = await import('../../notify/channels-file.js');
+  const { openChannel } = await import('../../notify/channels.js');
   const file = await loadChannels(named ?? CHANNELS_FILE);
   return ({ client, warn, file: sentFile, isOnce }) => {
     const opened = Object.entries(file.channels).map(async ([channel, settings]) => {
@@ -153,7 +154,7 @@ export async function stateFile(
   { client, context: { env, options } }: Watched,
 ): Promise<string> {
   // Loaded here, so that no other command waits for it.
-  const { temporalSettings } = await import('../../temporal-settings.js');
+  const { temporalSettings } = await import('../../system/temporal-settings.js');
   const { address = temporalSettings(env, options().profile).address ?? '' } = options();
   const filters = namesOfFields({ ...filter }).length === 0 ? [] : [filter];
   const name = digestJson([notify ?? resolve(channels), address, client.namespace, ...filters]).slice(0, 16);

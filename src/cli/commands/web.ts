@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import type { Right } from '../../server/api';
 import { createUsers, RIGHTS, type Users } from '../../server/auth/users';
 import { defined } from '../../contract/defined';
-import { LOOPBACK_HOST } from '../../loopback';
+import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
 import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
-import { collect } from '../options';
+import { collect } from '../flags';
 import { relative } from '../../contract/text/times';
 import { tableLines } from '../print/table';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { takeStopSignals } from '../stop-signals';
 
 interface WebOptions {

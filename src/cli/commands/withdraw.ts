@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { nameOption } from '../options';
+import { nameOption } from '../flags';
 import { type VoteOptions, say } from './deny';
 
 /** `withdraw <turn>/<call>`. */

@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
-import { errorMessage } from '../../contract/errors';
+import { errorMessage, usageError } from '../../contract/errors';
 import type { BuildId } from '../../client';
 import type { RunningWorker, WorkerSettings } from '../../worker';
 import type { Context } from '../context';
 import { loadConfig, type LoadedConfig, shown } from '../load-config';
-import { deploymentOption, usageError } from '../options';
+import { deploymentOption } from '../flags';
 import { manifest } from '../own-modules';
 import { shortDigest } from '../../contract/worker-tools';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { withWaitingNote } from '../progress';
 import { type StopSignals, takeStopSignals } from '../stop-signals';
 import { LOG_LEVELS, type LogLevel } from '../../tools/call-log';
@@ -97,7 +97,7 @@ async function work(
 
 async function buildIdOf({ buildId }: BuildOptions, config: Config): Promise<string | undefined> {
   if (buildId !== 'auto') return buildId;
-  const { autoBuildId } = await import('../../worker-names.js');
+  const { autoBuildId } = await import('../../worker/build-id-and-identity.js');
   return autoBuildId(config, manifest().version);
 }
 
@@ -121,7 +121,7 @@ async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context:
 /** Starts a worker. If the server is slow to answer, a note is printed. */
 export async function startPatiently(settings: WorkerSettings, { screen }: Context): Promise<RunningWorker> {
   const { startWorker } = await import('../../worker.js');
-  const { resolvePlace } = await import('../../temporal-settings.js');
+  const { resolvePlace } = await import('../../system/temporal-settings.js');
   const say = (): string =>
     `waiting for the Temporal server at ${escapeText(resolvePlace(settings).address)}`;
   return withWaitingNote(screen, say, () => startWorker({ warn: (line) => screen.note(line), ...settings }));

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { errorMessage } from '../../contract/errors';
-import { loadChannels } from '../notify/channels-file';
-import { openChannel } from '../notify/channels';
-import { CHANNELS_FILE } from '../notify/notices';
+import { loadChannels } from '../../notify/channels-file';
+import { openChannel } from '../../notify/channels';
+import { CHANNELS_FILE } from '../../notify/notices';
 import { failed, type Finding } from './machine';
 
 /** Whether each channel of a file could send: its secrets exist, and its server answers. Sends nothing. */

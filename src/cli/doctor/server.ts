@@ -9,7 +9,7 @@ import {
   controlTrouble,
   type Pauses,
   pauseText,
-} from '../../contract/control/pauses';
+} from '../../authority/pauses/pause';
 import { shellWord } from '../../contract/text/shell-word';
 import { toolSetIn } from '../../contract/worker-tools';
 import { registerCommand } from '../../engine/search-attributes';

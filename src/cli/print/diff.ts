@@ -1,7 +1,7 @@
 import { type FilePlan, type Hunk, hunkRange, isDiffText, type Preview } from '../../contract/plan';
 import type { Style } from './screen';
-import { escapeText, escapeDiffLine, escapeLines } from './escape';
-import { wrapAll } from './format';
+import { escapeText, escapeDiffLine, escapeLines } from '../../contract/text/escape';
+import { wrapAll } from '../../contract/text/columns';
 
 /**
  * A preview as lines: a change of a file as a unified diff whose hunks have numbers, anything else as its text. Empty

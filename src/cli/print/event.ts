@@ -2,8 +2,8 @@ import { clock } from '../../contract/text/times';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { describeEvent, truncate } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
-import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
-import { wrap } from './format';
+import { escapeText, escapeLines, escapeProse, type Paint } from '../../contract/text/escape';
+import { wrap } from '../../contract/text/columns';
 import { toneOf, type ScreenFormat } from './screen';
 
 /** The least number of columns for the time of day. A narrower screen leaves it out. */

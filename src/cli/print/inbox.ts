@@ -2,11 +2,11 @@ import type { InboxItem } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
 import { describeModel } from '../../history/model-label';
 import type { Context } from '../context';
-import type { InboxChange } from '../live-inbox';
+import type { InboxChange } from '../../client/inbox/live';
 import type { Screen } from './screen';
 import { tableLines, type Cell } from './table';
 import { clock, expiry, relative } from '../../contract/text/times';
-import { escapeText } from './escape';
+import { escapeText } from '../../contract/text/escape';
 
 /** The inbox as a table, and the commands to type next. */
 export function inboxLines(

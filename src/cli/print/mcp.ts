@@ -13,7 +13,7 @@ import {
   type ToolReport,
 } from '../mcp-servers';
 import { diffLines } from './diff';
-import { escapeJson, escapeLines, escapeText } from './escape';
+import { escapeJson, escapeLines, escapeText } from '../../contract/text/escape';
 import type { ScreenFormat, Style } from './screen';
 import { factLines, indented, tableLines } from './table';
 

@@ -2,8 +2,8 @@ import { fieldsOf, type QuestionField, WORDS_COUNT } from '../../contract/questi
 import { expiry } from '../../contract/text/times';
 import { shellWord } from '../../contract/text/shell-word';
 import type { QuestionOpened } from '../../history/events';
-import { escapeLines, escapeProse, escapeText } from './escape';
-import { wrapAll } from './format';
+import { escapeLines, escapeProse, escapeText } from '../../contract/text/escape';
+import { wrapAll } from '../../contract/text/columns';
 import { saysLines, storyFacts, type WaitingPlace } from './request';
 import type { ScreenFormat } from './screen';
 import { factLines, indented, section } from './table';

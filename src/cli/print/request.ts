@@ -18,10 +18,10 @@ import type { TurnOrigin, Ancestor } from '../../contract/call';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
-import { wrapAll } from './format';
+import { wrapAll } from '../../contract/text/columns';
 import { type TableFact, factLines, inner, section } from './table';
 import { dateTime, expiry, relative } from '../../contract/text/times';
-import { escapeText, escapeLines, escapeProse } from './escape';
+import { escapeText, escapeLines, escapeProse } from '../../contract/text/escape';
 
 /** Everything that is needed to print an item that waits for a person. */
 export interface WaitingPlace {

@@ -1,4 +1,4 @@
-import type { CallRuling } from '../../contract/authority/policy';
+import type { CallRuling } from '../../contract/policy-rule';
 
 /** The answer of the policy rules for a call. */
 export function describeRuling({ rule, then, until }: CallRuling): string {

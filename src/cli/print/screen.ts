@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { escapeJson, escapeJsonLine, type Paint, safeLine } from './escape';
+import { escapeJson, escapeJsonLine, type Paint, safeLine } from '../../contract/text/escape';
 import type { Tone } from '../../history/labels';
 
 /** A stream to write to: a terminal, a pipe, or a list in a test. */

@@ -1,5 +1,5 @@
-import type { Paint } from './escape';
-import { cut, widthOf, wrap } from './format';
+import type { Paint } from '../../contract/text/escape';
+import { cut, widthOf, wrap } from '../../contract/text/columns';
 import type { Countersign } from '../../client';
 import type { TurnView } from '../../history/view';
 import { describeState, type Label } from '../../history/labels';

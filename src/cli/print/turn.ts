@@ -18,7 +18,7 @@ import { questionLines } from './question';
 import { describeRuling } from './ruling';
 import { type TableFact, factLines, labelCell, section, stateCell } from './table';
 import { relative, span } from '../../contract/text/times';
-import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
+import { escapeText, escapeLines, escapeProse, type Paint } from '../../contract/text/escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
 import { budgetText, spentText } from '../../contract/spending/budget';

@@ -1,6 +1,6 @@
 import type { RequestOpened } from '../../history/events';
 import { previewLines } from './diff';
-import { escapeLines } from './escape';
+import { escapeLines } from '../../contract/text/escape';
 import { createStyle } from './screen';
 
 const PLAIN = createStyle(false);

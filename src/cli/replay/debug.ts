@@ -8,7 +8,7 @@ import { turnEventsOfRuns } from '../../history/exported';
 import { eventAt, type Point } from '../../history/moment';
 
 import { taskAt } from '../../history/replay/commands';
-import { LOOPBACK_HOST } from '../../loopback';
+import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Screen } from '../print/screen';
 
 type Bundle = Parameters<NonNullable<Probe['loaded']>>[0];

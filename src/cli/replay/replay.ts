@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { type ChildProcess, fork } from 'node:child_process';
 import { on, once } from 'node:events';
-import { race } from '../../race';
+import { race } from '../../system/race';
 import type { History } from '../../history/decode/decode';
 import { turnEventsOfRuns } from '../../history/exported';
 import { parsePoint } from '../../history/moment';
 import { encryptionOf, fileDecode, readTurnRuns } from '../open-turn';
-import { readCount } from '../options';
+import { readCount } from '../flags';
 import { awaitDebugger, breakpointAt, BreakpointProbe, openInspector } from './debug';
 import {
   type Done,

@@ -19,7 +19,7 @@ import { escapeHidden } from '../../contract/text/unsafe-text';
 import { isObject, type JsonObject } from '../../contract/json';
 import { readJson } from '../../contract/read-json';
 import type { Issue } from '../../contract/tool';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 
 /** The person who looks at the new preview of changed arguments. */
 export interface Looking {

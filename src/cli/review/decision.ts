@@ -1,11 +1,10 @@
 import { defined } from '../../contract/defined';
-import { usageError } from '../options';
 import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import { type Decision, type Resolution, voteOf, type VoteSignature } from '../../contract/decision';
-import { afterWords, assuranceWanted, type VoteDecision } from '../../contract/authority/authority';
-import { assuranceText } from '../../contract/authority/rule';
-import { CountersignError } from '../../contract/errors';
+import { assuranceWanted, type VoteDecision } from '../../authority/votes/voters';
+import { assuranceText } from '../../authority/rules/stricter-rule';
+import { CountersignError, usageError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
 import { hunksToSign } from '../../history/decisions';
 import type { CallView } from '../../history/view';
@@ -14,6 +13,7 @@ import type { Sign } from './sign';
 import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { type Assignment, setArgument } from '../set-argument';
+import { afterWords } from '../../authority/votes/requesters';
 
 /** One call that a person decides, and everything that is needed to decide it. */
 export interface Subject {

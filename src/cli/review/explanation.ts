@@ -1,14 +1,16 @@
-import type { Approvers } from '../../authority/approvers';
-import { type Authority, ruleInForce, WHY_NOT } from '../../contract/authority/authority';
-import { seatingOf, type VoteRefusal } from '../../contract/authority/who-may-vote';
-import { approvalsNeeded, assuranceText, type RuleSnapshot } from '../../contract/authority/rule';
-import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
+import type { Approvers } from '../../authority/rules/approvers-file';
+import { WHY_NOT } from '../../authority/votes/voters';
+import { seatingOf, type VoteRefusal } from '../../authority/votes/who-may-vote';
+import { approvalsNeeded, assuranceText } from '../../authority/rules/stricter-rule';
+import { countVotes, type VoteCount } from '../../authority/votes/count-votes';
 import { span } from '../../contract/text/times';
 import { shortDigest } from '../../contract/worker-tools';
 import { authorityOn, counted } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
-import { usageError } from '../options';
 import type { ProvenVote } from './sign';
+import type { RuleSnapshot, Authority } from '../../contract/authority';
+import { ruleInForce } from '../../authority/votes/authority-in-force';
+import { usageError } from '../../contract/errors';
 
 /** The facts about who may decide a call, as `--json` prints them. */
 interface Explanation extends VoteCount {

@@ -1,9 +1,8 @@
 import type { Answer } from '../../client';
-import type { CountersignError } from '../../contract/errors';
+import { type CountersignError, usageError } from '../../contract/errors';
 import type { Hunk } from '../../contract/plan';
-import { usageError } from '../options';
 import { hunkLines, planHead } from '../print/diff';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { decideByEditor } from './changed';
 import { askUntilAnswered, type KeyChoice, choose, confirm } from './confirm';
 import { decide, givenUp, idOf, requestOf, type Subject } from './decision';

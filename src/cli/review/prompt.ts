@@ -1,5 +1,5 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline';
-import { safeLine } from '../print/escape';
+import { safeLine } from '../../contract/text/escape';
 import type { Screen } from '../print/screen';
 import { Interrupted, type Keyboard, type Terminal } from './terminal';
 

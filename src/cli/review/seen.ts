@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Countersign } from '../../client';
-import { CountersignError } from '../../contract/errors';
+import { CountersignError, usageError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/digest';
@@ -10,12 +10,11 @@ import type { RequestOpened } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
 import { hiddenIn } from '../print/request';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { confirmInFull } from './confirm';
 import type { Terminal } from './terminal';
-import { makeFolderOf, replaceFile, userStateDir } from '../../files';
-import { toFileError } from '../files';
-import { usageError } from '../options';
+import { makeFolderOf, replaceFile, userStateDir } from '../../system/files';
+import { toFileError } from '../../system/named-files';
 
 /** The help of `--saw`. */
 export const SAW_HELP = `what you saw: the first ${SAW_DIGITS} characters of the digest, as \`show\` prints them; required without a terminal`;

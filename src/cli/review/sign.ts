@@ -4,24 +4,23 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import type { Approvers } from '../../authority/approvers';
-import type { SignerKey } from '../../authority/ssh-key';
-import type { Statement } from '../../authority/statement';
-import type { SignedAt } from '../../authority/to-sign';
-import type { SaysOfGrant } from '../../contract/control/grant-votes';
-import type { GrantTerms } from '../../contract/control/grants';
+import type { Approvers } from '../../authority/rules/approvers-file';
+import type { SignerKey } from '../../authority/signatures/ssh-key';
+import type { Statement } from '../../authority/signatures/statement';
+import type { SignedAt } from '../../authority/signatures/facts-to-sign';
+import type { SaysOfGrant } from '../../authority/grants/grant-votes';
+import type { GrantTerms } from '../../authority/grants/grant';
 import type { VoteSignature } from '../../contract/decision';
-import { CountersignError } from '../../contract/errors';
-import { readIfThere } from '../../files';
-import { assuranceWanted } from '../../contract/authority/authority';
-import type { DatedVote } from '../../contract/authority/votes';
-import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
+import { CountersignError, usageError } from '../../contract/errors';
+import { readIfThere } from '../../system/files';
+import { assuranceWanted } from '../../authority/votes/voters';
+import { assuranceText, isAssured } from '../../authority/rules/stricter-rule';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
-import { usageError } from '../options';
-import { escapeText } from '../print/escape';
+import { escapeText } from '../../contract/text/escape';
 import { indented } from '../print/table';
 import type { Countersign } from '../../client';
+import type { Assurance, DatedVote } from '../../contract/authority';
 
 /** The approvers file that is looked for in the current directory if no file is named. */
 export const APPROVERS_FILE = 'approvers.yaml';
@@ -78,7 +77,7 @@ export async function signerOf(
 ): Promise<Signer | undefined> {
   if (sign === undefined) return undefined;
   // Loaded here, so that no other command waits for YAML and CEL.
-  const { loadApprovers } = await import('../../authority/approvers.js');
+  const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   const approvers = await loadApprovers(file);
   const name = approvers.personOf(approver);
   if (name === undefined)
@@ -103,9 +102,10 @@ interface SignWith {
 
 function signWith({ approvers, name, named, client, context }: SignWith): Sign {
   return async ({ agent, turn, call, decisionId, decision, reason, hunks }) => {
-    const { factsToSign, signatureOf, timesToSign } = await import('../../authority/to-sign.js');
-    const { statementOf, statementText } = await import('../../authority/statement.js');
-    const { signStatement } = await import('../../authority/sign-statement.js');
+    const { factsToSign, signatureOf, timesToSign } =
+      await import('../../authority/signatures/facts-to-sign.js');
+    const { statementOf, statementText } = await import('../../authority/signatures/statement.js');
+    const { signStatement } = await import('../../authority/signatures/sign-with-ssh.js');
     const { installation } = approvers;
     const facts = factsToSign({ agent }, call, { installation, ...client.placeOf({ turn }) });
     if (facts === undefined)
@@ -137,7 +137,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
 /** Signs any text for a namespace. The text is shown before it is signed. */
 function textSigner({ approvers, name, named, context }: SignWith) {
   return async (text: string, namespace: string): Promise<string> => {
-    const { signText } = await import('../../authority/sign-statement.js');
+    const { signText } = await import('../../authority/signatures/sign-with-ssh.js');
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented([escapeText(text)])]) screen.note(line);
     const keys = approvers.keysOf(name);
@@ -152,8 +152,8 @@ function textSigner({ approvers, name, named, context }: SignWith) {
 /** Signs a grant. The text and the namespace of a grant differ from the text and the namespace of every decision. */
 function grantSigner(by: SignWith): Signer['signGrant'] {
   return async (terms, namespace, says) => {
-    const { signedGrantText } = await import('../../authority/grant-statement.js');
-    const { GRANT_NAMESPACE } = await import('../../authority/ssh-signature.js');
+    const { signedGrantText } = await import('../../authority/signatures/grant-statement.js');
+    const { GRANT_NAMESPACE } = await import('../../authority/signatures/ssh-signature.js');
     const text = signedGrantText(terms, { installation: by.approvers.installation, namespace }, says);
     const armored = await textSigner(by)(text, GRANT_NAMESPACE);
     return { kind: 'ssh', armored, at: (says ?? terms).at, notAfter: terms.until };
@@ -237,8 +237,8 @@ export async function provenVotesOn(
   approvers: Approvers,
   { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
 ): Promise<ProvenVote[]> {
-  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/vote-signature.js');
-  const { factsToSign } = await import('../../authority/to-sign.js');
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/signatures/vote-signature.js');
+  const { factsToSign } = await import('../../authority/signatures/facts-to-sign.js');
   const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
   const said = [...call.decisions, ...call.resolutions].filter(
     ({ judgement }) => judgement.accepted === true,

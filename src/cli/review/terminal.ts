@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
-import { race } from '../../race';
+import { race } from '../../system/race';
 import { CountersignError } from '../../contract/errors';
-import { safeLine } from '../print/escape';
+import { safeLine } from '../../contract/text/escape';
 
 /** The stream where a person types, and the stream where the typed text appears. */
 export interface Keyboard {

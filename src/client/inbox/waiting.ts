@@ -1,6 +1,6 @@
 import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { defined } from '../../contract/defined';
-import { votingUnder, waitsFor } from '../../contract/authority/open-votes';
+import { votingUnder } from '../../authority/votes/open-votes';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';
 import { ASK_MS, toCountersignError } from '../../history/server-errors';
@@ -16,6 +16,7 @@ import type { ClientContext } from '../context';
 import { callersIn, quoted } from '../list';
 import type { InboxQuery } from '../requests';
 import type { InboxItem } from '../types';
+import { waitsFor } from '../../authority/votes/waits-for';
 
 /** The conditions for items of the inbox. */
 export type WaitingFilter = Omit<InboxQuery, 'limit'>;

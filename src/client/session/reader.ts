@@ -11,7 +11,7 @@ import type { SessionEvent } from '../../history/session/events';
 import { readSession } from '../../history/session/read';
 import { sessionViewOf, type SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
-import { afterEdge, MOST_LOOKED, readEdge, readPage, writeEdge } from '../edge';
+import { afterEdge, MOST_LOOKED, readEdge, readPage, writeEdge } from '../list-page';
 import type { SessionNow, SessionsPage, SessionsQuery, SessionSummary } from './types';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;

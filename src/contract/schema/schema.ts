@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json';
-import { asMeant, type MeantOptions } from './as-meant';
+import { asMeant, type MeantOptions } from './meant-arguments';
 import { SchemaChecker } from './check-value';
 import { isSchema } from './reference';
 import type { Issue, JsonSchema } from '../tool';

@@ -1,6 +1,3 @@
-import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
-import { type AskAgain, isAskable, isValidCall, type Paused, type StartedBy } from '../../contract/call';
-import type { GrantUse } from '../../contract/authority/policy';
 import { decisionNote, STARTED_BEFORE, unreadable, UNREADABLE } from '../../contract/call-texts';
 import {
   endedUntaken,
@@ -37,6 +34,10 @@ import {
   type UnjudgedFailure,
 } from './state';
 import { newCall } from './think';
+import { readAuthority } from '../../contract/authority';
+import { joinedAuthority } from '../../authority/votes/authority-in-force';
+import { isValidCall, type StartedBy, type Paused, type AskAgain, isAskable } from '../../contract/call';
+import type { GrantUse } from '../../contract/policy-rule';
 
 /** A call's activity is scheduled. If a signal allowed the call, the event of that signal comes first. */
 export function callScheduled(

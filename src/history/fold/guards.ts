@@ -1,43 +1,44 @@
-import {
-  SIGNATURE_KINDS,
-  DECISIONS,
-  REFUSAL_CODES,
-  RESOLUTIONS,
-  type Accepted,
-  type Refused,
-  type SignalVerdict,
-} from '../../contract/decision';
-import { GRANT_USE } from '../../contract/authority/policy';
-import { CALL_PROGRESS, LINEAGE } from '../../contract/call';
-import { type ForkOrigin, WORLDS } from '../../contract/fork';
-import { CALL_HEAD, RESULT } from '../../contract/result';
-import { guard } from '../../contract/schema/message';
-import {
-  anything,
-  both,
-  flag,
-  json,
-  jsonObject,
-  list,
-  nullable,
-  number,
-  object,
-  type Of,
-  oneOf,
-  only,
-  record,
-  type Shape,
-  text,
-} from '../../contract/schema/shape';
-import { FILES_SHAPE } from '../../contract/session/files';
-import { SPENT } from '../../contract/spending/budget';
-import { USAGE } from '../../contract/spending/usage';
-import { MODEL_NOTES, type ThinkOutput } from '../../contract/think';
-import { readThinkOutput } from '../../contract/payloads';
 import { EFFECTS } from '../../contract/tool';
 import { isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
 import type { OpenItem, OpenMemo, TurnCounts } from '../../contract/turn';
 import { RESULT_STATUSES } from '../../contract/turn-states';
+import { ASSURANCES } from '../../contract/authority';
+import {
+  text,
+  number,
+  list,
+  object,
+  anything,
+  jsonObject,
+  flag,
+  type Of,
+  type Shape,
+  oneOf,
+  both,
+  only,
+  nullable,
+  json,
+  record,
+} from '../../contract/schema/shape';
+import { guard } from '../../contract/schema/message';
+import { type ThinkOutput, MODEL_NOTES } from '../../contract/think';
+import { readThinkOutput } from '../../contract/payloads';
+import { type ForkOrigin, WORLDS } from '../../contract/fork';
+import { LINEAGE, CALL_PROGRESS } from '../../contract/call';
+import { CALL_HEAD, RESULT } from '../../contract/result';
+import {
+  SIGNATURE_KINDS,
+  type SignalVerdict,
+  REFUSAL_CODES,
+  type Accepted,
+  DECISIONS,
+  RESOLUTIONS,
+  type Refused,
+} from '../../contract/decision';
+import { FILES_SHAPE } from '../../contract/session/files';
+import { SPENT } from '../../contract/spending/budget';
+import { USAGE } from '../../contract/spending/usage';
+import { GRANT_USE } from '../../contract/policy-rule';
 
 // What activities returned is read as the workflow reads it. Of inputs and memos, the fold reads only the fields that
 // these shapes name: a history that somebody tampered with gives fewer events and never an exception.

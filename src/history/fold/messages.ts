@@ -1,6 +1,3 @@
-import { mayBeBy, readAuthority } from '../../contract/authority/authority';
-import { SOMEBODY } from '../../contract/authority/votes';
-import { isValidCall } from '../../contract/call';
 import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
@@ -17,6 +14,9 @@ import {
 } from './verdicts';
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
+import { SOMEBODY, readAuthority } from '../../contract/authority';
+import { isValidCall } from '../../contract/call';
+import { mayBeBy } from '../../authority/votes/voters';
 
 /**
  * A signal arrived. A decision, a resolution or an answer waits for its verdict. Other signals become events

@@ -5,7 +5,6 @@ import { callKey, gateMemoKey, MEMO } from '../../contract/names';
 import type { OpenItem, OpenMemo } from '../../contract/turn';
 import type { EventOf } from '../decode/events';
 import type { EventHeader, TurnEvent } from '../events';
-import { sha256 } from '../audit/format';
 import { callSummary } from '../../contract/text/call-summary';
 import { closeByProof, endAsked, unhandledResult } from './results';
 import { is } from './guards';
@@ -23,10 +22,11 @@ import { judgeSignals } from './messages';
 import type { Question } from '../../contract/question';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 import { endUnrun, newCall, proposedOf } from './think';
-import { readAuthority } from '../../contract/authority/authority';
 import { type PreparedCall, isValidCall, timeToDecide, type ValidCall } from '../../contract/call';
 import { askFirst } from '../../contract/fork';
 import { rootOf } from '../decode/failure';
+import { readAuthority } from '../../contract/authority';
+import { sha256 } from '../sha256';
 
 /**
  * A memo was written. In the memo, the workflow publishes the calls that wait for a person, and its verdicts on

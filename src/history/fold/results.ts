@@ -1,8 +1,4 @@
-import { guard } from '../../contract/schema/message';
-import { list, object, type Shape, text } from '../../contract/schema/shape';
-import type { Roster } from '../../contract/authority/roster';
-import { type InDoubt, isValidCall } from '../../contract/call';
-import { GRANT_MARK, type GrantMark } from '../../contract/authority/policy';
+import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';
@@ -25,6 +21,11 @@ import { type CallStart, is } from './guards';
 import type { ResultRef } from '../../contract/think';
 import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
+import { isValidCall, type InDoubt } from '../../contract/call';
+import type { Roster } from '../../contract/roster';
+import { type GrantMark, GRANT_MARK } from '../../contract/policy-rule';
+import { list, object, type Shape, text } from '../../contract/schema/shape';
+import { guard } from '../../contract/schema/message';
 
 /** A result that no handler made. The turn made it, or it follows from how the activity failed. */
 export function unhandledResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {

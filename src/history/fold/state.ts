@@ -1,6 +1,6 @@
 import type { FileRef } from '../../contract/session/files';
 import type { InDoubt, PreparedCall, StartedBy } from '../../contract/call';
-import type { GrantMark } from '../../contract/authority/policy';
+import type { GrantMark } from '../../contract/policy-rule';
 import type { Abandonment } from '../../contract/decision';
 import type { ForkOrigin } from '../../contract/fork';
 import type { JsonObject } from '../../contract/json';

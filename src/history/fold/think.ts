@@ -1,5 +1,4 @@
 import { argumentsOf, type PreparedCall, isValidCall } from '../../contract/call';
-import { resultWithoutRun } from '../../contract/fork';
 import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
 import type { JsonSchema } from '../../contract/tool';
@@ -10,6 +9,7 @@ import { readThinkOutput } from '../../contract/payloads';
 import { is } from './guards';
 import { closeWithText } from './results';
 import { endCall, eventHeader, type CallFold, type FoldState } from './state';
+import { resultWithoutRun } from '../../contract/dry-run';
 
 /** The model is asked. Calls of the previous step that have no result yet end here, with their texts from the input. */
 export function thinkScheduled(

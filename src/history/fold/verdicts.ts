@@ -1,5 +1,3 @@
-import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
-import { SOMEBODY } from '../../contract/authority/votes';
 import { isValidCall, type PreparedCall } from '../../contract/call';
 import {
   answered,
@@ -38,6 +36,8 @@ import type {
 import { effectOfDecision, effectOfResolution, takesEffect } from '../decisions';
 import { endAsked, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
+import { SOMEBODY } from '../../contract/authority';
+import { joinedAuthority, renewedAuthority } from '../../authority/votes/authority-in-force';
 
 /** A decision, a resolution or an answer with its verdict. */
 export interface JudgedInput {

@@ -1,4 +1,4 @@
-import { EVERYTHING, type Permit } from '../../contract/authority/permits';
+import { EVERYTHING, type Permit } from '../../authority/rules/permits';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { span } from '../../contract/text/times';

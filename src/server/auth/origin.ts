@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { CountersignError } from '../../contract/errors';
-import { LOOPBACK_HOST } from '../../loopback';
+import { LOOPBACK_HOST } from '../../system/loopback';
 import { inUrl } from '../address';
 
 /** Methods that another site may use, but only to link to the page. The page shows nothing without a cookie. */

@@ -1,5 +1,5 @@
 import { CountersignError } from '../../contract/errors';
-import type { Permit } from '../../contract/authority/permits';
+import type { Permit } from '../../authority/rules/permits';
 import type { Right } from '../api';
 import { RIGHTS } from './users';
 

@@ -1,7 +1,7 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { CountersignError } from '../../contract/errors';
-import { outgoingFetch } from '../../proxies';
+import { outgoingFetch } from '../../system/proxies';
 import { groupsIn, plainTextIn, whyNoProxy } from './oidc';
 import type { Identity } from './people';
 

@@ -1,11 +1,11 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { requestersOf } from '../../contract/authority/authority';
-import { isAtLeast, type Permit, type Role } from '../../contract/authority/permits';
+import { isAtLeast, type Permit, type Role } from '../../authority/rules/permits';
 import { CountersignError } from '../../contract/errors';
-import type { Reader } from '../scoped';
+import type { Reader } from '../visible-turns';
 import type { Right } from '../api';
 import type { Env } from '../deps';
+import { requestersOf } from '../../authority/votes/requesters';
 
 /**
  * The role that a route needs. `own`: admins, and also approvers if the route is about a turn that they asked for or a

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { PERSON_NAME } from '../../contract/authority/votes';
+import { PERSON_NAME } from '../../authority/votes/names';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
-import { makeFolderOf, readPrivateFile, replaceFile } from '../../files';
-import { withLock } from '../../lock';
+import { makeFolderOf, readPrivateFile, replaceFile } from '../../system/files';
+import { withLock } from '../../system/lock';
 import type { Right } from '../api';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
 import { readJson } from '../../contract/read-json';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { readPrivateFile, replaceFile, syncFolder, unlessMissing } from '../../files';
+import { readPrivateFile, replaceFile, syncFolder, unlessMissing } from '../../system/files';
 import { type Subscription, subscriptionId, subscriptionSchema } from './subscription';
 
 const keptSchema = subscriptionSchema.extend({

@@ -1,7 +1,7 @@
 import { ECDH } from 'node:crypto';
 import { z } from 'zod';
 import { digestText } from '../../contract/digest';
-import { isSecureUrl } from '../../loopback';
+import { isSecureUrl } from '../../system/loopback';
 
 const MOST_ENDPOINT = 2048;
 /** The length of an uncompressed point on P-256, in bytes. */

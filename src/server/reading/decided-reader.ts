@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type DecidedAnswer, type DecidedCall, readDecided } from '../../client/decided';
+import type { Permit } from '../../authority/rules/permits';
 import type { Countersign } from '../../client/countersign';
-import type { Permit } from '../../contract/authority/permits';
 
 /** Reads the decisions of people, and how the calls ended. */
 export interface DecidedReader {

@@ -3,7 +3,7 @@ import type { Countersign } from '../../client/countersign';
 import type { ListQuery } from '../../client/types';
 import { readTurns } from '../../client/read-turns';
 import { createStats } from '../../history/stats';
-import type { Permit } from '../../contract/authority/permits';
+import type { Permit } from '../../authority/rules/permits';
 import { CountersignError } from '../../contract/errors';
 import type { StatsAnswer } from '../api';
 import type { RefusalLog } from '../refusal-log';

@@ -1,7 +1,7 @@
 import { LIST_PAGE } from '../../client/list';
 import type { Waiting } from '../../client/types';
-import { EVERYTHING, type Permit } from '../../contract/authority/permits';
-import type { Pauses } from '../../contract/control/pauses';
+import { EVERYTHING, type Permit } from '../../authority/rules/permits';
+import type { Pauses } from '../../authority/pauses/pause';
 import { CountersignError } from '../../contract/errors';
 import { SERVER_HINTS } from '../../contract/text/server-hints';
 import type { ApiError, InboxPulse } from '../api';

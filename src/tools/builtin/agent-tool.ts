@@ -6,7 +6,7 @@ import { contentDigest } from '../content-digest';
 import { type Agent, isAgent } from '../define-agent';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeZodIssues, invalidDefinition } from '../options';
+import { describeZodIssues, invalidDefinition } from '../option-values';
 import type { Duration, SubAgent, Tool } from '../types';
 
 /** The options of `agentTool`. */

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../contract/tool';
 import { isObject } from '../../contract/json';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeZodIssues, invalidDefinition } from '../options';
+import { describeZodIssues, invalidDefinition } from '../option-values';
 import { resolveParameters } from '../parameters';
 import type { Duration, Parameters, Tool } from '../types';
 

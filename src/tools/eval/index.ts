@@ -15,7 +15,7 @@ import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { defineTool, inPlace } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
-import { describeZodIssues, duration } from '../options';
+import { describeZodIssues, duration } from '../option-values';
 import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
 import type { Duration, Tool } from '../types';
 import { isWellFormed } from '../../contract/text/bytes';

@@ -5,7 +5,7 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeZodIssues } from '../options';
+import { describeZodIssues } from '../option-values';
 import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer } from './describe';
 import { follow } from './follow';

@@ -1,4 +1,4 @@
-import { outgoingFetch, proxyFault, proxyFor } from '../../proxies';
+import { outgoingFetch, proxyFault, proxyFor } from '../../system/proxies';
 import { ToolError, TransportError } from '../errors';
 import { isPrivateHost } from './address';
 import { type HttpRequest, ONLY_PUBLIC } from './request';

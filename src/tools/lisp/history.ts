@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { appendLine, createWithLine, readIfThere, replaceFile } from '../../files';
+import { appendLine, createWithLine, readIfThere, replaceFile } from '../../system/files';
 import { errnoOf } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
-import { describeZodIssues } from '../options';
+import { describeZodIssues } from '../option-values';
 import type { ToolOptions } from '../types';
 
 const filled = z.string().min(1);

@@ -7,7 +7,7 @@ import type { Question } from '../../contract/question';
 import { NO_SECRETS, toForm } from '../../contract/schema/question-form';
 import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';
-import { describeZodIssues } from '../options';
+import { describeZodIssues } from '../option-values';
 import { mentionsSecret } from './secret-words';
 
 /** The longest time that a call may wait for the answers of people in total, in addition to its timeout. */

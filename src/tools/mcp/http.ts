@@ -1,8 +1,8 @@
 import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
 import { isUnreached } from '../../contract/network-errors';
-import { outgoingFetch, proxyFault } from '../../proxies';
+import { outgoingFetch, proxyFault } from '../../system/proxies';
 import { TransportError } from '../errors';
-import { limitAnswers } from './answers';
+import { limitAnswers } from './limit-answers';
 import { ANSWER_LOST } from './result';
 
 /** The address of a server, and how to send requests to it. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { describeZodIssues } from '../options';
+import { describeZodIssues } from '../option-values';
 import { type McpOAuth, type McpStart, type McpValue, variablesIn } from './declare';
 import { type Definition, definitionSchema, digestDefinition } from './definition';
 

@@ -5,8 +5,14 @@ import { digestJson } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { shellWord } from '../../contract/text/shell-word';
-import { makeFolderOf, privateFaultText, readPrivateFile, replaceFile, userStateDir } from '../../files';
-import { withLock } from '../../lock';
+import {
+  makeFolderOf,
+  privateFaultText,
+  readPrivateFile,
+  replaceFile,
+  userStateDir,
+} from '../../system/files';
+import { withLock } from '../../system/lock';
 import type { Secrets } from '../secrets';
 
 /** An account: a server, and the client that the config names for the server. Variables are filled in. */

@@ -6,8 +6,8 @@ import { errnoOf, errorMessage } from '../../contract/errors';
 import { createCapture } from '../cut-output';
 import { TransportError } from '../errors';
 import { killGroup, killLeftBehind, markedEnvironment, newMark } from '../run-process';
-import { within } from '../within';
-import { repeatsLongId } from './answers';
+import { within } from '../time-limit';
+import { repeatsLongId } from './limit-answers';
 
 /** The program of a server to start, never through a shell. */
 export interface Program {

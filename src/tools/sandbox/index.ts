@@ -7,7 +7,7 @@ import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { nothingDone } from '../errors';
 import { hostList } from '../http/hosts';
-import { describeZodIssues } from '../options';
+import { describeZodIssues } from '../option-values';
 import {
   killGroup,
   killLeftBehind,

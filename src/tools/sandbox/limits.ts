@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration } from '../options';
+import { duration } from '../option-values';
 import { MIB } from '../../contract/limits';
 
 /** The names of a sandbox's limits. */

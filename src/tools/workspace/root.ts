@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { CountersignError, errnoOf } from '../../contract/errors';
 import { ToolError, TransportError } from '../errors';
 import { explainSystemError, splitPath, orIfMissing } from './path';
-import { type Folder, type FolderAccess, openFolder } from './folder';
+import { type Folder, type FolderAccess, openFolder } from './held-folder';
 
 /** The default for the most bytes of a file that a tool reads or plans. */
 const MOST_BYTES = 10 * 1024 * 1024;

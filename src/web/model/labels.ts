@@ -3,7 +3,7 @@ import { waitsText } from '../../contract/text/waits';
 import type { RefusalCode, Refused, VoteSignature } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError } from '../../server/api';
-import { isSameName } from '../../contract/authority/votes';
+import { isSameName } from '../../authority/votes/names';
 import { dateTime, expiry } from '../../contract/text/times';
 import { utf8Bytes } from '../../contract/text/bytes';
 

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import type { Answer } from '../../server/api';
 import type { Reply } from '../http';
 import { BULK, type Reported, type Selection } from '../model/alike';
-import type { WhyNot } from '../model/review';
 import type { AppContext } from '../ui/app';
 import type { Unseen } from '../ui/seen';
 import {
@@ -29,6 +28,7 @@ import {
   whyNot,
 } from '../first-script';
 import type { Chosen } from './bulk-table';
+import type { WhyNot } from '../model/may-approve';
 
 const STATES = {
   waits: ['waits', 'quiet'],

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Narrowing } from '../../contract/control/narrowing';
+import type { Narrowing } from '../../authority/grants/narrowing';
 import type { RequestOpened } from '../../history/events';
 import type { GrantBody, GrantedAnswer, GrantPlanBody, GrantPreview } from '../../server/api';
 import { type Reply, send, turnPath } from '../http';

@@ -1,5 +1,4 @@
 import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract/decision';
-import { SOMEBODY } from '../../contract/authority/votes';
 import { answered, declined } from '../../contract/call-texts';
 import { misfitText } from '../../contract/read-json';
 import { checkAnswer } from '../../contract/schema/question-form';
@@ -17,6 +16,7 @@ import {
 } from './messages';
 import type { Approvals, CallState } from './state';
 import { closeCall, failureOf, successOf } from './transitions';
+import { SOMEBODY } from '../../contract/authority';
 
 /**
  * Judges an answer from any sender at workflow time `now` (ms). The first valid answer wins. At or after the deadline

@@ -30,11 +30,10 @@ import {
 } from './messages';
 import { refuseDecision } from './judge-answer';
 import type { Approvals, CallState, FinalDecision, HeldDecision } from './state';
-import type { Vote } from '../../contract/authority/authority';
-import { SOMEBODY } from '../../contract/authority/votes';
 import type { SpentDecision } from '../../contract/call';
 import { closeCall, denialOf } from './transitions';
 import { approvalsIn, castVote, checkVote, withdrawVote } from './votes';
+import { SOMEBODY, type Vote } from '../../contract/authority';
 
 /**
  * Judges a decision from any sender at workflow time `now` (ms). The first valid decision wins.

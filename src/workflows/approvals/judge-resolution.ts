@@ -1,5 +1,4 @@
 import { type Accepted, noCall, type Refused, type Resolution } from '../../contract/decision';
-import { SOMEBODY } from '../../contract/authority/votes';
 import { didNot, happened } from '../../contract/call-texts';
 import { closeCall, failureOf, successOf } from './transitions';
 import { isCancelled } from './doubts';
@@ -16,6 +15,7 @@ import {
 } from './messages';
 import type { Approvals, CallState } from './state';
 import { approvalsIn, castVote, checkAllowed } from './votes';
+import { SOMEBODY } from '../../contract/authority';
 
 /** Judges a resolution from any sender. A call in doubt does not expire. */
 export function judgeResolution(approvals: Approvals, message: unknown, now: number): Judged<Resolution> {

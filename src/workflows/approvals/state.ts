@@ -1,22 +1,16 @@
-import type { Vote } from '../../contract/authority/authority';
-import type { AskAgain, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
-import type { GrantMark } from '../../contract/authority/policy';
 import type { KnownState, UsedState, JsonSchema } from '../../contract/tool';
 import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-texts';
-import {
-  type Abandonment,
-  isCallId,
-  type QuestionAnswer,
-  type SignalVerdict,
-  type Verdict,
-} from '../../contract/decision';
+import type { Abandonment, QuestionAnswer, SignalVerdict, Verdict } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
 import { LIMITS } from '../../contract/limits';
 import type { ToolResult } from '../../contract/result';
 import type { OpenMemo } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
+import type { Vote } from '../../contract/authority';
+import type { SpentDecision, ValidCall, InDoubt, AskAgain } from '../../contract/call';
+import type { GrantMark } from '../../contract/policy-rule';
 
 /**
  * The phase of a call.
@@ -237,21 +231,4 @@ export interface ApprovalContext {
 /** Makes the step or the publisher look again. */
 export function markChanged(context: ApprovalContext): void {
   context.revision += 1;
-}
-
-/** Keeps the verdict on a signal for the memo, because the sender of a signal does not get an answer. */
-export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
-  const line: SignalVerdict = {
-    // A message that cannot be read may have any text as its call id.
-    callId: isCallId(verdict.callId) ? verdict.callId : '',
-    verdict: verdict.accepted ? 'accepted' : verdict.code,
-    decisionId: verdict.decisionId ?? '',
-    at: new Date(now).toISOString(),
-    asksAgain: verdict.accepted && verdict.asksAgain === true ? (true as const) : undefined,
-    stillWaits: verdict.accepted && verdict.needs !== undefined ? (true as const) : undefined,
-  };
-  context.signalCount += 1;
-  context.signalsWaiting -= 1;
-  context.signalVerdicts.push(line);
-  if (context.signalVerdicts.length > LIMITS.memoVerdicts) context.signalVerdicts.shift();
 }

@@ -1,4 +1,3 @@
-import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
 import {
   type AskAgain,
   type PreparedCall,
@@ -8,7 +7,7 @@ import {
   isValidCall,
   timeToDecide,
 } from '../../contract/call';
-import type { GrantMark } from '../../contract/authority/policy';
+import type { GrantMark } from '../../contract/policy-rule';
 import type { Refused } from '../../contract/decision';
 import {
   afterDoubt,
@@ -33,6 +32,7 @@ import {
 import { isTooLate } from './messages';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
 import { escalationOf, keepAsked, strike, voidIds } from './votes';
+import { joinedAuthority, renewedAuthority } from '../../authority/votes/authority-in-force';
 
 /** Registers a prepared call at workflow time `now` (ms). From now on decisions can reach it. */
 export function register(

@@ -1,20 +1,18 @@
+import { voterIn, votingOf, whyMayNot } from '../../authority/votes/voters';
 import {
-  type Authority,
-  authorityNow,
-  joinedAuthority,
-  type Vote,
-  voterIn,
-  votingOf,
-  whyMayNot,
-} from '../../contract/authority/authority';
-import { areSameHunks, SOMEBODY } from '../../contract/authority/votes';
-import { countVotesUnder, stillNeeded, type VoteCount } from '../../contract/authority/votes-needed';
+  countVotesUnder,
+  stillNeeded,
+  type VoteCount,
+  areSameHunks,
+} from '../../authority/votes/count-votes';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
 import { notRenewed } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { refuse, type TakenAt } from './messages';
 import type { Approvals, CallState } from './state';
+import { SOMEBODY, type Authority, type Vote } from '../../contract/authority';
+import { authorityNow, joinedAuthority } from '../../authority/votes/authority-in-force';
 
 /** The fields of a person's message that name its sender and its call. */
 interface Said {

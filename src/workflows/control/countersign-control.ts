@@ -13,7 +13,7 @@ import {
   type Pause,
   readPauses,
   RESUME,
-} from '../../contract/control/pauses';
+} from '../../authority/pauses/pause';
 import { isObject } from '../../contract/json';
 import { FAILURES, MEMO } from '../../contract/names';
 import { describeIssues } from '../../contract/read-json';
@@ -22,7 +22,7 @@ import type { MessageOf, MessageSchema } from '../../contract/schema/message';
 import { whyUnreadable } from '../../contract/unreadable';
 import { misfit } from '../check-start';
 import { pauseUpdate, resumeUpdate } from '../messages';
-import { type Form, readAs, take } from './taking';
+import { type Form, readAs, take } from './take-message';
 
 /** The most bytes of a message, as JSON: twice the most that its texts may have. */
 const BYTES = 8 * 1024;

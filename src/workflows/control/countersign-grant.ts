@@ -1,26 +1,26 @@
 import { CancellationScope, setHandler, sleep, upsertMemo, workflowInfo } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import { confirmGrant } from '../../contract/control/confirmations';
+import { confirmGrant } from '../../authority/grants/confirmations';
 import {
   GRANT_FIELDS,
   isConfirmAsked,
   isGrantAsked,
   isRevokeAsked,
   isUseAsked,
-} from '../../contract/control/grant-forms';
+} from '../../authority/grants/grant-forms';
 import {
-  claimUse,
   type Grant,
   type GrantAsked,
   refuseGrant,
   revokeGrant,
   shownOf,
   takeGrant,
-} from '../../contract/control/grants';
+} from '../../authority/grants/grant';
 import { FAILURES, grantWorkflowId, MEMO } from '../../contract/names';
 import { whyUnreadable } from '../../contract/unreadable';
 import { confirmUpdate, refusalFailure, revokeSignal, revokeUpdate, takenOf, useUpdate } from '../messages';
-import { readAs, take } from './taking';
+import { readAs, take } from './take-message';
+import { claimUse } from '../../authority/grants/claim-use';
 
 /** The most bytes of a revocation and of a claim, as JSON: twice the most that their texts may have. */
 const BYTES = 8 * 1024;

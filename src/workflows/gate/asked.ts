@@ -5,7 +5,7 @@ import { expire, approvalNote, register, reopen } from '../approvals/transitions
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
 import type { ChangeNotifier } from '../changes';
 import { memoRoom, recordCall } from '../publish';
-import { timerMs } from '../timers';
+import { timerMs } from '../deadline-timer';
 import {
   fitsLike,
   type GateAllowed,

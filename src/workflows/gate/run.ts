@@ -10,7 +10,7 @@ import {
 import { ENDINGS, STARTED_BEFORE } from '../../contract/call-texts';
 import { activityIds, idempotencyKey } from '../../contract/names';
 import { closeCall, failureOf, settle, start, successOf, withdraw } from '../approvals/transitions';
-import { isCancelled, sweepAbandoned } from '../approvals/doubts';
+import { isCancelled } from '../approvals/doubts';
 import { type CallState, markChanged, type Settlement } from '../approvals/state';
 import { retryOf } from '../call-activities';
 import { summaryOf } from '../summary';
@@ -24,6 +24,7 @@ import {
   gateOutcomeOf,
   runSettings,
 } from './run-request';
+import { sweepAbandoned } from '../approvals/abandon';
 
 /**
  * Asks a person about a call, runs the call as an activity when it is allowed, and waits for a person if the outcome

@@ -28,7 +28,7 @@ import { isSessionInput } from './memory';
 import { SessionPublisher } from './publish';
 import { type JudgedMessage, judgeMessage, repeatedMessage, type RunningTurn, takeMessage } from './queue';
 import * as state from './state';
-import { ChildTurn } from './turn';
+import { ChildTurn } from './run-turn';
 
 /**
  * A conversation. It takes messages and runs a turn for each, one turn at a time. It remembers what its turns said and

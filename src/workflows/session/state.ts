@@ -14,13 +14,13 @@ import {
   type TurnMemory,
   type TurnRecord,
 } from '../../contract/session';
-import { withRequesters } from '../../contract/authority/authority';
-import { SOMEBODY } from '../../contract/authority/votes';
 import { addSpent, noSpending, smallerOf } from '../../contract/spending/budget';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import type { OldestPart } from './compaction';
 import { SessionMemory } from './memory';
 import { type MessagesOf, queueLate, refuseMessage, type RunningTurn } from './queue';
+import { SOMEBODY } from '../../contract/authority';
+import { withRequesters } from '../../authority/votes/requesters';
 
 /** The state of a session: a pure state machine. Message handlers and the main loop change it. */
 export interface SessionMachine extends MessagesOf {

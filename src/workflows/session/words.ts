@@ -1,10 +1,10 @@
-import { withRequesters } from '../../contract/authority/authority';
 import { LIMITS } from '../../contract/limits';
 import type { TurnWords } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
 import { wordsEntry } from '../../contract/transcript';
 import type { CallState } from '../approvals/state';
-import type { Turn } from '../turn';
+import type { Turn } from '../turn-state';
+import { withRequesters } from '../../authority/votes/requesters';
 
 /**
  * Keeps new words for the next `think`. Each message id counts once. Words that do not fit are left to the session,

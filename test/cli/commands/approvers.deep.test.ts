@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { addApprovers } from '../../../src/cli/commands/approvers';
-import type { DatedVote } from '../../../src/contract/authority/votes';
-import { parseApprovers } from '../../../src/authority/approvers';
+import { parseApprovers } from '../../../src/authority/rules/approvers-file';
 import { digestText } from '../../../src/contract/digest';
 import { approversPlugin } from '../../../src/contract/worker-tools';
 import { makeView, type TurnView } from '../../../src/history/view-types';
@@ -12,6 +11,7 @@ import { call, request } from '../support';
 import { runCommand } from '../command';
 import { ensureBuilt } from '../../support/build';
 import { newSigner } from '../../support/ssh';
+import type { DatedVote } from '../../../src/contract/authority';
 
 const { WORKER_STATUS_RUNNING } = temporal.api.enums.v1.WorkerStatus;
 

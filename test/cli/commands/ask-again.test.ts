@@ -1,8 +1,8 @@
 import { addAskAgain } from '../../../src/cli/commands/ask-again';
-import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import type { RequestOpened } from '../../../src/history/events';
 import { runCommand } from '../command';
 import { call, request, turn } from '../support';
+import type { RuleSnapshot } from '../../../src/contract/authority';
 
 const taken = {
   status: 'accepted',

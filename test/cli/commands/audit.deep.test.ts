@@ -1,10 +1,10 @@
 import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeKeys, readAuditKeyId } from '../../../src/history/audit/file-key';
+import { makeKeys, readAuditKeyId } from '../../../src/audit/file-key';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
-import { fileOf, record } from '../../history/audit/sample';
+import { fileOf, record } from '../../audit/sample';
 import { root } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { decide, signalDecision, verdictsOf, waitFor } from '../../support/turns';

@@ -9,12 +9,12 @@ import {
   verifyLines,
 } from '../../../src/cli/commands/audit';
 import { createStyle } from '../../../src/cli/print/screen';
-import { openAuditFile } from '../../../src/cli/audit/file';
+import { openAuditFile } from '../../../src/audit/audit-file';
 import type { RunSummary } from '../../../src/client';
 import { CountersignError } from '../../../src/contract/errors';
 import type { TurnEvent } from '../../../src/history/events';
 import { scratchDirectory } from '../../support/scratch';
-import { AT, newKey } from '../../history/audit/sample';
+import { AT, newKey } from '../../audit/sample';
 import { result } from '../../history/script';
 
 const look = { width: 200, style: createStyle(false) };

@@ -1,6 +1,6 @@
 import { compareLines } from '../../../src/cli/commands/fork';
 import type { Comparison, PathCall, PathOutcome } from '../../../src/history/compare';
-import { widthOf } from '../../../src/cli/print/format';
+import { widthOf } from '../../../src/contract/text/columns';
 import { testScreen } from '../support';
 
 const pay = (outcome: PathOutcome, more: Partial<PathCall> = {}): PathCall => ({

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import type { GrantSeen } from '../../../src/client';
 import { addGrants } from '../../../src/cli/commands/grants';
-import type { Assurance } from '../../../src/contract/authority/rule';
-import { termsDigest } from '../../../src/contract/control/confirmations';
-import { exactly } from '../../../src/contract/control/narrowing';
+import { termsDigest } from '../../../src/authority/grants/confirmations';
+import { exactly } from '../../../src/authority/grants/narrowing';
 import { testScreen } from '../support';
 import { grantsClient } from './grants-client';
+import type { Assurance } from '../../../src/contract/authority';
 
 const GRANT: GrantSeen = {
   id: '0a1b2c3d-0000-4000-8000-000000000001',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { resultLines } from '../../../src/cli/commands/notify';
 import { createProgram } from '../../../src/cli/program';
 import { scratchDirectory } from '../../support/scratch';
-import { startMailServer } from '../notify/mail-server';
+import { startMailServer } from '../../notify/mail-server';
 
 const directory = scratchDirectory();
 

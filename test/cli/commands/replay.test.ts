@@ -8,7 +8,7 @@ import {
 } from '../../../src/cli/commands/replay';
 import type { ReplayOptions } from '../../../src/cli/replay/judge-runs';
 import { createStyle } from '../../../src/cli/print/screen';
-import { escapeText } from '../../../src/cli/print/escape';
+import { escapeText } from '../../../src/contract/text/escape';
 import type { ReplayFinding } from '../../../src/history/replay/explain';
 
 const look = { width: 200, style: createStyle(false) };

@@ -1,5 +1,5 @@
 import { barOf, statsLines } from '../../../src/cli/commands/stats';
-import { count, widthOf } from '../../../src/cli/print/format';
+import { count, widthOf } from '../../../src/contract/text/columns';
 import { createStyle } from '../../../src/cli/print/screen';
 import { sizeText } from '../../../src/contract/text/bytes';
 import { spreadOf, type Stats, type ToolStats } from '../../../src/history/stats';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type InboxFilters, readInboxQuery } from '../../../src/cli/options';
+import { type InboxFilters, readInboxQuery } from '../../../src/cli/flags';
 import { stateFile } from '../../../src/cli/commands/watch';
 import type { GlobalOptions } from '../../../src/cli/context';
 import { scratchDirectory } from '../../support/scratch';

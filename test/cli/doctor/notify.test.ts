@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkChannels } from '../../../src/cli/doctor/notify';
 import { scratchDirectory } from '../../support/scratch';
-import { startMailServer } from '../notify/mail-server';
-import { APP_TOKEN, BOT_TOKEN, startSlackServer } from '../notify/slack-server';
+import { startMailServer } from '../../notify/mail-server';
+import { APP_TOKEN, BOT_TOKEN, startSlackServer } from '../../notify/slack-server';
 
 const directory = scratchDirectory();
 const check = (text: string, env: NodeJS.ProcessEnv = {}) => {

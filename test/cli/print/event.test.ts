@@ -2,7 +2,7 @@ import type { ToolResult } from '../../../src/contract/result';
 import { markLate } from '../../../src/tools/outcome';
 import type { TurnEvent } from '../../../src/history/events';
 import { eventLines } from '../../../src/cli/print/event';
-import { widthOf } from '../../../src/cli/print/format';
+import { widthOf } from '../../../src/contract/text/columns';
 import { AT, request, testScreen } from '../support';
 
 const head = { eventId: 1, at: AT };

@@ -1,6 +1,6 @@
 import type { InboxItem } from '../../../src/client/types';
 import { changeLine, inboxLines, withoutId } from '../../../src/cli/print/inbox';
-import { widthOf } from '../../../src/cli/print/format';
+import { widthOf } from '../../../src/contract/text/columns';
 import { AT, inboxItem, NOW, testScreen } from '../support';
 
 const item = (extra: Partial<InboxItem> = {}): InboxItem =>

@@ -2,7 +2,7 @@ import { argumentLines } from '../../../src/cli/print/arguments';
 import { diffLines, previewLines } from '../../../src/cli/print/diff';
 import { doubtLines, hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
 import { createStyle } from '../../../src/cli/print/screen';
-import { widthOf } from '../../../src/cli/print/format';
+import { widthOf } from '../../../src/contract/text/columns';
 import type { DecisionMade, InDoubtOpened } from '../../../src/history/events';
 import type { Json } from '../../../src/contract/json';
 import { AT, call, NOW, proposal, request, testScreen } from '../support';

@@ -1,6 +1,6 @@
 import { factLines, section, tableLines } from '../../../src/cli/print/table';
 import { createStyle } from '../../../src/cli/print/screen';
-import { widthOf } from '../../../src/cli/print/format';
+import { widthOf } from '../../../src/contract/text/columns';
 
 const style = createStyle(false);
 const table = {

@@ -3,10 +3,10 @@ import { decideByEditor, documentOf, draftOf, readDocument } from '../../../src/
 import type { Subject } from '../../../src/cli/review/decision';
 import type { Terminal } from '../../../src/cli/review/terminal';
 import type { Answer } from '../../../src/client';
-import type { Authority } from '../../../src/contract/authority/authority';
 import type { DecisionKind } from '../../../src/contract/decision';
 import type { RequestOpened } from '../../../src/history/events';
 import { AT, call, request, testScreen, turn } from '../support';
+import type { Authority } from '../../../src/contract/authority';
 
 const subject = ['t-1/1.1', 'pay'] as const;
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Connection } from '@temporalio/client';
 import { freePorts } from '../../../src/engine/server-args';
-import { LOOPBACK_HOST } from '../../../src/loopback';
+import { LOOPBACK_HOST } from '../../../src/system/loopback';
 import { makeApiKeys, type ApiKeys } from './api-keys';
 import { makeCertificates, SERVER_NAME, type Certificates } from './certificates';
 import { until } from '../../support/until';

@@ -1,5 +1,5 @@
 import { REFUSAL_CODES } from '../../../src/contract/decision';
-import { rule } from '../../contract/authority/support';
+import { rule } from '../../authority/votes/support';
 import { accepted, ask, item, requested, Script } from '../script';
 
 const open = (...ids: string[]) =>

@@ -1,4 +1,4 @@
-import { parseApprovers } from '../../../src/authority/approvers';
+import { parseApprovers } from '../../../src/authority/rules/approvers-file';
 import { createDirectory, type Identity, isListed } from '../../../src/server/auth/people';
 
 const FILE = `

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT, UnsecuredJWT } from 'jose';
-import { parseApprovers } from '../../../src/authority/approvers';
+import { parseApprovers } from '../../../src/authority/rules/approvers-file';
 import { createProxy } from '../../../src/server/auth/proxy';
 import { createTestApp, ORIGIN, unreachable } from '../support';
 

@@ -1,6 +1,6 @@
-import { parseApprovers } from '../../../src/authority/approvers';
+import { parseApprovers } from '../../../src/authority/rules/approvers-file';
 import type { Countersign } from '../../../src/client';
-import { type Role, ROLES } from '../../../src/contract/authority/permits';
+import { type Role, ROLES } from '../../../src/authority/rules/permits';
 import { CountersignError } from '../../../src/contract/errors';
 import { type Needed, ROUTES } from '../../../src/server/auth/roles';
 import { createTestApp } from '../support';

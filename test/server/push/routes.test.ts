@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { LIMITS } from '../../../src/contract/limits';
 import { openSubscriptions, type Push } from '../../../src/server/push/store';
 import { subscriptionId } from '../../../src/server/push/subscription';
-import { newBrowser } from '../../cli/notify/push-server';
+import { newBrowser } from '../../notify/push-server';
 import { scratchDirectory } from '../../support/scratch';
 import { createTestApp, type TestApp, unreachable } from '../support';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync, chmodSync } from 'n
 import { join } from 'node:path';
 import { openSubscriptions } from '../../../src/server/push/store';
 import { subscriptionId } from '../../../src/server/push/subscription';
-import { newBrowser } from '../../cli/notify/push-server';
+import { newBrowser } from '../../notify/push-server';
 import { scratchDirectory } from '../../support/scratch';
 
 const directory = scratchDirectory();

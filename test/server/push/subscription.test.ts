@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { subscriptionId, subscriptionSchema } from '../../../src/server/push/subscription';
-import { newBrowser } from '../../cli/notify/push-server';
+import { newBrowser } from '../../notify/push-server';
 
 const { subscription } = newBrowser('https://push.example.org/send/abc');
 const { p256dh, auth } = subscription.keys;

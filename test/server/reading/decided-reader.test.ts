@@ -1,4 +1,4 @@
-import { EVERYTHING } from '../../../src/contract/authority/permits';
+import { EVERYTHING } from '../../../src/authority/rules/permits';
 import { createDecidedReader } from '../../../src/server/reading/decided-reader';
 
 it('asks once for a user who asks again at once, anew after a decision, and again after a failure', async () => {

@@ -1,5 +1,5 @@
 import type { ListQuery, TurnSummary } from '../../../src/client';
-import { EVERYTHING } from '../../../src/contract/authority/permits';
+import { EVERYTHING } from '../../../src/authority/rules/permits';
 import { CountersignError } from '../../../src/contract/errors';
 import type { TurnEvent } from '../../../src/history/events';
 import type { StatsAnswer } from '../../../src/server/api';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive } from '../../../src/lock';
+import { isAlive } from '../../../src/system/lock';
 import { createExecutor, type Executor } from '../../../src/tools/executor';
 import { createLispTools, type LispOptions } from '../../../src/tools/lisp';
 import { createRegistry } from '../../../src/tools/registry';

@@ -13,7 +13,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { JsonObject } from '../../../src/contract/json';
 import { executePlan, planFile } from '../../../src/tools/workspace/plan';
-import { type FolderAccess, FOLDER_ACCESS } from '../../../src/tools/workspace/folder';
+import { type FolderAccess, FOLDER_ACCESS } from '../../../src/tools/workspace/held-folder';
 import { createWorkspaceTools } from '../../../src/tools/workspace';
 import { createRoot, readBytes } from '../../../src/tools/workspace/root';
 import { type Box, contextOf, makeBox, SECRET, takeInHand } from './support';

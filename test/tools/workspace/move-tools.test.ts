@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../../src/contract/json';
 import { runJob } from '../../../src/tools/executor';
 import type { RunOutcome } from '../../../src/tools/outcome';
-import type { FolderAccess } from '../../../src/tools/workspace/folder';
+import type { FolderAccess } from '../../../src/tools/workspace/held-folder';
 import { createMoveTools } from '../../../src/tools/workspace/move-tools';
 import { createRoot, type Root } from '../../../src/tools/workspace/root';
 import { HOLDINGS, makeBox, openWorkspace, takeInHand } from './support';

@@ -20,7 +20,7 @@ import type { ToolResult } from '../../../src/contract/result';
 import { createExecutor } from '../../../src/tools/executor';
 import { createRegistry } from '../../../src/tools/registry';
 import { createContentTools, createWorkspaceTools } from '../../../src/tools/workspace';
-import type { FolderAccess } from '../../../src/tools/workspace/folder';
+import type { FolderAccess } from '../../../src/tools/workspace/held-folder';
 import { createListTools, createReadTools } from '../../../src/tools/workspace/read-tools';
 import { createMoveTools } from '../../../src/tools/workspace/move-tools';
 import { createRoot } from '../../../src/tools/workspace/root';

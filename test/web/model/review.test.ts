@@ -10,10 +10,10 @@ import {
   hunkIds,
   letsRun,
   toDecision,
-  whyNot,
   wordParts,
 } from '../../../src/web/model/review';
 import { segments } from '../../../src/contract/text/unsafe-text';
+import { whyNot } from '../../../src/web/model/may-approve';
 
 const hunk = (id: string) => ({
   id,

@@ -1,9 +1,9 @@
-import type { Vote } from '../../../src/contract/authority/authority';
 import { isVoidAfterReset, takeReset } from '../../../src/workflows/approvals/after-reset';
 import { judgeDecision } from '../../../src/workflows/approvals/judge-decision';
 import type { Approvals, CallState, Phase } from '../../../src/workflows/approvals/state';
 import { approvalsWith } from '../../support/calls';
-import { rule } from '../../contract/authority/support';
+import { rule } from '../../authority/votes/support';
+import type { Vote } from '../../../src/contract/authority';
 
 const authority = {
   ...{ fileDigest: 'f', ruleDigest: 'r', requesters: [] },

@@ -9,13 +9,14 @@ import {
   settle,
   start,
 } from '../../../src/workflows/approvals/transitions';
-import { takeOutcome, settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
+import { takeOutcome, settleDoubt } from '../../../src/workflows/approvals/doubts';
 import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/judge-resolution';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import type { Order } from '../../../src/contract/tool';
 import { nextToStart } from '../../../src/workflows/step';
 import { approvalsWith, type CallShape, PLAN, validCall } from '../../support/calls';
 import { runs } from '../../support/properties';
+import { sweepAbandoned } from '../../../src/workflows/approvals/abandon';
 
 /** What an outside observer keeps: nothing of the state machine's own bookkeeping is trusted. */
 interface Witness {

@@ -1,9 +1,10 @@
-import { takeOutcome, settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
+import { takeOutcome, settleDoubt } from '../../../src/workflows/approvals/doubts';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';
 import { result } from '../../history/script';
 import { approvalsWith } from '../../support/calls';
+import { sweepAbandoned } from '../../../src/workflows/approvals/abandon';
 
 const callOf = (approvals: Approvals): CallState => {
   const state = approvals.calls.get('1.1');

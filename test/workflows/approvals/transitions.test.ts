@@ -1,5 +1,5 @@
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
-import { settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
+import { settleDoubt } from '../../../src/workflows/approvals/doubts';
 import {
   type Approvals,
   type CallState,
@@ -20,6 +20,7 @@ import {
 } from '../../../src/workflows/approvals/transitions';
 import { result } from '../../history/script';
 import { approvalsWith, validCall } from '../../support/calls';
+import { sweepAbandoned } from '../../../src/workflows/approvals/abandon';
 
 const callOf = (approvals: Approvals): CallState => {
   const state = approvals.calls.get('1.1');

@@ -1,11 +1,7 @@
 import fc from 'fast-check';
-import type { Authority } from '../../../src/contract/authority/authority';
-import type { Voter } from '../../../src/contract/authority/votes';
-import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import type { Accepted, Refused } from '../../../src/contract/decision';
 import type { ValidCall } from '../../../src/contract/call';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
-import { sweepAbandoned, takeAbandonment } from '../../../src/workflows/approvals/doubts';
 import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/judge-resolution';
 import { type Approvals, type CallState, makeApprovals } from '../../../src/workflows/approvals/state';
 import {
@@ -18,6 +14,8 @@ import {
 } from '../../../src/workflows/approvals/transitions';
 import { escalate, escalationOf } from '../../../src/workflows/approvals/votes';
 import { PAY_SCHEMA, PLAN, validCall, type CallShape } from '../../support/calls';
+import type { RuleSnapshot, Voter, Authority } from '../../../src/contract/authority';
+import { sweepAbandoned, takeAbandonment } from '../../../src/workflows/approvals/abandon';
 
 const person = (name: string, groups: string[]): Voter => ({ name, groups, delegates: [] });
 const PEOPLE = [

@@ -1,7 +1,7 @@
-import type { Authority } from '../../../src/contract/authority/authority';
 import { SIGNALS, UPDATES } from '../../../src/contract/names';
 import { countersignGrant } from '../../../src/workflows/control/countersign-grant';
 import { endWorkflow, jobs, lines, WorkflowUnderTest } from '../../support/workflow';
+import type { Authority } from '../../../src/contract/authority';
 
 afterEach(endWorkflow);
 

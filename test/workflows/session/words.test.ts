@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../src/contract/limits';
 import type { TurnInput } from '../../../src/contract/turn';
 import { addWords, originOfCall, takeUpWords } from '../../../src/workflows/session/words';
-import { makeTurn, type Turn } from '../../../src/workflows/turn';
+import { makeTurn, type Turn } from '../../../src/workflows/turn-state';
 import { takeDecision } from '../../../src/workflows/approvals/judge-decision';
 import { approvalsWith } from '../../support/calls';
 

@@ -6,7 +6,7 @@ import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
 import type { CallView } from '../../../history/view-types';
 import type { CallDetails } from '../../../server/api';
-import { type Choice, decisionText, hunkIds, toDecision, whyNot, type WhyNot } from '../../model/review';
+import { type Choice, decisionText, hunkIds, toDecision } from '../../model/review';
 import { type ArgumentsDraft, isChanged, issuesOf } from '../../model/draft';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
@@ -18,6 +18,7 @@ import { byteNote } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
 import { focusSoon, ReasonField } from './edit';
 import { type DecidingProps, type KeptTyped, useSend } from './send';
+import { whyNot, type WhyNot } from '../../model/may-approve';
 
 /** The state of a review: edits, hunks, what was seen, and what still prevents an approval. */
 export function useReview(request: RequestOpened, details: CallDetails, kept: KeptTyped) {

@@ -1,0 +1,166 @@
+import canonicalize from 'canonicalize';
+import type { FileRef } from '../contract/session/files';
+import type { JsonObject } from '../contract/json';
+import { CountersignError } from '../contract/errors';
+import { sha256 } from '../history/sha256';
+import type { ToolResult } from '../contract/result';
+import type { CallRuling, GrantMark, GrantUse } from '../contract/policy-rule';
+
+/** The version of the file's format; `docs/audit.md` describes it. */
+export const FORMAT = 1;
+
+/** The previous hash in the first record. */
+export const NO_HASH = '0'.repeat(64);
+
+/**
+ * The prefix of the signed text, which goes on with the hash of the record. With this prefix, the signature fits
+ * nothing else.
+ */
+export const SIGNED = 'countersign audit head 1\n';
+
+/** Fields whose values can be taken out later. All text of people and models is in one of these fields. */
+export const SEALED_FIELDS = [
+  'prompt',
+  'files',
+  'arguments',
+  'approver',
+  'identity',
+  'channel',
+  'reason',
+  'content',
+  'message',
+  'statement',
+  'signature',
+  'requesters',
+  'roster',
+] as const;
+export type SealedField = (typeof SEALED_FIELDS)[number];
+
+/**
+ * Values of a record that can never be taken out: ids, names, digests, numbers. They are never texts of a person or a
+ * model.
+ */
+export type AuditFacts = Record<string, string | number | boolean>;
+
+/** A record before its place in the chain is known. */
+export interface AuditRecord {
+  type: string;
+  /** The time when the server recorded it, ISO 8601. */
+  at: string;
+  turn: string;
+  /** The run that it happened in. */
+  run: string;
+  /** The id of the history event in that run. */
+  event: number;
+  /** The number of the record among the records of the same history event, from 0. */
+  part: number;
+  facts: AuditFacts;
+  sealed: Partial<Record<SealedField, string>>;
+}
+
+/** A value as JSON in ASCII, so that a file cannot write the same text in two ways. */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The problem with a record. `index` counts from 0, `line` from 1. */
+interface Bad {
+  index: number;
+  line: number;
+  reason: string;
+}
+
+/** The error for a file that was changed. The error names the first record that shows the change. */
+export function broken(bad: Bad): CountersignError {
+  const message = `record ${bad.index} (line ${bad.line}) is not as it was written: ${bad.reason}`;
+  return new CountersignError('audit_broken', message, {
+    hint: 'what comes before it is as it was written; compare the rest with another copy, or export anew from Temporal',
+    data: { ...bad },
+  });
+}
+
+/** The error for a file that is not an audit file, or that a later version wrote. */
+export function notAudit(why: string): CountersignError {
+  return new CountersignError(
+    'audit_broken',
+    `this audit file cannot be read: ${why}`,
+    'countersign audit export writes one',
+  );
+}
+
+/** The error for a file that is signed with another key than the expected one. */
+export function otherKey(found: string, expected: string): CountersignError {
+  return new CountersignError('audit_broken', `the file is signed with another key: ${found}`, {
+    hint: `it has to be ${expected}; a file that was written anew with a key of its own looks like this`,
+    data: { found, expected },
+  });
+}
+
+/** The error for records after the last signed head. */
+export function unsigned({ signed, records }: { signed: number; records: number }): CountersignError {
+  const count = records - signed;
+  const message = `${count} of ${records} records come after the last signed head: nobody vouches for them`;
+  return new CountersignError('audit_broken', message, {
+    hint: 'an export that was cut off leaves this; run countersign audit export again, it writes them anew and signs',
+    data: { signed, unsigned: count },
+  });
+}
+
+/** The error for signed decisions whose signatures do not fit what the record says. */
+export function badSignatures(count: number): CountersignError {
+  const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
+  return new CountersignError('audit_broken', message, {
+    hint: 'each is named above, with why; a worker starts nothing by such a vote',
+    data: { bad: count },
+  });
+}
+
+/** The files of a message as JSON, by name and digest, never with their content. Undefined if there are none. */
+export function filesText(files: readonly FileRef[] = []): string | undefined {
+  if (files.length === 0) return undefined;
+  return JSON.stringify(
+    files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),
+  );
+}
+
+/** The digest of arguments, as decisions carry it. Undefined for arguments that are not sound JSON. */
+export function argsDigestOf(args: JsonObject): string | undefined {
+  try {
+    // The same digest as in the contract, but computed by Node, because exports are long.
+    return sha256(canonicalize(args) ?? '');
+  } catch {
+    // Anyone can send arguments that cannot be digested. The record then has no digest.
+    return undefined;
+  }
+}
+
+/** The facts about a result. They never include its text, which may be long and secret. */
+export function resultFacts({ success, content, error, metadata }: ToolResult) {
+  return {
+    success,
+    // Set if nothing ran, in a fork in a dry world.
+    dry: metadata.dry,
+    late: metadata.late,
+    code: error?.code,
+    resultDigest: sha256(content),
+    resultBytes: Buffer.byteLength(content),
+  };
+}
+
+/** The facts about the policy rule that fitted. */
+export function rulingFacts({ rule, then, until }: Partial<CallRuling> = {}) {
+  return { policyRule: rule, policyThen: then, policyUntil: until };
+}
+
+/** The people who gave and confirmed a grant, as text. Undefined without a grant. */
+export function giversOf(grant: GrantMark | undefined): string | undefined {
+  return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
+}
+
+/** The facts about a grant. The people who gave it are not among them, because names of people are sealed. */
+export function grantFacts({ id, times, until, use, assurance }: Partial<GrantUse> = {}) {
+  return { grant: id, grantTimes: times, grantUntil: until, grantUse: use, grantAssurance: assurance };
+}

@@ -1,0 +1,6 @@
+import { hash } from 'node:crypto';
+
+/** SHA-256 of text (as UTF-8) or bytes, in hex. */
+export function sha256(data: string | Uint8Array): string {
+  return hash('sha256', data, 'hex');
+}

@@ -1,0 +1,251 @@
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import { coverageOf, coverageText, planConfirmation, planGrant } from '../authority/grants/client-plan';
+import type { GrantPlan } from '../authority/grants/client-types';
+import type { Answer } from '../client/types';
+import { voterIn } from '../authority/votes/voters';
+import { termsDigest } from '../authority/grants/confirmations';
+import { confirmerOf, votesOn } from '../authority/grants/grant-votes';
+import { argumentTexts, conditionText, grantSentence, heldSentence } from '../authority/grants/grant-text';
+import { isGrantTerms, isNarrowing } from '../authority/grants/grant-forms';
+import { covers } from '../authority/grants/covers';
+import { type GrantAsked, type GrantSeen, type GrantTerms, noGrantText } from '../authority/grants/grant';
+import { type Condition, exactly, type Narrowing, narrowingProblem } from '../authority/grants/narrowing';
+import type { Json, JsonObject } from '../contract/json';
+import { canonicalJson } from '../contract/digest';
+import { CountersignError } from '../contract/errors';
+import type { CallView, TurnView } from '../history/view-types';
+import type { GrantedAnswer, GrantPreview, GrantRow, GrantWay } from './api';
+import { respond, SIGNED_DECISION } from './decisions';
+import type { AppDeps } from './deps';
+import {
+  callId,
+  checkInput,
+  controlReason,
+  messageBody,
+  MOST_MS,
+  readBody,
+  signedByPasskey,
+} from './request-body';
+import { type Env, senderOf } from './session';
+import type { GrantToSign } from './signer';
+import { findExactly } from './turns';
+import { requireSignable, signApprovalAndGrant, signGrant, wantsPasskey } from './sign-grant';
+
+const planSchema = z.strictObject({
+  callId,
+  seenDigest: z.string().max(100),
+  forMs: z.number().int().min(1).max(MOST_MS).optional(),
+  times: z.number().int().min(1).optional(),
+  narrowing: z.custom<Narrowing>(isNarrowing, 'is not a narrowing').optional(),
+});
+
+const grantSchema = z.strictObject({
+  decision: messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']),
+  terms: z.custom<GrantTerms>(isGrantTerms, 'are not the terms of a grant'),
+  grantPasskey: signedByPasskey.optional(),
+});
+
+const confirmationSchema = z.strictObject({
+  seenDigest: z.string().max(100),
+  grantPasskey: signedByPasskey.optional(),
+});
+
+const revocationSchema = z.strictObject({ reason: controlReason });
+
+const grantParam = z.object({ grant: z.uuid() });
+
+/** The time in which a grant may be given after its preview, in milliseconds. */
+const SHOWN_MS = 10 * 60 * 1000;
+
+/**
+ * The routes for a grant that is given with an approval: one previews the grant, the other approves the call and gives
+ * the grant.
+ */
+export function grantRoutes(deps: AppDeps): Hono<Env> {
+  return new Hono<Env>()
+    .post('/:turn/grant-plans', async (c) => {
+      const { callId, seenDigest, ...asked } = await readBody(c, planSchema);
+      const view = await c.get('reader').view(await findExactly(c));
+      const call = shownCall(view, callId, seenDigest);
+      const plan = planGrant(view, callId, { by: senderOf(c).approver, ...asked });
+      await requireSignable(deps, toSign(deps, plan, senderOf(c).approver), plan);
+      return c.json(await previewOf(c, plan, call));
+    })
+    .post('/:turn/grants', async (c) => {
+      const { decision: body, terms, grantPasskey } = await readBody(c, grantSchema);
+      const { passkey, ...decision } = body;
+      const turn = await findExactly(c);
+      const { callId, seenDigest, decisionId } = decision;
+      // The grant has the same reason. A reason that only the decision may have would leave an approval without a grant.
+      const reason = checkInput(controlReason, decision.reason);
+      if (decision.decision !== 'approved' || decision.hunks !== undefined)
+        throw new CountersignError('usage', 'a grant goes with the approval of a call as it is');
+      const sender = senderOf(c);
+      const reader = c.get('reader');
+      const view = await reader.view(turn);
+      shownCall(view, callId, seenDigest);
+      const plan = planned(view, callId, { terms, by: sender.approver });
+      const said = { turn, callId, decisionId, seenDigest, reason, decision: 'approved' } as const;
+      const signed = await signApprovalAndGrant(deps, {
+        client: { view: async () => view, placeOf: (turn) => reader.placeOf(turn) },
+        vote: { ...said, approver: sender.approver, passkey },
+        grant: toSign(deps, plan, sender.approver),
+        assurance: plan.assurance,
+        grantPasskey,
+      });
+      const answer = await reader.decide(turn, { ...signed.vote, ...decision, ...sender });
+      if (answer.status === 'refused') return respond(deps, c, { answer, turn, callId, what: 'decision' });
+      const { authority } = plan;
+      const asked = { ...terms, reason, authority, ...signed.grant };
+      const given = await give(deps, c, { answer, asked });
+      deps.feed.refresh(turn);
+      deps.decided.note(sender.approver, turn);
+      return c.json(given);
+    });
+}
+
+/** The routes that list grants, confirm a grant, and revoke one. */
+export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'>): Hono<Env> {
+  return new Hono<Env>()
+    .get('/', async (c) => {
+      const { grants } = await c.get('reader').grants.list();
+      const { approver } = senderOf(c);
+      return c.json(grants.map((one) => rowOf(one, approver)).reverse());
+    })
+    .post('/:grant/confirmation', async (c) => {
+      const { seenDigest, grantPasskey } = await readBody(c, confirmationSchema);
+      const { approver } = senderOf(c);
+      const { grant: id } = checkInput(grantParam, c.req.param());
+      const { grants, namespace } = c.get('reader');
+      const grant = (await grants.list()).grants.find((one) => one.id === id);
+      if (grant === undefined) throw new CountersignError('not_found', noGrantText(id));
+      const { asked, assurance } = planConfirmation(grant, approver);
+      if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
+      // The passkey signed the time at which the page asked for its signature. Without a passkey, we use our own time.
+      const says = { ...asked, at: (wantsPasskey(assurance) ? grantPasskey?.at : undefined) ?? asked.at };
+      const confirmed = { terms: grant, namespace, user: approver, says };
+      const signed = await signGrant(deps, confirmed, { assurance, grantPasskey });
+      return c.json(await grants.confirm({ ...says, ...signed }));
+    })
+    .post('/:grant/revocation', async (c) => {
+      const body = await readBody(c, revocationSchema);
+      const { grant: id } = checkInput(grantParam, c.req.param());
+      return c.json(await c.get('reader').grants.revoke({ id, by: senderOf(c).approver, ...body }));
+    });
+}
+
+/** A grant in the form in which the page lists it for one person. */
+function rowOf(grant: GrantSeen, approver: string): GrantRow {
+  const { authority, ...shown } = grant;
+  const now = Date.now();
+  const held = heldSentence(grant, now);
+  const mayConfirm = held !== undefined && 'voter' in confirmerOf(grant, { name: approver, now });
+  const voters = votesOn(grant).map(({ voter }) => voter);
+  const isMissing = !voters.includes(voterIn(authority, approver));
+  return {
+    ...shown,
+    sentence: grantSentence(grant),
+    arguments: argumentTexts(grant).join(', '),
+    held,
+    toConfirm: mayConfirm && isMissing ? termsDigest(grant) : undefined,
+  };
+}
+
+/**
+ * @throws CountersignError `not_found`; `refused` if the call now has another request than the page showed.
+ */
+function shownCall(view: TurnView, callId: string, seenDigest: string): CallView {
+  const call = view.calls.find((one) => one.callId === callId);
+  if (call === undefined) throw new CountersignError('not_found', `${view.turn} has no call ${callId}`);
+  if (call.request !== undefined && call.request.seenDigest !== seenDigest)
+    throw refused(`the request of ${callId} is another one by now`);
+  return call;
+}
+
+/** Computes the grant that the page showed once more, because a page may send anything. */
+function planned(
+  view: TurnView,
+  callId: string,
+  { terms, by }: { terms: GrantTerms; by: string },
+): GrantPlan {
+  const { id, at, until, times, narrowing } = terms;
+  const forMs = Date.parse(until) - Date.parse(at);
+  const plan = planGrant(view, callId, { by, times, forMs, narrowing });
+  const expected: GrantTerms = { ...plan.terms, id, at, until };
+  if (canonicalJson({ ...expected }) !== canonicalJson({ ...terms }))
+    throw refused('it is not the grant that was shown');
+  const age = Date.now() - Date.parse(at);
+  if (age < 0 || age > SHOWN_MS) throw refused('it was not shown within the last 10 minutes');
+  return { ...plan, terms: expected };
+}
+
+function refused(message: string): CountersignError {
+  return new CountersignError('refused', message, 'Look at the request again.');
+}
+
+function toSign({ client }: Pick<AppDeps, 'client'>, { terms }: GrantPlan, user: string): GrantToSign {
+  return { terms, namespace: client.namespace, user };
+}
+
+async function previewOf(
+  c: Context<Env>,
+  { terms, sentence, held }: GrantPlan,
+  { request, arguments: args }: CallView,
+): Promise<GrantPreview> {
+  const reader = c.get('reader');
+  const found = await coverageOf(reader, terms);
+  const toWay = (condition: Narrowing[string]): GrantWay => ({ condition, text: conditionText(condition) });
+  const all = request?.grants === 'equal' ? {} : wideningsOf(args);
+  const ways = Object.entries(all).flatMap(([name, conditions]) =>
+    conditions.length > 1 ? [{ name, ways: conditions.map(toWay) }] : [],
+  );
+  return { terms, sentence, coverage: coverageText(found), ways, held };
+}
+
+interface Giving {
+  answer: Exclude<Answer, { status: 'refused' }>;
+  asked: GrantAsked;
+}
+
+/** Gives the grant. The call is already approved, so an error of the grant becomes a part of the answer. */
+async function give(
+  { formatError }: Pick<AppDeps, 'formatError'>,
+  c: Context<Env>,
+  { answer, asked }: Giving,
+): Promise<GrantedAnswer> {
+  try {
+    return { ...answer, grant: await c.get('reader').grants.give(asked) };
+  } catch (error) {
+    return { ...answer, grantProblem: formatError(error).body };
+  }
+}
+
+/**
+ * The conditions that an argument of a call may get in a grant that still covers the call. The narrowest condition,
+ * which is the value itself, comes first. A condition that no grant can have is left out.
+ */
+export function wideningsOf(args: JsonObject): Record<string, Condition[]> {
+  const exact = exactly(args);
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      [...(exact[name] === undefined ? [] : [exact[name]]), ...widerThan(value).filter(fitsAt(name, args))],
+    ]),
+  );
+}
+
+function fitsAt(name: string, args: JsonObject): (condition: Condition) => boolean {
+  return (condition) => {
+    const narrowing = { ...exactly(args), [name]: condition };
+    return narrowingProblem(narrowing) === undefined && covers(narrowing, args);
+  };
+}
+
+function widerThan(value: Json | undefined): Condition[] {
+  if (typeof value === 'number') return value < 0 ? [] : [{ is: 'range', min: 0, max: value }];
+  if (typeof value !== 'string') return [];
+  const folder = /^.*[^/:]\//.exec(value.split(/[?#]/)[0] ?? '')?.[0];
+  const below: Condition[] = folder === undefined ? [] : [{ is: 'prefix', prefix: folder }];
+  return [...below, { is: 'glob', glob: '**' }];
+}

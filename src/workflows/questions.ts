@@ -1,0 +1,207 @@
+import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import type { RawValue } from '@temporalio/common';
+import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
+import { ENDINGS } from '../contract/call-texts';
+import { digestJson } from '../contract/digest';
+import { isObject } from '../contract/json';
+import { LIMITS } from '../contract/limits';
+import { callKey, FAILURES } from '../contract/names';
+import type { Question } from '../contract/question';
+import { describeIssues } from '../contract/read-json';
+import { toForm } from '../contract/schema/question-form';
+import { utf8Bytes } from '../contract/text/bytes';
+import { type Approvals, type CallState, markChanged } from './approvals/state';
+import { closeCall, failureOf, register } from './approvals/transitions';
+import type { MessageQueue } from './message-queue';
+import { memoRoom, recordCall } from './publish';
+import * as messages from './messages';
+import type { Turn } from './turn-state';
+
+/** A question that a running call may ask, with the call. */
+interface Asked {
+  by: CallState;
+  question: Question;
+  attempt: number;
+  number: number;
+}
+
+type Judged = { ok: true; asked: Asked } | { ok: false; why: string; isFull?: true };
+
+/**
+ * Takes the questions of running calls. Only the activity of a call knows its secret, so nobody else can ask in its
+ * name. The question waits in the inbox like a question of an agent. Its answer goes to the call and allows nothing.
+ * The question is closed when the call ends in any way, or earlier when the call withdraws it.
+ */
+export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
+  const validator = (message: RawValue): void => void inOrder(turn, message);
+  setHandler(messages.askUpdate, (message) => ask(turn, inOrder(turn, message)), {
+    validator,
+    description: 'A call that runs asks a person',
+  });
+  setHandler(
+    messages.withdrawSignal,
+    (message) => queue.add({ weight: messages.weightOf(message), judge: () => takeBack(turn, message) }),
+    { description: 'A call that runs withdraws its question' },
+  );
+}
+
+function takeBack(turn: Turn, message: RawValue): void {
+  const read = messages.readMessage(message, messages.WITHDRAWAL_BOUNDS);
+  if (read.ok && withdrawQuestion(turn.approvals, read.value, Date.now())) markChanged(turn);
+}
+
+/**
+ * Closes the question that a message from any sender withdraws, at workflow time `now` (ms). False: no such question
+ * waits, for example because a person answered first. Nothing changes in that case.
+ */
+export function withdrawQuestion(approvals: Approvals, message: unknown, now: number): boolean {
+  if (!isAsked(message)) return false;
+  const { callId, attempt, number } = message;
+  if (askerOf(approvals, message) === undefined) return false;
+  const state = openBy(approvals.calls.values(), callId).find(
+    ({ asking }) => asking?.attempt === attempt && asking.number === number,
+  );
+  if (state === undefined) return false;
+  const result = failureOf(state, ENDINGS.askerWithdrew, now);
+  closeCall(approvals, state, { cause: 'askerWithdrew', result });
+  return true;
+}
+
+/**
+ * Checks a question. The handler checks it again, because after a reset Temporal applies updates without their
+ * validator.
+ */
+function inOrder(turn: Turn, message: RawValue): Asked {
+  const judged = judge(turn.approvals, message);
+  if (judged.ok) return judged.asked;
+  const type = judged.isFull === true ? FAILURES.askLater : FAILURES.ask;
+  throw messages.refusalFailure({ code: 'malformed', message: judged.why }, type);
+}
+
+async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
+  const state = openQuestion(turn, asked);
+  await CancellationScope.nonCancellable(() => condition(() => state.phase === 'done'));
+  const { by } = asked;
+  if (by.asked !== undefined) by.asked.leftMs -= Date.now() - state.since;
+  return replyOf(state);
+}
+
+function judge(approvals: Approvals, message: RawValue): Judged {
+  const read = messages.readMessage(message, messages.ASK_BOUNDS);
+  if (!read.ok) return { ok: false, why: read.message };
+  if (!isQuestion(read.value)) return { ok: false, why: 'not a question of a call' };
+  const { callId, attempt, number, question } = read.value;
+  const by = askerOf(approvals, read.value);
+  const { askMs } = by?.call.settings ?? {};
+  if (by?.phase !== 'running' || askMs === undefined || approvals.cancelled)
+    return { ok: false, why: `no call ${callId} that runs may ask` };
+  const { questions, leftMs } = by.asked ?? { questions: 0, leftMs: askMs };
+  if (questions >= LIMITS.questionsOfCall)
+    return { ok: false, why: `a call asks at most ${LIMITS.questionsOfCall} questions` };
+  if (leftMs <= 0) return { ok: false, why: 'the time in which it may ask is over' };
+  if (openBy(approvals.calls.values(), callId).some(({ asking }) => asking?.attempt === attempt))
+    return { ok: false, why: 'it asks one question at a time' };
+  const others = [...approvals.calls.values()].filter(({ call }) => call.askedBy !== callId);
+  if (askingCalls(others).size >= LIMITS.questionsAtOnce)
+    return { ok: false, why: 'other calls of this turn ask already', isFull: true };
+  return withForm({ by, question, attempt, number });
+}
+
+/** The call that asks. Undefined if the message does not come from the execution of that call. */
+function askerOf({ calls }: Approvals, asked: AskedQuestion): CallState | undefined {
+  const by = calls.get(asked.callId);
+  const isIts = by?.callKey === asked.callKey && by.generation === asked.generation;
+  return isIts && by.secret === asked.secret ? by : undefined;
+}
+
+function withForm({ question, ...by }: Asked): Judged {
+  const { text } = question;
+  const made = toForm(question.form);
+  if (!made.ok) return { ok: false, why: `nobody could fill in the form: ${describeIssues(made.issues)}` };
+  if (text.trim() === '' || text.length > LIMITS.questionChars)
+    return { ok: false, why: `a question has 1 to ${LIMITS.questionChars} characters` };
+  const bytes = utf8Bytes(JSON.stringify([text, made.form]));
+  if (bytes > LIMITS.callQuestionBytes)
+    return { ok: false, why: `a question with its form has at most ${LIMITS.callQuestionBytes} bytes` };
+  if (bytes > memoRoom()) return { ok: false, why: 'the memo of this turn has no room for it' };
+  return { ok: true, asked: { ...by, question: { text, form: made.form } } };
+}
+
+function isQuestion(value: unknown): value is CallQuestion {
+  if (!isObject(value) || !isObject(value['question'])) return false;
+  return typeof value['question']['text'] === 'string' && isAsked(value);
+}
+
+function isAsked(value: unknown): value is AskedQuestion {
+  if (!isObject(value)) return false;
+  const { callId, callKey: key, secret, generation, attempt, number } = value;
+  const areTexts = [callId, key, secret].every((one) => typeof one === 'string');
+  return areTexts && [generation, attempt, number].every((one) => typeof one === 'number');
+}
+
+/**
+ * Closes the questions of a lost attempt of the call, and opens the new question. The whole question is recorded, as for
+ * a gate.
+ */
+function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): CallState {
+  const { approvals } = turn;
+  const now = Date.now();
+  closeQuestions(approvals, by, now);
+  const asked = by.asked ?? { questions: 0, leftMs: by.call.settings.askMs ?? 0 };
+  by.asked = { ...asked, questions: asked.questions + 1 };
+  const call = questionCall(by, { question, number: by.asked.questions });
+  const { callId } = call;
+  const state = register(approvals, call, { callKey: callKey(turn.stepKey, callId), now });
+  state.asking = { attempt, number };
+  recordCall(call);
+  markChanged(turn);
+  return state;
+}
+
+function questionCall(
+  by: CallState,
+  { question, number }: { question: Question; number: number },
+): ValidCall {
+  const { callId: askedBy, tool, toolDigest, settings } = by.call;
+  // A call that runs again asks anew, and its questions get new ids.
+  const callId = `${askedBy}.${by.generation}.${number}`;
+  const { askMs: _askMs, child: _child, state: _state, local: _local, ...shared } = settings;
+  return {
+    kind: 'ask',
+    callId,
+    id: callId,
+    tool,
+    toolDigest,
+    askedBy,
+    question,
+    arguments: {},
+    argsDigest: digestJson({}),
+    settings: {
+      ...shared,
+      safety: 'safe',
+      effect: 'pure',
+      requestExpiresMs: Math.max(1, by.asked?.leftMs ?? 0),
+    },
+  };
+}
+
+/** Closes the questions of a call that has ended. */
+export function closeQuestions(approvals: Approvals, by: CallState, now: number): void {
+  for (const state of openBy(approvals.calls.values(), by.call.callId))
+    closeCall(approvals, state, { cause: 'askerEnded', result: failureOf(state, ENDINGS.askerEnded, now) });
+}
+
+/** Ids of the calls that wait for an answer of a person. */
+export function askingCalls(calls: readonly CallState[]): ReadonlySet<string> {
+  return new Set(calls.flatMap(({ phase, call }) => (phase === 'question' ? (call.askedBy ?? []) : [])));
+}
+
+function openBy(calls: Iterable<CallState>, callId: string): CallState[] {
+  return [...calls].filter(({ phase, call }) => phase === 'question' && call.askedBy === callId);
+}
+
+function replyOf({ asking }: CallState): CallReply {
+  const { answer, content = {} } = asking?.said ?? {};
+  if (answer === undefined) return { answer: 'unanswered' };
+  return answer === 'answered' ? { answer, content } : { answer };
+}

@@ -1,0 +1,48 @@
+import { DeadlineTimer, timerMs } from '../../src/workflows/deadline-timer';
+import { CancellationScope, condition } from '@temporalio/workflow';
+import { endWorkflow, jobs, lines, WorkflowUnderTest } from '../support/workflow';
+
+afterEach(endWorkflow);
+
+describe('a deadline timer', () => {
+  /** The commands of a workflow that sets these deadlines, then of tasks in which timers fire at these times. */
+  const played = async (
+    deadlines: readonly (number | null)[],
+    fires: readonly [seq: number, later: number][] = [],
+  ): Promise<{ commands: string[]; fired: number }> => {
+    let fired = 0;
+    const { workflow, commands } = await WorkflowUnderTest.start(async () => {
+      const timer = new DeadlineTimer(CancellationScope.current(), () => (fired += 1));
+      for (const at of deadlines) timer.set(at, 'a request expires');
+      await condition(() => false);
+    });
+    for (const [seq, later] of fires) await workflow.task([jobs.fired(seq)], later);
+    return { commands: lines(commands), fired };
+  };
+
+  it.each<[string, (number | null)[], string[]]>([
+    ['is one timer', [500], ['start timer 1']],
+    ['stays where its deadline stays', [500, 500], ['start timer 1']],
+    ['is not needed where nothing expires', [null], []],
+    ['of a deadline in the past fires soon', [-5], ['start timer 1']],
+  ])('%s', async (_, deadlines, commands) => {
+    expect(await played(deadlines)).toEqual({ commands, fired: 0 });
+  });
+
+  it.each([
+    ['an hour', 3_600_000, 3_629_999],
+    ['a second', 1_000, 1_009],
+    ['no time', -5, 1],
+  ])('with %s left runs a little longer, by the id of its run', (_, left, most) => {
+    jest.useFakeTimers({ now: 0 });
+    const spread = ['0000', '7fff', 'ffff', 'zzzz'].map((end) => timerMs(left, `01a205d8-${end}`));
+    jest.useRealTimers();
+    const least = Math.max(1, left);
+    const half = least + Math.floor((most - least) / 2);
+    expect(spread).toEqual([least, expect.closeTo(half, -1), most, least]);
+  });
+
+  it('says so when it fires', async () => {
+    expect(await played([500], [[1, 500]])).toMatchObject({ fired: 1 });
+  });
+});
