@@ -31,6 +31,7 @@ import { resetTurn } from '../support/operator';
 import { taskBefore } from '../support/resets';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
+import { WITHOUT_THREADS } from '../support/worker-here';
 import { needs } from '../support/parts';
 import type { Authority, Vote } from '../../src/contract/authority';
 
@@ -420,7 +421,7 @@ describe('a workflow of somebody who may do everything on Temporal', () => {
   beforeAll(async () => {
     connection = await NativeConnection.connect({ address: testAddress() });
     const workflowsPath = require.resolve('../fixtures/rogue-workflows.ts');
-    worker = await Worker.create({ connection, taskQueue, workflowsPath });
+    worker = await Worker.create({ connection, taskQueue, workflowsPath, ...WITHOUT_THREADS });
     working = worker.run();
   });
   afterAll(async () => {
