@@ -84,6 +84,21 @@ const FORK_INPUT: Shape<ForkOrigin & { given?: unknown }> = object(
   },
 );
 
+const THINK_INPUT = object(
+  { step: NUMBER, results: RESULTS, droppedBefore: NUMBER },
+  {
+    agent: TEXT,
+    cutTo: NUMBER,
+    words: TEXTS,
+    after: jsonObject(),
+    origin: object({}, { others: TEXTS }),
+    files: list(FILES_SHAPE),
+  },
+);
+
+/** The input of `think`, as far as it is read. */
+export interface ThinkRead extends Of<typeof THINK_INPUT> {}
+
 /** The person who said something and the reason, as the note for the model quotes them. */
 const EDIT = object({ approver: TEXT }, { reason: TEXT });
 const CALL_INPUT = object(
@@ -199,19 +214,7 @@ export const is = {
       },
     ),
   ),
-  thinkInput: guard(
-    object(
-      { step: NUMBER, results: RESULTS, droppedBefore: NUMBER },
-      {
-        agent: TEXT,
-        cutTo: NUMBER,
-        words: TEXTS,
-        after: jsonObject(),
-        origin: object({}, { others: TEXTS }),
-        files: list(FILES_SHAPE),
-      },
-    ),
-  ),
+  thinkInput: guard(THINK_INPUT),
   forkInput: guard(FORK_INPUT),
   grantBeat: guard(object({ grant: GRANT_USE })),
   callInput: guard(CALL_INPUT),

@@ -6,7 +6,7 @@ import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
 import type { CallEnded, EventHeader, ProposedCall, Thinking, TurnEvent } from '../events';
 import { readThinkOutput } from '../../contract/payloads';
-import { is } from './guards';
+import { is, type ThinkRead } from './guards';
 import { closeWithText } from './results';
 import { endCall, eventHeader, type CallFold, type FoldState } from './state';
 import { resultWithoutRun } from '../../contract/dry-run';
@@ -17,14 +17,16 @@ export function thinkScheduled(
   event: EventOf<'activity_scheduled'>,
   step: number,
 ): TurnEvent[] {
-  const refs = is.thinkInput(event.input) ? event.input.results : [];
-  const ended = refs.flatMap((ref) => closeWithText(state, event, ref));
+  const input = is.thinkInput(event.input) ? event.input : undefined;
+  const ended = (input?.results ?? []).flatMap((ref) => closeWithText(state, event, ref));
   state.step = step;
-  return [...ended, { type: 'thinking', ...eventHeader(event), step, ...droppedIn(event.input) }];
+  return [...ended, { type: 'thinking', ...eventHeader(event), step, ...droppedIn(input) }];
 }
 
-function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | 'words' | 'files'> {
-  if (!is.thinkInput(input)) return {};
+function droppedIn(
+  input: ThinkRead | undefined,
+): Pick<Thinking, 'droppedBefore' | 'cutTo' | 'words' | 'files'> {
+  if (input === undefined) return {};
   const { droppedBefore, cutTo, after, words = [], files } = input;
   const isNew = after !== undefined && words.length > 0;
   return {
