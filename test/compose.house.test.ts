@@ -250,7 +250,7 @@ describe('the worker', () => {
   });
 
   it('gets the time to drain that the worker takes', () => {
-    const [, force] = /shutdownForceTime: '(\d+s)'/.exec(read('src', 'worker-options.ts')) ?? [];
+    const [, force] = /shutdownForceTime: '(\d+s)'/.exec(read('src', 'worker', 'options.ts')) ?? [];
     expect(seconds(worker.stop_grace_period)).toBeGreaterThan(seconds(force));
   });
 

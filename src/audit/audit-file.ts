@@ -51,7 +51,7 @@ export interface Written {
 }
 
 /** The namespace and the key of an audit file. */
-export interface Owner {
+interface Owner {
   namespace: string;
   key: KeyObject;
   /** The time that a new file names, in ISO 8601. */

@@ -86,7 +86,7 @@ export interface ChildAsked {
  * The result of a worker's check before a child turn starts. `there`: an earlier run of the calling turn has started
  * it.
  */
-export const CHILD_LOOKS = ['absent', 'there'] as const;
+const CHILD_LOOKS = ['absent', 'there'] as const;
 
 /** The fields of every call, whatever its result. */
 export interface CallBase {

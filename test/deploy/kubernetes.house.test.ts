@@ -231,7 +231,7 @@ describe.each(containers)('a container of the %s', (_, { image, args, env, secur
 
 describe('the workers', () => {
   it('get the time to drain that they take', () => {
-    const [, force] = /shutdownForceTime: '(\d+)s'/.exec(read('src', 'worker-options.ts')) ?? [];
+    const [, force] = /shutdownForceTime: '(\d+)s'/.exec(read('src', 'worker', 'options.ts')) ?? [];
     expect(worker.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(Number(force));
   });
 

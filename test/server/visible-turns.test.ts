@@ -106,7 +106,7 @@ it.each(['send', 'follow', 'followWithText', 'history', 'pause', 'resume', 'canc
   'asks for the agent of a conversation before `%s`',
   async (name) => {
     const session = readerFor(['his']).session('session-1');
-    await expect(run(session, name, {})).rejects.toMatchObject({ code: 'session_not_found' });
+    await expect(run(session, name, {})).rejects.toMatchObject({ code: 'not_found' });
     expect(asked.map(([what]) => what)).toEqual(['session', 'state']);
   },
 );

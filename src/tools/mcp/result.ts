@@ -13,7 +13,7 @@ const answerSchema = z.object({
 });
 
 /** The server and the tool of a call. */
-export interface Called {
+interface Called {
   server: string;
   tool: string;
 }

@@ -10,7 +10,7 @@ import { within } from '../time-limit';
 import { repeatsLongId } from './limit-answers';
 
 /** The program of a server to start, never through a shell. */
-export interface Program {
+interface Program {
   command: string;
   args: readonly string[];
   cwd: string;
