@@ -35,9 +35,8 @@ import {
   USED_STATE,
 } from './tool';
 import type { BudgetKind } from './spending/budget';
-import type { Assurance, Authority, Vote } from './authority';
 import { RULING, GRANT_MARK, type GrantMark, GRANT_USE, type GrantUse } from './policy-rule';
-import { AUTHORITY, MOST_OTHERS, ASKED_AGAIN } from './authority';
+import { ASKED_AGAIN, type Authority, AUTHORITY, MOST_OTHERS, type Vote } from './authority';
 import type { Roster } from './roster';
 
 const NAME = text({ minLength: 1, maxLength: 1000 });

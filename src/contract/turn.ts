@@ -22,7 +22,7 @@ import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
 import type { TranscriptEntry } from './transcript';
-import { MOST_OTHERS, type Voting } from './authority';
+import type { Voting } from './authority';
 import { type TurnOrigin, type Ancestor, LINEAGE, ORIGIN } from './call';
 import { type Budget, type Spent, BUDGET, SPENT } from './spending/budget';
 import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';

@@ -2,7 +2,6 @@ import { EFFECTS } from '../../contract/tool';
 import { isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
 import type { OpenItem, OpenMemo, TurnCounts } from '../../contract/turn';
 import { RESULT_STATUSES } from '../../contract/turn-states';
-import { ASSURANCES } from '../../contract/authority';
 import {
   text,
   number,
