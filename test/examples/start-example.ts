@@ -52,7 +52,7 @@ export async function startExample(
       dev.signal('SIGINT');
       const { code, err } = await dev.ended;
       await rm(scratch, { recursive: true, force: true });
-      expect({ code, err }).toEqual({ code: 0, err: expect.not.stringMatching(/\n\s+at |unexpected/) });
+      expect({ code, err }).toEqual({ code: 0, err: expect.not.stringMatching(/\n\s+at |\[unexpected\]/) });
     },
   };
 }
