@@ -5,7 +5,6 @@ import type { Answered, DecisionMade, Resolved } from '../history/events';
 import { type CallPhase, type CallView, type TurnView, viewOf } from '../history/view';
 import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
-import type { Countersign } from './countersign';
 import type { ListQuery, TurnSummary } from './types';
 
 /** A person's decision or answer, and the outcome of the call. */
@@ -117,7 +116,7 @@ const TURNS = 200;
  * @throws CountersignError as `Countersign.list` and `timeline`.
  */
 export async function readDecided(
-  client: Pick<Countersign, 'list' | 'timeline'>,
+  client: Parameters<typeof readTurns>[0] & { list(query: ListQuery): Promise<TurnSummary[]> },
   { approver, tool, turns = TURNS, also = [], ...filter }: DecidedQuery,
   known?: KnownDecisions,
 ): Promise<DecidedAnswer> {
@@ -133,7 +132,7 @@ export async function readDecided(
 }
 
 async function decidedOf(
-  client: Pick<Countersign, 'timeline'>,
+  client: Parameters<typeof readTurns>[0],
   turn: Pick<TurnSummary, 'turn' | 'runId' | 'endedAt'>,
   known: KnownDecisions | undefined,
 ): Promise<readonly DecidedCall[]> {
