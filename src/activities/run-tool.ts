@@ -91,10 +91,10 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const tool = named && asCalled(named, input.arguments);
   const key = idempotencyKey(input);
   // The server is asked while the signatures are checked. The check of pauses below uses its answer if that is less than
-  // a second old.
+  // a second old. Whether the signatures were spent is asked only where the rule wants them.
   if (input.decision?.votes?.some(({ signature }) => signature !== undefined)) {
     void pausedCall(deps, input, false);
-    void ownEvents();
+    if (input.authority?.rule.assurance !== 'claimed') void ownEvents();
   }
   const checked =
     agent === undefined || tool === undefined

@@ -27,6 +27,7 @@ import {
   type Effect,
   EFFECTS,
   MS,
+  ANY_NAME,
   type PlacedState,
   QUEUE,
   RETRY_OPTIONS,
@@ -39,11 +40,9 @@ import { RULING, GRANT_MARK, type GrantMark, GRANT_USE, type GrantUse } from './
 import { ASKED_AGAIN, type Authority, AUTHORITY, MOST_OTHERS, type Vote } from './authority';
 import type { Roster } from './roster';
 
-const NAME = text({ minLength: 1, maxLength: 1000 });
-
 const CHILD_SETTINGS = object(
   {
-    agent: NAME,
+    agent: ANY_NAME,
     /** The most bytes of the child's answer that are kept. */
     outputBytes: integer({ minimum: 1 }),
   },
@@ -57,10 +56,10 @@ const CHILD_SETTINGS = object(
 export interface ChildSettings extends Of<typeof CHILD_SETTINGS> {}
 
 const ANCESTOR = object({
-  turn: NAME,
+  turn: ANY_NAME,
   callId: text(CALL_ID),
   /** The agent of the turn that made the call. */
-  agent: NAME,
+  agent: ANY_NAME,
 });
 
 /** The call that started a turn. */
@@ -508,7 +507,7 @@ const USED = both(STARTED_BY, USED_STATE);
 
 /** The schema of the output of a tool's activity. */
 export const CALL_OUTPUT = either(
-  object({ result: RESULT }, both({ contentDigest: NAME }, USED)),
+  object({ result: RESULT }, both({ contentDigest: ANY_NAME }, USED)),
   object({ inDoubt: IN_DOUBT }, USED),
   ASK_AGAIN,
   NOT_HERE,

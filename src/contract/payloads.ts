@@ -1,15 +1,15 @@
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
 import { RESULT, type ToolResult } from './result';
 import { guard, soundCheck } from './schema/message';
-import { flag, integer, jsonObject, list, object, oneOf, pair, text } from './schema/shape';
-import { CARRIED_STATES } from './tool';
+import { flag, jsonObject, list, object, oneOf, pair, text } from './schema/shape';
+import { CARRIED_STATES, ANY_NAME } from './tool';
 import { fitsMoved, MOVED, prepareOutput, type PrepareOutput, THINK_OUTPUT, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { FILES_SHAPE } from './session/files';
 import { isRaise } from './spending/budget';
-import { CARRIED_SPENDING } from './spending/carried';
+import { CARRIED_SPENDING, WHOLE } from './spending/carried';
 import { USAGE } from './spending/usage';
 import {
   preparedCall,
@@ -29,15 +29,14 @@ import { isObject } from './json';
 // The outputs of activities are read strictly. An operator may complete any activity with any value
 // (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.
 
-const NAME = text({ minLength: 1, maxLength: 1000 });
 // The name is an activity type. A name with a dot is one of our activities, which a reply must not call.
 const TOOL = text({ pattern: TOOL_NAME.source, not: { enum: [...RESERVED_TOOL_NAMES] } });
 
 const isThinkOutput = guard(THINK_OUTPUT);
 const isCall = guard(preparedCall(TOOL));
-const isAnyCall = guard(preparedCall(NAME));
+const isAnyCall = guard(preparedCall(ANY_NAME));
 const isPrepareOutput = guard(prepareOutput(TOOL));
-const isRaiseOutput = guard(prepareOutput(NAME));
+const isRaiseOutput = guard(prepareOutput(ANY_NAME));
 export const isCallOutput = guard(CALL_OUTPUT);
 /** Whether a value names the calls that led to a child turn. */
 export const isLineage = guard(LINEAGE);
@@ -94,8 +93,6 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
   return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
 }
 
-const WHOLE = integer({ minimum: 0 });
-
 const COUNTS = object(Object.fromEntries(Object.keys(noCounts()).map((name) => [name, WHOLE])));
 const VERDICT = object({ accepted: flag(), callId: text() });
 const WORDS = object({
@@ -104,7 +101,7 @@ const WORDS = object({
 });
 const HELD = { count: WHOLE, digest: text() };
 const SESSION = object(
-  { sessionId: NAME, runId: NAME, messageId: text(), ...HELD },
+  { sessionId: ANY_NAME, runId: ANY_NAME, messageId: text(), ...HELD },
   { before: object(HELD) },
 );
 const CARRIED = object(

@@ -41,7 +41,8 @@ export type Order = (typeof ORDERS)[number];
 /** A JSON Schema (2020-12) whose root is an object. */
 export type JsonSchema = JsonObject;
 
-const NAME = text({ minLength: 1, maxLength: 1000 });
+/** The schema of a name or an id of ours. */
+export const ANY_NAME = text({ minLength: 1, maxLength: 1000 });
 
 /** The schema of a time in milliseconds that a timer can take. */
 export const MS = number({ minimum: 1, maximum: LONGEST_READ });
@@ -67,7 +68,7 @@ export interface Issue {
 export const STATE_SETTINGS = object({
   scope: oneOf(['turn', 'session', 'worker'] satisfies StateScope[]),
   /** Tools with the same scope, group and task queue share the state. */
-  group: NAME,
+  group: ANY_NAME,
 });
 
 /** Which calls share the state that a tool keeps in memory. */
@@ -102,9 +103,9 @@ const HOLDER = object({
   /** The queue that only this worker polls. */
   queue: refined(QUEUE, { allOf: [{ pattern: `^${HOLDER_QUEUE}` }] }),
   /** Idempotency key of the call that began the state. */
-  begunBy: NAME,
+  begunBy: ANY_NAME,
   /** The run of the turn in which the state began. A run that a reset made begins with new state. */
-  runId: NAME,
+  runId: ANY_NAME,
 });
 
 /** The worker that holds state of a turn. */

@@ -42,7 +42,7 @@ function endedText({ signedIn }: ApiError): string {
 }
 
 /** The sign-in, or the page of the signed-in user. Exported, because esbuild bundles a script without exports as CommonJS, which is larger. */
-export function App(): JSX.Element {
+function App(): JSX.Element {
   const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
   useEffect(() => void openSession().then(setState), []);
   const { session, isOpen, problem } = state;

@@ -13,7 +13,8 @@ export const SPENDING = object({
 /** The budget and the spending of a turn, or of a session with all its turns. */
 export interface CarriedSpending extends Of<typeof SPENDING> {}
 
-const WHOLE = integer({ minimum: 0 });
+/** The schema of a count. */
+export const WHOLE = integer({ minimum: 0 });
 
 const REPEATED = object({
   /** Digest of the calls of the last step. */

@@ -51,7 +51,7 @@ export interface McpConnection {
 }
 
 /** The options of a connection. */
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** The name that the config gives the server. */
   server: string;
   /** Makes a transport for each start. @throws if a value of the server's environment is missing. */
