@@ -136,8 +136,11 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
   await schedules.resume(request.id);
   expect(await schedules.get(request.id)).toMatchObject({ paused: false });
   await schedules.pause(request.id, 'on holiday');
+  // Visibility may still list the schedule as it was added: paused, without a note.
   const listed = await until('the list', async () =>
-    (await schedules.list()).find(({ id, paused }) => id === request.id && paused),
+    (await schedules.list()).find(
+      ({ id, paused, note }) => id === request.id && paused && note !== undefined,
+    ),
   );
   expect(listed).toMatchObject({ note: 'on holiday', when: '0 8 1 1 *', agent: request.agent });
   await schedules.remove(request.id);
