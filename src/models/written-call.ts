@@ -56,7 +56,8 @@ function everyOne(list: readonly unknown[], tools: readonly string[]): string | 
   return names.every((name) => name !== undefined) ? names[0] : undefined;
 }
 
-function toolIn(name: unknown, tools: readonly string[]): string | undefined {
+/** The tool that a name means, with or without what some models put around it. */
+export function toolIn(name: unknown, tools: readonly string[]): string | undefined {
   return typeof name === 'string' ? tools.find((tool) => tool === bare(name)) : undefined;
 }
 

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { unescape } from 'node:querystring';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
+import * as ipaddr from 'ipaddr.js';
 import type * as Undici from 'undici';
 import type { Dispatcher } from 'undici';
 import { asError, CountersignError, errnoOf, errorMessage } from '../contract/errors';
@@ -38,7 +39,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv = process.env): Proxy 
   );
 }
 
-/** Whether a list of `NO_PROXY` names the host of a URL: by its name, by the end of its name, or by its address. */
+/** Whether a list of `NO_PROXY` names the host of a URL: by its name or the end of it, by its address or a range. */
 function isExempt({ protocol, hostname, port }: URL, list: string): boolean {
   const host = hostname.replace(/[[\]]/g, '');
   const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
@@ -49,8 +50,16 @@ function isExempt({ protocol, hostname, port }: URL, list: string): boolean {
       const [, named = entry, only = own] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
       const name = named.replace(/^\*?\.|[[\]]/g, '');
       if (only !== own || name === '') return false;
-      return name === '*' || host === name || host.endsWith(`.${name}`);
+      return name === '*' || host === name || host.endsWith(`.${name}`) || isInRange(host, name);
     });
+}
+
+/** Whether an address is in a range such as `10.0.0.0/8`. */
+function isInRange(host: string, range: string): boolean {
+  if (isIP(host) === 0 || !ipaddr.isValidCIDR(range)) return false;
+  const address = ipaddr.parse(host);
+  const [start, bits] = ipaddr.parseCIDR(range);
+  return address.kind() === start.kind() && address.match(start, bits);
 }
 
 /**

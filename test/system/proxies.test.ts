@@ -247,13 +247,19 @@ it.each([
   ['http://[::1]:8080/', undefined],
   ['http://[::2]:80/', undefined],
   ['http://10.1.2.3/', undefined],
+  ['http://172.20.9.9/', undefined],
+  ['http://172.32.0.1/', 'http_proxy'],
+  ['http://[fd00::7]/', undefined],
+  ['http://[::ffff:a01:203]/', 'http_proxy'],
+  ['http://a.test/', 'http_proxy', { no_proxy: '10.0.0.0/8,a/8,1.2.3.4/99,/8' }],
   ['http://localhost/', 'http_proxy'],
   ['http://a.test/', undefined, { no_proxy: '*' }],
 ])('%s is reached by %s', (url, name, more: Record<string, string> = {}) => {
   const env = {
     ...{ http_proxy: 'http://p:1', https_proxy: 'https://q:2' },
     ...(name === 'HTTPS_PROXY' ? { HTTPS_PROXY: 'http://r:3' } : {}),
-    NO_PROXY: 'not.test .dot.test,*.star.test, port.test:8443,usual.test:443,::1,[::2]:80,10.1.2.3',
+    NO_PROXY:
+      'not.test .dot.test,*.star.test, port.test:8443,usual.test:443,::1,[::2]:80,10.1.2.3,172.16.0.0/12,fd00::/8',
     ...more,
   };
   expect(proxyFor(new URL(url), env)?.name).toBe(name);

@@ -5,7 +5,7 @@ import { utf8Bytes } from '../../contract/text/bytes';
 import type { ModelNote } from '../../contract/think';
 import { dropOutput, dropOutputs, type TranscriptEntry } from '../../contract/transcript';
 import { ModelError, type ModelMessage, type ModelReply, type ModelRequest } from '../../models/model';
-import { writtenCall } from '../../models/written-call';
+import { toolIn, writtenCall } from '../../models/written-call';
 import { offeredTools } from '../../tools/builtin/find-tools';
 import type { Agent } from '../../tools/define-agent';
 import type { ActivityDeps } from '../deps';
@@ -41,14 +41,20 @@ export async function askModel(
   const tools = offeredTools(agent, entries);
   const names = tools.map((tool) => tool.function.name);
   return inTime(asking, async (generate) => {
-    const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
-      generate({
+    const ask = async (more: readonly ModelMessage[] = []): Promise<ModelReply> => {
+      const reply = await generate({
         instructions,
         messages: [...messages, ...more],
         tools,
         // The text of a second answer would follow that of the first, so it comes only with the finished reply.
         onText: more.length === 0 ? writer?.add : undefined,
       });
+      const toolCalls = reply.toolCalls.map((call) => ({
+        ...call,
+        name: toolIn(call.name, names) ?? call.name,
+      }));
+      return { ...reply, toolCalls };
+    };
     const askWithin = async (): Promise<ModelReply> => {
       try {
         return await ask();

@@ -94,6 +94,7 @@ it.each<[string, Answer[], number]>([
     [called({ tool_calls: [{ id: 'c1', function: { name: 'look', arguments: { at: 'x' } } }] }), DONE],
     2,
   ],
+  ['a name in a space', [called({ tool_calls: [wireCall('c1', 'functions.look', ARGS)] }), DONE], 2],
   ['no id', [called({ tool_calls: [wireCall(null, 'look', ARGS)] }), DONE], 2],
   ['an id that is a number', [called({ tool_calls: [{ ...CALL, id: 1 }] }), DONE], 2],
   ['no place in a stream', [streamed(delta({ tool_calls: [CALL] }), delta({}, 'stop')), DONE], 2],
