@@ -94,12 +94,14 @@ test('closed, what holds the pauses starts again and holds everything', async ()
   expect(await fixture.effects('held')).toHaveLength(1);
 });
 
-test('a worker that finds it deleted, while a turn is open, starts it with everything paused', async () => {
+test('a worker that finds it deleted starts it with everything paused, although no turn is open', async () => {
   const { fixture, client } = await startPlace();
   const first = await fixture.addProcess();
   await client.pause({ tool: 'put', reason: 'an incident', by });
-  const handle = await fixture.startSteps(calls('put:deleted'));
-  await untilHeld(client, handle);
+  const before = await fixture.startSteps(calls('put:before'));
+  await untilHeld(client, before);
+  await before.cancel();
+  await expect(before.result()).rejects.toThrow();
   await first.kill();
   const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
   await control.terminate();
@@ -111,6 +113,7 @@ test('a worker that finds it deleted, while a turn is open, starts it with every
   await fixture.addProcess(fixture.otherMachine());
   const { pauses } = await client.pauses();
   expect(pauses).toMatchObject([{ ...AFTER_CLOSING }]);
+  const handle = await fixture.startSteps(calls('put:deleted'));
   await client.resume({ all: true, by });
   await fixture.open('deleted');
   expect(await handle.result()).toMatchObject({ status: 'answered' });

@@ -78,11 +78,11 @@ const MOST_LOOKED = 20;
 const BEGUN_EVENTS = 4;
 
 /**
- * Whether a worker worked on a turn that is still open. Then what holds the pauses was there, and was deleted after it
+ * Whether a worker ever worked on a turn or a session. Then what holds the pauses was there, and was deleted after it
  * was closed.
  */
 async function hasBegun({ workflow }: Client): Promise<boolean> {
-  const query = `WorkflowType = '${WORKFLOWS.turn}' AND ExecutionStatus = 'Running'`;
+  const query = `WorkflowType IN ('${WORKFLOWS.turn}', '${WORKFLOWS.session}')`;
   let looked = 0;
   for await (const { workflowId } of workflow.list({ query, pageSize: MOST_LOOKED })) {
     const found = await unlessNotFound(workflow.getHandle(workflowId).describe());
