@@ -10,6 +10,7 @@ const HOUSE = [
   'encryption',
   'engine',
   'history',
+  'lifecycle',
   'models',
   'notify',
   'server',
@@ -90,8 +91,14 @@ const boundaries = [
     files: ['src/contract/*/*.ts'],
   },
   boundary({
-    from: 'workflows',
+    from: 'lifecycle',
     folders: ['contract', `authority/${PURE_PART}`],
+    packages: [forbid(packagesExcept([]), 'The life of a call needs no package.')],
+    message: 'The life of a call knows contract, and the rules of votes.',
+  }),
+  boundary({
+    from: 'workflows',
+    folders: ['contract', 'lifecycle', `authority/${PURE_PART}`],
     types: ['activities'],
     packages: [
       forbid(
@@ -100,7 +107,7 @@ const boundaries = [
       ),
       forbid('^@temporalio/activity', 'Workflows import only types of activities.', true),
     ],
-    message: 'Workflows import contract, what is pure of authority, and only types of activities.',
+    message: 'Workflows import contract, lifecycle, what is pure of authority, and only types of activities.',
   }),
   boundary({
     from: 'client',

@@ -156,13 +156,16 @@ describe('the command line', () => {
 
 describe.each([
   ['contract', (): string[] => filesOf(lib('contract'))],
+  ['the life of a call', (): string[] => filesOf(lib('lifecycle'))],
   [
     'what is pure of authority',
     (): string[] => filesOf(lib('authority')).filter((file) => partOf(relative(root, file)) === 'pure'),
   ],
 ])('%s', (name, filesIn) => {
   const isOurs = (file: string): boolean =>
-    folderOf(file) === 'contract' || (name !== 'contract' && roomOf(file) === 'authority: pure');
+    folderOf(file) === 'contract' ||
+    (name !== 'contract' && roomOf(file) === 'authority: pure') ||
+    (name === 'the life of a call' && folderOf(file) === 'lifecycle');
 
   it('loads nothing but itself, contract and pure libraries', () => {
     const files = loadedBy(...filesIn());
@@ -204,7 +207,8 @@ describe('the rooms of lib', () => {
 
   it.each([
     ['system', ['contract', FILES]],
-    ['workflows', ['contract', RULES]],
+    ['lifecycle', ['contract', RULES]],
+    ['workflows', ['contract', 'lifecycle', RULES]],
     ['history', ['contract', RULES]],
     ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK, PROXIES]],
     ['tools', ['contract', RULES, FILES, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
@@ -292,7 +296,9 @@ describe('the workflow bundle', () => {
   });
 
   it('keeps nothing of a workflow in its modules, which all workflows share', () => {
-    const ours = [...modules.values()].filter((name) => /^src\/(workflows|contract|authority)\//.test(name));
+    const ours = [...modules.values()].filter((name) =>
+      /^src\/(workflows|contract|lifecycle|authority)\//.test(name),
+    );
     expect(ours.length).toBeGreaterThan(30);
     expect(ours.filter((name) => STATE.test(readFileSync(compiled(name), 'utf8')))).toEqual([]);
   });

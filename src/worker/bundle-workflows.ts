@@ -35,17 +35,7 @@ const SHARED = [
   ...['grants/claim-use', 'grants/grant-forms', 'pauses/pause', 'votes/open-votes'].map(
     (name) => `authority/${name}`,
   ),
-  ...[
-    'abandon',
-    'doubts',
-    'judge-decision',
-    'judge-resolution',
-    'messages',
-    'move-to-new-code',
-    'signal-verdicts',
-    'state',
-    'transitions',
-  ].map((name) => `workflows/approvals/${name}`),
+  ...['decide', 'move', 'state'].map((name) => `lifecycle/${name}`),
   ...['session/state', 'summary', 'turn-state'].map((name) => `workflows/${name}`),
 ].map((name) => require.resolve(`../${name}`));
 

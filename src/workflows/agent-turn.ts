@@ -11,25 +11,25 @@ import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart } from './check-start';
 import type { CarriedTurn, TurnCounts, TurnInput, TurnResult } from '../contract/turn';
 import type { ResultStatus, TurnState } from '../contract/turn-states';
-import { takeReset } from './approvals/after-reset';
-import { cancelAll } from './approvals/transitions';
+import { movedStep, whyHeld } from '../lifecycle/move';
+import { carriedDecisions } from '../lifecycle/state';
+import { act } from './approvals';
 import { isTurnInput } from '../contract/payloads';
 import { ChangeNotifier } from './changes';
+import { DeadlineTimer } from './deadline-timer';
 import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
-import { movedStep, whyHeld } from './approvals/move-to-new-code';
-import { type CallState, carriedDecisions, markChanged } from './approvals/state';
 import { continueOnCurrentBuild, continueWithMemo, resetRun } from './current-build';
-import { report } from './observe';
+import { report, StepObserver } from './observe';
 import { makeTurn, type Turn, type TurnRuntime } from './turn-state';
 import { Publisher, publishScheduled } from './publish';
-import { currentDetails } from './summary';
+import { currentDetails, type OpenCall } from './summary';
 import { turnModelFailure } from './outcome';
 import { isLoop, isRepeated } from '../contract/spending/repeats';
 import { noteRequesters } from './session/words';
-import { Step, noteStep } from './step';
-import { askForMore, usedUp } from './spending';
-import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
+import { runStep, noteStep } from './step';
+import { askForMore, usedUp, WorkClock } from './spending';
+import { hasRemote, prepareRemote } from './call-activities';
 import { appendResults, applySeedStep, countCall, turnRecordOf, statesOf } from './think';
 import { LIMITS } from '../contract/limits';
 import { utf8Bytes } from '../contract/text/bytes';
@@ -43,22 +43,23 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   publishScheduled(input);
   const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
   const isMoved = turn.moved !== undefined;
-  const details = (open: readonly CallState[]): string => currentDetails(open, turn.step);
+  const details = (open: readonly OpenCall[]): string => currentDetails(open, turn.step);
   const publisher = new Publisher(turn, details, isMoved);
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
-  const queue = new MessageQueue(() => {
-    takeReset(turn.approvals, Date.now());
-    markChanged(turn);
-  });
+  const queue = new MessageQueue(() => void act(turn, { type: 'reset' }));
   // The step comes from another build. Messages are held and lists keep what they show, until the step waits here, too.
   if (isMoved) queue.hold();
   setHandlers(turn, queue);
   watchCancellation(turn, work);
-  const changes = new ChangeNotifier(turn, publisher);
-  if (isMoved) changes.beginStep();
   return CancellationScope.nonCancellable(() => {
-    const runtime = { publisher, changes, queue, nonCancellable: CancellationScope.current() };
+    const nonCancellable = CancellationScope.current();
+    const observer = new StepObserver(turn);
+    const clock = new WorkClock(turn);
+    const timer = new DeadlineTimer(turn, nonCancellable);
+    const watchers = [observer, clock, timer, publisher];
+    const changes = new ChangeNotifier(turn, watchers, isMoved);
     void changes.run();
+    const runtime = { publisher, observer, changes, queue, nonCancellable };
     // The scope is entered once for the whole turn. Entering it for each activity would cost two promises.
     return work.run(() => runTurn(turn, runtime));
   });
@@ -66,8 +67,7 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
 
 function watchCancellation(turn: Turn, work: CancellationScope): void {
   CancellationScope.current().cancelRequested.catch(() => {
-    cancelAll(turn.approvals, Date.now());
-    markChanged(turn);
+    act(turn, { type: 'cancel' });
     work.cancel();
   });
 }
@@ -135,17 +135,12 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     // recognizes a call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
     turn.by = output.notes && { model: output.model, notes: output.notes };
-    keepSchemas(turn, output);
+    act(turn, { type: 'know', schemas: output.schemas });
     const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
-    const step = new Step(turn, calls, runtime, isRepeated(turn, calls));
-    // This code is not in a function of its own, because each step would then cost two more promises, and the SDK keeps
-    // a stack for each promise.
-    while (step.proceed()) {
-      if (turn.isMoving) await moveTurn(turn, runtime, { ...output, calls });
-      await step.changed();
-    }
+    const move = (): Promise<void> => moveTurn(turn, runtime, { ...output, calls });
+    const results = await runStep(turn, calls, runtime, { isRefused: isRepeated(turn, calls), move });
     turn.isMoving = false;
-    appendResults(turn, step.results());
+    appendResults(turn, results);
     noteStep(turn, calls);
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
     if (isLoop(turn)) return resultOf(turn, 'loop', last, LOOP);
@@ -189,7 +184,7 @@ async function continueTurn(turn: Turn, { queue, changes }: TurnRuntime): Promis
   await queue.emptied();
   lighten(turn);
   // The verdicts on signals go along in the memo, where their senders look for them.
-  changes.publish();
+  changes.look();
   return continueWithMemo<typeof agentTurn>({}, nextInput(turn, carry(turn)));
 }
 
@@ -228,8 +223,8 @@ function isTooLarge(input: TurnInput): boolean {
 /** The counts of the turn, with the calls of this run that have ended. A call is counted in the run in which it ran. */
 function countsOf(turn: Turn): TurnCounts {
   const counts = { ...turn.counts };
-  for (const { call, result } of turn.approvals.calls.values())
-    if (result !== undefined) countCall({ ...turn, counts }, { call, result });
+  for (const state of turn.approvals.calls.values())
+    if (state.phase === 'done') countCall({ ...turn, counts }, { call: state.call, result: state.result });
   return counts;
 }
 

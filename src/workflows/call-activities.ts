@@ -1,7 +1,6 @@
 import {
   ActivityCancellationType,
   type ActivityOptions,
-  condition,
   isCancellation,
   scheduleActivity,
   scheduleLocalActivity,
@@ -13,27 +12,25 @@ import { defined } from '../contract/defined';
 import type {
   CallBase,
   CallInput,
+  HeldInput,
   InvalidCall,
-  NotHere,
   PreparedCall,
   RemoteCall,
-  SpentDecision,
   ValidCall,
   VerifyInput,
 } from '../contract/call';
-import type { PlacedState } from '../contract/tool';
-import { ENDINGS, nobodyHad, unprepared } from '../contract/call-texts';
+import type { KnownState, PlacedState } from '../contract/tool';
+import { unprepared } from '../contract/call-texts';
 import { mostAttempts, startWithin } from '../contract/lost-activity';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
-import { failureOf } from './approvals/transitions';
-import type { CallState, Settlement } from './approvals/state';
-import { authorityOf } from './approvals/votes';
+import { type CallState, leaveOf, type Preparing } from '../lifecycle/state';
+import { authorityOf } from '../lifecycle/votes';
+import { act } from './approvals';
 import { resetRun } from './current-build';
 import { rawResult, decodedValueOf } from './messages';
-import { roundOf } from './paused-call';
 import { originOfCall } from './session/words';
 import { summaryOf } from './summary';
 import type { Turn } from './turn-state';
@@ -44,34 +41,47 @@ import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think
 import { MOST_ASKED } from './think';
 import { isDry } from '../contract/dry-run';
 
+/** What is known of one start of a call, while it is scheduled once or more. */
+export interface Attempt {
+  /** When its activity was last scheduled, as workflow time in ms. */
+  scheduledAt: number;
+  /** What the turn knew about the shared state by then. Only if the call shares state. */
+  placed?: KnownState;
+  /**
+   * Set while workers that lack its agent or tool give the call back: the time of the first (workflow time in ms), and
+   * the number of times.
+   */
+  absent?: { since: number; rounds: number };
+  /** The number of times that a pause has held the call. */
+  pauses: number;
+}
+
 /**
- * Runs one started call as an activity whose type is the tool's name. `isInherited`: a run before a reset may know the
- * call.
+ * Schedules a started call as an activity whose type is the tool's name. `isInherited`: a run before a reset may know
+ * the call.
  */
-export function runCall(
+export function scheduleCall(
   turn: Turn,
   state: CallState,
-  decision: SpentDecision | undefined,
+  attempt: Attempt,
   isInherited = false,
 ): Promise<RawValue> {
   const known = turn.states.place(state.call);
-  if (known !== undefined) state.placed = known;
+  if (known !== undefined) attempt.placed = known;
   reserveChild(turn, state);
   const run = resetRun();
+  const leave = leaveOf(state);
   const fresh = {
     askedIn: isInherited ? undefined : run,
-    decidedIn: state.held?.isOld === true ? undefined : run,
+    decidedIn: leave?.by === 'decision' && leave.isOld === true ? undefined : run,
   };
-  const input = { ...inputOf(turn, state, decision), ...defined(fresh) };
-  state.scheduledAt = Date.now();
+  const input = { ...inputOf(turn, state, attempt), ...defined(fresh) };
+  attempt.scheduledAt = Date.now();
   const { tool, settings } = state.call;
   // A local call leaves only one marker in history, when it ends. After a reset that marker cannot show whether a
   // decision came before it, so a call with a decision is never local. A call that a worker gave back is not run
   // locally either, because the same worker would get it.
-  return settings.local === true &&
-    !state.needsDecision &&
-    state.grant === undefined &&
-    state.absent === undefined
+  return settings.local === true && leave?.by === 'nobody' && attempt.absent === undefined
     ? scheduleLocalActivity<RawValue>(
         tool,
         [input],
@@ -82,56 +92,41 @@ export function runCall(
         },
         rawResult,
       )
-    : scheduleActivity<RawValue>(tool, [input], activityOptions(state), rawResult);
+    : scheduleActivity<RawValue>(tool, [input], activityOptions(state, attempt), rawResult);
 }
 
 /**
- * The longest and the first wait before a call is scheduled again. With two workers, the right worker gets the call
- * after a few tries. The waits grow, because each round adds about ten events, and a server ends a run with 51,200. A
- * call that may wait for days waits longer between its rounds, so that sixteen such calls have room in one run.
+ * Waits until no pause holds a call that did not start, or the turn is cancelled. An activity waits and is retried,
+ * because retries leave nothing in history and a pause may last for weeks.
  */
-const MOST_PAUSE_MS = 60_000;
-const MOST_LONG_ROUNDS = 200;
-const SOON_MS = 500;
-
-export function pauseAfter(waitedMs: number, round: number, startWithinMs: number): number {
-  const most = Math.max(MOST_PAUSE_MS, startWithinMs / MOST_LONG_ROUNDS);
-  return Math.min(most, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
-}
-
-/**
- * Waits before a call that did not start is scheduled again, with the same key and decision. If the worker that held
- * the state of the call did not take the call, that state is lost, and the call goes to the task queue of its tool.
- * Returns a result instead if the time to start is over or the turn was cancelled.
- */
-export async function untilNextRound(
-  turn: Turn,
-  state: CallState,
-  output: NotHere,
-): Promise<Settlement | undefined> {
-  const holder = state.placed?.holder;
-  if (holder !== undefined) turn.states.leave(state.call, holder);
-  const absent = (state.absent ??= { since: state.scheduledAt, rounds: 0 });
-  absent.rounds += 1;
-  const waited = Date.now() - absent.since;
-  const { startWithinMs } = state.call.settings;
-  const left = startWithinMs - waited;
-  if (left <= 0) return { cause: 'absent', result: failureOf(state, nobodyHad(output), Date.now()) };
+export async function untilUnpaused(turn: Turn, { callId, tool }: ValidCall, times: number): Promise<void> {
+  const input: HeldInput = { agent: turn.agent, tool };
   try {
-    const summary = `${state.call.callId} waits for a worker that has it`;
-    const pause = pauseAfter(waited, absent.rounds, startWithinMs);
-    if (holder === undefined) await sleep(Math.min(left, pause), { summary });
-    // Other calls may have lost the same state. The first of them finds the worker that will hold the state.
-    else while (!turn.states.reserve(state.call)) await condition(() => turn.states.isFree(state.call));
-    if (!turn.approvals.cancelled) return undefined;
+    await scheduleActivity(ACTIVITIES.held, [input], {
+      activityId: activityIds.held(callId, times),
+      startToCloseTimeout: TIMES.closeMargin,
+      // The activity decides when it is retried.
+      retry: {
+        initialInterval: TIMES.pausedRetry,
+        backoffCoefficient: 2,
+        maximumInterval: TIMES.pausedRetryMost,
+      },
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+      summary: `${callId} ${tool} is paused`,
+    });
   } catch (error) {
-    if (!isCancellation(error)) throw error;
+    // An operator ended the activity, or the workers here have another version. In both cases the call is scheduled
+    // after this wait, and checks for pauses itself.
+    if (!isCancellation(error)) await sleep(TIMES.pausedRetry).catch(() => undefined);
   }
-  return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
 }
 
 /** Where the shared state is. A turn outside a session and a fork have the state of scope `session` to themselves. */
-function placedIn({ session, fork }: Turn, { placed, call }: CallState): PlacedState | undefined {
+function placedIn(
+  { session, fork }: Turn,
+  call: ValidCall,
+  placed: KnownState | undefined,
+): PlacedState | undefined {
   const isSessions = call.settings.state?.scope === 'session' && session !== undefined && fork === undefined;
   if (placed === undefined || !isSessions) return placed;
   // Anybody may start a turn with the name of a session, but the server says which workflow is the parent.
@@ -140,8 +135,10 @@ function placedIn({ session, fork }: Turn, { placed, call }: CallState): PlacedS
     : placed;
 }
 
-function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefined): CallInput {
-  const { call } = state;
+function inputOf(turn: Turn, state: CallState, { placed, absent, pauses }: Attempt): CallInput {
+  const { call, voided } = state;
+  const leave = leaveOf(state);
+  const rounds = (absent?.rounds ?? 0) + pauses + voided;
   return {
     callId: call.callId,
     id: call.id,
@@ -158,21 +155,24 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     ...(isDry(turn) ? { dry: true as const } : {}),
     ...defined({
       child: askedChild(turn, state),
-      ...{ origin: originOfCall(turn, state), round: roundOf(state), secret: state.secret, decision },
+      origin: originOfCall(turn, state),
+      round: rounds === 0 ? undefined : rounds,
+      secret: state.phase === 'running' ? state.secret : undefined,
+      decision: leave?.by === 'decision' ? leave.decision : undefined,
       authority: authorityOf(state),
-      grant: decision === undefined ? state.grant : undefined,
-      plan: state.plan,
+      grant: leave?.by === 'grant' ? leave.grant : undefined,
+      plan: call.preview?.plan,
       askMs: call.settings.askMs,
-      state: placedIn(turn, state),
+      state: placedIn(turn, call, placed),
       mayHaveRun: state.mayHaveRun,
       proposed: state.edit === undefined ? undefined : state.proposed,
     }),
   };
 }
 
-function activityOptions(state: CallState): ActivityOptions {
+function activityOptions(state: CallState, { placed, absent }: Attempt): ActivityOptions {
   const { callId, settings } = state.call;
-  const holder = state.placed?.holder;
+  const holder = placed?.holder;
   return {
     activityId: activityIds.call(callId, state.generation),
     startToCloseTimeout: settings.timeoutMs + (settings.askMs ?? 0) + TIMES.closeMargin,
@@ -182,9 +182,9 @@ function activityOptions(state: CallState): ActivityOptions {
     // A cancelled turn waits for the outcome of a running call: the outcome must be known, not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
-    allowEagerDispatch: state.absent === undefined ? undefined : false,
+    allowEagerDispatch: absent === undefined ? undefined : false,
     // A call that a person just decided on overtakes other tasks in the queue.
-    priority: state.needsDecision ? { priorityKey: 1 } : undefined,
+    priority: leaveOf(state)?.by === 'decision' ? { priorityKey: 1 } : undefined,
     taskQueue: holder?.queue ?? settings.taskQueue,
   };
 }
@@ -219,11 +219,6 @@ export function verifyCall(turn: Turn, state: CallState, asked: number): Promise
   return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
 }
 
-/** Keeps the schemas that come with a reply. Arguments that a person changes are checked against them. */
-export function keepSchemas(turn: Turn, { schemas }: ThinkOutput): void {
-  for (const [digest, schema] of Object.entries(schemas)) turn.approvals.schemas.set(digest, schema);
-}
-
 /** Whether some calls use tools on other task queues. */
 export function hasRemote({ calls }: ThinkOutput): boolean {
   return calls.some((call) => call.kind === 'remote');
@@ -245,16 +240,15 @@ async function remote(turn: Turn, call: RemoteCall, asked = 1): Promise<Prepared
 }
 
 /** Prepares a call again, with the arguments that a person gave, or because an admin asked for it. Never throws. */
-export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall> {
-  const { renewal, call } = state;
+export function prepareCall(turn: Turn, state: Preparing): Promise<PreparedCall> {
+  const { renewedBy, call } = state;
   const { callId, id, tool, settings } = call;
   const raw = JSON.stringify(state.effective);
-  const askedAgain = renewal && { by: renewal.by, isRuled: call.authority !== undefined };
+  const isRuled = call.authority !== undefined;
+  const askedAgain = renewedBy === undefined ? undefined : { by: renewedBy, isRuled };
   const policyReason = isRaise(tool) ? call.policyReason : undefined;
   const asked = { callId, id, tool, raw, askedAgain, policyReason };
-  const { agent, approvals } = turn;
-  const by = { agent, approvals, ...defined({ origin: originOfCall(turn, state) }) };
-  return prepare(by, asked, settings.taskQueue);
+  return prepare(turn, { ...asked, ...defined({ origin: originOfCall(turn, state) }) }, settings.taskQueue);
 }
 
 /** Asks a worker which people decide on a request for more budget. Never throws. */
@@ -265,14 +259,15 @@ export function prepareRaise(turn: Turn, request: ValidCall): Promise<PreparedCa
 }
 
 async function prepare(
-  turn: Pick<Turn, 'agent' | 'origin' | 'approvals'>,
-  asked: Omit<PrepareInput, 'agent' | 'origin'>,
+  turn: Turn,
+  asked: Omit<PrepareInput, 'agent'>,
   taskQueue: string | undefined,
 ): Promise<PreparedCall> {
   const input = { agent: turn.agent, origin: turn.origin, ...asked };
   try {
     const { call, schema } = await prepared(input, taskQueue);
-    if (schema !== undefined && call.kind === 'ask') turn.approvals.schemas.set(call.toolDigest, schema);
+    if (schema !== undefined && call.kind === 'ask')
+      act(turn, { type: 'know', schemas: { [call.toolDigest]: schema } });
     return call;
   } catch (error) {
     return withoutWorker(input, error);

@@ -1,83 +1,51 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
-import { type ApprovalContext, markChanged } from './approvals/state';
+import { act, type ApprovalContext } from './approvals';
 import { isIn } from './message-queue';
-import type { Publisher } from './publish';
+
+/** Looks at what has changed, and does its own part: it publishes, reports, counts, or sets a timer. */
+export interface Watcher {
+  look(): void;
+}
 
 /**
- * Decides who reacts to a change. During a step, a change wakes the step, which then looks and publishes by itself.
- * Between steps the notifier publishes.
- *
- * A call that ended wakes its step immediately. Everything else (updates, signals, a cancellation, a timer) goes
- * through `condition()`, which resolves when the messages of the workflow task are answered. So history has a decision
- * before what we publish about it. A `condition()` for each call would add two promises to each step, and the SDK keeps
- * a stack for each promise.
+ * Reacts to changes until the workflow ends. `condition()` resolves when the messages of the workflow task are answered,
+ * so history has a decision before what we publish about it.
  */
 export class ChangeNotifier {
-  /** The last revision to which a step or the publisher has reacted. */
-  private seen = 0;
-  private isInStep = false;
-  /** Wakes the step. Undefined while no step waits. */
-  private wake: (() => void) | undefined;
+  /** The last revision to which the watchers have reacted. */
+  private seen = -1;
 
+  /** `isQuiet`: nothing is looked at before `begin`. `watchers` look in this order at what has changed. */
   constructor(
     private readonly context: ApprovalContext,
-    private readonly publisher: Publisher,
+    private readonly watchers: readonly Watcher[],
+    private isQuiet = false,
   ) {}
 
-  /** Publishes, then acts on changes until the workflow ends. */
+  /** Looks now, and at each change. */
   async run(): Promise<void> {
     const { runId } = workflowInfo();
-    if (!this.isInStep) this.publish();
+    if (!this.isQuiet) this.look();
     while (isIn(runId)) {
-      await condition(() => this.hasUnseen && (!this.isInStep || this.wake !== undefined));
-      this.act();
+      await condition(() => !this.isQuiet && this.hasUnseen);
+      this.look();
     }
   }
 
-  /** Called when a step begins. The step has seen all changes so far and reacts to later changes. */
-  beginStep(): void {
-    this.isInStep = true;
-    this.seen = this.context.revision;
+  /** Called when there is something to show. */
+  begin(): void {
+    this.isQuiet = false;
   }
 
-  /** Called when the step is over. Publishes the last changes of the step. */
-  endStep(): void {
-    this.publish();
-    this.isInStep = false;
-  }
-
-  /** Publishes all changes so far. */
-  publish(): void {
-    this.seen = this.context.revision;
-    this.publisher.publish();
-  }
-
-  /** Whether there is a change to which neither the step nor the publisher has reacted. */
+  /** Whether there is a change at which nobody has looked. */
   get hasUnseen(): boolean {
     return this.context.revision !== this.seen;
   }
 
-  /** Resolves at the next change that the step has to look at. */
-  next(): Promise<void> {
-    return new Promise((resolve) => {
-      this.wake = resolve;
-    });
-  }
-
-  /**
-   * Called when a call has ended. If a message arrived earlier in this workflow task, `condition()` wakes the step
-   * for both.
-   */
-  callEnded(): void {
-    const isFirst = !this.hasUnseen;
-    markChanged(this.context);
-    if (isFirst) this.act();
-  }
-
-  private act(): void {
-    if (!this.isInStep) return this.publish();
+  /** Closes what is due, and lets the watchers look. */
+  look(): void {
+    act(this.context, { type: 'look' });
     this.seen = this.context.revision;
-    this.wake?.();
-    this.wake = undefined;
+    for (const watcher of this.watchers) watcher.look();
   }
 }

@@ -44,8 +44,9 @@ import { errorMessage } from '../contract/errors';
 import { LIMITS, OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
 import { resultHead, type ToolResult } from '../contract/result';
-import { factsOf, noted } from './approvals/transitions';
-import type { CallState } from './approvals/state';
+import { factsOf, noted } from '../lifecycle/results';
+import type { CallState } from '../lifecycle/state';
+import { act } from './approvals';
 import { rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
 import type { Turn } from './turn-state';
@@ -105,24 +106,27 @@ function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
  * Counts a child turn and puts aside its share of the budget. This happens before a worker checks whether the child turn
  * may start.
  */
-export function reserveChild(turn: Turn, state: CallState): void {
-  if (state.call.settings.child === undefined || state.child !== undefined) return;
-  const calls = [...turn.approvals.calls.values()].filter(
-    ({ call, phase }) => call.settings.child !== undefined && phase !== 'done',
+export function reserveChild(turn: Turn, { call }: CallState): void {
+  const { reserved } = turn;
+  if (call.settings.child === undefined || reserved.has(call.callId)) return;
+  const open = [...turn.approvals.calls.values()].filter(
+    (one) => one.call.settings.child !== undefined && one.phase !== 'done',
   );
-  const given = calls.flatMap(({ child }) => child?.given ?? []);
-  const among = calls.filter(({ child }) => child === undefined).length;
+  const given = open.flatMap((one) => reserved.get(one.call.callId)?.given ?? []);
+  const among = open.length - given.length;
   const { budget, spent } = turn.spending;
   const { ofSession } = turn;
   const mine = smallerOf(smallerOf(budget, turn.cap), ofSession && restOf(ofSession.budget, ofSession.spent));
-  state.child = { given: shareOf(mine, { spent, given, among }) ?? {}, before: turn.children };
+  const share = shareOf(mine, { spent, given, among }) ?? {};
+  reserved.set(call.callId, { given: share, before: turn.children });
   turn.children += 1;
 }
 
 /** The facts that a worker needs about a child turn that is about to start. Undefined for any other call. */
 export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined {
-  if (state.child === undefined) return undefined;
-  const { given, before } = state.child;
+  const reserved = turn.reserved.get(state.call.callId);
+  if (reserved === undefined) return undefined;
+  const { given, before } = reserved;
   const none = emptyKind(given);
   return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, none };
 }
@@ -130,10 +134,8 @@ export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined
 /**
  * Takes back the count and the budget of a child turn that no worker let start. If the call starts again, both are new.
  */
-export function releaseChild(turn: Turn, state: CallState): void {
-  if (state.child === undefined) return;
-  turn.children -= 1;
-  delete state.child;
+export function releaseChild(turn: Turn, callId: string): void {
+  if (turn.reserved.delete(callId)) turn.children -= 1;
 }
 
 /**
@@ -150,7 +152,7 @@ export async function runChild(turn: Turn, state: CallState, ready: ChildReady):
       : await endOf(turn, state, { child, settings, ready });
   if (end.kind === 'completed' && isTurnResult(end.result)) {
     turn.spending.spent = addSpent(turn.spending.spent, spentBy(end.result));
-    for (const name of end.result.others ?? []) turn.approvals.speakers.add(name);
+    act(turn, { type: 'hear', names: end.result.others ?? [] });
   }
   const of = { child, head: resultHead(state), facts: factsOf(state, Date.now()), outputBytes };
   return noted(state, childResult(end, of));
@@ -208,7 +210,7 @@ export function failedEnd(error: unknown): Exclude<ChildEnd, { kind: 'completed'
 function inputOf(turn: Turn, state: CallState, { settings, ready: { trace } }: ChildPlan): TurnInput {
   const { workflowId } = workflowInfo();
   const { task } = state.effective;
-  const cap = state.child?.given;
+  const cap = turn.reserved.get(state.call.callId)?.given;
   const origin = originOfCall(turn, state);
   return {
     agent: settings.agent,

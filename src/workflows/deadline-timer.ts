@@ -1,4 +1,6 @@
 import { CancellationScope, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import { nextDeadline } from '../lifecycle/endings';
+import { type ApprovalContext, markChanged } from './approvals';
 
 /** The longest time from a deadline to its timer. */
 const MOST_SPREAD_MS = 30_000;
@@ -14,27 +16,29 @@ export function timerMs(deadline: number, runId: string): number {
   return left + Math.floor(part * Math.min(MOST_SPREAD_MS, left / 100));
 }
 
-/** One timer for the earliest deadline of a step. A new deadline replaces the timer. */
+/** One timer for the earliest deadline of the calls that wait. A new deadline replaces the timer. */
 export class DeadlineTimer {
   private at: number | null = null;
   private scope: CancellationScope | undefined;
 
   /** The timer also fires after the turn was cancelled, as long as `nonCancellable` is not cancelled. */
   constructor(
+    private readonly context: ApprovalContext,
     private readonly nonCancellable: CancellationScope,
-    private readonly notify: () => void,
   ) {}
 
-  /** Lets the timer fire at workflow time `at` (ms). Null: never. Temporal's UI shows `summary`. */
-  set(at: number | null, summary: string): void {
+  /** Lets the timer fire at the next deadline. */
+  look(): void {
+    const at = nextDeadline(this.context.approvals);
     if (at === this.at) return;
     this.scope?.cancel();
     this.at = at;
-    this.scope = at === null ? undefined : this.start(at, summary);
+    this.scope = at === null ? undefined : this.start(at);
   }
 
-  private start(at: number, summary: string): CancellationScope {
+  private start(at: number): CancellationScope {
     const scope = new CancellationScope({ cancellable: true, parent: this.nonCancellable });
+    const summary = 'a request expires or is escalated';
     scope
       .run(() => sleep(timerMs(at, workflowInfo().runId), { summary }))
       .then(() => this.fired())
@@ -49,6 +53,6 @@ export class DeadlineTimer {
    */
   private fired(): void {
     this.at = null;
-    this.notify();
+    markChanged(this.context);
   }
 }

@@ -6,42 +6,22 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import {
-  type Accepted,
-  asksAgainAfterEdit,
-  type Decision,
-  type QuestionAnswer,
-  type Resolution,
-  type Verdict,
-} from '../contract/decision';
+import type { Accepted, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
-import { takeOutcome } from './approvals/doubts';
-import { judgeAnswer, takeAnswer } from './approvals/judge-answer';
-import { judgeDecision, takeDecision } from './approvals/judge-decision';
-import {
-  type Judged,
-  parseAbandonment,
-  parseOutcome,
-  refusal,
-  refuse,
-  type TakenAt,
-} from './approvals/messages';
-import { isVoidAfterReset } from './approvals/after-reset';
-import { judgeResolution, takeResolution } from './approvals/judge-resolution';
-import { type ApprovalContext, type Approvals, markChanged } from './approvals/state';
-import { DECIDED_BEFORE } from '../contract/call-texts';
+import { type Decided, parseAbandonment, parseOutcome, refuse } from '../lifecycle/messages';
+import { whyHeld } from '../lifecycle/move';
+import { act, type ApprovalContext, markChanged } from './approvals';
+import { decide } from '../lifecycle/decide';
 import { LIMITS } from '../contract/limits';
 import { FAILURES } from '../contract/names';
 import { setAskHandlers } from './questions';
-import { whyHeld } from './approvals/move-to-new-code';
 import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import { addWords } from './session/words';
 import { turnRecordOf } from './think';
 import type { Turn } from './turn-state';
-import { takeAbandonment } from './approvals/abandon';
-import { noteVerdict } from './approvals/signal-verdicts';
+import { noteVerdict } from './signal-verdicts';
 
 /**
  * Sets the handlers of a turn. The validator of an update refuses a message before history has it. A refused signal
@@ -113,53 +93,43 @@ function changedTools({ agent, approvals }: Turn): ChangedTool[] {
   });
 }
 
-/** A kind of message that gets a verdict: its update and signal, and the functions that judge and take it. */
-interface VerdictMessage<M> {
+/** A kind of message that gets a verdict: its update and its signal. */
+interface VerdictMessage {
+  type: 'decision' | 'resolution' | 'answer';
   update: UpdateDefinition<Accepted, [RawValue]>;
   signal: SignalDefinition<[RawValue]>;
   bounds: messages.Bounds;
-  judge(approvals: Approvals, message: unknown, now: number): Judged<M>;
-  take(approvals: Approvals, taken: Extract<Judged<M>, { kind: 'take' }>, at: TakenAt): Accepted;
-  /** Whether a message settles something, or is a vote that counts towards it. */
-  settles(taken: Pick<Extract<Judged<M>, { kind: 'take' }>, 'message' | 'state'>): boolean;
   /** The description that Temporal's UI shows beside the update. */
   description: string;
   signalDescription: string;
 }
 
 /** The messages with which a person decides on a request. */
-export const DECISION_MESSAGES: VerdictMessage<Decision> = {
+export const DECISION_MESSAGES: VerdictMessage = {
+  type: 'decision',
   update: messages.decideUpdate,
   signal: messages.approvalSignal,
   bounds: messages.DECISION_BOUNDS,
-  judge: judgeDecision,
-  take: takeDecision,
-  settles: ({ message: { decision }, state: { call } }) =>
-    decision === 'modified' ? !asksAgainAfterEdit(call) : decision === 'approved' || decision === 'denied',
   description: 'Decide on a request: approved, modified (with arguments) or denied',
   signalDescription: 'Decide on a request when no worker is up; the verdict is in the memo',
 };
 
 /** The messages with which a person resolves a call in doubt. */
-export const RESOLUTION_MESSAGES: VerdictMessage<Resolution> = {
+export const RESOLUTION_MESSAGES: VerdictMessage = {
+  type: 'resolution',
   update: messages.resolveUpdate,
   signal: messages.resolutionSignal,
   bounds: messages.RESOLUTION_BOUNDS,
-  judge: judgeResolution,
-  take: takeResolution,
-  settles: () => true,
   description: 'Resolve a call in doubt: happened, did-not or run-again',
   signalDescription: 'Resolve a call in doubt when no worker is up; the verdict is in the memo',
 };
 
 /** The messages with which a person answers a question. */
-const ANSWERS: VerdictMessage<QuestionAnswer> = {
+const ANSWERS: VerdictMessage = {
+  type: 'answer',
   update: messages.answerUpdate,
   signal: messages.answerSignal,
   bounds: messages.ANSWER_BOUNDS,
-  judge: judgeAnswer,
-  take: takeAnswer,
-  settles: () => true,
   description: 'Answer a question: answered (with content) or declined',
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
@@ -170,48 +140,43 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
  */
 const CHECK_WEIGHT = 125;
 
+/** Whether a message settles something, or is a vote that counts towards it. A repeated message changes nothing. */
+function settles({ events, verdict }: Exclude<Decided, { refused: object }>): boolean {
+  return events.length > 0 && verdict?.asksAgain !== true && verdict?.decision !== 'withdrawn';
+}
+
 /**
  * Sets the handlers for one kind of message. The validator of its update refuses a message before history has it. The
  * verdict on its signal goes into the memo. A message is judged as a whole: immediately, or later if many messages
  * arrived.
  */
-export function setVerdictHandlers<M extends { decisionId?: string; runId?: string }>(
+export function setVerdictHandlers(
   context: ApprovalContext,
   queue: MessageQueue,
-  kind: VerdictMessage<M>,
+  kind: VerdictMessage,
 ): void {
-  const { description, signalDescription } = kind;
-  const judge = (message: RawValue, isAgain = queue.mayBeAgain): Judged<M> => {
-    const read = messages.readMessage(message, kind.bounds);
-    if (!read.ok) return { kind: 'refuse', refused: refuse('malformed', read.message, undefined) };
-    const judged = kind.judge(context.approvals, read.value, Date.now());
-    const isVoid = isAgain && judged.kind === 'take' && isVoidAfterReset(judged.state);
-    return isVoid
-      ? refusal(refuse('stale_args', `${DECIDED_BEFORE}; look again and decide anew`, read.value))
-      : judged;
-  };
-  const answer = (message: RawValue, isAgain: boolean): Verdict => {
-    const judged = judge(message, isAgain);
-    markChanged(context);
-    if (judged.kind === 'repeat') return judged.spent.verdict;
-    if (judged.isChecked === true) queue.spend(CHECK_WEIGHT);
-    if (judged.kind === 'refuse') return judged.refused;
-    const decisionId = judged.message.decisionId ?? uuid4();
-    const verdict = kind.take(context.approvals, judged, { now: Date.now(), decisionId });
-    const { runId } = workflowInfo();
-    const isOld = isAgain || (judged.message.runId ?? runId) !== runId;
-    if (isOld && judged.state.held !== undefined) judged.state.held.isOld = true;
-    return verdict;
-  };
+  const { type, description, signalDescription } = kind;
+  const { runId } = workflowInfo();
   const validator = (message: RawValue): void => {
     // The call that the message names is about to be registered, and the handler will judge the message.
     if (queue.isHeld) return;
-    const judged = judge(message);
-    if (judged.kind === 'refuse') throw messages.refusalFailure(judged.refused);
+    const read = messages.readMessage(message, kind.bounds);
+    if (!read.ok) throw messages.refusalFailure(refuse('malformed', read.message, undefined));
+    // A validator may not draw an id: the replay does not call it.
+    const said = { message: read.value, newId: () => '', runId, isAgain: queue.mayBeAgain };
+    const judged = decide(context.approvals, { type, ...said }, Date.now());
+    if (judged.refused !== undefined) throw messages.refusalFailure(judged.refused);
     // The server takes only so many updates for one run. The last of them are for those that settle something.
-    const settles = judged.kind === 'take' && kind.settles(judged);
-    if (queue.answered >= LIMITS.runUpdates && !settles)
+    if (queue.answered >= LIMITS.runUpdates && !settles(judged))
       throw messages.refusalFailure(refuse('not_allowed', RUN_IS_FULL, undefined));
+  };
+  const answer = (message: RawValue, isAgain: boolean): Verdict => {
+    const read = messages.readMessage(message, kind.bounds);
+    markChanged(context);
+    if (!read.ok) return refuse('malformed', read.message, undefined);
+    const judged = act(context, { type, message: read.value, newId: uuid4, runId, isAgain });
+    if (judged.isChecked === true) queue.spend(CHECK_WEIGHT);
+    return judged.refused ?? judged.verdict ?? refuse('malformed', 'nothing was said', read.value);
   };
   setHandler(
     kind.update,
@@ -237,7 +202,7 @@ export function setVerdictHandlers<M extends { decisionId?: string; runId?: stri
 function applyLateOutcome(turn: Turn, message: RawValue): void {
   const read = messages.readMessage(message, messages.OUTCOME_BOUNDS);
   const parsed = read.ok ? parseOutcome(read.value) : read;
-  if (parsed.ok && takeOutcome(turn.approvals, parsed.value)) markChanged(turn);
+  if (parsed.ok) act(turn, { type: 'outcome', outcome: parsed.value });
 }
 
 /** Sets the handler of the signal that ends a cancelled workflow although some of its calls are in doubt. */
@@ -253,6 +218,5 @@ export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue)
  */
 function abandon(context: ApprovalContext, message: RawValue): void {
   const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
-  takeAbandonment(context.approvals, parseAbandonment(read.ok ? read.value : undefined), Date.now());
-  markChanged(context);
+  act(context, { type: 'abandon', by: parseAbandonment(read.ok ? read.value : undefined) });
 }

@@ -19,7 +19,7 @@ import { areFiles } from '../contract/session/files';
 import { wellFormed, withFiles } from '../contract/text/bytes';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
-import { ABANDONMENT, OUTCOME } from './approvals/messages';
+import { ABANDONMENT, OUTCOME } from '../lifecycle/messages';
 import type { UseTaken } from '../authority/grants/claim-use';
 
 /**

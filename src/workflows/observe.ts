@@ -5,7 +5,7 @@ import type { TurnOrigin } from '../contract/call';
 import type { EndedOf } from '../contract/burst/burst';
 import { callKey } from '../contract/names';
 import { isOurWorker } from '../contract/worker-tools';
-import type { Approvals, CallState } from './approvals/state';
+import { type Approvals, type CallState, decisionOf, isOpen } from '../lifecycle/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
 
@@ -39,19 +39,21 @@ interface Reported {
   isDone?: boolean;
 }
 
-/** Reports what changes in the calls of one step. It decides nothing and leads to no Temporal command. */
+/** Reports what changes in the calls of each step. It decides nothing and leads to no Temporal command. */
 export class StepObserver {
   private readonly reported = new Map<string, Reported>();
 
-  /** `isMoved`: the step comes from another build, which has reported the calls that had ended by then. */
   constructor(
     private readonly turn: { readonly agent: string; readonly approvals: Approvals; origin?: TurnOrigin },
-    private readonly isMoved: boolean,
   ) {}
 
-  /** Called when the calls of the step are open. */
-  begin(calls: readonly PreparedCall[]): void {
-    if (this.isMoved) {
+  /**
+   * Called when the calls of a step are open. `isMoved`: the step comes from another build, which has reported the calls
+   * that had ended by then.
+   */
+  begin(calls: readonly PreparedCall[], isMoved: boolean): void {
+    this.reported.clear();
+    if (isMoved) {
       for (const [callId, { phase }] of this.turn.approvals.calls)
         if (phase === 'done') this.reported.set(callId, { isDone: true });
     } else {
@@ -71,7 +73,7 @@ export class StepObserver {
   }
 
   private lookAtWait(state: CallState, known: Reported): void {
-    if (state.phase === 'request' || state.phase === 'question' || state.phase === 'replanning') {
+    if (isOpen(state) || state.phase === 'preparing') {
       known.since ??= state.since;
       return;
     }
@@ -80,7 +82,7 @@ export class StepObserver {
     known.since = undefined;
     const times = { since, at: Date.now() };
     const end = { outcome: this.endOf(state), isEdited: state.edit !== undefined };
-    const votes = { votes: state.votes?.length };
+    const votes = { votes: state.votes.length || undefined };
     report({ kind: 'waited', ...this.callOf(state), ...times, ...end, ...votes });
   }
 
@@ -92,7 +94,7 @@ export class StepObserver {
     // A question of a running call is a part of that call.
     if (state.phase !== 'done' || known.isDone === true || state.call.askedBy !== undefined) return;
     known.isDone = true;
-    const outcome = state.result?.error?.code ?? 'success';
+    const outcome = state.result.error?.code ?? 'success';
     report({ kind: 'ended', ...this.callOf(state), outcome, at: Date.now() });
   }
 
@@ -102,13 +104,14 @@ export class StepObserver {
     report({ kind: 'ended', ...of, outcome, at: Date.now() });
   }
 
-  private endOf({ call, held, standing }: CallState): WaitEnd {
-    if (held !== undefined) return held.decision;
-    const cause = this.turn.approvals.closed.get(call.callId)?.cause;
+  private endOf(state: CallState): WaitEnd {
+    const by = decisionOf(state);
+    if (by !== undefined) return by.decision.decision;
+    const { cause, standing } = this.turn.approvals.closed.get(state.call.callId) ?? {};
     if (cause === 'expired' || cause === 'unanswered') return 'expired';
     if (cause === 'withdrawn' || cause === 'askerWithdrew') return 'withdrawn';
     if (cause !== undefined) return 'cancelled';
-    if (call.question !== undefined) return 'answered';
+    if (state.call.question !== undefined) return 'answered';
     return standing?.decision === 'denied' ? 'denied' : 'approved';
   }
 

@@ -1,9 +1,7 @@
 import {
   ActivityFailure,
   ApplicationFailure,
-  CancellationScope,
   CancelledFailure,
-  condition,
   isCancellation,
   TimeoutFailure,
 } from '@temporalio/workflow';
@@ -11,12 +9,13 @@ import type { RawValue } from '@temporalio/common';
 import type { AskAgain, ChildReady, NotHere, Paused, VerifyOutput } from '../contract/call';
 import type { UsedState } from '../contract/tool';
 import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
-import { failureOf } from './approvals/transitions';
-import { settleDoubt } from './approvals/doubts';
-import { type CallState, markChanged, type Settlement } from './approvals/state';
+import { failureOf } from '../lifecycle/results';
+import type { Settlement } from '../lifecycle/starts';
+import { type CallState, secretOf } from '../lifecycle/state';
+import { act, callIn } from './approvals';
 import { decodedValueOf } from './messages';
 import { MOST_ASKED } from './think';
-import { verifyCall } from './call-activities';
+import { type Attempt, verifyCall } from './call-activities';
 import type { Turn } from './turn-state';
 import { unreadable, UNREADABLE } from '../contract/call-texts';
 import {
@@ -30,31 +29,23 @@ import type { ToolResult } from '../contract/result';
 import { errorMessage } from '../contract/errors';
 import { FAILURES } from '../contract/names';
 
-/** Asks in the background whether a call in doubt took effect. Stops asking when a person resolves the call first. */
-export function startVerify(turn: Turn, state: CallState, nonCancellable: CancellationScope): void {
-  turn.counts.inDoubt += 1;
-  const { generation } = state;
-  const scope = new CancellationScope({ cancellable: true, parent: nonCancellable });
-  void scope.run(() => askVerify(turn, state)).catch(ignoreCancellation);
-  const isSettled = (): boolean => state.phase !== 'in_doubt' || state.generation !== generation;
-  void nonCancellable.run(() => condition(isSettled)).then(() => scope.cancel());
-}
-
-async function askVerify(turn: Turn, state: CallState): Promise<void> {
-  const { generation } = state;
-  const answer = await verified(turn, state).catch((error: unknown) => {
+/** Asks whether a call in doubt took effect. Somebody may resolve the call first. */
+export async function askVerify(turn: Turn, callId: string): Promise<void> {
+  const asked = callIn(turn, callId);
+  const answer = await verified(turn, asked).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
     return undefined;
   });
-  if (answer === undefined || answer.outcome === 'cannot_tell' || state.generation !== generation) return;
+  const state = turn.approvals.calls.get(callId);
+  if (answer === undefined || answer.outcome === 'cannot_tell') return;
+  if (state?.phase !== 'in_doubt' || state.generation !== asked.generation) return;
   // The handler still runs, so the call may still take effect.
-  if (answer.outcome === 'did_not' && state.doubt?.running === true) return;
-  const now = Date.now();
+  if (answer.outcome === 'did_not' && state.doubt.running === true) return;
   const result =
     answer.outcome === 'happened'
       ? answer.result
-      : failureOf(state, { code: 'transport', message: answer.message }, now);
-  if (settleDoubt(turn.approvals, state, result)) markChanged(turn);
+      : failureOf(state, { code: 'transport', message: answer.message }, Date.now());
+  act(turn, { type: 'prove', callId, result });
 }
 
 /**
@@ -69,14 +60,21 @@ async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | un
   return undefined;
 }
 
-function ignoreCancellation(error: unknown): void {
-  if (!isCancellation(error)) throw error;
+/** What the end of a call's activity means. */
+export function outcomeOf(state: CallState, attempt: Attempt, running: Promise<RawValue>): Promise<Said> {
+  return running.then(
+    (result) => settlementIn(state, result),
+    (error: unknown) => settlementOf(state, attempt, { error, now: Date.now() }),
+  );
 }
 
+/** How a call ended, that it did not start, or that it goes on as a child turn. */
+type Said = Settlement | (NotHere & { mayHaveRun?: true }) | Paused | ChildReady;
+
 /** Reads what the activity of a call returned. A result that cannot be read leaves an unsafe call in doubt. */
-export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere | Paused | ChildReady {
+export function settlementIn(state: CallState, result: RawValue): Said {
   const { callId, settings } = state.call;
-  const output = readCallOutput(decodedValueOf(result), { callId, secret: state.secret });
+  const output = readCallOutput(decodedValueOf(result), { callId, secret: secretOf(state) });
   // Only outputs of the known forms count: anybody may have written the result.
   if (output !== undefined && 'result' in output) {
     const { contentDigest, holder } = output;
@@ -93,20 +91,17 @@ export function settlementIn(state: CallState, result: RawValue): Settlement | N
  */
 export function settlementOf(
   state: CallState,
-  error: unknown,
-  now: number,
-): Exclude<Settlement, AskAgain> | NotHere {
+  { placed, scheduledAt }: Attempt,
+  { error, now }: { error: unknown; now: number },
+): Exclude<Settlement, AskAgain> | (NotHere & { mayHaveRun?: true }) {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const activity = lostActivity(cause, isCancellation(error));
   const { settings } = state.call;
-  const isHeld = state.placed?.holder !== undefined;
+  const isHeld = placed?.holder !== undefined;
   const { effect } = settings;
-  const times = { ...timeoutsOf(settings, isHeld), openMs: now - state.scheduledAt };
+  const times = { ...timeoutsOf(settings, isHeld), openMs: now - scheduledAt };
   const moved = isHeld ? goesElsewhere(activity, { effect, times }) : undefined;
-  if (moved !== undefined) {
-    if (moved.mayHaveRun) state.mayHaveRun = true;
-    return { notHere: HOLDER_GONE };
-  }
+  if (moved !== undefined) return { notHere: HOLDER_GONE, ...(moved.mayHaveRun ? { mayHaveRun: true } : {}) };
   const lost = settleLost(activity, { effect, times });
   if ('doubt' in lost) return { inDoubt: { message: lost.doubt } };
   if (lost.known) return { result: failureOf(state, lost.failure, now) };

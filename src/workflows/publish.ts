@@ -10,9 +10,11 @@ import { ASKED, askedBy, attributeKey, gateMemoKey, MEMO, NEVER, SCHEDULED_BY } 
 import { utf8Bytes } from '../contract/text/bytes';
 import { startOf, type TurnInput } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
-import type { ApprovalContext, CallState } from './approvals/state';
+import { apply } from '../lifecycle/events';
+import { isOpen } from '../lifecycle/state';
+import type { ApprovalContext } from './approvals';
 import { reportChange } from './observe';
-import { closedMemos, openCalls, openMemo, verdictsMemo } from './summary';
+import { closedMemos, type OpenCall, openCalls, openMemo, verdictsMemo } from './summary';
 
 const SCHEDULE = defineSearchAttributeKey(SCHEDULED_BY, SearchAttributeType.KEYWORD);
 
@@ -69,13 +71,13 @@ export class Publisher {
    */
   constructor(
     private readonly context: ApprovalContext,
-    private readonly details: (open: readonly CallState[]) => string,
+    private readonly details: (open: readonly OpenCall[]) => string,
     takesUp = false,
   ) {
     this.open = takesUp ? '' : 'null';
   }
 
-  publish(): void {
+  look(): void {
     if (this.ended) return;
     const open = openCalls(this.context.approvals.calls.values());
     this.publishOpen(open, stateOf(open));
@@ -91,7 +93,7 @@ export class Publisher {
     setCurrentDetails(`Ended: ${state}`);
   }
 
-  private publishOpen(open: readonly CallState[], state: TurnState): void {
+  private publishOpen(open: readonly OpenCall[], state: TurnState): void {
     const memo = openMemo(open, this.context);
     const text = JSON.stringify(memo);
     const changed = text !== this.open;
@@ -113,7 +115,7 @@ export class Publisher {
     for (const part of parts) upsertMemo({ [MEMO.closed]: part });
     if (last !== undefined) fields[MEMO.closed] = last;
     else if (this.hasClosed && MEMO.open in fields) fields[MEMO.closed] = null;
-    closings.clear();
+    if (closings.size > 0) this.context.approvals = apply(this.context.approvals, { type: 'published' });
     if (MEMO.closed in fields) this.hasClosed = fields[MEMO.closed] !== null;
     if (Object.keys(fields).length > 0) upsertMemo(fields);
   }
@@ -126,12 +128,12 @@ export class Publisher {
   }
 }
 
-function stateOf(open: readonly CallState[]): TurnState {
+function stateOf(open: readonly OpenCall[]): TurnState {
   if (open.some((call) => call.phase === 'in_doubt')) return 'in_doubt';
   return open.length > 0 ? 'waiting' : 'running';
 }
 
-function attributesOf(open: readonly CallState[], state: TurnState): SearchAttributeUpdatePair[] {
+function attributesOf(open: readonly OpenCall[], state: TurnState): SearchAttributeUpdatePair[] {
   return [
     { key: attributeKey('state'), value: state },
     { key: attributeKey('pending'), value: open.length },
@@ -143,7 +145,7 @@ function attributesOf(open: readonly CallState[], state: TurnState): SearchAttri
 /**
  * The names of tools that wait now, and of tools that asked before, also in earlier runs: as many as the server takes.
  */
-function toolNames(open: readonly CallState[]): string[] | null {
+function toolNames(open: readonly OpenCall[]): string[] | null {
   const before = workflowInfo().typedSearchAttributes.get(attributeKey('tools')) ?? [];
   const waiting = open.map(({ call }) => call.tool);
   const asked = before.filter((name) => name.startsWith(ASKED));
@@ -158,7 +160,7 @@ function fitting(values: readonly string[]): string[] {
   return kept;
 }
 
-function earliest(open: readonly CallState[]): Date {
-  const deadlines = open.flatMap((call) => (call.deadline === null ? [] : [call.deadline]));
+function earliest(open: readonly OpenCall[]): Date {
+  const deadlines = open.flatMap((call) => (isOpen(call) && call.deadline !== null ? [call.deadline] : []));
   return deadlines.length === 0 ? new Date(NEVER) : new Date(Math.min(...deadlines));
 }

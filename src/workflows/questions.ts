@@ -1,4 +1,4 @@
-import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { setHandler } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
 import { ENDINGS } from '../contract/call-texts';
@@ -10,8 +10,17 @@ import type { Question } from '../contract/question';
 import { describeIssues } from '../contract/read-json';
 import { toForm } from '../contract/schema/question-form';
 import { utf8Bytes } from '../contract/text/bytes';
-import { type Approvals, type CallState, markChanged } from './approvals/state';
-import { closeCall, failureOf, register } from './approvals/transitions';
+import { askedOf } from '../lifecycle/events';
+import { failureOf } from '../lifecycle/results';
+import {
+  type Approvals,
+  type CallState,
+  type Question as OpenQuestion,
+  type Running,
+  secretOf,
+} from '../lifecycle/state';
+import { act } from './approvals';
+import { untilTrue } from './call-life';
 import type { MessageQueue } from './message-queue';
 import { memoRoom, recordCall } from './publish';
 import * as messages from './messages';
@@ -19,7 +28,7 @@ import type { Turn } from './turn-state';
 
 /** A question that a running call may ask, with the call. */
 interface Asked {
-  by: CallState;
+  by: Running;
   question: Question;
   attempt: number;
   number: number;
@@ -47,24 +56,25 @@ export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
 
 function takeBack(turn: Turn, message: RawValue): void {
   const read = messages.readMessage(message, messages.WITHDRAWAL_BOUNDS);
-  if (read.ok && withdrawQuestion(turn.approvals, read.value, Date.now())) markChanged(turn);
+  if (read.ok) withdrawQuestion(turn, read.value);
 }
 
 /**
- * Closes the question that a message from any sender withdraws, at workflow time `now` (ms). False: no such question
- * waits, for example because a person answered first. Nothing changes in that case.
+ * Closes the question that a message from any sender withdraws. Nothing changes if no such question waits, for example
+ * because a person answered first.
  */
-export function withdrawQuestion(approvals: Approvals, message: unknown, now: number): boolean {
-  if (!isAsked(message)) return false;
+export function withdrawQuestion(turn: Turn, message: unknown): void {
+  if (!isAsked(message) || askerOf(turn.approvals, message) === undefined) return;
   const { callId, attempt, number } = message;
-  if (askerOf(approvals, message) === undefined) return false;
-  const state = openBy(approvals.calls.values(), callId).find(
+  const state = openBy(turn.approvals, callId).find(
     ({ asking }) => asking?.attempt === attempt && asking.number === number,
   );
-  if (state === undefined) return false;
-  const result = failureOf(state, ENDINGS.askerWithdrew, now);
-  closeCall(approvals, state, { cause: 'askerWithdrew', result });
-  return true;
+  if (state !== undefined) close(turn, state, 'askerWithdrew');
+}
+
+function close(turn: Turn, state: OpenQuestion, cause: 'askerWithdrew' | 'askerEnded'): void {
+  const result = failureOf(state, ENDINGS[cause], Date.now());
+  act(turn, { type: 'close', callId: state.call.callId, cause, result });
 }
 
 /**
@@ -79,11 +89,10 @@ function inOrder(turn: Turn, message: RawValue): Asked {
 }
 
 async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
-  const state = openQuestion(turn, asked);
-  await CancellationScope.nonCancellable(() => condition(() => state.phase === 'done'));
-  const { by } = asked;
-  if (by.asked !== undefined) by.asked.leftMs -= Date.now() - state.since;
-  return replyOf(state);
+  const callId = openQuestion(turn, asked);
+  const state = (): CallState | undefined => turn.approvals.calls.get(callId);
+  await untilTrue(() => state()?.phase !== 'question');
+  return replyOf(state());
 }
 
 function judge(approvals: Approvals, message: RawValue): Judged {
@@ -92,14 +101,13 @@ function judge(approvals: Approvals, message: RawValue): Judged {
   if (!isQuestion(read.value)) return { ok: false, why: 'not a question of a call' };
   const { callId, attempt, number, question } = read.value;
   const by = askerOf(approvals, read.value);
-  const { askMs } = by?.call.settings ?? {};
-  if (by?.phase !== 'running' || askMs === undefined || approvals.cancelled)
+  if (by?.phase !== 'running' || by.call.settings.askMs === undefined || approvals.cancelled)
     return { ok: false, why: `no call ${callId} that runs may ask` };
-  const { questions, leftMs } = by.asked ?? { questions: 0, leftMs: askMs };
+  const { questions, leftMs } = askedOf(by);
   if (questions >= LIMITS.questionsOfCall)
     return { ok: false, why: `a call asks at most ${LIMITS.questionsOfCall} questions` };
   if (leftMs <= 0) return { ok: false, why: 'the time in which it may ask is over' };
-  if (openBy(approvals.calls.values(), callId).some(({ asking }) => asking?.attempt === attempt))
+  if (openBy(approvals, callId).some(({ asking }) => asking?.attempt === attempt))
     return { ok: false, why: 'it asks one question at a time' };
   const others = [...approvals.calls.values()].filter(({ call }) => call.askedBy !== callId);
   if (askingCalls(others).size >= LIMITS.questionsAtOnce)
@@ -111,7 +119,7 @@ function judge(approvals: Approvals, message: RawValue): Judged {
 function askerOf({ calls }: Approvals, asked: AskedQuestion): CallState | undefined {
   const by = calls.get(asked.callId);
   const isIts = by?.callKey === asked.callKey && by.generation === asked.generation;
-  return isIts && by.secret === asked.secret ? by : undefined;
+  return isIts && secretOf(by) === asked.secret ? by : undefined;
 }
 
 function withForm({ question, ...by }: Asked): Judged {
@@ -143,28 +151,21 @@ function isAsked(value: unknown): value is AskedQuestion {
  * Closes the questions of a lost attempt of the call, and opens the new question. The whole question is recorded, as for
  * a gate.
  */
-function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): CallState {
-  const { approvals } = turn;
-  const now = Date.now();
-  closeQuestions(approvals, by, now);
-  const asked = by.asked ?? { questions: 0, leftMs: by.call.settings.askMs ?? 0 };
-  by.asked = { ...asked, questions: asked.questions + 1 };
-  const call = questionCall(by, { question, number: by.asked.questions });
+function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): string {
+  closeQuestions(turn, by.call.callId);
+  const call = questionCall(by, question);
   const { callId } = call;
-  const state = register(approvals, call, { callKey: callKey(turn.stepKey, callId), now });
-  state.asking = { attempt, number };
+  const asking = { attempt, number };
+  act(turn, { type: 'register', call, callKey: callKey(turn.stepKey, callId), asking });
   recordCall(call);
-  markChanged(turn);
-  return state;
+  return callId;
 }
 
-function questionCall(
-  by: CallState,
-  { question, number }: { question: Question; number: number },
-): ValidCall {
+function questionCall(by: Running, question: Question): ValidCall {
+  const { questions, leftMs } = askedOf(by);
   const { callId: askedBy, tool, toolDigest, settings } = by.call;
   // A call that runs again asks anew, and its questions get new ids.
-  const callId = `${askedBy}.${by.generation}.${number}`;
+  const callId = `${askedBy}.${by.generation}.${questions + 1}`;
   const { askMs: _askMs, child: _child, state: _state, local: _local, ...shared } = settings;
   return {
     kind: 'ask',
@@ -180,15 +181,14 @@ function questionCall(
       ...shared,
       safety: 'safe',
       effect: 'pure',
-      requestExpiresMs: Math.max(1, by.asked?.leftMs ?? 0),
+      requestExpiresMs: Math.max(1, leftMs),
     },
   };
 }
 
 /** Closes the questions of a call that has ended. */
-export function closeQuestions(approvals: Approvals, by: CallState, now: number): void {
-  for (const state of openBy(approvals.calls.values(), by.call.callId))
-    closeCall(approvals, state, { cause: 'askerEnded', result: failureOf(state, ENDINGS.askerEnded, now) });
+export function closeQuestions(turn: Turn, callId: string): void {
+  for (const state of openBy(turn.approvals, callId)) close(turn, state, 'askerEnded');
 }
 
 /** Ids of the calls that wait for an answer of a person. */
@@ -196,12 +196,14 @@ export function askingCalls(calls: readonly CallState[]): ReadonlySet<string> {
   return new Set(calls.flatMap(({ phase, call }) => (phase === 'question' ? (call.askedBy ?? []) : [])));
 }
 
-function openBy(calls: Iterable<CallState>, callId: string): CallState[] {
-  return [...calls].filter(({ phase, call }) => phase === 'question' && call.askedBy === callId);
+function openBy({ calls }: Approvals, callId: string): OpenQuestion[] {
+  return [...calls.values()].flatMap((state) =>
+    state.phase === 'question' && state.call.askedBy === callId ? [state] : [],
+  );
 }
 
-function replyOf({ asking }: CallState): CallReply {
-  const { answer, content = {} } = asking?.said ?? {};
+function replyOf(state: CallState | undefined): CallReply {
+  const { answer, content = {} } = (state?.phase === 'done' ? state.said : undefined) ?? {};
   if (answer === undefined) return { answer: 'unanswered' };
   return answer === 'answered' ? { answer, content } : { answer };
 }

@@ -1,6 +1,7 @@
 import { estimatedTokens } from '../contract/spending/usage';
 import {
   addSpent,
+  addTime,
   amountText,
   type Budget,
   BUDGET_KINDS,
@@ -23,9 +24,11 @@ import { prepareRaise } from './call-activities';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedSpending } from '../contract/spending/carried';
-import type { CallState } from './approvals/state';
+import type { CallState, Done } from '../lifecycle/state';
+import { act, callIn } from './approvals';
 import { recordCall } from './publish';
-import { Step } from './step';
+import { askingCalls } from './questions';
+import { runStep } from './step';
 import { countRequest } from './think';
 import type { Turn, TurnRuntime } from './turn-state';
 import { isDry } from '../contract/dry-run';
@@ -114,10 +117,11 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
     if (turn.approvals.cancelled) return undefined;
     if (!isValidCall(request)) return `${why}; ${whyInvalid(request)}`;
     const state = await decided(turn, request, runtime);
-    countRequest(turn.counts, { ...state, isRequest: true });
-    if (state.result?.success !== true) {
+    const { result } = state;
+    countRequest(turn.counts, { state, result, isRequest: true });
+    if (!result.success) {
       if (turn.approvals.cancelled) return undefined;
-      return `${why}; ${state.result?.error?.message ?? 'nobody allowed more'}`;
+      return `${why}; ${result.error?.message ?? 'nobody allowed more'}`;
     }
     const raises = isSession ? turn.ofSession : turn.spending;
     if (raises !== undefined) raises.budget = raised(raises.budget, state.effective);
@@ -131,12 +135,11 @@ async function ruledOn(turn: Turn, request: ValidCall): Promise<PreparedCall> {
 }
 
 /** Waits for a decision on the request, which has the same inbox, decisions and expiry as the requests of calls. */
-async function decided(turn: Turn, call: ValidCall, runtime: TurnRuntime): Promise<CallState> {
+async function decided(turn: Turn, call: ValidCall, runtime: TurnRuntime): Promise<Done> {
   recordCall(call);
-  const step = new Step(turn, [call], runtime);
-  while (step.proceed()) await step.changed();
-  const state = turn.approvals.calls.get(call.callId);
-  if (state === undefined) throw new Error(`call ${call.callId} is not open`);
+  await runStep(turn, [call], runtime);
+  const state = callIn(turn, call.callId);
+  if (state.phase !== 'done') throw new Error(`call ${call.callId} ended without a result`);
   return state;
 }
 
@@ -159,6 +162,32 @@ function requestOf(turn: Turn, { crossing, of, why, isSession }: UsedUp, asked: 
       `the turn cannot go on: ${why}. Spent so far: ${on}. ` +
       `${isSession ? "The session's" : 'Its'} budget: ${budgetText(of.budget)}. Approve to add ${amountText(kind, more, currency)}`,
   });
-  turn.approvals.schemas.set(request.toolDigest, schema);
+  act(turn, { type: 'know', schemas: { [request.toolDigest]: schema } });
   return request;
+}
+
+/**
+ * Counts the time in which calls of this turn were at work and did not wait for a person. A child turn counts its own
+ * time.
+ */
+export class WorkClock {
+  private since: number | undefined;
+
+  constructor(private readonly turn: Turn) {}
+
+  look(): void {
+    const calls = [...this.turn.approvals.calls.values()];
+    const asking = askingCalls(calls);
+    const now = Date.now();
+    const { spending } = this.turn;
+    if (this.since !== undefined) spending.spent = addTime(spending.spent, Math.max(0, now - this.since));
+    this.since = calls.some((state) => isAtWork(state, asking)) ? now : undefined;
+  }
+}
+
+/** Whether a call waits neither for a person nor for the end of a pause. */
+function isAtWork(state: CallState, asking: ReadonlySet<string>): boolean {
+  if (state.phase !== 'running') return state.phase === 'preparing';
+  const { settings, callId } = state.call;
+  return settings.child === undefined && !asking.has(callId) && state.isHeld !== true;
 }

@@ -8,8 +8,9 @@ import type { SignalVerdict } from '../contract/decision';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-texts';
 import { type ClosedMemo, type OpenItem, openItemOf, type OpenMemo } from '../contract/turn';
-import type { ApprovalContext, CallState } from './approvals/state';
-import { authorityOf } from './approvals/votes';
+import { type CallState, type Doubted, isOpen, type Question, type Request } from '../lifecycle/state';
+import { authorityOf } from '../lifecycle/votes';
+import type { ApprovalContext } from './approvals';
 
 /** One line about a call, for Temporal's own UI. */
 export function summaryOf({ call, effective, note }: CallState): string {
@@ -23,16 +24,22 @@ function shownSummary({ call, effective, note }: CallState): string {
   return callSummary({ callId, tool, arguments: effective, note, preview });
 }
 
+/** A call that waits for a person. */
+export type OpenCall = Request | Question | Doubted;
+
 /** The calls that wait for a person, in the model's order. */
-export function openCalls(calls: Iterable<CallState>): CallState[] {
-  return [...calls].filter(
-    ({ phase }) => phase === 'request' || phase === 'question' || phase === 'in_doubt',
-  );
+export function openCalls(calls: Iterable<CallState>): OpenCall[] {
+  return [...calls].flatMap((state) => (isOpen(state) || state.phase === 'in_doubt' ? [state] : []));
+}
+
+function deadlineOf(state: OpenCall): string | null {
+  const deadline = isOpen(state) ? state.deadline : null;
+  return deadline === null ? null : new Date(deadline).toISOString();
 }
 
 /** The memo that lists the waiting calls, cut to its limits. Null if no call waits. */
 export function openMemo(
-  open: readonly CallState[],
+  open: readonly OpenCall[],
   { stepKey: key, by }: Pick<ApprovalContext, 'stepKey' | 'by'>,
 ): OpenMemo | null {
   if (open.length === 0) return null;
@@ -42,25 +49,25 @@ export function openMemo(
   return memo;
 }
 
-function openItem(state: CallState): OpenItem {
-  const { call, phase, seenDigest, note, since, deadline } = state;
+function openItem(state: OpenCall): OpenItem {
+  const { call, phase, seenDigest, note, since } = state;
   return openItemOf({
     callId: call.callId,
-    kind: phase === 'in_doubt' || phase === 'question' ? phase : 'request',
+    kind: phase,
     tool: call.tool,
     summary: shownSummary(state),
     seenDigest,
     note,
     voting: votingOn(state),
     since: new Date(since).toISOString(),
-    deadline: deadline === null ? null : new Date(deadline).toISOString(),
+    deadline: deadlineOf(state),
   });
 }
 
 /** The votes on a call, and the votes that are still needed. Undefined: no rule says who decides. */
 function votingOn(state: CallState): OpenItem['voting'] {
   const authority = authorityOf(state);
-  return authority && votingUnder(authority, state.votes ?? [], Date.now());
+  return authority && votingUnder(authority, state.votes, Date.now());
 }
 
 /** So many ids of calls fit into one half of the memo. */
@@ -87,17 +94,17 @@ export function verdictsMemo(verdicts: readonly SignalVerdict[], behind: number)
 }
 
 /** The current details that Temporal's UI shows, in Markdown. */
-export function currentDetails(open: readonly CallState[], step: number): string {
+export function currentDetails(open: readonly OpenCall[], step: number): string {
   if (open.length === 0) return `Step ${step}`;
   return open.map(detailLine).join('\n');
 }
 
-function detailLine(state: CallState): string {
+function detailLine(state: OpenCall): string {
   const { callId, tool } = state.call;
   if (state.phase === 'in_doubt')
-    return `- **in doubt**: \`${callId}\` ${tool}: ${plainMarkdown(state.doubt?.message ?? '')}`;
-  const until =
-    state.deadline === null ? 'never expires' : `expires ${new Date(state.deadline).toISOString()}`;
+    return `- **in doubt**: \`${callId}\` ${tool}: ${plainMarkdown(state.doubt.message)}`;
+  const deadline = deadlineOf(state);
+  const until = deadline === null ? 'never expires' : `expires ${deadline}`;
   const what = state.phase === 'question' ? 'an answer' : 'a decision';
   return `- **waits for ${what}**: \`${callId}\` ${tool}, ${until}`;
 }

@@ -23,7 +23,7 @@ import type { TurnRecord } from '../contract/session';
 import { resetRun } from './current-build';
 import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
-import type { CallState } from './approvals/state';
+import { type CallState, decisionOf, leaveOf, resultOf } from '../lifecycle/state';
 import type { Turn } from './turn-state';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
@@ -122,7 +122,7 @@ export function turnRecordOf(turn: Turn): TurnRecord {
   const last = entries.at(-1);
   const open = last?.kind === 'reply' ? last.calls : [];
   const results = open.flatMap((call) => {
-    const result = approvals.calls.get(call.callId)?.result;
+    const result = resultOf(approvals.calls.get(call.callId));
     return result === undefined ? [] : [resultEntry(call, result)];
   });
   const all = entries.length === 0 ? [promptEntry(turn)] : [...entries, ...results];
@@ -222,10 +222,11 @@ export function countCall(
   counts.calls += 1;
   if (!result.success) counts.failed += 1;
   // A worker may have made a request of a call that was prepared to run without one.
-  const state: Partial<CallState> = approvals.calls.get(call.callId) ?? {};
-  const asked = state.call ?? call;
-  const isRequest = asked.kind === 'ask' && asked.question === undefined && state.grant === undefined;
-  countRequest(counts, { ...state, result, isRequest });
+  const state = approvals.calls.get(call.callId);
+  const asked = state?.call ?? call;
+  const byGrant = state !== undefined && leaveOf(state)?.by === 'grant';
+  const isRequest = asked.kind === 'ask' && asked.question === undefined && !byGrant;
+  countRequest(counts, { state, result, isRequest });
 }
 
 /**
@@ -234,12 +235,12 @@ export function countCall(
  */
 export function countRequest(
   counts: TurnCounts,
-  { isRequest, held, edit, result }: Pick<CallState, 'held' | 'edit' | 'result'> & { isRequest: boolean },
+  { isRequest, state, result }: { isRequest: boolean; state: CallState | undefined; result: ToolResult },
 ): void {
-  if (edit !== undefined) counts.modified += 1;
+  if (state?.edit !== undefined) counts.modified += 1;
   if (!isRequest) return;
   counts.requests += 1;
-  if (held !== undefined) return;
-  if (result?.error?.code === 'denied') counts.denied += 1;
-  if (result?.error?.code === 'expired') counts.expired += 1;
+  if (state !== undefined && decisionOf(state) !== undefined) return;
+  if (result.error?.code === 'denied') counts.denied += 1;
+  if (result.error?.code === 'expired') counts.expired += 1;
 }

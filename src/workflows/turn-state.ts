@@ -8,11 +8,13 @@ import type { TurnRecord, TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
 import { type CarriedSpending, NOTHING_REPEATED, type Repeated } from '../contract/spending/carried';
 import { noCounts, type TurnCounts, type TurnInput } from '../contract/turn';
-import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
-import { type ApprovalContext, makeApprovals } from './approvals/state';
+import { type Amounts, type Budget, noSpending, smallerOf } from '../contract/spending/budget';
+import { makeApprovals } from '../lifecycle/state';
+import type { ApprovalContext } from './approvals';
 import type { TurnOrigin, Ancestor } from '../contract/call';
 import type { ChangeNotifier } from './changes';
 import type { MessageQueue } from './message-queue';
+import type { StepObserver } from './observe';
 import type { Publisher } from './publish';
 import { StateHolders } from './state-holders';
 import {
@@ -139,6 +141,8 @@ export interface Turn extends ApprovalContext {
   ofSession: CarriedSpending | undefined;
   /** The number of child turns that the turn has started. */
   children: number;
+  /** The budget that is put aside for each child turn of the step, and the number of child turns before it, by call. */
+  readonly reserved: Map<string, { given: Amounts; before: number }>;
   /** The last steps that were alike. */
   repeated: Repeated;
   /**
@@ -207,6 +211,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
         ? undefined
         : { ...(input.sessionSpending ?? unspent()) },
     children: carried?.children ?? 0,
+    reserved: new Map(),
     repeated: carried?.repeated ?? NOTHING_REPEATED,
     repeats: undefined,
     gate: undefined,
@@ -249,6 +254,7 @@ export interface TurnRuntime {
   /** The scope that is not cancelled with the turn. */
   nonCancellable: CancellationScope;
   publisher: Publisher;
+  observer: StepObserver;
   changes: ChangeNotifier;
   queue: MessageQueue;
 }

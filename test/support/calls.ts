@@ -4,8 +4,11 @@ import type { JsonObject } from '../../src/contract/json';
 import type { FilePlan, Preview } from '../../src/contract/plan';
 import type { Question } from '../../src/contract/question';
 import type { Effect } from '../../src/contract/tool';
-import { makeApprovals, type Approvals } from '../../src/workflows/approvals/state';
-import { register } from '../../src/workflows/approvals/transitions';
+import type { ToolResult } from '../../src/contract/result';
+import { makeApprovals, type Approvals, type CallState, resultOf } from '../../src/lifecycle/state';
+import { type Command, decide } from '../../src/lifecycle/decide';
+import { apply, type LifeEvent } from '../../src/lifecycle/events';
+import type { Decided } from '../../src/lifecycle/messages';
 
 /** Schema of the tool that made-up calls use. */
 export const PAY_SCHEMA: JsonObject = {
@@ -87,15 +90,70 @@ export const PLAN: FilePlan = {
   })),
 };
 
-/** Approvals with these calls registered at time 0, under the key `k:<callId>`. */
-export function approvalsWith(...shapes: CallShape[]): Approvals {
-  const approvals = makeApprovals();
-  approvals.schemas.set('pay-1', PAY_SCHEMA);
-  for (const shape of shapes) {
-    const call = validCall(shape);
-    register(approvals, call, { callKey: `k:${call.callId}`, now: 0 });
+/** The calls of a step, as commands change them. */
+export class Calls {
+  /** Everything that has happened. */
+  readonly events: LifeEvent[] = [];
+  private drawn = 0;
+
+  constructor(public state: Approvals = makeApprovals()) {}
+
+  /** Carries out a command. */
+  do(command: Command, now = 1): Decided {
+    const decided = decide(this.state, command, now);
+    if (decided.refused === undefined) this.take(...decided.events);
+    return decided;
   }
-  return approvals;
+
+  take(...events: readonly LifeEvent[]): void {
+    this.events.push(...events);
+    this.state = events.reduce(apply, this.state);
+  }
+
+  /** The verdict on a message. */
+  say(type: 'decision' | 'resolution' | 'answer', message: unknown, now = 1, isAgain = false) {
+    const newId = (): string => `drawn-${(this.drawn += 1)}`;
+    const { refused, ...decided } = this.do({ type, message, newId, runId: 'run', isAgain }, now);
+    const verdict = refused ?? ('verdict' in decided ? decided.verdict : undefined);
+    if (verdict === undefined) throw new Error('no verdict');
+    return verdict;
+  }
+
+  start(callId = '1.1', secret?: string) {
+    const { refused } = this.do({ type: 'start', callId, ...(secret === undefined ? {} : { secret }) });
+    if (refused !== undefined) throw new Error(refused.message);
+    const state = this.call(callId);
+    return 'leave' in state && state.leave?.by === 'decision' ? state.leave.decision : undefined;
+  }
+
+  call(callId = '1.1'): CallState {
+    const state = this.state.calls.get(callId);
+    if (state === undefined) throw new Error(`no call ${callId}`);
+    return state;
+  }
+
+  /** The result of a call. Undefined: it has none yet. */
+  result(callId = '1.1'): ToolResult | undefined {
+    return resultOf(this.call(callId));
+  }
+
+  /** The outcome of the call is unknown. */
+  lose(callId = '1.1', now = 9): void {
+    this.do({ type: 'settle', callId, settlement: { inDoubt: { message: 'lost' } } }, now);
+  }
+}
+
+/** Calls that are registered at time 0, under the key `k:<callId>`. */
+export function callsWith(...calls: readonly ValidCall[]): Calls {
+  const made = new Calls();
+  made.do({ type: 'know', schemas: { 'pay-1': PAY_SCHEMA } });
+  for (const call of calls) made.do({ type: 'register', call, callKey: `k:${call.callId}` }, 0);
+  return made;
+}
+
+/** The same, by their shapes. */
+export function approvalsWith(...shapes: CallShape[]): Calls {
+  return callsWith(...shapes.map(validCall));
 }
 
 /** What the activity of an unsafe call gets that was made in the run `run-1`. */

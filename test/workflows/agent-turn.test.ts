@@ -94,11 +94,11 @@ describe('a turn gives these commands, task by task:', () => {
       [[REPLIED, ['schedule locally 2']]],
     ],
     [
-      'an approved call starts after its update is answered',
+      'an approved call starts after its update is answered and shown',
       replyOf([ASK]),
       [
         [REPLIED, OPENED],
-        [[decide('approved')], [...TAKEN, 'schedule call-1.1-0', ...CLOSED, 'cancel timer 1']],
+        [[decide('approved')], [...TAKEN, ...CLOSED, 'cancel timer 1', 'schedule call-1.1-0']],
         [[done(2)], ['schedule think-2']],
       ],
     ],
@@ -109,7 +109,7 @@ describe('a turn gives these commands, task by task:', () => {
         [REPLIED, ['schedule call-1.2-0', ...OPENED]],
         [
           [decide('denied'), done(2, '1.2')],
-          [...TAKEN, ...CLOSED, 'schedule think-2', 'cancel timer 1'],
+          [...TAKEN, ...CLOSED, 'cancel timer 1', 'schedule think-2'],
         ],
       ],
     ],
@@ -119,7 +119,7 @@ describe('a turn gives these commands, task by task:', () => {
       [
         [REPLIED, ['schedule call-1.2-0', ...OPENED]],
         [[done(2, '1.2'), decide('denied', '1.9')], ['reject update']],
-        [[decide('denied')], [...TAKEN, ...CLOSED, 'schedule think-2', 'cancel timer 1']],
+        [[decide('denied')], [...TAKEN, ...CLOSED, 'cancel timer 1', 'schedule think-2']],
       ],
     ],
     [
@@ -127,7 +127,7 @@ describe('a turn gives these commands, task by task:', () => {
       replyOf([ASK]),
       [
         [REPLIED, OPENED],
-        [[signal('denied')], [...CLOSED, 'memo verdicts', 'schedule think-2', 'cancel timer 1']],
+        [[signal('denied')], [...CLOSED, 'memo verdicts', 'cancel timer 1', 'schedule think-2']],
       ],
     ],
     [
@@ -192,7 +192,7 @@ describe('a turn gives these commands, task by task:', () => {
       [
         [REPLIED, ['schedule call-1.1-0']],
         [[lost(2)], ['schedule verify-1.1-0', 'memo open', 'search attributes']],
-        [[resolve('run-again')], [...TAKEN, 'schedule call-1.1-1', ...CLOSED, 'cancel activity 3']],
+        [[resolve('run-again')], [...TAKEN, ...CLOSED, 'cancel activity 3', 'schedule call-1.1-1']],
         [[done(4)], ['schedule think-2']],
       ],
     ],
@@ -429,7 +429,7 @@ describe('a turn that came along from another build', () => {
       'prepares its call anew, and nothing runs before a decision',
       [
         [[prepared(1)], ['start timer 1', 'memo open', 'search attributes']],
-        [[decide('approved')], [...TAKEN, 'schedule call-1.1-0', ...CLOSED, 'cancel timer 1']],
+        [[decide('approved')], [...TAKEN, ...CLOSED, 'cancel timer 1', 'schedule call-1.1-0']],
       ],
     ],
     ['asks also where a new policy would let it run', [[[prepared(1, UNSAFE)], OPENED]]],

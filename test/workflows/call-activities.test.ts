@@ -1,11 +1,12 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { isObject } from '../../src/contract/json';
-import type { PreparedCall, RemoteCall } from '../../src/contract/call';
-import type { CallState } from '../../src/workflows/approvals/state';
-import { pauseAfter, prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
+import type { CallSettings, PreparedCall, RemoteCall } from '../../src/contract/call';
+import type { CallState } from '../../src/lifecycle/state';
+import { type Attempt, prepareRemote, scheduleCall } from '../../src/workflows/call-activities';
+import { pauseAfter } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { thinkOutput } from '../history/script';
-import { approvalsWith, type CallShape, PAY_SCHEMA, validCall } from '../support/calls';
+import { type Calls, type CallShape, callsWith, PAY_SCHEMA, validCall } from '../support/calls';
 import {
   type Command,
   endWorkflow,
@@ -18,11 +19,35 @@ import {
 
 afterEach(endWorkflow);
 
-const turnWith = (shape: CallShape = {}): { turn: Turn; state: CallState } => {
-  const approvals = approvalsWith(shape);
-  const state = approvals.calls.get('1.1');
-  if (state === undefined) throw new Error('no call');
-  return { turn: { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals }, state };
+type Change = (calls: Calls) => void;
+
+/** A turn with a call that has started. */
+const turnWith = (
+  shape: CallShape = {},
+  { settings = {}, change }: { settings?: Partial<CallSettings>; change?: Change } = {},
+): { turn: Turn; state: CallState } => {
+  const call = validCall(shape);
+  const calls = callsWith({ ...call, settings: { ...call.settings, ...settings } });
+  if (call.kind === 'ask') calls.say('decision', { callId: '1.1', decision: 'approved', approver: 'ann' });
+  if (calls.call().phase === 'ready') calls.start('1.1', 's');
+  change?.(calls);
+  const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: calls.state };
+  return { turn, state: calls.call() };
+};
+
+const attemptOf = (more: Partial<Attempt> = {}): Attempt => ({ scheduledAt: 0, pauses: 0, ...more });
+
+/** The worker says that the decision does not hold, and a person decides once more. */
+const voidOnce: Change = (calls) => {
+  calls.do({ type: 'settle', callId: '1.1', settlement: { askAgain: 'again', secret: 's' } });
+  calls.say('decision', { callId: '1.1', decision: 'approved', approver: 'ann' });
+  calls.start('1.1', 's');
+};
+
+const runAgain: Change = (calls) => {
+  calls.lose();
+  calls.say('resolution', { callId: '1.1', resolution: 'run-again' });
+  calls.start();
 };
 
 const commandsOf = async (run: () => unknown): Promise<Command[]> => {
@@ -33,21 +58,21 @@ const commandsOf = async (run: () => unknown): Promise<Command[]> => {
   return commands;
 };
 
-it.each<[string, CallShape, (state: CallState) => void, string]>([
-  ['a call', { kind: 'run' }, () => undefined, 'schedule call-1.1-0'],
-  ['a local call', { kind: 'run', local: true }, () => undefined, 'schedule locally'],
-  ['a local call with a decision', { local: true }, () => undefined, 'schedule call-1.1-0'],
+it.each<[string, CallShape, Change | undefined, Partial<Attempt>, string]>([
+  ['a call', { kind: 'run' }, undefined, {}, 'schedule call-1.1-0'],
+  ['a local call', { kind: 'run', local: true }, undefined, {}, 'schedule locally'],
+  ['a local call with a decision', { local: true }, undefined, {}, 'schedule call-1.1-0'],
   [
     'a local call that its worker gave back',
     { kind: 'run', local: true },
-    (state) => (state.absent = { since: 0, rounds: 1 }),
+    undefined,
+    { absent: { since: 0, rounds: 1 } },
     'schedule call-1.1-0',
   ],
-  ['a call that runs again', { kind: 'run' }, (state) => (state.generation = 1), 'schedule call-1.1-1'],
-])('%s is scheduled by its kind', async (_, shape, change, line) => {
-  const { turn, state } = turnWith(shape);
-  change(state);
-  expect(lines(await commandsOf(() => runCall(turn, state, undefined)))).toEqual([
+  ['a call that runs again', { kind: 'run' }, runAgain, {}, 'schedule call-1.1-1'],
+])('%s is scheduled by its kind', async (_, shape, change, attempt, line) => {
+  const { turn, state } = turnWith(shape, { ...(change && { change }) });
+  expect(lines(await commandsOf(() => scheduleCall(turn, state, attemptOf(attempt))))).toEqual([
     expect.stringContaining(line),
   ]);
 });
@@ -58,12 +83,9 @@ it.each<[string, string, boolean, boolean, object]>([
   ['that a reset run kept, and that was decided on later', 'run-2', true, false, { decidedIn: 'run-2' }],
   ['that a reset run kept with its decision', 'run-2', true, true, {}],
 ])('the worker learns of a call %s', async (_, runId, isInherited, isOld, expected) => {
-  const { turn, state } = turnWith({});
-  state.held = {
-    ...{ decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '', generation: 0 },
-    ...{ spent: true, ...(isOld ? { isOld } : {}) },
-  };
-  const run = async (): Promise<unknown> => runCall(turn, state, undefined, isInherited);
+  const change: Change = (calls) => void (isOld && calls.do({ type: 'reset' }));
+  const { turn, state } = turnWith({}, { change });
+  const run = async (): Promise<unknown> => scheduleCall(turn, state, attemptOf(), isInherited);
   const { commands } = await WorkflowUnderTest.start(run, { info: { runId } });
   const input = valueIn(commands[0]?.scheduleActivity?.arguments?.[0]);
   const said = isObject(input)
@@ -77,7 +99,7 @@ it.each<['unsafe' | 'idempotent', number]>([
   ['idempotent', 5],
 ])('a call that is %s has at most %i attempts', async (effect, attempts) => {
   const { turn, state } = turnWith({ kind: 'run', effect });
-  const [command] = await commandsOf(() => runCall(turn, state, undefined));
+  const [command] = await commandsOf(() => scheduleCall(turn, state, attemptOf()));
   expect(command?.scheduleActivity?.retryPolicy?.maximumAttempts).toBe(attempts);
 });
 
@@ -88,11 +110,11 @@ it.each([
 ])(
   'a longest wait of %s ms between attempts is %s ms for the server, which takes none below the first',
   async (most, wait) => {
-    const { turn, state } = turnWith({ kind: 'run', effect: 'pure' });
-    const { settings } = state.call;
-    const retry = { ...settings.retry, ...(most === undefined ? {} : { maximumIntervalMs: most }) };
-    state.call = { ...state.call, settings: { ...settings, retry } };
-    const [command] = await commandsOf(() => runCall(turn, state, undefined));
+    const shape: CallShape = { kind: 'run', effect: 'pure' };
+    const { retry: usual } = validCall(shape).settings;
+    const retry = { ...usual, ...(most === undefined ? {} : { maximumIntervalMs: most }) };
+    const { turn, state } = turnWith(shape, { settings: { retry } });
+    const [command] = await commandsOf(() => scheduleCall(turn, state, attemptOf()));
     expect(optionalTsToMs(command?.scheduleActivity?.retryPolicy?.maximumInterval)).toBe(wait);
   },
 );
@@ -102,18 +124,19 @@ it.each<[string, CallShape, number | undefined]>([
   ['a call that nobody was asked about has the priority of its turn', { kind: 'run' }, undefined],
 ])('%s', async (_, shape, key) => {
   const { turn, state } = turnWith(shape);
-  const [command] = await commandsOf(() => runCall(turn, state, undefined));
+  const [command] = await commandsOf(() => scheduleCall(turn, state, attemptOf()));
   expect(command?.scheduleActivity?.priority?.priorityKey ?? undefined).toBe(key);
 });
 
-it.each<[string, Partial<CallState>, number | undefined]>([
-  ['never', {}, undefined],
-  ['because its decision did not hold', { voided: 2 }, 2],
-  ['for each reason', { voided: 1, absent: { since: 0, rounds: 2 }, pauses: { times: 3, isHeld: false } }, 6],
-])('a worker learns how often a call was given back: %s', async (_, change, round) => {
-  const { turn, state } = turnWith({});
-  Object.assign(state, change);
-  const [command] = await commandsOf(() => runCall(turn, state, undefined));
+const absent = { since: 0, rounds: 2 };
+
+it.each<[string, Change | undefined, Partial<Attempt>, number | undefined]>([
+  ['never', undefined, {}, undefined],
+  ['because its decision did not hold', voidOnce, {}, 1],
+  ['for each reason', voidOnce, { absent, pauses: 3 }, 6],
+])('a worker learns how often a call was given back: %s', async (_, change, attempt, round) => {
+  const { turn, state } = turnWith({}, { ...(change && { change }) });
+  const [command] = await commandsOf(() => scheduleCall(turn, state, attemptOf(attempt)));
   expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toHaveProperty('callId', '1.1');
   expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toEqual(
     round === undefined
@@ -124,70 +147,15 @@ it.each<[string, Partial<CallState>, number | undefined]>([
 
 describe('a call that shares state', () => {
   const HOLDER = { queue: 'countersign-worker:1', begunBy: 'k', runId: 'r' };
-
-  /** Its turn knows who holds the state. */
-  const heldTurn = () => {
-    const { turn, state } = turnWith({ kind: 'run' });
-    state.call.settings.state = { scope: 'turn', group: 'memory' };
-    turn.states.end(state.call, turn.states.place(state.call), { holder: HOLDER });
-    return { turn, state };
-  };
+  const settings = { state: { scope: 'turn', group: 'memory' } } as const;
 
   it('goes to the queue of who holds it, and waits there for a short time', async () => {
-    const { turn, state } = heldTurn();
-    const [command] = await commandsOf(() => runCall(turn, state, undefined));
+    const { turn, state } = turnWith({ kind: 'run' }, { settings });
+    turn.states.end(state.call, turn.states.place(state.call), { holder: HOLDER });
+    const [command] = await commandsOf(() => scheduleCall(turn, state, attemptOf()));
     expect(command?.scheduleActivity?.taskQueue).toBe(HOLDER.queue);
     expect(Number(command?.scheduleActivity?.scheduleToStartTimeout?.seconds)).toBe(15);
     expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toMatchObject({ state: { holder: HOLDER } });
-  });
-
-  it('goes on at once to the queue of its tool where it was not taken, and says so to its worker', async () => {
-    const { turn, state } = heldTurn();
-    const commands = await commandsOf(async () => {
-      void runCall(turn, state, undefined);
-      expect(await untilNextRound(turn, state, { notHere: 'gone' })).toBeUndefined();
-      void runCall(turn, state, undefined);
-    });
-    const [, again] = commands.map(({ scheduleActivity }) => scheduleActivity);
-    expect(commands).toHaveLength(2);
-    expect(again).toMatchObject({ taskQueue: 'queue', doNotEagerlyExecute: true });
-    expect(valueIn(again?.arguments?.[0])).toMatchObject({ round: 1, state: { lost: true } });
-  });
-
-  it.each([
-    ['waits for one that looks for another worker', false],
-    ['never starts where its turn is cancelled meanwhile', true],
-  ])('%s', async (_, isCancelled) => {
-    const { turn, state } = heldTurn();
-    const other = { ...state.call, callId: '1.2' };
-    let over: unknown = 'waits';
-    const { workflow } = await WorkflowUnderTest.start(async () => {
-      void runCall(turn, state, undefined);
-      turn.states.leave(other, HOLDER);
-      turn.states.reserve(other);
-      over = await untilNextRound(turn, state, { notHere: 'gone' });
-    });
-    expect(over).toBe('waits');
-    if (!isCancelled)
-      turn.states.end(other, { lost: true }, { holder: { ...HOLDER, queue: 'countersign-worker:2' } });
-    await workflow.task(isCancelled ? [jobs.cancel()] : []);
-    if (isCancelled) expect(over).toMatchObject({ cause: 'neverStarted' });
-    else expect(over).toBeUndefined();
-  });
-});
-
-describe('a call that no worker could start yet', () => {
-  it('waits, and is given up when its time to start is over', async () => {
-    const { turn, state } = turnWith({ kind: 'run' });
-    state.scheduledAt = 0;
-    const [timer] = await commandsOf(() => untilNextRound(turn, state, { notHere: 'no agent clerk' }));
-    expect(timer?.startTimer).toBeDefined();
-    expect(state.absent).toEqual({ since: 0, rounds: 1 });
-    state.absent = { since: -state.call.settings.startWithinMs, rounds: 9 };
-    expect(await untilNextRound(turn, state, { notHere: 'no agent clerk' })).toMatchObject({
-      cause: 'absent',
-      result: { error: { code: 'expired', message: expect.stringContaining('no agent clerk') } },
-    });
   });
 });
 

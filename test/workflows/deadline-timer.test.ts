@@ -1,8 +1,16 @@
 import { DeadlineTimer, timerMs } from '../../src/workflows/deadline-timer';
 import { CancellationScope, condition } from '@temporalio/workflow';
+import type { ApprovalContext } from '../../src/workflows/approvals';
+import { approvalsWith } from '../support/calls';
 import { endWorkflow, jobs, lines, WorkflowUnderTest } from '../support/workflow';
 
 afterEach(endWorkflow);
+
+/** A call that expires at a time. */
+const contextOf = (at: number | null): ApprovalContext => ({
+  ...{ stepKey: 'k', signalVerdicts: [], signalCount: 0, signalsWaiting: 0, revision: 0 },
+  approvals: approvalsWith({ expiresMs: at }).state,
+});
 
 describe('a deadline timer', () => {
   /** The commands of a workflow that sets these deadlines, then of tasks in which timers fire at these times. */
@@ -10,14 +18,17 @@ describe('a deadline timer', () => {
     deadlines: readonly (number | null)[],
     fires: readonly [seq: number, later: number][] = [],
   ): Promise<{ commands: string[]; fired: number }> => {
-    let fired = 0;
+    const context = contextOf(null);
     const { workflow, commands } = await WorkflowUnderTest.start(async () => {
-      const timer = new DeadlineTimer(CancellationScope.current(), () => (fired += 1));
-      for (const at of deadlines) timer.set(at, 'a request expires');
+      const timer = new DeadlineTimer(context, CancellationScope.current());
+      for (const at of deadlines) {
+        context.approvals = contextOf(at).approvals;
+        timer.look();
+      }
       await condition(() => false);
     });
     for (const [seq, later] of fires) await workflow.task([jobs.fired(seq)], later);
-    return { commands: lines(commands), fired };
+    return { commands: lines(commands), fired: context.revision };
   };
 
   it.each<[string, (number | null)[], string[]]>([

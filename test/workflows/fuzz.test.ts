@@ -16,7 +16,7 @@ import {
   parseDecision,
   parseOutcome,
   parseResolution,
-} from '../../src/workflows/approvals/messages';
+} from '../../src/lifecycle/messages';
 import { judgeMessage } from '../../src/workflows/session/queue';
 import { judgeControl, makeSession } from '../../src/workflows/session/state';
 import * as messages from '../../src/workflows/messages';

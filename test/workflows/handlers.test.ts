@@ -1,6 +1,5 @@
 import { LIMITS } from '../../src/contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../../src/contract/names';
-import { settle, start } from '../../src/workflows/approvals/transitions';
 import { setHandlers } from '../../src/workflows/handlers';
 import { MessageQueue } from '../../src/workflows/message-queue';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
@@ -22,13 +21,13 @@ afterEach(endWorkflow);
 async function listening(
   ...shapes: CallShape[]
 ): Promise<{ turn: Turn; send: (...of: Job[]) => Promise<Command[]> }> {
-  const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: approvalsWith(...shapes) };
-  for (const state of turn.approvals.calls.values()) {
-    if (state.phase !== 'ready') continue;
-    start(state);
-    state.secret = 's';
-    settle(turn.approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 0 });
+  const calls = approvalsWith(...shapes);
+  for (const [callId, { phase }] of calls.state.calls) {
+    if (phase !== 'ready') continue;
+    calls.start(callId, 's');
+    calls.lose(callId, 0);
   }
+  const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: calls.state };
   const { workflow } = await WorkflowUnderTest.start(async () => {
     setHandlers(turn, new MessageQueue());
     await new Promise(() => undefined);
@@ -175,7 +174,7 @@ describe('a run that has taken as many updates as it may', () => {
 
 it('counts the updates that it takes, and not those that it refuses', async () => {
   let queue: MessageQueue | undefined;
-  const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: approvalsWith(ASK) };
+  const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: approvalsWith(ASK).state };
   const { workflow } = await WorkflowUnderTest.start(async () => {
     queue = new MessageQueue();
     setHandlers(turn, queue);

@@ -6,17 +6,19 @@ import {
   RawValue,
   TimeoutFailure,
 } from '@temporalio/common';
-import { CancellationScope } from '@temporalio/workflow';
 import { FAILURES } from '../../src/contract/names';
 import { HOLDER_GONE } from '../../src/contract/lost-activity';
 import type { Effect } from '../../src/contract/tool';
-import type { CallState } from '../../src/workflows/approvals/state';
-import { settleDoubt } from '../../src/workflows/approvals/doubts';
-import { settle as settleCall, start } from '../../src/workflows/approvals/transitions';
-import { turnModelFailure, settlementIn, settlementOf, startVerify } from '../../src/workflows/outcome';
+import type { InDoubt } from '../../src/contract/call';
+import { resultOf } from '../../src/lifecycle/state';
+import { act } from '../../src/workflows/approvals';
+import { liveCall } from '../../src/workflows/call-life';
+import { turnModelFailure, settlementIn, settlementOf } from '../../src/workflows/outcome';
+import { TurnCall } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';
 import { approvalsWith } from '../support/calls';
+import { runtimeOf } from '../support/turn-runtime';
 import { endWorkflow, type Job, jobs, lines, WorkflowUnderTest } from '../support/workflow';
 
 afterEach(endWorkflow);
@@ -36,10 +38,8 @@ const lastResult = {
 };
 
 function settle(effect: Effect, error: unknown, openMs = 5000) {
-  const state = approvalsWith({ effect }).calls.get('1.1');
-  if (state === undefined) throw new Error('no call');
-  state.scheduledAt = 1000;
-  const settlement = settlementOf(state, error, 1000 + openMs);
+  const attempt = { scheduledAt: 1000, pauses: 0 };
+  const settlement = settlementOf(approvalsWith({ effect }).call(), attempt, { error, now: 1000 + openMs });
   if ('notHere' in settlement) return 'elsewhere';
   return 'inDoubt' in settlement ? 'in doubt' : settlement.result.error?.code;
 }
@@ -90,45 +90,40 @@ it('nobody started it again after an attempt that beat: an unsafe call is in dou
 });
 
 describe('a call in doubt is verified in the background', () => {
+  const OPENED = ['memo open', 'search attributes'];
   const happened = { outcome: 'happened', result: result('1.1') };
   const didNot = { outcome: 'did_not', message: 'no such payment' };
   const unread = Array.from({ length: 3 }, (_, index) => jobs.completed(index + 1, 'perhaps'));
 
   /** What becomes of a call in doubt, once these have come, one a task. */
-  async function verified(come: readonly (Job | ((turn: Turn) => void))[], more: Partial<CallState> = {}) {
-    const turn = {
-      ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'),
-      approvals: approvalsWith({ kind: 'run' }),
-    };
-    const state = turn.approvals.calls.get('1.1');
-    if (state === undefined) throw new Error('no call');
-    start(state);
-    settleCall(turn.approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 0 });
-    Object.assign(state, more);
+  async function verified(come: readonly (Job | ((turn: Turn) => void))[], more: Partial<InDoubt> = {}) {
+    const calls = approvalsWith({ kind: 'run' });
+    calls.start();
+    const inDoubt = { message: 'lost', ...more };
+    calls.do({ type: 'settle', callId: '1.1', settlement: { inDoubt } }, 0);
+    const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: calls.state };
     const { workflow, commands } = await WorkflowUnderTest.start(async () => {
-      startVerify(turn, state, CancellationScope.current());
-      await new Promise(() => undefined);
+      await liveCall(new TurnCall(turn, '1.1', runtimeOf(turn)));
     });
     const all = lines(commands);
     for (const one of come) {
       if (typeof one === 'function') one(turn);
       all.push(...lines(await workflow.task(typeof one === 'function' ? [] : [one])));
     }
-    return { commands: all, phase: state.phase, error: state.result?.error?.code, turn };
+    const state = turn.approvals.calls.get('1.1');
+    return { commands: all, phase: state?.phase, error: resultOf(state)?.error?.code, turn };
   }
 
-  const settledByHand = ({ approvals }: Turn): void => {
-    const state = approvals.calls.get('1.1');
-    if (state !== undefined) settleDoubt(approvals, state, result('1.1'));
-  };
+  const settledByHand = (turn: Turn): void =>
+    void act(turn, { type: 'prove', callId: '1.1', result: result('1.1') });
 
-  it.each<[string, (Job | ((turn: Turn) => void))[], Partial<CallState>, object]>([
+  it.each<[string, (Job | ((turn: Turn) => void))[], Partial<InDoubt>, object]>([
     ['it happened', [jobs.completed(1, happened)], {}, { phase: 'done', error: undefined }],
     ['it did not', [jobs.completed(1, didNot)], {}, { phase: 'done', error: 'transport' }],
     [
       'it did not yet, and still runs',
       [jobs.completed(1, didNot)],
-      { doubt: { message: 'stopped', running: true } },
+      { message: 'stopped', running: true },
       { phase: 'in_doubt' },
     ],
     ['nobody can tell', [jobs.completed(1, { outcome: 'cannot_tell' })], {}, { phase: 'in_doubt' }],
@@ -144,7 +139,12 @@ describe('a call in doubt is verified in the background', () => {
       {},
       {
         phase: 'in_doubt',
-        commands: ['schedule verify-1.1-0', 'schedule verify-1.1-0-again-1', 'schedule verify-1.1-0-again-2'],
+        commands: [
+          ...OPENED,
+          'schedule verify-1.1-0',
+          'schedule verify-1.1-0-again-1',
+          'schedule verify-1.1-0-again-2',
+        ],
       },
     ],
     [
@@ -163,7 +163,17 @@ describe('a call in doubt is verified in the background', () => {
       'a person was first',
       [settledByHand],
       {},
-      { phase: 'done', commands: ['schedule verify-1.1-0', 'cancel activity 1'] },
+      {
+        phase: 'done',
+        commands: [
+          ...OPENED,
+          'schedule verify-1.1-0',
+          'memo open closed',
+          'search attributes',
+          'cancel activity 1',
+          'completeWorkflowExecution',
+        ],
+      },
     ],
   ])('%s', async (_, come, more, expected) => {
     const ended = await verified(come, more);
@@ -176,10 +186,9 @@ describe('what the activity of a call returned', () => {
   const raw = (value: unknown): RawValue => RawValue.fromPayload(defaultPayloadConverter.toPayload(value));
 
   function settle(effect: 'unsafe' | 'pure', output: unknown) {
-    const state = approvalsWith({ effect }).calls.get('1.1');
-    if (state === undefined) throw new Error('no call');
-    if (effect === 'unsafe') state.secret = 'drawn';
-    return settlementIn(state, raw(output));
+    const calls = approvalsWith({ kind: 'run', effect });
+    calls.start('1.1', effect === 'unsafe' ? 'drawn' : undefined);
+    return settlementIn(calls.call(), raw(output));
   }
 
   it.each<[string, 'unsafe' | 'pure', object, string]>([
@@ -202,10 +211,9 @@ it.each([
   ['a local call', { local: true }, 'cancelled'],
   ['a call of an activity, whose event says it', {}, undefined],
 ])('%s that was cancelled while it ran is closed by the workflow as: %s', (_, more, cause) => {
-  const state = approvalsWith({ effect: 'pure' }).calls.get('1.1');
-  if (state === undefined) throw new Error('no call');
-  Object.assign(state.call.settings, more);
-  const settlement = settlementOf(state, activityFailure(new CancelledFailure('cancelled')), 1);
+  const state = approvalsWith({ effect: 'pure', ...more }).call();
+  const error = activityFailure(new CancelledFailure('cancelled'));
+  const settlement = settlementOf(state, { scheduledAt: 0, pauses: 0 }, { error, now: 1 });
   expect('cause' in settlement ? settlement.cause : undefined).toBe(cause);
 });
 
@@ -216,20 +224,18 @@ it('a turn whose model failed for good fails with what the model said', () => {
 
 describe('a call on the queue of the worker that held its state', () => {
   const settleHeld = (effect: Effect, openMs: number) => {
-    const state = approvalsWith({ effect }).calls.get('1.1');
-    if (state === undefined) throw new Error('no call');
-    state.scheduledAt = 0;
-    state.placed = { holder: { queue: 'countersign-worker:1', begunBy: 'k', runId: 'r' } };
-    const settlement = settlementOf(state, activityFailure(timeout('SCHEDULE_TO_START')), openMs);
-    return { settlement, mayHaveRun: state.mayHaveRun };
+    const holder = { queue: 'countersign-worker:1', begunBy: 'k', runId: 'r' };
+    const attempt = { scheduledAt: 0, pauses: 0, placed: { holder } };
+    const error = activityFailure(timeout('SCHEDULE_TO_START'));
+    return settlementOf(approvalsWith({ effect }).call(), attempt, { error, now: openMs });
   };
 
-  it.each<[Effect, number, object, true | undefined]>([
-    ['unsafe', 15_500, { notHere: HOLDER_GONE }, undefined],
-    ['unsafe', 25_000, { inDoubt: { message: expect.stringContaining('may have been started') } }, undefined],
-    ['idempotent', 15_500, { notHere: HOLDER_GONE }, true],
-    ['pure', 60_000, { notHere: HOLDER_GONE }, true],
-  ])('that is %s and was not taken for %d ms', (effect, openMs, settlement, mayHaveRun) => {
-    expect(settleHeld(effect, openMs)).toEqual({ settlement, mayHaveRun });
+  it.each<[Effect, number, object]>([
+    ['unsafe', 15_500, { notHere: HOLDER_GONE }],
+    ['unsafe', 25_000, { inDoubt: { message: expect.stringContaining('may have been started') } }],
+    ['idempotent', 15_500, { notHere: HOLDER_GONE, mayHaveRun: true }],
+    ['pure', 60_000, { notHere: HOLDER_GONE, mayHaveRun: true }],
+  ])('that is %s and was not taken for %d ms', (effect, openMs, settlement) => {
+    expect(settleHeld(effect, openMs)).toEqual(settlement);
   });
 });

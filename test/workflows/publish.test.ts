@@ -1,18 +1,20 @@
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { LIMITS } from '../../src/contract/limits';
 import { MEMO, SCHEDULED_BY } from '../../src/contract/names';
-import { type ApprovalContext, makeApprovals } from '../../src/workflows/approvals/state';
-import { cancelAll, expire, settle, start } from '../../src/workflows/approvals/transitions';
+import { type Command as LifeCommand, decide } from '../../src/lifecycle/decide';
+import { apply } from '../../src/lifecycle/events';
+import { makeApprovals } from '../../src/lifecycle/state';
+import type { ApprovalContext } from '../../src/workflows/approvals';
 import type { TurnInput } from '../../src/contract/turn';
 import { Publisher, publishScheduled } from '../../src/workflows/publish';
 import { approvalsWith, type CallShape } from '../support/calls';
 import { type Command, endWorkflow, lines, valueIn, WorkflowUnderTest } from '../support/workflow';
-import { noteVerdict } from '../../src/workflows/approvals/signal-verdicts';
+import { noteVerdict } from '../../src/workflows/signal-verdicts';
 
 afterEach(endWorkflow);
 
 const contextWith = (...shapes: CallShape[]): ApprovalContext => ({
-  approvals: shapes.length === 0 ? makeApprovals() : approvalsWith(...shapes),
+  approvals: shapes.length === 0 ? makeApprovals() : approvalsWith(...shapes).state,
   stepKey: 'k',
   signalVerdicts: [],
   signalCount: 0,
@@ -33,7 +35,7 @@ async function published(
   return { commands, details: workflow.details };
 }
 
-const publish = (publisher: Publisher): void => publisher.publish();
+const publish = (publisher: Publisher): void => publisher.look();
 
 const attributesIn = (commands: readonly Command[]): Record<string, unknown>[] =>
   commands.flatMap(({ upsertWorkflowSearchAttributes: upsert }) => {
@@ -48,11 +50,20 @@ const memoIn = (commands: readonly Command[], name: string): unknown[] =>
   });
 
 const never = '9999-12-31';
+const take = (context: ApprovalContext, command: LifeCommand, now: number): void => {
+  const { refused, ...decided } = decide(context.approvals, command, now);
+  if (refused === undefined && 'events' in decided)
+    context.approvals = decided.events.reduce(apply, context.approvals);
+};
+const rename = (context: ApprovalContext, toolOf: (callId: string) => string): void => {
+  const calls = new Map(context.approvals.calls);
+  for (const [callId, state] of calls)
+    calls.set(callId, { ...state, call: { ...state.call, tool: toolOf(callId) } });
+  context.approvals = { ...context.approvals, calls };
+};
 const doubt = (context: ApprovalContext): void => {
-  const state = context.approvals.calls.get('1.1');
-  if (state === undefined) throw new Error('no call');
-  start(state);
-  settle(context.approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 0 });
+  take(context, { type: 'start', callId: '1.1' }, 0);
+  take(context, { type: 'settle', callId: '1.1', settlement: { inDoubt: { message: 'lost' } } }, 0);
 };
 
 describe('search attributes', () => {
@@ -98,7 +109,7 @@ describe('search attributes', () => {
 it('writes calls that expire together in parts that fit the memo', async () => {
   const ids = Array.from({ length: 64 }, (_, n) => String(n).padEnd(64, '-'));
   const context = contextWith(...ids.map((callId) => ({ callId, expiresMs: 1000 })));
-  const expireAll = (): void => expire(context.approvals, 2000);
+  const expireAll = (): void => take(context, { type: 'look' }, 2000);
   const { commands } = await published(context, publish, expireAll, publish);
   const closed = memoIn(commands, MEMO.closed).map((memo) => JSON.stringify(memo));
   expect(closed.length).toBeGreaterThan(1);
@@ -110,7 +121,7 @@ it('writes calls that expire together in parts that fit the memo', async () => {
 it('names each tool that waits, then each that ever asked', async () => {
   const context = contextWith({});
   const ask = (tool: string) => () => {
-    for (const state of context.approvals.calls.values()) state.call = { ...state.call, tool };
+    rename(context, () => tool);
   };
   const { commands } = await published(context, publish, ask('mail'), publish, ask('pay'), publish);
   expect(attributesIn(commands).map(({ CountersignTools: tools }) => tools)).toEqual([
@@ -122,8 +133,7 @@ it('names each tool that waits, then each that ever asked', async () => {
 
 it('names as many tools as the server takes', async () => {
   const context = contextWith(...Array.from({ length: 40 }, (_, at) => ({ callId: `1.${at}` })));
-  for (const state of context.approvals.calls.values())
-    state.call = { ...state.call, tool: state.call.callId.padEnd(64, 'x') };
+  rename(context, (callId) => callId.padEnd(64, 'x'));
   const { commands } = await published(context, publish);
   const [tools] = attributesIn(commands).map(({ CountersignTools: names }) => names);
   expect(JSON.stringify(tools).length).toBeGreaterThan(1900);
@@ -142,7 +152,7 @@ it('writes nothing twice', async () => {
 
 it('clears the memo when nothing waits any more', async () => {
   const context = contextWith({});
-  const { commands } = await published(context, publish, () => cancelAll(context.approvals, 1), publish);
+  const { commands } = await published(context, publish, () => take(context, { type: 'cancel' }, 1), publish);
   expect(memoIn(commands, MEMO.open)).toEqual([expect.objectContaining({ key: 'k', count: 1 }), undefined]);
   expect(attributesIn(commands).at(-1)).toMatchObject({
     CountersignState: 'running',
@@ -153,7 +163,7 @@ it('clears the memo when nothing waits any more', async () => {
 });
 
 describe('closings', () => {
-  const cancel = (context: ApprovalContext) => () => cancelAll(context.approvals, 1);
+  const cancel = (context: ApprovalContext) => () => take(context, { type: 'cancel' }, 1);
 
   it('are written once, with what waits', async () => {
     const context = contextWith({}, { callId: '1.2' });
@@ -173,10 +183,10 @@ describe('closings', () => {
 
   it('are taken out of the memo by the next change of what waits', async () => {
     const context = contextWith({ expiresMs: 5 }, { callId: '1.2' });
-    const change = (): boolean => context.approvals.calls.delete('1.2');
+    const change = (): void => take(context, { type: 'leave', callId: '1.2' }, 9);
     const { commands } = await published(
       context,
-      () => expire(context.approvals, 9),
+      () => take(context, { type: 'look' }, 9),
       publish,
       change,
       publish,

@@ -1,13 +1,15 @@
 import { type CallQuestion, type ValidCall } from '../../src/contract/call';
 import { LIMITS } from '../../src/contract/limits';
 import { SIGNALS, UPDATES } from '../../src/contract/names';
-import { closeQuestions, withdrawQuestion } from '../../src/workflows/questions';
-import { cancelAll, expire, register, start } from '../../src/workflows/approvals/transitions';
-import type { CallState } from '../../src/workflows/approvals/state';
+import { resultOf, standingOf } from '../../src/lifecycle/state';
+import { whatIsDue } from '../../src/lifecycle/endings';
+import { apply } from '../../src/lifecycle/events';
+import { act, markChanged } from '../../src/workflows/approvals';
+import { closeQuestions } from '../../src/workflows/questions';
 import { setHandlers } from '../../src/workflows/handlers';
 import { MessageQueue } from '../../src/workflows/message-queue';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
-import { AGE, validCall } from '../support/calls';
+import { AGE, Calls, validCall } from '../support/calls';
 import {
   type Command,
   endWorkflow,
@@ -22,20 +24,23 @@ afterEach(endWorkflow);
 
 const ASK_MS = 60_000;
 
-/** A turn with one call that runs and may ask. */
-async function running(askMs: number | null = ASK_MS): Promise<{
+/** A turn with one call that runs and may ask. `change` happens to the call before. */
+async function running(
+  askMs: number | null = ASK_MS,
+  change?: (calls: Calls) => void,
+): Promise<{
   turn: Turn;
-  call: CallState;
   ask(change?: object, id?: string): Promise<Command[]>;
   answer(message: object): Promise<Command[]>;
   send(of: readonly Job[], later?: number): Promise<Command[]>;
 }> {
-  const turn = makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1');
   const made = validCall({ kind: 'run', effect: 'unsafe' });
   const call: ValidCall = askMs === null ? made : { ...made, settings: { ...made.settings, askMs } };
-  const state = register(turn.approvals, call, { callKey: 'key:1.1', now: 0 });
-  start(state);
-  state.secret = 's';
+  const calls = new Calls();
+  calls.do({ type: 'register', call, callKey: 'key:1.1' }, 0);
+  calls.start('1.1', 's');
+  change?.(calls);
+  const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: calls.state };
   const { workflow } = await WorkflowUnderTest.start(async () => {
     setHandlers(turn, new MessageQueue());
     await new Promise(() => undefined);
@@ -43,9 +48,8 @@ async function running(askMs: number | null = ASK_MS): Promise<{
   const head = { callId: '1.1', callKey: 'key:1.1', generation: 0, secret: 's', attempt: 1, number: 1 };
   return {
     turn,
-    call: state,
-    ask: (change, id = 'q1') =>
-      workflow.task([jobs.update(UPDATES.ask, { ...head, question: AGE, ...change }, id)]),
+    ask: (changes, id = 'q1') =>
+      workflow.task([jobs.update(UPDATES.ask, { ...head, question: AGE, ...changes }, id)]),
     answer: (message) => workflow.task([jobs.update(UPDATES.answer, message, 'a')]),
     send: (of, later) => workflow.task(of, later),
   };
@@ -81,16 +85,21 @@ it('hears that a person declined', async () => {
   expect(replyIn(await answer({ callId: '1.1.0.1', answer: 'declined' }))).toEqual({ answer: 'declined' });
 });
 
-it.each<[what: string, end: (of: { turn: Turn; call: CallState }) => void, cause: string]>([
-  ['its call ends', ({ turn, call }) => closeQuestions(turn.approvals, call, 0), 'askerEnded'],
-  ['its server withdraws it', ({ turn }) => void withdrawQuestion(turn.approvals, OWN, 0), 'askerWithdrew'],
-  ['the turn is cancelled', ({ turn }) => cancelAll(turn.approvals, 0), 'neverStarted'],
-  ['nobody answers in time', ({ turn }) => expire(turn.approvals, ASK_MS), 'unanswered'],
-])('is closed without an answer when %s', async (_what, end, cause) => {
-  const { turn, call, ask, answer, send } = await running();
+const expireAll = (turn: Turn): void => {
+  turn.approvals = whatIsDue(turn.approvals, ASK_MS).reduce(apply, turn.approvals);
+  markChanged(turn);
+};
+
+it.each<[what: string, of: () => Job[], end: (turn: Turn) => void, cause: string]>([
+  ['its call ends', () => [], (turn) => closeQuestions(turn, '1.1'), 'askerEnded'],
+  ['its server withdraws it', () => [withdrawal()], () => undefined, 'askerWithdrew'],
+  ['the turn is cancelled', () => [], (turn) => void act(turn, { type: 'cancel' }), 'neverStarted'],
+  ['nobody answers in time', () => [], expireAll, 'unanswered'],
+])('is closed without an answer when %s', async (_what, of, end, cause) => {
+  const { turn, ask, answer, send } = await running();
   await ask();
-  end({ turn, call });
-  expect(replyIn(await send([jobs.fired(99)].slice(1)))).toEqual({ answer: 'unanswered' });
+  end(turn);
+  expect(replyIn(await send(of()))).toEqual({ answer: 'unanswered' });
   expect(turn.approvals.closings.get('1.1.0.1')).toBe(cause);
   const late = await answer({ callId: '1.1.0.1', answer: 'declined' });
   expect(late.at(-1)?.updateResponse?.rejected).toBeTruthy();
@@ -128,7 +137,7 @@ it('a withdrawal closes its question once, before it was asked not at all', asyn
   expect(question(turn)?.phase).toBe('question');
   const commands = await send([withdrawal(), withdrawal()]);
   expect(replyIn(commands)).toEqual({ answer: 'unanswered' });
-  expect(question(turn)?.result?.error).toMatchObject({ code: 'cancelled' });
+  expect(resultOf(question(turn))?.error).toMatchObject({ code: 'cancelled' });
   const late = await answer({ callId: '1.1.0.1', answer: 'declined' });
   expect(whyIn(late)).toContain('the server withdrew this question');
   await ask({ number: 2 }, 'q2');
@@ -146,7 +155,7 @@ it.each<[first: string, taken: (answer: Job) => Job[], reply: object, cause: str
   const commands = await send(taken(said));
   expect(replyIn(commands)).toEqual(reply);
   expect(turn.approvals.closings.get('1.1.0.1')).toBe(cause);
-  expect(question(turn)?.standing?.decision).toBe(cause === undefined ? 'declined' : undefined);
+  expect(standingOf(turn.approvals, '1.1.0.1')?.decision).toBe(cause === undefined ? 'declined' : undefined);
   const isRefused = commands.some(({ updateResponse }) => updateResponse?.rejected != null);
   expect(isRefused).toBe(cause !== undefined);
 });
@@ -155,7 +164,7 @@ it('a withdrawal of an answered question changes nothing', async () => {
   const { turn, ask, answer, send } = await running();
   await ask();
   await answer({ callId: '1.1.0.1', answer: 'declined' });
-  const before = question(turn)?.result;
+  const before = resultOf(question(turn));
   expect(lines(await send([withdrawal()]))).toEqual([]);
   expect(question(turn)).toMatchObject({ phase: 'done', result: before });
   expect(turn.approvals.closings.size).toBe(0);
@@ -187,15 +196,18 @@ function wide(): CallQuestion['question']['form'] {
 it('is refused where the call may not ask, has ended, or was asked enough', async () => {
   const mute = await running(null);
   expect(whyIn(await mute.ask())).toContain('may ask');
-  const over = await running();
-  over.call.phase = 'in_doubt';
+  const over = await running(ASK_MS, (calls) => calls.lose());
   expect(whyIn(await over.ask())).toContain('may ask');
   const enough = await running();
-  enough.call.asked = { questions: LIMITS.questionsOfCall, leftMs: 1 };
-  expect(whyIn(await enough.ask())).toContain('at most');
+  for (let n = 1; n <= LIMITS.questionsOfCall; n++) {
+    await enough.ask({ number: n }, `q${n}`);
+    await enough.answer({ callId: `1.1.0.${n}`, answer: 'declined' });
+  }
+  expect(whyIn(await enough.ask({}, 'more'))).toContain('at most');
   const late = await running();
-  late.call.asked = { questions: 1, leftMs: 0 };
-  expect(whyIn(await late.ask())).toContain('time');
+  await late.ask();
+  await late.send([withdrawal()], ASK_MS);
+  expect(whyIn(await late.ask({}, 'later'))).toContain('time');
 });
 
 it('asks one question at a time; a later attempt takes the place of one that was lost', async () => {

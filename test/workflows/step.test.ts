@@ -1,18 +1,16 @@
-import { CancellationScope } from '@temporalio/workflow';
 import type { PreparedCall } from '../../src/contract/call';
 import { digestText } from '../../src/contract/digest';
 import type { ForkInput } from '../../src/contract/fork';
-import { ChangeNotifier } from '../../src/workflows/changes';
-import { MessageQueue } from '../../src/workflows/message-queue';
-import { Publisher } from '../../src/workflows/publish';
-import { nextToStart, Step } from '../../src/workflows/step';
+import { secretOf } from '../../src/lifecycle/state';
+import { nextToStart } from '../../src/workflows/order';
+import { runStep } from '../../src/workflows/step';
 import type { FinishedCall } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';
-import { approvalsWith, type CallShape, validCall } from '../support/calls';
+import { type CallShape, callsWith, validCall } from '../support/calls';
+import { runtimeOf } from '../support/turn-runtime';
 import { endWorkflow, type Job, jobs, WorkflowUnderTest } from '../support/workflow';
 import type { Effect, Order } from '../../src/contract/tool';
-import type { Phase } from '../../src/workflows/approvals/state';
 
 afterEach(endWorkflow);
 
@@ -27,13 +25,7 @@ async function finishedBy(
 ): Promise<FinishedCall[] | undefined> {
   let results: FinishedCall[] | undefined;
   const { workflow } = await WorkflowUnderTest.start(async () => {
-    const publisher = new Publisher(turn, () => '');
-    const changes = new ChangeNotifier(turn, publisher);
-    void changes.run();
-    const nonCancellable = CancellationScope.current();
-    const step = new Step(turn, calls, { changes, nonCancellable, publisher, queue: new MessageQueue() });
-    while (step.proceed()) await step.changed();
-    results = step.results();
+    results = await runStep(turn, calls, runtimeOf(turn));
   });
   for (const task of tasks) await workflow.task(task);
   return results;
@@ -85,7 +77,7 @@ describe('a result', () => {
 
 it('closes all its calls where the turn is cancelled already', async () => {
   const turn = turnWith();
-  turn.approvals.cancelled = true;
+  turn.approvals = { ...turn.approvals, cancelled: true };
   const results = await finishedBy(turn, [validCall(), validCall({ ...PURE, callId: '1.2' })]);
   expect(results?.map(({ result: { error } }) => error?.code)).toEqual(['cancelled', 'cancelled']);
 });
@@ -93,29 +85,32 @@ it('closes all its calls where the turn is cancelled already', async () => {
 it('draws a secret for each start of an unsafe call, and for no other', async () => {
   const turn = turnWith();
   await finishedBy(turn, [validCall({ kind: 'run' }), validCall({ ...PURE, callId: '1.2' })]);
-  const [unsafe, pure] = [...turn.approvals.calls.values()];
-  expect(unsafe?.secret).toMatch(/^[0-9a-f-]{36}$/);
-  expect(pure?.secret).toBeUndefined();
+  const [unsafe, pure] = [...turn.approvals.calls.values()].map(secretOf);
+  expect(unsafe).toMatch(/^[0-9a-f-]{36}$/);
+  expect(pure).toBeUndefined();
 });
 
 /** `P` pure, `E` with an effect; then the phase. */
 function started(line: string, order: Order): string {
   const words = line.split(' ');
-  const effects: Record<string, Effect> = { P: 'pure', E: 'unsafe' };
-  const phases: Record<string, Phase> = {
-    w: 'request',
-    r: 'ready',
-    x: 'running',
-    d: 'in_doubt',
-    o: 'done',
-    p: 'replanning',
-  };
-  const approvals = approvalsWith(
-    ...words.map((word, index) => ({ callId: `1.${index + 1}`, effect: effects[word[0] ?? ''] ?? 'pure' })),
+  const effects: Record<string, Effect> = { P: 'pure', E: 'idempotent' };
+  const calls = callsWith(
+    ...words.map((word, index) => {
+      const callId = `1.${index + 1}`;
+      const effect = effects[word[0] ?? ''] ?? 'pure';
+      const isAsked = ['w', 'p'].includes(word[1] ?? '');
+      return validCall({ callId, effect, kind: isAsked ? 'ask' : 'run', preview: 'pays' });
+    }),
   );
-  const states = [...approvals.calls.values()];
-  states.forEach((state, index) => (state.phase = phases[words[index]?.[1] ?? ''] ?? 'done'));
-  return nextToStart(states, order)
+  for (const [index, word] of words.entries()) {
+    const callId = `1.${index + 1}`;
+    const [, phase = 'o'] = word;
+    if (['x', 'd', 'o'].includes(phase) && word !== '') calls.start(callId);
+    if (phase === 'd') calls.lose(callId);
+    if (phase === 'o') calls.do({ type: 'close', callId, result: result(callId) });
+    if (phase === 'p') calls.say('decision', { callId, decision: 'modified', arguments: { amount: 1 } });
+  }
+  return nextToStart([...calls.state.calls.values()], order)
     .map((state) => state.call.callId.slice(2))
     .join(' ');
 }

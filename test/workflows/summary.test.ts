@@ -1,7 +1,6 @@
 import { LIMITS } from '../../src/contract/limits';
 import { utf8Bytes } from '../../src/contract/text/bytes';
 import type { SignalVerdict } from '../../src/contract/decision';
-import { settle, start } from '../../src/workflows/approvals/transitions';
 import { currentDetails, openCalls, openMemo, summaryOf, verdictsMemo } from '../../src/workflows/summary';
 import { approvalsWith } from '../support/calls';
 
@@ -10,7 +9,7 @@ const statesOf = (count: number, size = 1) => {
     callId: `1.${index + 1}`,
     args: { to: 'é\n'.repeat(size) },
   }));
-  return [...approvalsWith(...shapes).calls.values()];
+  return openCalls(approvalsWith(...shapes).state.calls.values());
 };
 
 it('is one line of at most 80 characters', () => {
@@ -45,11 +44,9 @@ it('lists requests and calls in doubt, in order, and nothing else', () => {
     { callId: '1.2' },
     { callId: '1.3', kind: 'run', expiresMs: null },
   );
-  const [running, , done] = [...approvals.calls.values()];
-  if (running === undefined || done === undefined) throw new Error('no calls');
-  start(running);
-  settle(approvals, running, { settlement: { inDoubt: { message: 'lost' } }, now: 5 });
-  const open = openCalls(approvals.calls.values());
+  approvals.start();
+  approvals.lose('1.1', 5);
+  const open = openCalls(approvals.state.calls.values());
   expect(openMemo(open, { stepKey: 'k' })?.items).toMatchObject([
     { callId: '1.1', kind: 'in_doubt', deadline: null, since: new Date(5).toISOString() },
     { callId: '1.2', kind: 'request', deadline: new Date(60_000).toISOString() },
@@ -74,16 +71,16 @@ it('keeps the newest verdicts that fit', () => {
 it("gives Temporal's own UI no link of a model, and lists the words as they are", () => {
   const args = { to: '[Approve](https://evil.example)' };
   const approvals = approvalsWith({ args }, { kind: 'run', callId: '1.2' });
-  const [state, running] = [...approvals.calls.values()];
-  if (state === undefined || running === undefined) throw new Error('no calls');
+  const [state] = openCalls(approvals.state.calls.values());
+  if (state === undefined) throw new Error('no call');
   expect(summaryOf(state)).toBe('1.1 pay to=\\[Approve\\](https://evil.example)');
   expect(openMemo([state], { stepKey: 'k' })?.items[0]?.summary).toBe(
     '1.1 pay to=[Approve](https://evil.example)',
   );
-  start(running);
+  approvals.start('1.2');
   const message = 'lost\n- [x](https://evil.example)';
-  settle(approvals, running, { settlement: { inDoubt: { message } }, now: 5 });
-  expect(currentDetails(openCalls(approvals.calls.values()).slice(1), 1)).toBe(
+  approvals.do({ type: 'settle', callId: '1.2', settlement: { inDoubt: { message } } }, 5);
+  expect(currentDetails(openCalls(approvals.state.calls.values()).slice(1), 1)).toBe(
     '- **in doubt**: `1.2` pay: lost - \\[x\\](https://evil.example)',
   );
 });

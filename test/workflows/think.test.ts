@@ -1,13 +1,10 @@
 import type { InvalidCall, PreparedCall } from '../../src/contract/call';
-import type { Decision } from '../../src/contract/decision';
 import { digestText } from '../../src/contract/digest';
 import { makeFailure } from '../../src/contract/result';
 import type { Usage } from '../../src/contract/spending/usage';
 import type { ThinkInput } from '../../src/contract/think';
 import { DROPPED_OUTPUT } from '../../src/contract/transcript';
 import type { TurnInput } from '../../src/contract/turn';
-import { judgeDecision, takeDecision } from '../../src/workflows/approvals/judge-decision';
-import { settle, start } from '../../src/workflows/approvals/transitions';
 import {
   appendPrompt,
   appendReply,
@@ -118,12 +115,6 @@ it('puts the prompt into the transcript once', () => {
   expect(turn.transcript.entries).toEqual([{ kind: 'words', text: 'pay the bill' }]);
 });
 
-function decide({ approvals }: Turn, message: Decision): void {
-  const judged = judgeDecision(approvals, message, 1);
-  if (judged.kind !== 'take') throw new Error(`the decision is not taken: ${judged.kind}`);
-  takeDecision(approvals, judged, { now: 1, decisionId: 'd' });
-}
-
 describe('the results of a step', () => {
   const failure = (code: 'denied' | 'expired' | 'tool'): FinishedCall['result'] => {
     const { id, callId, tool } = validCall();
@@ -158,37 +149,34 @@ describe('the results of a step', () => {
   });
 
   it('count a call that was approved and that no worker took as a request that did not expire', () => {
-    const turn = { ...makeTestTurn(), approvals: approvalsWith({}) };
-    const state = turn.approvals.calls.get('1.1');
-    if (state === undefined) throw new Error('no call');
-    decide(turn, { callId: '1.1', decision: 'approved' });
-    start(state);
-    settle(turn.approvals, state, { settlement: { result: failure('expired') }, now: 1 });
-    appendResults(turn, [{ call: state.call, result: failure('expired'), ours: true }]);
+    const calls = approvalsWith({});
+    calls.say('decision', { callId: '1.1', decision: 'approved' });
+    calls.start();
+    calls.do({ type: 'settle', callId: '1.1', settlement: { result: failure('expired') } });
+    const turn = { ...makeTestTurn(), approvals: calls.state };
+    appendResults(turn, [{ call: calls.call().call, result: failure('expired'), ours: true }]);
     expect(turn.counts).toEqual({ ...none, calls: 1, failed: 1, requests: 1 });
   });
 
   it('count a call that a worker made a request of, and that a person denied', () => {
-    const turn = { ...makeTestTurn(), approvals: approvalsWith({ kind: 'run', effect: 'pure' }) };
-    const state = turn.approvals.calls.get('1.1');
-    if (state === undefined) throw new Error('no call');
-    const { call } = state;
-    start(state);
-    const askAgain = { askAgain: 'the rules have changed', authority: authority(1) };
-    settle(turn.approvals, state, { settlement: askAgain, now: 1 });
-    decide(turn, { callId: '1.1', decision: 'denied', approver: 'ann' });
+    const calls = approvalsWith({ kind: 'run', effect: 'pure' });
+    const { call } = calls.call();
+    calls.start();
+    const settlement = { askAgain: 'the rules have changed', authority: authority(1) };
+    calls.do({ type: 'settle', callId: '1.1', settlement });
+    calls.say('decision', { callId: '1.1', decision: 'denied', approver: 'ann' });
+    const turn = { ...makeTestTurn(), approvals: calls.state };
     appendResults(turn, [{ call, result: failure('denied'), ours: true }]);
     expect(turn.counts).toEqual({ ...none, calls: 1, failed: 1, requests: 1, denied: 1 });
   });
 
   it('count a call with arguments of a person as modified', () => {
-    const turn = { ...makeTestTurn(), approvals: approvalsWith({ kind: 'run' }) };
-    const state = turn.approvals.calls.get('1.1');
-    if (state === undefined) throw new Error('no call');
-    start(state);
-    state.edit = { approver: 'ann' };
-    settle(turn.approvals, state, { settlement: { result: result('1.1') }, now: 1 });
-    appendResults(turn, [{ call: state.call, result: result('1.1'), ours: false }]);
+    const calls = approvalsWith({});
+    calls.say('decision', { callId: '1.1', decision: 'modified', arguments: { amount: 1 } });
+    calls.start();
+    calls.do({ type: 'settle', callId: '1.1', settlement: { result: result('1.1') } });
+    const turn = { ...makeTestTurn(), approvals: calls.state };
+    appendResults(turn, [{ call: calls.call().call, result: result('1.1'), ours: false }]);
     expect(turn.counts).toMatchObject({ calls: 1, modified: 1 });
   });
 

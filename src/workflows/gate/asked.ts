@@ -1,11 +1,11 @@
-import { type CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
-import type { CallSettings, SpentDecision } from '../../contract/call';
+import { type CancellationScope, condition, uuid4 } from '@temporalio/workflow';
+import { type CallSettings, isValidCall, type PreparedCall } from '../../contract/call';
 import { callIdIn, callKey } from '../../contract/names';
-import { expire, approvalNote, register, reopen } from '../approvals/transitions';
-import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
+import { approvalNote } from '../../lifecycle/results';
+import { type CallState, decisionOf, type Done, type Preparing, standingOf } from '../../lifecycle/state';
+import { act, type ApprovalContext, callIn } from '../approvals';
 import type { ChangeNotifier } from '../changes';
 import { memoRoom, recordCall } from '../publish';
-import { timerMs } from '../deadline-timer';
 import {
   fitsLike,
   type GateAllowed,
@@ -21,18 +21,18 @@ export interface GateState extends ApprovalContext {
   /** The number of requests so far. */
   asked: number;
   /** The open calls that this workflow runs, by the scope in which they were asked for. */
-  readonly watched: WeakMap<CancellationScope, Set<CallState>>;
+  readonly watched: WeakMap<CancellationScope, Set<string>>;
   readonly changes: ChangeNotifier;
 }
 
 /**
- * Opens a request. The whole request is recorded before it is listed as open.
+ * Opens a request. The whole request is recorded before it is listed as open. Returns the id of its call.
  */
 export function open<A extends object>(
   gate: GateState,
   request: PlainRequest<A>,
   settings?: CallSettings,
-): CallState {
+): string {
   const { approvals } = gate;
   const callId = request.callId ?? callIdIn(1, gate.asked);
   const call = toCall(request, callId, settings, memoRoom());
@@ -41,57 +41,58 @@ export function open<A extends object>(
   }
   gate.asked += 1;
   if (approvals.calls.size === 0) gate.stepKey = uuid4();
-  if (request.schema !== undefined) approvals.schemas.set(call.toolDigest, request.schema);
-  const state = register(approvals, call, { callKey: callKey(gate.stepKey, callId), now: Date.now() });
+  if (request.schema !== undefined)
+    act(gate, { type: 'know', schemas: { [call.toolDigest]: request.schema } });
+  act(gate, { type: 'register', call, callKey: callKey(gate.stepKey, callId) });
   recordCall(call);
-  markChanged(gate);
-  return state;
+  return callId;
 }
 
-/** Waits until a person has decided, or the request has expired. */
-export async function untilDecided<A extends object>(
-  gate: GateState,
-  state: CallState,
-  request: PlainRequest<A>,
-): Promise<void> {
-  const isDecided = (): boolean => state.phase !== 'request';
-  while (!isDecided()) {
-    const { deadline } = state;
-    if (deadline === null) await condition(isDecided);
-    else await condition(isDecided, timerMs(deadline, workflowInfo().runId));
-    expire(gate.approvals, Date.now());
-    if (state.phase === 'replanning') askAgain(gate, state, request);
+/** A call about which a workflow of its own asks. It waits in the scope of its caller. */
+export class GateCall<A extends object> {
+  constructor(
+    readonly context: GateState,
+    readonly callId: string,
+    protected readonly request: PlainRequest<A>,
+  ) {}
+
+  get state(): CallState {
+    return callIn(this.context, this.callId);
   }
-}
 
-/**
- * Asks again after an edit. The verdict on the edit is published before the new request, so history shows them in this
- * order.
- */
-function askAgain<A extends object>(gate: GateState, state: CallState, request: PlainRequest<A>): void {
-  gate.changes.publish();
-  reopen(state, toEditedCall(request, state, memoRoom()), Date.now());
-  recordCall(state.call);
-  markChanged(gate);
+  until(isTrue: () => boolean): Promise<void> {
+    return condition(isTrue);
+  }
+
+  /** The verdict on the edit is published before the new request, so history shows them in this order. */
+  async prepare(state: Preparing): Promise<PreparedCall> {
+    this.context.changes.look();
+    const prepared = toEditedCall(this.request, state, memoRoom());
+    recordCall(isValidCall(prepared) ? prepared : state.call);
+    return prepared;
+  }
+
+  /** Only workers that are ours know secrets. */
+  secretFor(): undefined {
+    return undefined;
+  }
 }
 
 /**
  * Closes a request and publishes that immediately. The workflow may end in this task, and history must not end with an
  * open request.
  */
-export function close(gate: GateState, { call }: CallState): void {
-  gate.approvals.calls.delete(call.callId);
-  markChanged(gate);
-  gate.changes.publish();
+export function close(gate: GateState, callId: string): void {
+  act(gate, { type: 'leave', callId });
+  gate.changes.look();
 }
 
 /** The decision that the workflow gets if a call is allowed. */
-export function toGateAllowed<A extends object>(
-  { decision, decisionId, approver, reason }: SpentDecision,
-  state: CallState,
-  request: PlainRequest<A>,
-): GateAllowed<A> {
+export function toGateAllowed<A extends object>(state: CallState, request: PlainRequest<A>): GateAllowed<A> {
   const { call, callKey } = state;
+  const by = decisionOf(state);
+  if (by === undefined) throw gateFailure(`call ${call.callId} was never decided`);
+  const { decision, decisionId, approver, reason } = by.decision;
   const said = { decision, decisionId, approver, reason, note: approvalNote(state) };
   return {
     ...said,
@@ -109,13 +110,14 @@ function effectiveOf<A extends object>(state: CallState, request: PlainRequest<A
 }
 
 /** The decision that the workflow gets if a call may not run. */
-export function forbiddenBy({ call, callKey, result, standing }: CallState): GateForbidden {
+export function forbiddenBy({ approvals }: GateState, { call, callKey, result }: Done): GateForbidden {
+  const { callId } = call;
   return {
-    callId: call.callId,
+    callId,
     callKey,
     allowed: false,
-    decision: result?.error?.code === 'denied' ? 'denied' : 'expired',
-    message: result?.error?.message ?? '',
-    approver: standing?.approver,
+    decision: result.error?.code === 'denied' ? 'denied' : 'expired',
+    message: result.error?.message ?? '',
+    approver: standingOf(approvals, callId)?.approver,
   };
 }

@@ -8,9 +8,9 @@ import {
 } from '@temporalio/workflow';
 import { attributeKey, MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
-import { handOver, withdraw } from '../approvals/transitions';
-import { takeReset } from '../approvals/after-reset';
-import { type ApprovalContext, carriedDecisions, makeApprovals, markChanged } from '../approvals/state';
+import { carriedDecisions, makeApprovals } from '../../lifecycle/state';
+import { act, type ApprovalContext } from '../approvals';
+import { allowed, start } from '../call-life';
 import { DECISION_MESSAGES, RESOLUTION_MESSAGES, setAbandonHandler, setVerdictHandlers } from '../handlers';
 import { MessageQueue } from '../message-queue';
 import {
@@ -25,9 +25,10 @@ import {
 } from './request';
 import { LIMITS } from '../../contract/limits';
 import { ChangeNotifier } from '../changes';
+import { DeadlineTimer } from '../deadline-timer';
 import { Publisher } from '../publish';
 import { currentDetails } from '../summary';
-import { toGateAllowed, close, untilDecided, forbiddenBy, type GateState, open } from './asked';
+import { toGateAllowed, close, forbiddenBy, GateCall, type GateState, open } from './asked';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
 
@@ -96,10 +97,7 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
   if (isOpen) throw gateFailure('a workflow has one gate; ask it as often as you like');
   isOpen = true;
   const gate = makeGate(options.carried);
-  const queue = new MessageQueue(() => {
-    takeReset(gate.approvals, Date.now());
-    markChanged(gate);
-  });
+  const queue = new MessageQueue(() => void act(gate, { type: 'reset' }));
   setVerdictHandlers(gate, queue, DECISION_MESSAGES);
   setVerdictHandlers(gate, queue, RESOLUTION_MESSAGES);
   setAbandonHandler(gate, queue);
@@ -116,17 +114,18 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
 
 async function ask<A extends object>(gate: GateState, given: GateRequest<A>): Promise<GateDecision<A>> {
   const request = toPlain(given);
-  const state = open(gate, request);
+  const callId = open(gate, request);
+  const call = new GateCall(gate, callId, request);
   try {
-    await untilDecided(gate, state, request);
+    const state = await allowed(call);
+    if (state.phase === 'done') return forbiddenBy(gate, state);
     // An allowed call is handed over: its decision is spent.
-    if (state.phase === 'done') return forbiddenBy(state);
-    return toGateAllowed(handOver(gate.approvals, state), state, request);
+    return toGateAllowed(start(call), request);
   } catch (error) {
-    if (isCancellation(error)) withdraw(gate.approvals, state, Date.now());
+    if (isCancellation(error)) act(gate, { type: 'withdraw', callId });
     throw error;
   } finally {
-    close(gate, state);
+    close(gate, callId);
   }
 }
 
@@ -145,7 +144,8 @@ function makeGate(carried?: CarriedGate): GateState {
     signalsWaiting: 0,
     revision: 0,
   };
-  const changes = new ChangeNotifier(context, new Publisher(context, keepOwn()));
+  const timer = new DeadlineTimer(context, new CancellationScope({ cancellable: false }));
+  const changes = new ChangeNotifier(context, [timer, new Publisher(context, keepOwn())]);
   return Object.assign(context, { asked: carried?.asked ?? 0, watched: new WeakMap(), changes });
 }
 

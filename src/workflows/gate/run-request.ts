@@ -8,8 +8,8 @@ import { RETRY, TIMES } from '../../contract/limits';
 import { type FailureText, type LostCall, settleOwn, timeoutsOf } from '../../contract/lost-activity';
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
-import type { CallState } from '../approvals/state';
-import { approvalNote } from '../approvals/transitions';
+import { approvalNote } from '../../lifecycle/results';
+import type { CallState, Done } from '../../lifecycle/state';
 import { lostActivity } from '../outcome';
 import {
   type GateAllowed,
@@ -101,15 +101,15 @@ function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOpti
   };
 }
 
-/** What the activity's failure means for the call, at workflow time `now` (ms). */
-export function endedBy(state: CallState, error: unknown, now: number): LostCall {
+/** What the activity's failure means for the call, `openMs` after it was scheduled. */
+export function endedBy(state: CallState, error: unknown, openMs: number): LostCall {
   const { settings } = state.call;
   const cause = error instanceof ActivityFailure ? error.cause : error;
   return settleOwn({
     activity: lostActivity(cause, isCancellation(error)),
     causes: causesOf(cause),
     effect: settings.effect,
-    times: { ...timeoutsOf(settings, false), openMs: now - state.scheduledAt },
+    times: { ...timeoutsOf(settings, false), openMs },
   });
 }
 
@@ -122,15 +122,15 @@ function causesOf(error: unknown): FailureText[] {
 /** The outcome that the workflow gets for a call that has ended. */
 export function gateOutcomeOf<A extends object, R>(
   allowed: GateAllowed<A>,
-  state: CallState,
+  state: Done,
   ended: Ended<R>,
 ): GateOutcome<A, R> {
   const { result } = state;
   if ('value' in ended) return { ...allowed, outcome: 'done', result: ended.value };
-  if (result?.success === true) {
+  if (result.success) {
     return { ...allowed, outcome: 'happened', message: outputOf(result, approvalNote(state)) };
   }
-  const isKnown = 'known' in ended ? ended.known : result?.error?.code !== 'in_doubt';
+  const isKnown = 'known' in ended ? ended.known : result.error?.code !== 'in_doubt';
   const outcome = isKnown ? 'failed' : 'unknown';
-  return { ...allowed, outcome, message: result?.error?.message ?? '' };
+  return { ...allowed, outcome, message: result.error?.message ?? '' };
 }

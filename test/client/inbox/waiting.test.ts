@@ -1,9 +1,7 @@
 import { openItems } from '../../../src/client/inbox/waiting';
 import { viewOf } from '../../../src/history/view';
-import { openMemo } from '../../../src/workflows/summary';
-import { register } from '../../../src/workflows/approvals/transitions';
-import { makeApprovals } from '../../../src/workflows/approvals/state';
-import { AGE } from '../../support/calls';
+import { openCalls, openMemo } from '../../../src/workflows/summary';
+import { AGE, callsWith } from '../../support/calls';
 import { accepted, ask, item, Script } from '../../history/script';
 
 const QUESTION = { text: AGE.text, form: AGE.form };
@@ -12,9 +10,8 @@ it('lists what waits beyond the memo in the order of the model, with what the me
   const calls = [ask('1.1', { question: QUESTION }), ask('1.2'), ask('1.3')];
   const script = new Script().started().task().think(1, calls).open([], 3);
   const items = openItems(viewOf(script.fold()));
-  const approvals = makeApprovals();
-  for (const call of calls) register(approvals, call, { callKey: '', now: 0 });
-  const memo = openMemo([...approvals.calls.values()], { stepKey: 'key' });
+  const open = openCalls(callsWith(...calls).state.calls.values());
+  const memo = openMemo(open, { stepKey: 'key' });
   const known = ({ callId, kind, tool, summary }: (typeof items)[number]) => ({
     callId,
     kind,

@@ -9,7 +9,7 @@ import {
   toMs,
   toPlain,
 } from '../../../src/workflows/gate/request';
-import type { CallState } from '../../../src/workflows/approvals/state';
+import type { CallState } from '../../../src/lifecycle/state';
 import { z } from 'zod';
 import { approvalsWith, PAY_SCHEMA } from '../../support/calls';
 
@@ -141,10 +141,7 @@ it.each<[string, Partial<PlainRequest>, object, boolean]>([
 
 describe('a request with the arguments of a person', () => {
   const edited = (amount: number | string): CallState => {
-    const state = approvalsWith({}).calls.get('1.1');
-    if (state === undefined) throw new Error('no call');
-    state.effective = { amount };
-    return state;
+    return { ...approvalsWith({}).call(), effective: { amount } };
   };
 
   it('shows the preview that is made of them', () => {
@@ -184,8 +181,7 @@ describe('a request with the arguments of a person', () => {
 
 it('a request for which the memo has no room is refused, and so is an edit that makes it so large', () => {
   expect(() => toCall(request(), '1.1', undefined, 100)).toThrow('memo leaves room for 100:');
-  const [state] = approvalsWith({ args: { amount: 7 } }).calls.values();
-  if (state === undefined) throw new Error('there is a call');
+  const state = approvalsWith({ args: { amount: 7 } }).call();
   expect(toEditedCall(request({ schema: PAY_SCHEMA }), state, -5)).toMatchObject({
     kind: 'invalid',
     result: { error: { code: 'validation', message: expect.stringContaining('leaves room for 0:') } },

@@ -1,8 +1,9 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import { TIMES } from '../../../src/contract/limits';
 import { FAILURES } from '../../../src/contract/names';
-import type { CallState } from '../../../src/workflows/approvals/state';
-import { failureOf, successOf } from '../../../src/workflows/approvals/transitions';
+import type { ToolResult } from '../../../src/contract/result';
+import { failureOf, successOf } from '../../../src/lifecycle/results';
+import type { CallState, Done } from '../../../src/lifecycle/state';
 import type { GateAllowed } from '../../../src/workflows/gate';
 import {
   type Ended,
@@ -11,15 +12,18 @@ import {
   gateOutcomeOf,
   runSettings,
 } from '../../../src/workflows/gate/run-request';
-import { approvalsWith, type CallShape } from '../../support/calls';
+import { approvalsWith } from '../../support/calls';
 
 const settings = (more: Partial<GateRunRequest> = {}, activity = 'pay') =>
   runSettings(activity, { tool: 'pay', arguments: {}, ...more });
 
-const stateOf = (shape: CallShape = {}): CallState => {
-  const state = approvalsWith(shape).calls.get('1.1');
-  if (state === undefined) throw new Error('no call');
-  return Object.assign(state, { scheduledAt: 0 });
+/** A call that has ended in this way. */
+const ended = (made: (state: CallState) => ToolResult, calls = approvalsWith({})): Done => {
+  const state = calls.call();
+  calls.do({ type: 'close', callId: '1.1', result: made(state) });
+  const done = calls.call();
+  if (done.phase !== 'done') throw new Error('it has not ended');
+  return done;
 };
 
 describe('the settings of a call that the gate runs', () => {
@@ -89,7 +93,7 @@ describe('the failure of its activity', () => {
       { doubt: expect.stringContaining('not paid') },
     ],
   ])('%s', (_, cause, expected) => {
-    expect(endedBy(stateOf(), failed(cause), 5000)).toEqual(expected);
+    expect(endedBy(approvalsWith({}).call(), failed(cause), 5000)).toEqual(expected);
   });
 });
 
@@ -102,7 +106,7 @@ describe('what the workflow hears', () => {
   const failed = (code: 'transport' | 'in_doubt' | 'tool') => (state: CallState) =>
     failureOf(state, { code, message: 'so' }, 0);
 
-  it.each<[string, (state: CallState) => CallState['result'], Ended<string>, object]>([
+  it.each<[string, (state: CallState) => ToolResult, Ended<string>, object]>([
     [
       'what it returned',
       (state) => successOf(state, '', 0),
@@ -129,31 +133,17 @@ describe('what the workflow hears', () => {
     ],
     ['that a person found it not done', failed('transport'), inDoubt, { outcome: 'failed', message: 'so' }],
     ['that a person abandoned it', failed('in_doubt'), inDoubt, { outcome: 'unknown', message: 'so' }],
-  ])('%s', (_, resultOf, ended, expected) => {
-    const state = stateOf();
-    const result = resultOf(state);
-    expect(gateOutcomeOf(allowed, Object.assign(state, { result }), ended)).toEqual({
-      ...allowed,
-      ...expected,
-    });
+  ])('%s', (_, made, how, expected) => {
+    expect(gateOutcomeOf(allowed, ended(made), how)).toEqual({ ...allowed, ...expected });
   });
 
   it('does not have the note of a changed call in its message: that stands beside it', () => {
-    const edit = { approver: 'ann' };
-    const held = {
-      decisionId: 'd',
-      decision: 'modified',
-      approver: 'ann',
-      seenDigest: '',
-      edit,
-      generation: 0,
-      spent: true,
-    } as const;
-    const state = Object.assign(stateOf(), { edit, held, proposed: { amount: 1 } });
-    const result = successOf(state, 'it did', 0);
-    expect(result.content).toContain('changed the arguments');
-    expect(gateOutcomeOf(allowed, Object.assign(state, { result }), inDoubt)).toMatchObject({
-      message: 'it did',
-    });
+    const calls = approvalsWith({});
+    const change = { decision: 'modified', arguments: { amount: 1 }, approver: 'ann' };
+    calls.say('decision', { callId: '1.1', ...change });
+    calls.start();
+    const done = ended((state) => successOf(state, 'it did', 0), calls);
+    expect(done.result.content).toContain('changed the arguments');
+    expect(gateOutcomeOf(allowed, done, inDoubt)).toMatchObject({ message: 'it did' });
   });
 });

@@ -2,8 +2,7 @@ import { LIMITS } from '../../../src/contract/limits';
 import type { TurnInput } from '../../../src/contract/turn';
 import { addWords, originOfCall, takeUpWords } from '../../../src/workflows/session/words';
 import { makeTurn, type Turn } from '../../../src/workflows/turn-state';
-import { takeDecision } from '../../../src/workflows/approvals/judge-decision';
-import { approvalsWith } from '../../support/calls';
+import { approvalsWith, validCall } from '../../support/calls';
 
 const makeTestTurn = (more: Partial<TurnInput> = {}): Turn =>
   makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...more }, 'run-1');
@@ -20,17 +19,16 @@ it.each([
 });
 
 it('who edited a call asked for it, and for nothing else of its turn', () => {
-  const approvals = approvalsWith({});
-  const state = approvals.calls.get('1.1');
-  if (state === undefined) throw new Error('no call');
+  const approvals = approvalsWith({ preview: 'pays' });
   const turn = makeTestTurn({ origin: { requester: 'anna' } });
-  expect(originOfCall(turn, state)).toEqual({ requester: 'anna' });
-  for (const [n, approver] of ['bob', 'cleo'].entries()) {
-    const decision = { callId: '1.1', decision: 'modified', arguments: { amount: n }, approver } as const;
-    const message = { message: decision, state, kind: 'take', contentDigest: String(n) } as const;
-    takeDecision(approvals, message, { now: 0, decisionId: String(n) });
+  expect(originOfCall(turn, approvals.call())).toEqual({ requester: 'anna' });
+  for (const [amount, approver] of ['bob', 'cleo'].entries()) {
+    const decision = { callId: '1.1', decision: 'modified', arguments: { amount }, approver };
+    expect(approvals.say('decision', decision)).toMatchObject({ asksAgain: true });
+    const prepared = validCall({ args: { amount }, preview: 'pays' });
+    approvals.do({ type: 'prepare', callId: '1.1', prepared });
   }
-  expect(originOfCall(turn, state)).toEqual({ requester: 'anna', others: ['bob', 'cleo'] });
+  expect(originOfCall(turn, approvals.call())).toEqual({ requester: 'anna', others: ['bob', 'cleo'] });
   expect(turn.origin).toEqual({ requester: 'anna' });
 });
 

@@ -1,31 +1,11 @@
-import { digestJson, seenDigestOf } from '../../../src/contract/digest';
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
-import type { Approvals } from '../../../src/workflows/approvals/state';
-import {
-  cancelAll,
-  expire,
-  register,
-  reopen,
-  settle,
-  start,
-} from '../../../src/workflows/approvals/transitions';
-import { approvalsWith, type CallShape, PLAN, validCall } from '../../support/calls';
+import { leaveOf } from '../../src/lifecycle/state';
+import { digestJson, seenDigestOf } from '../../src/contract/digest';
+import { approvalsWith, type Calls, type CallShape, PLAN, validCall } from '../support/calls';
 
 /** Of what a person is shown of the call that everything here is about. */
 const PAY_10 = seenDigestOf({ argsDigest: digestJson({ amount: 10 }) });
 
-function decide(approvals: Approvals, message: unknown, now = 1) {
-  const judged = judgeDecision(approvals, message, now);
-  if (judged.kind === 'refuse') return judged.refused;
-  if (judged.kind === 'repeat') return judged.spent.verdict;
-  return takeDecision(approvals, judged, { now, decisionId: judged.message.decisionId ?? 'drawn' });
-}
-
-const callOf = (approvals: Approvals, callId = '1.1') => {
-  const state = approvals.calls.get(callId);
-  if (state === undefined) throw new Error(`no call ${callId}`);
-  return state;
-};
+const decide = (approvals: Calls, message: unknown, now = 1) => approvals.say('decision', message, now);
 
 describe('messages that are no decision', () => {
   it.each([
@@ -65,8 +45,8 @@ describe('messages that are no decision', () => {
   ])('%s is malformed and changes nothing', (_, message) => {
     const approvals = approvalsWith({});
     expect(decide(approvals, message)).toMatchObject({ accepted: false, code: 'malformed' });
-    expect(callOf(approvals).phase).toBe('request');
-    expect(approvals.verdicts.size).toBe(0);
+    expect(approvals.call().phase).toBe('request');
+    expect(approvals.state.verdicts.size).toBe(0);
   });
 });
 
@@ -105,7 +85,7 @@ describe('refusals', () => {
     const approvals = approvalsWith({});
     const verdict = decide(approvals, { callId: '1.1', decision: 'approved', ...change });
     expect(verdict).toMatchObject({ accepted: false, code });
-    expect(callOf(approvals).phase).toBe('request');
+    expect(approvals.call().phase).toBe('request');
   });
 
   it.each<[string, object, boolean]>([
@@ -114,7 +94,9 @@ describe('refusals', () => {
     ['an edit of another call', { callId: '1.2', decision: 'modified', arguments: { amount: 2 } }, false],
     ['an approval', {}, false],
   ])('tells of a check against the schema, only where there was one: %s', (_, change, isChecked) => {
-    const judged = judgeDecision(approvalsWith({}), { callId: '1.1', decision: 'approved', ...change }, 1);
+    const message = { callId: '1.1', decision: 'approved', ...change };
+    const said = { message, newId: () => 'drawn', runId: 'run', isAgain: false };
+    const judged = approvalsWith({}).do({ type: 'decision', ...said });
     expect('isChecked' in judged && judged.isChecked === true).toBe(isChecked);
   });
 
@@ -138,12 +120,12 @@ describe('refusals', () => {
 
   it('says expired after the timer, too, and cancelled after a cancellation', () => {
     const approvals = approvalsWith({}, { callId: '1.2', expiresMs: null });
-    expire(approvals, 60_000);
-    expect(callOf(approvals).result).toMatchObject({ success: false, error: { code: 'expired' } });
+    approvals.do({ type: 'look' }, 60_000);
+    expect(approvals.result()).toMatchObject({ success: false, error: { code: 'expired' } });
     expect(decide(approvals, { callId: '1.1', decision: 'approved' }, 70_000)).toMatchObject({
       code: 'expired',
     });
-    cancelAll(approvals, 70_000);
+    approvals.do({ type: 'cancel' }, 70_000);
     expect(decide(approvals, { callId: '1.2', decision: 'approved' }, 70_000)).toMatchObject({
       code: 'cancelled',
     });
@@ -151,7 +133,7 @@ describe('refusals', () => {
 
   it('never expires where it must not', () => {
     const approvals = approvalsWith({ expiresMs: null });
-    expire(approvals, Number.MAX_SAFE_INTEGER);
+    approvals.do({ type: 'look' }, Number.MAX_SAFE_INTEGER);
     expect(decide(approvals, { callId: '1.1', decision: 'approved' }, 1e15)).toMatchObject({
       accepted: true,
     });
@@ -171,7 +153,7 @@ describe('the first valid decision wins', () => {
       code: 'already_decided',
       standing: { decision: 'denied', approver: 'ann', at: new Date(5).toISOString() },
     });
-    expect(callOf(approvals).result?.error?.code).toBe('denied');
+    expect(approvals.result()?.error?.code).toBe('denied');
   });
 
   it('answers a repeat with the first verdict, before and after the call ended', () => {
@@ -179,9 +161,9 @@ describe('the first valid decision wins', () => {
     const message = { callId: '1.1', decision: 'approved', decisionId: 'a' };
     const first = decide(approvals, message, 5);
     expect(decide(approvals, { ...message }, 6)).toEqual(first);
-    start(callOf(approvals));
+    approvals.start();
     const result = { ...validResult(), success: true };
-    settle(approvals, callOf(approvals), { settlement: { result }, now: 7 });
+    approvals.do({ type: 'settle', callId: '1.1', settlement: { result } }, 7);
     expect(decide(approvals, message, 1e9)).toEqual(first);
   });
 
@@ -190,7 +172,7 @@ describe('the first valid decision wins', () => {
     decide(approvals, { callId: '1.1', decision: 'approved', decisionId: 'a' });
     const other = decide(approvals, { callId: '1.2', decision: 'approved', decisionId: 'a' });
     expect(other).toMatchObject({ accepted: false, code: 'malformed' });
-    expect(callOf(approvals, '1.2').phase).toBe('request');
+    expect(approvals.call('1.2').phase).toBe('request');
   });
 });
 
@@ -211,12 +193,15 @@ describe('edits', () => {
   it('get the defaults of the schema before anything is digested or on record', () => {
     const approvals = approvalsWith({});
     const cents = { type: 'number', default: 100_000, maximum: 100_000 };
-    approvals.schemas.set('pay-1', { type: 'object', properties: { to: { type: 'string' }, cents } });
+    const schema = { type: 'object', properties: { to: { type: 'string' }, cents } };
+    approvals.do({ type: 'know', schemas: { 'pay-1': schema } });
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { to: 'bob' } });
-    const state = callOf(approvals);
+    const state = approvals.call();
     expect(state.effective).toEqual({ to: 'bob', cents: 100_000 });
     expect(state.effectiveDigest).toBe(digestJson({ to: 'bob', cents: 100_000 }));
-    expect(start(state)).toMatchObject({ seenDigest: seenDigestOf({ argsDigest: state.effectiveDigest }) });
+    expect(approvals.start()).toMatchObject({
+      seenDigest: seenDigestOf({ argsDigest: state.effectiveDigest }),
+    });
   });
 
   it('keep proposed and effective arguments apart, and tool and call as they were', () => {
@@ -228,10 +213,10 @@ describe('edits', () => {
       reason: 'less',
       approver: 'ann',
     });
-    const state = callOf(approvals);
+    const state = approvals.call();
     expect(state).toMatchObject({ proposed: { amount: 10 }, effective: { amount: 5 }, phase: 'ready' });
     expect(state.effectiveDigest).toBe(digestJson({ amount: 5 }));
-    expect(start(state)).toMatchObject({ decision: 'modified', reason: 'less', approver: 'ann' });
+    expect(approvals.start()).toMatchObject({ decision: 'modified', reason: 'less', approver: 'ann' });
     expect(state.call).toMatchObject({ tool: 'pay', callId: '1.1' });
   });
 
@@ -242,8 +227,8 @@ describe('edits', () => {
     const approvals = approvalsWith(shape);
     const verdict = decide(approvals, { callId: '1.1', decision: 'modified', arguments: { amount: 5 } });
     expect(verdict).toMatchObject({ accepted: true, asksAgain: true });
-    expect(callOf(approvals).phase).toBe('replanning');
-    expect(() => start(callOf(approvals))).toThrow('not ready');
+    expect(approvals.call().phase).toBe('preparing');
+    expect(() => approvals.start()).toThrow('not ready');
   });
 });
 
@@ -251,10 +236,13 @@ describe('what was seen', () => {
   const planned = (change: object = {}): CallShape => ({ plan: { ...PLAN, ...change } });
 
   /** An edit there and back, or of a file that changed meanwhile: the arguments are the same, the plan is not. */
-  const reopened = (): Approvals => {
+  const reopened = (): Calls => {
     const approvals = approvalsWith(planned());
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { amount: 10 }, approver: 'bob' });
-    reopen(callOf(approvals), validCall(planned({ baseHash: 'changed' })), 2);
+    approvals.do(
+      { type: 'prepare', callId: '1.1', prepared: validCall(planned({ baseHash: 'changed' })) },
+      2,
+    );
     return approvals;
   };
 
@@ -262,23 +250,23 @@ describe('what was seen', () => {
     ['as a whole', {}],
     ['one hunk', { hunks: ['1'] }],
   ])('an approval of the plan before, %s, is stale although the arguments are the same', (_, more) => {
-    const { seenDigest } = callOf(approvalsWith(planned()));
+    const { seenDigest } = approvalsWith(planned()).call();
     const approvals = reopened();
     const ann = { callId: '1.1', decision: 'approved', approver: 'ann', seenDigest, ...more };
     expect(decide(approvals, ann)).toMatchObject({ accepted: false, code: 'stale_args' });
-    expect(callOf(approvals).phase).toBe('request');
-    expect(decide(approvals, { ...ann, seenDigest: callOf(approvals).seenDigest })).toMatchObject({
+    expect(approvals.call().phase).toBe('request');
+    expect(decide(approvals, { ...ann, seenDigest: approvals.call().seenDigest })).toMatchObject({
       accepted: true,
     });
-    expect(start(callOf(approvals))).toMatchObject({ approver: 'ann' });
+    expect(approvals.start()).toMatchObject({ approver: 'ann' });
   });
 
   it('covers the text of a preview, and changes with nothing else', () => {
     const digests = [{}, { preview: 'a' }, { preview: 'b' }, planned(), planned({ path: 'b.txt' })].map(
-      (shape) => callOf(approvalsWith(shape)).seenDigest,
+      (shape) => approvalsWith(shape).call().seenDigest,
     );
     expect(new Set(digests).size).toBe(5);
-    expect(callOf(approvalsWith({ effect: 'idempotent' })).seenDigest).toBe(PAY_10);
+    expect(approvalsWith({ effect: 'idempotent' }).call().seenDigest).toBe(PAY_10);
   });
 
   it.each([
@@ -297,23 +285,23 @@ describe('what was seen', () => {
     const approvals = approvalsWith({ preview: 'old' });
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { amount: 5 } });
     const prepared = validCall({ kind: 'run', args: { amount: 5 }, effect: 'idempotent' });
-    reopen(callOf(approvals), { ...prepared, toolDigest: 'pay-2' }, 2);
-    expect(callOf(approvals)).toMatchObject({
+    approvals.do({ type: 'prepare', callId: '1.1', prepared: { ...prepared, toolDigest: 'pay-2' } }, 2);
+    expect(approvals.call()).toMatchObject({
       phase: 'request',
       effective: { amount: 5 },
       proposed: { amount: 10 },
       call: { kind: 'ask', toolDigest: 'pay-2', settings: { effect: 'idempotent' } },
     });
-    expect(callOf(approvals).call.preview).toBeUndefined();
+    expect(approvals.call().call.preview).toBeUndefined();
   });
 
   it('an edit that could not be previewed leaves the request as it was, and says why', () => {
     const approvals = approvalsWith({ preview: 'old' });
-    const before = callOf(approvals).seenDigest;
+    const before = approvals.call().seenDigest;
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { amount: 5 } });
     const remote = { kind: 'remote' as const, callId: '1.1', id: 'm', tool: 'pay', raw: '', taskQueue: 'q' };
-    reopen(callOf(approvals), remote, 2);
-    expect(callOf(approvals)).toMatchObject({
+    approvals.do({ type: 'prepare', callId: '1.1', prepared: remote }, 2);
+    expect(approvals.call()).toMatchObject({
       phase: 'request',
       seenDigest: before,
       effective: { amount: 10 },
@@ -329,18 +317,18 @@ describe('hunks', () => {
     ['none', [], 'done'],
   ])('%s accepted', (_, hunks, phase) => {
     const approvals = approvalsWith({ plan: PLAN });
-    const { seenDigest } = callOf(approvals);
+    const { seenDigest } = approvals.call();
     expect(decide(approvals, { callId: '1.1', decision: 'approved', hunks, seenDigest })).toMatchObject({
       accepted: true,
     });
-    expect(callOf(approvals).phase).toBe(phase);
-    if (phase === 'done') expect(callOf(approvals).result?.error?.code).toBe('denied');
-    else expect(start(callOf(approvals))?.hunks).toEqual(hunks);
+    expect(approvals.call().phase).toBe(phase);
+    if (phase === 'done') expect(approvals.result()?.error?.code).toBe('denied');
+    else expect(approvals.start()?.hunks).toEqual(hunks);
   });
 
   it('that do not exist are malformed', () => {
     const approvals = approvalsWith({ plan: PLAN });
-    const { seenDigest } = callOf(approvals);
+    const { seenDigest } = approvals.call();
     const third = { callId: '1.1', decision: 'approved', hunks: ['3'], seenDigest };
     expect(decide(approvals, third)).toMatchObject({ code: 'malformed' });
   });
@@ -352,14 +340,14 @@ describe('hunks', () => {
       code: 'malformed',
       message: expect.stringContaining('seenDigest'),
     });
-    expect(callOf(approvals).phase).toBe('request');
+    expect(approvals.call().phase).toBe('request');
   });
 });
 
 it('registers a call anew under another key without its old decision', () => {
   const approvals = approvalsWith({});
   decide(approvals, { callId: '1.1', decision: 'approved' });
-  register(approvals, validCall({ args: { amount: 99 } }), { callKey: 'k2:1.1', now: 0 });
-  expect(callOf(approvals).held).toBeUndefined();
-  expect(() => start(callOf(approvals))).toThrow('not ready');
+  approvals.do({ type: 'register', call: validCall({ args: { amount: 99 } }), callKey: 'k2:1.1' }, 0);
+  expect(leaveOf(approvals.call())).toBeUndefined();
+  expect(() => approvals.start()).toThrow('not ready');
 });

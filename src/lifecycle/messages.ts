@@ -10,17 +10,18 @@ import {
   type Refused,
   RESOLUTION,
   type Resolution,
-} from '../../contract/decision';
-import { isObject } from '../../contract/json';
-import { LIMITS } from '../../contract/limits';
-import { describeIssues } from '../../contract/read-json';
-import { messageCheck, soundCheck } from '../../contract/schema/message';
-import { readResult } from '../../contract/payloads';
-import type { OutcomeReport } from '../../contract/call';
-import type { Issue, JsonSchema } from '../../contract/tool';
-import type { Approvals, CallState, SpentId } from './state';
-import { digestJson } from '../../contract/digest';
-import { utf8Bytes } from '../../contract/text/bytes';
+} from '../contract/decision';
+import { isObject } from '../contract/json';
+import { LIMITS } from '../contract/limits';
+import { describeIssues } from '../contract/read-json';
+import { messageCheck, soundCheck } from '../contract/schema/message';
+import { readResult } from '../contract/payloads';
+import type { OutcomeReport } from '../contract/call';
+import type { Issue, JsonSchema } from '../contract/tool';
+import type { LifeEvent } from './events';
+import type { Approvals, CallHead } from './state';
+import { digestJson } from '../contract/digest';
+import { utf8Bytes } from '../contract/text/bytes';
 
 const { id, text, reason } = MESSAGE_FIELDS;
 
@@ -154,89 +155,79 @@ function textOf(message: unknown, key: string): string | undefined {
 }
 
 /**
- * A message that can be taken, a repeated message, or a refusal. Judging changes nothing. `isChecked`: new arguments
- * or an answer were checked against a schema.
+ * What a command leads to: events, or a refusal. `verdict`: what the sender of a message reads. A repeated message has
+ * the first verdict and no event. `isChecked`: new arguments or an answer were checked against a schema.
  */
-export type Judged<M> =
-  | { kind: 'take'; message: M; state: CallState; contentDigest: string; isChecked?: true }
-  | { kind: 'repeat'; spent: SpentId }
-  | Refusal;
+export type Decided =
+  | { events: readonly LifeEvent[]; verdict?: Accepted; isChecked?: true; refused?: undefined }
+  | { refused: Refused; isChecked?: true };
 
-interface Refusal {
-  kind: 'refuse';
-  refused: Refused;
-  isChecked?: true;
+/** A message from any sender. */
+export interface Said {
+  message: unknown;
+  /** Draws the id of a message that has none. Called once the message is accepted. */
+  newId(): string;
+  /** The run that takes the message. */
+  runId: string;
+  /** A reset may have applied the message again. */
+  isAgain: boolean;
 }
 
-/**
- * The time at which a message is taken, and the id of the message. The workflow makes the id if the sender gave
- * none.
- */
-export interface TakenAt {
+/** What is known of a message that is not a repetition, beside its content. */
+export interface Fresh {
+  digest: string;
+  id(): string;
+  /** It may come from before a reset, or names another run. */
+  isOld: boolean;
+  /** When it is taken, as workflow time in ms. */
   now: number;
-  decisionId: string;
+}
+
+/** A message with a new id. Otherwise what it leads to: nothing new, or a refusal. */
+export function readNew<M extends { decisionId?: string; runId?: string }>(
+  { verdicts }: Approvals,
+  parsed: Parsed<M>,
+  { message, newId, runId, isAgain, now }: Said & { now: number },
+): { message: M; fresh: Fresh } | { decided: Decided } {
+  if (!parsed.ok) return { decided: { refused: refuse('malformed', parsed.message, message) } };
+  const { decisionId, ...content } = parsed.value;
+  const digest = digestJson(content);
+  const spent = decisionId === undefined ? undefined : verdicts.get(decisionId);
+  if (spent === undefined) {
+    const isOld = isAgain || (parsed.value.runId ?? runId) !== runId;
+    return { message: parsed.value, fresh: { digest, id: () => decisionId ?? newId(), isOld, now } };
+  }
+  if (spent.digest === digest) {
+    const { verdict } = spent;
+    return { decided: verdict.accepted ? { events: [], verdict } : { refused: verdict } };
+  }
+  const why = `decision id ${decisionId} was used before with other content`;
+  return { decided: { refused: refuse('malformed', why, parsed.value) } };
 }
 
 /**
  * Accepts a message and marks its id as used: the same id with the same content gets the same verdict again. `words`:
  * what the model reads of the message, if it is anything.
  */
-export function accept(
-  approvals: Approvals,
-  verdict: Omit<Accepted, 'accepted'> & { decisionId: string },
-  { contentDigest, words }: { contentDigest: string; words: unknown },
-): Accepted {
-  const accepted: Accepted = { accepted: true, ...verdict };
-  if (words !== undefined) approvals.speakers.add(verdict.approver);
-  approvals.verdicts.set(verdict.decisionId, { digest: contentDigest, verdict: accepted });
-  return accepted;
-}
-
-/** A message that is refused. */
-export function refusal(refused: Refused): Refusal {
-  return { kind: 'refuse', refused };
-}
-
-/** A message with a new id and the digest of its content, a repeated message, or a refusal. */
-export function readNew<M extends { decisionId?: string }>(
-  approvals: Approvals,
-  parsed: Parsed<M>,
-  message: unknown,
-): { kind: 'new'; message: M; contentDigest: string } | Exclude<Judged<M>, { kind: 'take' }> {
-  if (!parsed.ok) return refusal(refuse('malformed', parsed.message, message));
-  const { decisionId: _, ...content } = parsed.value;
-  const contentDigest = digestJson(content);
-  return (
-    repeatOf(approvals, parsed.value, contentDigest) ?? { kind: 'new', message: parsed.value, contentDigest }
-  );
-}
-
-/**
- * The verdict on a decision id that was used before: the same content gets the same verdict, other content is
- * `malformed`. Undefined: the id is new.
- */
-export function repeatOf(
-  approvals: Approvals,
-  message: { decisionId?: string },
-  contentDigest: string,
-): { kind: 'repeat'; spent: SpentId } | Refusal | undefined {
-  const spent = message.decisionId === undefined ? undefined : approvals.verdicts.get(message.decisionId);
-  if (spent === undefined) return undefined;
-  if (spent.digest === contentDigest)
-    return spent.verdict.accepted ? { kind: 'repeat', spent } : refusal(spent.verdict);
-  const why = `decision id ${message.decisionId} was used before with other content`;
-  return refusal(refuse('malformed', why, message));
+export function accepted(
+  events: readonly LifeEvent[],
+  said: Omit<Accepted, 'accepted'>,
+  { digest, words }: { digest: string; words: unknown },
+): { events: LifeEvent[]; verdict: Accepted } {
+  const verdict: Accepted = { accepted: true, ...said };
+  const isHeard = words !== undefined;
+  return { events: [...events, { type: 'accepted', verdict, digest, isHeard }], verdict };
 }
 
 /** Whether a request is over at `now` (ms), even if its timer has not fired yet: at its deadline it is. */
-export function isTooLate({ deadline }: Pick<CallState, 'deadline'>, now: number): boolean {
+export function isTooLate({ deadline }: { deadline: number | null }, now: number): boolean {
   return deadline !== null && now >= deadline;
 }
 
 /** Why a message does not fit its call. Checks only the call key and the length of the reason. */
 export function checkMessage(
   message: Pick<Decision, 'callKey' | 'reason'>,
-  { callKey }: CallState,
+  { callKey }: CallHead,
 ): Refused | undefined {
   if (message.callKey !== undefined && message.callKey !== callKey)
     return refuse('stale_args', 'this call was asked anew since you looked; look again', message);

@@ -1,6 +1,6 @@
-import { STARTED_BEFORE, VOTED_BEFORE } from '../../contract/call-texts';
+import { STARTED_BEFORE, VOTED_BEFORE } from '../contract/call-texts';
+import type { LifeEvent } from './events';
 import type { Approvals, CallState } from './state';
-import { voidVerdicts } from './transitions';
 
 /**
  * Whether a decision on a call is void if a reset applies it again. Votes are for the run in which they were cast, and
@@ -15,13 +15,15 @@ export function isVoidAfterReset({ call }: CallState): boolean {
  * a call that was decided on learns that the decision is old. An unsafe call that a gate was to run is in doubt, because
  * the run before the reset may have started it.
  */
-export function takeReset(approvals: Approvals, now: number): void {
-  for (const state of approvals.calls.values()) {
-    if (state.held !== undefined) state.held.isOld = true;
-    if (isGateStart(state))
-      Object.assign(state, { phase: 'in_doubt', since: now, doubt: { message: STARTED_BEFORE } });
-    else voidVotes(approvals, state);
-  }
+export function takeReset({ calls }: Approvals, now: number): LifeEvent[] {
+  return [...calls.values()].flatMap((state): LifeEvent[] => {
+    const { callId } = state.call;
+    const doubt = { message: STARTED_BEFORE };
+    const outdated = { type: 'outdated' as const, callId };
+    return isGateStart(state)
+      ? [outdated, { type: 'lost', callId, doubt, at: now }]
+      : [outdated, ...voidVotes(state)];
+  });
 }
 
 function isGateStart({ call: { settings }, phase }: CallState): boolean {
@@ -29,11 +31,11 @@ function isGateStart({ call: { settings }, phase }: CallState): boolean {
   return isAllowed && settings.gate?.activity !== undefined && settings.effect === 'unsafe';
 }
 
-function voidVotes(approvals: Approvals, state: CallState): void {
-  const { call, phase, votes = [] } = state;
-  if (votes.length === 0 || !['request', 'replanning', 'in_doubt'].includes(phase)) return;
+function voidVotes({ call: { callId }, phase, votes }: CallState): LifeEvent[] {
+  if (votes.length === 0 || !['request', 'preparing', 'in_doubt'].includes(phase)) return [];
   const ids = votes.map(({ decisionId }) => decisionId);
-  voidVerdicts(approvals, { callId: call.callId, ids, why: VOTED_BEFORE });
-  delete state.votes;
-  state.note = VOTED_BEFORE;
+  return [
+    { type: 'verdicts_voided', callId, ids, why: VOTED_BEFORE },
+    { type: 'votes_voided', callId },
+  ];
 }

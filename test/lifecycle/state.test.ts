@@ -1,5 +1,5 @@
-import { LIMITS } from '../../../src/contract/limits';
-import { carriedDecisions, makeApprovals, type SpentId } from '../../../src/workflows/approvals/state';
+import { LIMITS } from '../../src/contract/limits';
+import { carriedDecisions, makeApprovals, type SpentId } from '../../src/lifecycle/state';
 
 const spentBy = (approver: string, at: number): [string, SpentId] => {
   const head = { decisionId: `d${at}`, callId: `${at}.1`, at: '2026-11-22T12:00:00.000Z' };

@@ -1,14 +1,15 @@
-import type { Refused } from '../../../src/contract/decision';
+import type { Refused } from '../../src/contract/decision';
 import {
   parseAbandonment,
   parseDecision,
   parseOutcome,
   parseResolution,
+  readNew,
   refuse,
-  repeatOf,
-} from '../../../src/workflows/approvals/messages';
-import { makeApprovals } from '../../../src/workflows/approvals/state';
-import { result } from '../../history/script';
+} from '../../src/lifecycle/messages';
+import { digestJson } from '../../src/contract/digest';
+import { makeApprovals, type SpentId } from '../../src/lifecycle/state';
+import { result } from '../history/script';
 
 const SEEN = 'a'.repeat(64);
 const approve = { callId: '1.1', decision: 'approved' };
@@ -113,26 +114,33 @@ describe('a decision id', () => {
   } as const;
   const refused = refuse('stale_args', 'look again', { callId: '1.1', decisionId: 'd' });
 
-  it.each<[string, object, string, string, object | undefined]>([
-    ['that is new', { decisionId: 'e' }, 'x', 'x', undefined],
-    ['that is missing', {}, 'x', 'x', undefined],
-    ['with the same content is a repeat', { decisionId: 'd' }, 'x', 'x', { kind: 'repeat' }],
+  const read = (spent: SpentId, message: { decisionId?: string; content: string }) =>
+    readNew(
+      makeApprovals([['d', spent]]),
+      { ok: true, value: message },
+      { message, newId: () => 'drawn', runId: 'run', isAgain: false, now: 1 },
+    );
+  const digest = digestJson({ content: 'x' });
+
+  it.each<[string, object, object]>([
+    ['that is new', { decisionId: 'e', content: 'x' }, { message: { content: 'x' } }],
+    ['that is missing', { content: 'x' }, { message: { content: 'x' } }],
+    [
+      'with the same content is a repeat',
+      { decisionId: 'd', content: 'x' },
+      { decided: { events: [], verdict: accepted } },
+    ],
     [
       'with other content is malformed',
-      { decisionId: 'd' },
-      'x',
-      'y',
-      { kind: 'refuse', refused: { code: 'malformed' } },
+      { decisionId: 'd', content: 'y' },
+      { decided: { refused: { code: 'malformed' } } },
     ],
-  ])('%s', (_, message, spent, sent, expected) => {
-    const approvals = makeApprovals([['d', { digest: spent, verdict: accepted }]]);
-    const repeat = repeatOf(approvals, message, sent);
-    if (expected === undefined) expect(repeat).toBeUndefined();
-    else expect(repeat).toMatchObject(expected);
+  ])('%s', (_, message, expected) => {
+    expect(read({ digest, verdict: accepted }, { content: '', ...message })).toMatchObject(expected);
   });
 
   it('whose decision no longer holds is refused again', () => {
-    const approvals = makeApprovals([['d', { digest: 'x', verdict: refused }]]);
-    expect(repeatOf(approvals, { decisionId: 'd' }, 'x')).toEqual({ kind: 'refuse', refused });
+    const message = { decisionId: 'd', content: 'x' };
+    expect(read({ digest, verdict: refused }, message)).toEqual({ decided: { refused } });
   });
 });

@@ -1,17 +1,9 @@
-import { judgeAnswer, takeAnswer } from '../../../src/workflows/approvals/judge-answer';
-import { judgeDecision } from '../../../src/workflows/approvals/judge-decision';
-import { carriedDecisions, makeApprovals, type Approvals } from '../../../src/workflows/approvals/state';
-import { cancelAll, expire, start } from '../../../src/workflows/approvals/transitions';
-import { approvalsWith } from '../../support/calls';
+import { carriedDecisions, makeApprovals } from '../../src/lifecycle/state';
+import { approvalsWith, Calls } from '../support/calls';
 
-const asked = (): Approvals => approvalsWith({ question: true });
+const asked = (): Calls => approvalsWith({ question: true });
 
-function answer(approvals: Approvals, message: unknown, now = 1) {
-  const judged = judgeAnswer(approvals, message, now);
-  if (judged.kind === 'refuse') return judged.refused;
-  if (judged.kind === 'repeat') return judged.spent.verdict;
-  return takeAnswer(approvals, judged, { now, decisionId: judged.message.decisionId ?? 'drawn' });
-}
+const answer = (approvals: Calls, message: unknown, now = 1) => approvals.say('answer', message, now);
 
 const SEVEN = { callId: '1.1', answer: 'answered', content: { age: 7 } };
 
@@ -21,7 +13,7 @@ it('takes what fits, fills in defaults, and closes the call with it', () => {
     accepted: true,
     decision: 'answered',
   });
-  expect(approvals.calls.get('1.1')).toMatchObject({
+  expect(approvals.state.calls.get('1.1')).toMatchObject({
     phase: 'done',
     result: {
       success: true,
@@ -49,8 +41,8 @@ it.each<[what: string, message: unknown, code: string]>([
 ])('refuses %s and leaves the question open', (_what, message, code) => {
   const approvals = asked();
   expect(answer(approvals, message)).toMatchObject({ accepted: false, code });
-  expect(approvals.calls.get('1.1')?.phase).toBe('question');
-  expect(approvals.verdicts.size).toBe(0);
+  expect(approvals.state.calls.get('1.1')?.phase).toBe('question');
+  expect(approvals.state.verdicts.size).toBe(0);
 });
 
 it('names each field that is wrong, and what is', () => {
@@ -64,16 +56,15 @@ it.each([
   ['denied', { callId: '1.1', decision: 'denied' }],
 ])('a question that is %s stays a question', (_word, message) => {
   const approvals = asked();
-  expect(judgeDecision(approvals, message, 1)).toMatchObject({ refused: { code: 'malformed' } });
-  expect(approvals.calls.get('1.1')?.phase).toBe('question');
+  expect(approvals.say('decision', message)).toMatchObject({ code: 'malformed' });
+  expect(approvals.state.calls.get('1.1')?.phase).toBe('question');
 });
 
 it('an answer leaves a request as it is, and nothing of it starts', () => {
   const approvals = approvalsWith({});
   expect(answer(approvals, SEVEN)).toMatchObject({ code: 'malformed' });
-  const state = approvals.calls.get('1.1');
-  expect(state?.phase).toBe('request');
-  expect(() => state && start(state)).toThrow('not ready');
+  expect(approvals.call().phase).toBe('request');
+  expect(() => approvals.start()).toThrow('not ready');
 });
 
 it('the same id gets the first verdict, with other content it is malformed; a second answer is too late', () => {
@@ -90,21 +81,21 @@ it('the same id gets the first verdict, with other content it is malformed; a se
   };
   expect(answer(approvals, { ...SEVEN, decisionId: 'e' })).toMatchObject(second);
   // In the next run too.
-  const next = makeApprovals(carriedDecisions(approvals));
+  const next = new Calls(makeApprovals(carriedDecisions(approvals.state)));
   expect(answer(next, { ...SEVEN, decisionId: 'e' })).toMatchObject(second);
 });
 
 it('is expired at its deadline, whether its timer has fired or not', () => {
   const approvals = asked();
   expect(answer(approvals, SEVEN, 60_000)).toMatchObject({ code: 'expired' });
-  expire(approvals, 60_000);
-  expect(approvals.closings.get('1.1')).toBe('unanswered');
+  approvals.do({ type: 'look' }, 60_000);
+  expect(approvals.state.closings.get('1.1')).toBe('unanswered');
   expect(answer(approvals, SEVEN, 60_001)).toMatchObject({ code: 'expired' });
-  expect(approvals.calls.get('1.1')?.result?.error).toMatchObject({ code: 'expired' });
+  expect(approvals.call()).toMatchObject({ result: { error: { code: 'expired' } } });
 });
 
 it('is closed with its turn', () => {
   const approvals = asked();
-  cancelAll(approvals, 5);
+  approvals.do({ type: 'cancel' }, 5);
   expect(answer(approvals, SEVEN)).toMatchObject({ code: 'cancelled' });
 });

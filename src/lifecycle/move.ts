@@ -1,8 +1,9 @@
-import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../../contract/call';
-import { mayHaveRun } from '../../contract/call-texts';
-import { isRaise } from '../../contract/spending/budget';
-import type { MovedCall, MovedStep, ThinkOutput } from '../../contract/think';
-import type { Approvals, CallState, Phase } from './state';
+import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../contract/call';
+import { mayHaveRun } from '../contract/call-texts';
+import { isRaise } from '../contract/spending/budget';
+import type { MovedCall, MovedStep, ThinkOutput } from '../contract/think';
+import type { LifeEvent } from './events';
+import { type Approvals, type CallState, isOpen, resultOf } from './state';
 
 /**
  * Why a turn cannot move to another build now, in words. Undefined: each open call waits for its first decision or
@@ -20,7 +21,7 @@ export function whyHeld(
     const why = whyCallHeld(state);
     if (why !== undefined) return `call ${state.call.callId} (${state.call.tool}) ${why}`;
   }
-  return states.some(isWaiting) ? undefined : 'it waits for no person: its model is at work';
+  return states.some(isOpen) ? undefined : 'it waits for no person: its model is at work';
 }
 
 /**
@@ -31,25 +32,21 @@ const RESET_STAYS =
   'a reset made this run, so it stays on its build: decide what waits, or fork the turn and cancel this one';
 
 /** The phases in which a call keeps its turn on its build, in words. */
-const BUSY: Readonly<Partial<Record<Phase, string>>> = {
-  replanning: 'is being prepared anew for a person',
+const BUSY: Readonly<Partial<Record<CallState['phase'], string>>> = {
+  preparing: 'is being prepared anew for a person',
   ready: 'has a decision and is about to start',
   running: 'is running',
   in_doubt: 'is in doubt: resolve it first',
 };
 
 function whyCallHeld(state: CallState): string | undefined {
-  const { call, phase, edit, votes = [] } = state;
+  const { call, phase, edit, votes } = state;
   const busy = BUSY[phase];
   if (busy !== undefined || phase === 'done') return busy;
   if (isRaise(call.tool)) return 'asks for more budget: decide on it first';
   if (edit !== undefined) return 'was edited by a person: decide on it first';
   if (votes.length > 0) return 'has votes: decide on it first';
   return mayHaveRun(state) ? 'may have run: decide on it first' : undefined;
-}
-
-function isWaiting({ phase }: CallState): boolean {
-  return phase === 'request' || phase === 'question';
 }
 
 const ASKED_BEFORE = 'it waited for a decision when another build of the worker was deployed';
@@ -72,13 +69,14 @@ export function movedStep(approvals: Approvals, reply: ThinkOutput, taskQueue: s
       maxSteps,
       repeats,
     },
-    waits: [...approvals.calls.values()].filter(isWaiting).map(movedWait),
+    waits: [...approvals.calls.values()].flatMap(movedWait),
   };
 }
 
 function movedCall(state: CallState | undefined, call: PreparedCall, taskQueue: string): PreparedCall {
   if (state === undefined || !isValidCall(call)) return call;
-  return state.result === undefined ? remote(state, taskQueue) : recorded(state, state.result);
+  const result = resultOf(state);
+  return result === undefined ? remote(state, taskQueue) : recorded(state, result);
 }
 
 function recorded({ call }: CallState, result: RecordedCall['result']): RecordedCall {
@@ -93,20 +91,13 @@ function remote({ call }: CallState, ofTurn: string): RemoteCall {
   return { kind: 'remote', callId, id, tool, raw, taskQueue, toolDigest, askFirst: ASKED_BEFORE };
 }
 
-function movedWait({ call, seenDigest, since, deadline, isOther }: CallState): MovedCall {
-  return { callId: call.callId, seenDigest, since, deadline, isOther };
+function movedWait(state: CallState): MovedCall[] {
+  if (!isOpen(state)) return [];
+  const { call, seenDigest, since, deadline, isOther } = state;
+  return [{ callId: call.callId, seenDigest, since, deadline, isOther }];
 }
 
-/**
- * Takes up the calls that waited on another build, once they are registered here. A request that looks the same as
- * before keeps its time. A request that looks different gets its whole time again, and takes only an approval with the
- * digest of what its sender saw.
- */
-export function takeUpWaits({ calls }: Approvals, waits: readonly MovedCall[]): void {
-  for (const { callId, seenDigest, since, deadline, isOther } of waits) {
-    const state = calls.get(callId);
-    if (state === undefined || !isWaiting(state)) continue;
-    if (state.seenDigest === seenDigest) Object.assign(state, { since, deadline, isOther });
-    else state.isOther = true;
-  }
+/** Takes up the calls that waited on another build, once they are registered here. */
+export function takeUpWaits(waits: readonly MovedCall[]): LifeEvent[] {
+  return waits.map((wait) => ({ type: 'taken_up', callId: wait.callId, wait }));
 }

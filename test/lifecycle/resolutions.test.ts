@@ -1,36 +1,14 @@
-import type { Verdict } from '../../../src/contract/decision';
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
-import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/judge-resolution';
-import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
-import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';
-import { approvalsWith, PLAN } from '../../support/calls';
-
-const callOf = (approvals: Approvals): CallState => {
-  const state = approvals.calls.get('1.1');
-  if (state === undefined) throw new Error('no call 1.1');
-  return state;
-};
+import { approvalsWith, type Calls, PLAN } from '../support/calls';
 
 /** A call that a person let run by this decision, and whose outcome nobody knows. */
-function inDoubt(decision: object = { decision: 'approved' }, approvals = approvalsWith({})): Approvals {
-  const judged = judgeDecision(
-    approvals,
-    { callId: '1.1', decisionId: 'a', approver: 'ann', ...decision },
-    1,
-  );
-  if (judged.kind !== 'take') throw new Error('the decision was not taken');
-  takeDecision(approvals, judged, { now: 1, decisionId: 'a' });
-  start(callOf(approvals));
-  settle(approvals, callOf(approvals), { settlement: { inDoubt: { message: 'lost' } }, now: 9 });
+function inDoubt(decision: object = { decision: 'approved' }, approvals = approvalsWith({})): Calls {
+  approvals.say('decision', { callId: '1.1', decisionId: 'a', approver: 'ann', ...decision });
+  approvals.start();
+  approvals.lose();
   return approvals;
 }
 
-function resolve(approvals: Approvals, message: unknown): Verdict {
-  const judged = judgeResolution(approvals, message, 1);
-  if (judged.kind === 'refuse') return judged.refused;
-  if (judged.kind === 'repeat') return judged.spent.verdict;
-  return takeResolution(approvals, judged, { now: 10, decisionId: judged.message.decisionId ?? 'r' });
-}
+const resolve = (approvals: Calls, message: unknown) => approvals.say('resolution', message, 10);
 
 it.each([
   ['happened', { success: true }],
@@ -40,8 +18,8 @@ it.each([
   expect(resolve(approvals, { callId: '1.1', resolution, reason: 'looked' })).toMatchObject({
     accepted: true,
   });
-  expect(callOf(approvals)).toMatchObject({ phase: 'done', result });
-  expect(callOf(approvals).result?.content).toContain('looked');
+  expect(approvals.call()).toMatchObject({ phase: 'done', result });
+  expect(approvals.result()?.content).toContain('looked');
 });
 
 it('accepts with the time of the workflow, and remembers who resolved', () => {
@@ -49,13 +27,13 @@ it('accepts with the time of the workflow, and remembers who resolved', () => {
   const at = new Date(10).toISOString();
   expect(resolve(approvals, { callId: '1.1', resolution: 'happened', approver: 'bob' })).toEqual({
     accepted: true,
-    decisionId: 'r',
+    decisionId: 'drawn-1',
     callId: '1.1',
     decision: 'happened',
     approver: 'bob',
     at,
   });
-  expect(approvals.closed.get('1.1')).toEqual({
+  expect(approvals.state.closed.get('1.1')).toEqual({
     standing: { decision: 'happened', approver: 'bob', at },
   });
 });
@@ -63,24 +41,22 @@ it('accepts with the time of the workflow, and remembers who resolved', () => {
 it('gives the model the content that a person found', () => {
   const approvals = inDoubt();
   resolve(approvals, { callId: '1.1', resolution: 'happened', content: 'receipt 7' });
-  expect(callOf(approvals).result?.content).toMatch(/receipt 7$/);
+  expect(approvals.result()?.content).toMatch(/receipt 7$/);
 });
 
 it('gives the model also what a person changed before', () => {
   const approvals = inDoubt({ decision: 'modified', arguments: { amount: 5 }, reason: 'less' });
   resolve(approvals, { callId: '1.1', resolution: 'happened', content: 'seen' });
-  expect(callOf(approvals).result?.content).toMatch(
-    /^\[ann changed the arguments[^]+amount: 10 → 5[^]+seen$/,
-  );
+  expect(approvals.result()?.content).toMatch(/^\[ann changed the arguments[^]+amount: 10 → 5[^]+seen$/);
 });
 
 describe('run-again', () => {
   it('is a decision for the next generation, and counts once', () => {
     const approvals = inDoubt();
     resolve(approvals, { callId: '1.1', resolution: 'run-again', approver: 'ann', decisionId: 'r1' });
-    expect(callOf(approvals)).toMatchObject({ phase: 'ready', generation: 1 });
-    expect(start(callOf(approvals))).toMatchObject({ decisionId: 'r1', approver: 'ann' });
-    expect(() => start(callOf(approvals))).toThrow('not ready');
+    expect(approvals.call()).toMatchObject({ phase: 'ready', generation: 1 });
+    expect(approvals.start()).toMatchObject({ decisionId: 'r1', approver: 'ann' });
+    expect(() => approvals.start()).toThrow('not ready');
   });
 
   it.each<[string, object, object]>([
@@ -89,25 +65,25 @@ describe('run-again', () => {
   ])('runs what was allowed before: %s', (_, decision, expected) => {
     const approvals = inDoubt(decision);
     resolve(approvals, { callId: '1.1', resolution: 'run-again' });
-    expect(start(callOf(approvals))).toMatchObject(expected);
+    expect(approvals.start()).toMatchObject(expected);
   });
 
   it('keeps the hunks that were chosen', () => {
     const approvals = approvalsWith({ plan: PLAN });
-    const { seenDigest } = callOf(approvals);
+    const { seenDigest } = approvals.call();
     inDoubt({ decision: 'approved', hunks: ['2'], seenDigest }, approvals);
     resolve(approvals, { callId: '1.1', resolution: 'run-again' });
-    expect(start(callOf(approvals))).toMatchObject({ hunks: ['2'] });
+    expect(approvals.start()).toMatchObject({ hunks: ['2'] });
   });
 });
 
 describe('a resolution of an earlier start', () => {
   /** A call that was started again, and is in doubt once more. */
-  const inDoubtAgain = (): Approvals => {
+  const inDoubtAgain = (): Calls => {
     const approvals = inDoubt();
     resolve(approvals, { callId: '1.1', resolution: 'run-again', decisionId: 'r1', generation: 0 });
-    start(callOf(approvals));
-    settle(approvals, callOf(approvals), { settlement: { inDoubt: { message: 'lost again' } }, now: 11 });
+    approvals.start();
+    approvals.do({ type: 'settle', callId: '1.1', settlement: { inDoubt: { message: 'lost again' } } }, 11);
     return approvals;
   };
 
@@ -115,7 +91,7 @@ describe('a resolution of an earlier start', () => {
     const approvals = inDoubtAgain();
     const message = { callId: '1.1', resolution, generation: 0 };
     expect(resolve(approvals, message)).toMatchObject({ accepted: false, code: 'stale_args' });
-    expect(callOf(approvals)).toMatchObject({ phase: 'in_doubt', generation: 1 });
+    expect(approvals.call()).toMatchObject({ phase: 'in_doubt', generation: 1 });
   });
 
   it.each([{ generation: 1 }, {}])(
@@ -155,7 +131,7 @@ describe('a resolution is refused', () => {
   ])('%s', (_, message, code) => {
     const approvals = inDoubt();
     expect(resolve(approvals, message)).toMatchObject({ accepted: false, code });
-    expect(callOf(approvals).phase).toBe('in_doubt');
+    expect(approvals.call().phase).toBe('in_doubt');
   });
 
   it('where nothing is in doubt', () => {
@@ -168,8 +144,8 @@ describe('a resolution is refused', () => {
 
   it('where it would run a call of a cancelled turn again; it may still say what happened', () => {
     const approvals = inDoubt();
-    cancelAll(approvals, 11);
-    expect(callOf(approvals).phase).toBe('in_doubt');
+    approvals.do({ type: 'cancel' }, 11);
+    expect(approvals.call().phase).toBe('in_doubt');
     expect(resolve(approvals, { callId: '1.1', resolution: 'run-again' })).toMatchObject({
       code: 'cancelled',
     });
@@ -180,18 +156,18 @@ describe('a resolution is refused', () => {
 it('leaves the words of a person as they are, also of a call that ran again', () => {
   const approvals = inDoubt();
   resolve(approvals, { callId: '1.1', resolution: 'run-again' });
-  start(callOf(approvals));
-  settle(approvals, callOf(approvals), { settlement: { inDoubt: { message: 'lost' } }, now: 11 });
+  approvals.start();
+  approvals.lose('1.1', 11);
   const said = { callId: '1.1', decisionId: 's', resolution: 'did-not', approver: 'ann' };
   resolve(approvals, { ...said, reason: 'I looked at the bank: nothing ran.' });
-  expect(callOf(approvals).result?.error?.message).toMatch(/Reason: I looked at the bank: nothing ran\.$/);
+  expect(approvals.result()?.error?.message).toMatch(/Reason: I looked at the bank: nothing ran\.$/);
 });
 
 it('says of a call that was to run again, and never started, that its first run may have happened', () => {
   const approvals = inDoubt();
   resolve(approvals, { callId: '1.1', resolution: 'run-again' });
-  cancelAll(approvals, 12);
-  expect(callOf(approvals).result?.error).toEqual({
+  approvals.do({ type: 'cancel' }, 12);
+  expect(approvals.result()?.error).toEqual({
     code: 'cancelled',
     message: 'The turn was cancelled before this call started. An earlier attempt of it may have run.',
   });

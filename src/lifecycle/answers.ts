@@ -1,0 +1,88 @@
+import type { Decision, QuestionAnswer, Refused } from '../contract/decision';
+import { answered, declined } from '../contract/call-texts';
+import { misfitText } from '../contract/read-json';
+import { checkAnswer } from '../contract/schema/question-form';
+import {
+  accepted,
+  alreadyDecided,
+  checkMessage,
+  type Decided,
+  type Fresh,
+  isTooLate,
+  parseAnswer,
+  readNew,
+  refuse,
+  type Said,
+} from './messages';
+import { failureOf, successOf } from './results';
+import { type Approvals, type CallState, type Question, standingOf } from './state';
+import { SOMEBODY } from '../contract/authority';
+
+/**
+ * What an answer leads to at workflow time `now` (ms). The first valid answer wins. At or after the deadline it is
+ * `expired`, like a decision. Only a question takes an answer, and a question takes nothing else.
+ */
+export function decideAnswer(calls: Approvals, said: Said, now: number): Decided {
+  const read = readNew(calls, parseAnswer(said.message), { ...said, now });
+  if ('decided' in read) return read.decided;
+  const { message: answer, fresh } = read;
+  const state = calls.calls.get(answer.callId);
+  if (state?.phase !== 'question' || state.call.question === undefined)
+    return { refused: notAsked(calls, answer, state) };
+  if (isTooLate(state, now)) return { refused: expired(answer) };
+  const unfit = checkMessage(answer, state);
+  if (unfit !== undefined) return { refused: unfit };
+  if (answer.answer === 'declined') return answeredBy(state, answer, fresh);
+  const { content, issues } = checkAnswer(state.call.question, answer.content ?? {});
+  if (issues.length > 0) {
+    const refused = { ...refuse('invalid_answer', misfitText(issues), answer), issues };
+    return { refused, isChecked: true };
+  }
+  return { ...answeredBy(state, { ...answer, content }, fresh), isChecked: true };
+}
+
+/** Refuses a decision that was sent for a question: a question takes only an answer. */
+export function refuseDecision(decision: Pick<Decision, 'callId' | 'decisionId'>): Refused {
+  const why = `call ${decision.callId} is a question: it is answered, not decided`;
+  return refuse('malformed', why, decision);
+}
+
+function notAsked(calls: Approvals, answer: QuestionAnswer, state: CallState | undefined): Refused {
+  const closed = calls.closed.get(answer.callId);
+  const standing = standingOf(calls, answer.callId);
+  if (state?.phase === 'request')
+    return refuse(
+      'malformed',
+      `call ${answer.callId} waits for a decision; an answer decides nothing`,
+      answer,
+    );
+  if (closed?.cause === 'unanswered') return expired(answer);
+  if (closed?.cause === 'askerEnded')
+    return refuse('expired', 'the call that asked this has ended; nobody needs the answer any more', answer);
+  if (closed?.cause === 'askerWithdrew')
+    return refuse('expired', 'the server withdrew this question; nobody needs the answer any more', answer);
+  if (closed?.cause === 'neverStarted')
+    return refuse('cancelled', 'the turn was cancelled before this answer came', answer);
+  if (standing !== undefined) return alreadyDecided(standing, answer);
+  return refuse('unknown_call', `no call ${answer.callId} of this turn waits for an answer`, answer);
+}
+
+function expired(answer: QuestionAnswer): Refused {
+  return refuse('expired', 'this question expired; the model read that nobody answered', answer);
+}
+
+/** The answer closes the question and becomes its result. No call runs because of an answer. */
+function answeredBy(state: Question, answer: QuestionAnswer, { digest, id, now }: Fresh) {
+  const { callId, answer: decision, approver = SOMEBODY, reason, content = {} } = answer;
+  const by = { approver, reason };
+  const result =
+    decision === 'declined'
+      ? failureOf(state, declined(by), now)
+      : successOf(state, answered(by, content), now);
+  const standing = { decision, approver, at: new Date(now).toISOString() };
+  return accepted(
+    [{ type: 'closed', callId, result, standing, said: answer, at: now }],
+    { ...standing, decision, decisionId: id(), callId },
+    { digest, words: decision },
+  );
+}

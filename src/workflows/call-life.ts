@@ -1,0 +1,89 @@
+import { CancellationScope, condition } from '@temporalio/workflow';
+import type { PreparedCall } from '../contract/call';
+import type { Settlement } from '../lifecycle/starts';
+import type { CallState, Done, Preparing, Ready, Running } from '../lifecycle/state';
+import { act, type ApprovalContext, callIn } from './approvals';
+
+/** What the life of a call needs from whoever runs the call: a turn, or a gate in another workflow. */
+export interface Life {
+  readonly context: ApprovalContext;
+  readonly callId: string;
+  /** Waits, in the scope of the call. */
+  until(isTrue: () => boolean): Promise<void>;
+  /** Prepares the call anew after an edit, or because an admin asked for it. */
+  prepare(state: Preparing): Promise<PreparedCall>;
+  /** Waits until a call that is allowed may start. */
+  place(state: Ready): Promise<void>;
+  /** The secret of this start. Undefined: it needs none. */
+  secretFor(state: Ready): string | undefined;
+  /** Runs the call once, until it has ended in any way. */
+  attempt(state: Running): Promise<Settlement>;
+  /** Asks in the background for the outcome of a call in doubt. Returns a function that stops asking. */
+  verify?(): () => void;
+}
+
+/**
+ * The life of a call, from its request to its result. A person or a rule allows it; it waits for its place, runs, and
+ * ends with a result or in doubt. It starts once more if a person wants to run it again, or if its decision did not
+ * hold and it was allowed anew.
+ */
+export async function liveCall(life: Life): Promise<Done> {
+  for (;;) {
+    const state = await allowed(life);
+    if (state.phase === 'ready') await life.place(state);
+    if (stateOf(life).phase === 'ready') await run(life);
+    await resolved(life);
+    const ended = stateOf(life);
+    if (ended.phase === 'done') return ended;
+  }
+}
+
+/** Waits for a decision or an answer. This is where a workflow waits for people, for days if need be. */
+export async function allowed(
+  life: Pick<Life, 'context' | 'callId' | 'until' | 'prepare'>,
+): Promise<CallState> {
+  for (;;) {
+    const state = stateOf(life);
+    if (state.phase === 'preparing') {
+      const prepared = await life.prepare(state);
+      act(life.context, { type: 'prepare', callId: life.callId, prepared });
+    } else if (state.phase === 'request' || state.phase === 'question') {
+      await life.until(() => stateOf(life).phase !== state.phase);
+    } else return state;
+  }
+}
+
+/** Spends the decision, runs the call once and takes note of how that ended. */
+async function run(life: Life): Promise<void> {
+  const { callId, context } = life;
+  const settlement = await life.attempt(start(life));
+  act(context, { type: 'settle', callId, settlement });
+}
+
+/** Starts a call that is allowed. Throws if there is no decision that allows this start. */
+export function start(life: Pick<Life, 'context' | 'callId' | 'secretFor'>): Running {
+  const { callId, context } = life;
+  const state = stateOf(life);
+  const secret = state.phase === 'ready' ? life.secretFor(state) : undefined;
+  const { refused } = act(context, { type: 'start', callId, ...(secret === undefined ? {} : { secret }) });
+  const started = stateOf(life);
+  if (refused !== undefined || started.phase !== 'running') throw new Error(refused?.message);
+  return started;
+}
+
+/** Waits while the outcome is unknown, also after a cancellation: only a person or a proof ends a doubt. */
+async function resolved(life: Life): Promise<void> {
+  if (stateOf(life).phase !== 'in_doubt') return;
+  const stop = life.verify?.();
+  await untilTrue(() => stateOf(life).phase !== 'in_doubt');
+  stop?.();
+}
+
+/** Waits, also in a scope that is cancelled. */
+export async function untilTrue(isTrue: () => boolean): Promise<void> {
+  if (!isTrue()) await CancellationScope.nonCancellable(() => condition(isTrue));
+}
+
+function stateOf({ context, callId }: Pick<Life, 'context' | 'callId'>): CallState {
+  return callIn(context, callId);
+}
