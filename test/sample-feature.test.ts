@@ -1,14 +1,33 @@
 import { Hono } from 'hono';
 import { buildSync } from 'esbuild';
+import { type StartCheck, whatStops } from '../src/activities/start-checks';
+import { startingCall } from '../src/activities/start-checks/starting-call';
 import { createProgram } from '../src/cli/program';
 import type { Env } from '../src/server/deps';
 import { ROUTES, type Routes } from '../src/server/routes';
+import { defineTool } from '../src/tools/define-tool';
 import { parseRoute } from '../src/web/model/route';
+import { workerWith } from './activities/fake-worker';
 import { createTestApp, unreachable } from './server/support';
 import { root } from './support/build';
+import { PAY_INPUT } from './support/calls';
 
 /** A feature that no file of the core knows: each seam takes it by one entry in a list. */
 describe('a sample feature', () => {
+  it('adds a check before a call starts', async () => {
+    const asked: string[] = [];
+    const sample: StartCheck = async ({ input }) => {
+      asked.push(input.tool);
+      return input.tool === 'pay' ? { failure: { code: 'refused', message: 'a sample' } } : undefined;
+    };
+    const worker = workerWith(
+      defineTool({ name: 'other', description: 'x', safety: 'safe', parameters: {}, handler: () => '' }),
+    );
+    const stop = await whatStops(startingCall(worker, PAY_INPUT), worker, [sample, sample]);
+    expect(stop).toEqual({ failure: { code: 'refused', message: 'a sample' } });
+    expect(asked).toEqual(['pay']);
+  });
+
   it('adds a command', async () => {
     const lines: string[] = [];
     const sink = { write: (text: string) => lines.push(text) > 0 };
