@@ -18,9 +18,15 @@ import { JobLimiter } from '../contract/job-limiter';
 import { LIMITS } from '../contract/limits';
 import { FAILURES, SIGNALS, UPDATES } from '../contract/names';
 import { unlessAborted } from '../tools/time-limit';
-import type { CallInput, CallOutput, AskedQuestion, CallReply, CallQuestion } from '../contract/call';
+import type {
+  CallInput,
+  CallOutput,
+  AskedQuestion,
+  CallReply,
+  CallQuestion,
+  StartedBy,
+} from '../contract/call';
 import type { GrantUse } from '../contract/policy-rule';
-import type { Roster } from '../contract/roster';
 
 /** A call that is to be executed here. This worker may lack its tool. */
 export interface AskedExecution {
@@ -38,10 +44,7 @@ export interface Execution extends AskedExecution {
   value: unknown;
   /** Set only if the tool shares state between its calls. */
   state?: HeldState;
-  /** The use of a grant that replaces a decision. */
-  grant?: GrantUse;
-  /** The roster by which the signatures of the decision were accepted. */
-  roster?: Roster;
+  startedBy: StartedBy;
 }
 
 /**
@@ -90,7 +93,8 @@ export function isLaterAttempt(): boolean {
 
 /** Runs the handler, which is aborted when the attempt is given up. */
 export async function execute(execution: Execution, guard: AttemptGuard): Promise<RunOutcome> {
-  const { deps, tool, input, value, key, state, grant } = execution;
+  const { deps, tool, input, value, key, state } = execution;
+  const { grant } = execution.startedBy;
   const job: RunJob = {
     tool,
     value,

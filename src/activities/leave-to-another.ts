@@ -1,8 +1,12 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { FAILURES } from '../contract/names';
 import type { CallInput, NotHere } from '../contract/call';
+import { MAY_HAVE_RUN } from '../contract/call-texts';
+import type { ToolResult } from '../contract/result';
+import type { Roster } from '../contract/roster';
 import { TIMES } from '../contract/limits';
 import type { ActivityDeps } from './deps';
+import { isLaterAttempt, notRunResult } from './execute';
 
 /** The agent and the tool that a worker must have for a task. */
 interface Needed {
@@ -55,4 +59,27 @@ export function leaveToAnother(
 /** The time since the task was first scheduled, over all its attempts. */
 export function waitedMs(): number {
   return Date.now() - Context.current().info.scheduledTimestampMs;
+}
+
+/**
+ * Gives a call that did not start back to the turn, which reports that nothing ran if no worker takes it. A call that
+ * an earlier attempt may have run is left to another worker instead, for as many attempts as it has.
+ */
+export function handBack(input: CallInput, lack: string): NotHere {
+  if (input.effect === 'pure' || !isLaterAttempt()) return notHere(input, lack);
+  const message = `This attempt could not start: ${lack}. ${MAY_HAVE_RUN}`;
+  throw retryFailure(notRunResult({ tool: undefined, input }, { code: 'transport', message }));
+}
+
+/**
+ * The failure of a call that may run again. The failure keeps the result so far and the roster, which are needed once
+ * all attempts are used up.
+ */
+export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFailure {
+  const message = result.error?.message ?? 'the call may run again';
+  return ApplicationFailure.create({
+    type: FAILURES.retry,
+    message,
+    details: roster === undefined ? [result] : [result, roster],
+  });
 }

@@ -10,10 +10,11 @@ import type { PrepareInput, PrepareOutput } from '../contract/think';
 import { refusalBy } from '../authority/rules/worker-verdict';
 import type { ActivityDeps } from './deps';
 import { cachedOutput, notRunResult } from './execute';
-import { notHere } from './leave-to-another';
+import { handBack, notHere } from './leave-to-another';
 import { invalidCall } from './prepare-call';
 import { placeHere, requestTimes, voidDecision } from './reset-history';
-import { spentBefore, whatIsOther } from './run-tool';
+import { whatIsOther } from './start-checks/as-approved';
+import { spentBefore } from './start-checks/signatures';
 import { renewalRefusal } from './ask-again';
 import { requestersOf } from '../authority/votes/requesters';
 import { checkVotes, votesUnchecked } from '../authority/votes/worker-check';
@@ -79,7 +80,7 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
     if ('askAgain' in votes) return votes;
     ({ roster } = votes);
     const spent = votes.isSigned ? await spentBefore(deps, input) : undefined;
-    if (spent !== undefined) return spent;
+    if (spent !== undefined) return 'lack' in spent ? handBack(input, spent.lack) : spent;
   } catch (error) {
     return notHere(input, votesUnchecked(error));
   }

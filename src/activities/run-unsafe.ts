@@ -32,7 +32,7 @@ import { errorMessage } from '../contract/errors';
  */
 export async function runUnsafe(execution: Execution, since: Since): Promise<CallOutput> {
   // If this worker dies, the record still names the grant.
-  const guard = startHeartbeat({ key: execution.key, grant: execution.grant }, since);
+  const guard = startHeartbeat({ key: execution.key, grant: execution.startedBy.grant }, since);
   try {
     const refused = await begin(execution, guard);
     return refused ?? (await finish(execution, guard, await execute(execution, guard)));

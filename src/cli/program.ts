@@ -1,39 +1,5 @@
 import { Command } from 'commander';
-import { addAnswer } from './commands/answer';
-import { addApprove } from './commands/approve';
-import { addApprovers } from './commands/approvers';
-import { addAudit } from './commands/audit';
-import { addCancel } from './commands/cancel';
-import { addChat } from './commands/chat';
-import { addAskAgain } from './commands/ask-again';
-import { addDeny } from './commands/deny';
-import { addDev } from './commands/dev';
-import { addDeploy, addDrain } from './commands/deploy';
-import { addDoctor, addSetup } from './commands/doctor';
-import { addFork } from './commands/fork';
-import { addExport } from './commands/export';
-import { addGrants } from './commands/grants';
-import { addInbox } from './commands/inbox';
-import { addInit } from './commands/init';
-import { addKeys } from './commands/keys';
-import { addDecided, addList } from './commands/list';
-import { addMcp } from './commands/mcp';
-import { addNotify } from './commands/notify';
-import { addPolicy } from './commands/policy';
-import { addPause, addResume } from './commands/pause';
-import { addReset } from './commands/reset';
-import { addReplay } from './commands/replay';
-import { addResolve } from './commands/resolve';
-import { addReview } from './commands/review';
-import { addClose, addRun, addSend } from './commands/run';
-import { addSchedule } from './commands/schedule';
-import { addShow } from './commands/show';
-import { addWatch } from './commands/watch';
-import { addTimeline } from './commands/timeline';
-import { addStats } from './commands/stats';
-import { addWeb } from './commands/web';
-import { addWithdraw } from './commands/withdraw';
-import { addWorker } from './commands/worker';
+import { type AddCommand, COMMANDS } from './commands';
 import { asTyped, type Context, createContext, type GlobalOptions } from './context';
 import { manifest, programName } from './own-modules';
 import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
@@ -57,54 +23,11 @@ const EXIT_CODES = `
 Any unique prefix of an id works.
 Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no server, 6 still waiting for a person or a worker.`;
 
-const COMMANDS = [
-  addInit,
-  addDev,
-  addWorker,
-  addWeb,
-  addRun,
-  addChat,
-  addSend,
-  addClose,
-  addInbox,
-  addGrants,
-  addWatch,
-  addNotify,
-  addShow,
-  addTimeline,
-  addReplay,
-  addApprove,
-  addDeny,
-  addWithdraw,
-  addAskAgain,
-  addReview,
-  addResolve,
-  addAnswer,
-  addDecided,
-  addList,
-  addCancel,
-  addPause,
-  addResume,
-  addFork,
-  addReset,
-  addStats,
-  addExport,
-  addAudit,
-  addApprovers,
-  addPolicy,
-  addKeys,
-  addMcp,
-  addSchedule,
-  addDeploy,
-  addDrain,
-  addSetup,
-  addDoctor,
-] as const;
-
 /** The program `countersign`. It throws every error and never ends the process. */
 export function createProgram(
   { out, err, env, keyboard }: Streams,
   exitWith: Context['exitWith'] = () => undefined,
+  commands: readonly AddCommand[] = COMMANDS,
 ): Command {
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
@@ -135,7 +58,7 @@ export function createProgram(
   const options = (): GlobalOptions => program.opts<GlobalOptions>();
   const typed = typedHere(program, env);
   const context = createContext({ screen, env, keyboard, options, typed, exitWith });
-  for (const add of COMMANDS) add(program, context);
+  for (const add of commands) add(program, context);
   return program;
 }
 

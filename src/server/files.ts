@@ -7,9 +7,8 @@ import type { FileRef } from '../contract/session/files';
 import { drawSecret, sameDigest } from './auth/secrets';
 import type { AppDeps, SentFiles } from './deps';
 import { fewAtOnce } from './auth/few-at-once';
-import { requireRole } from './auth/roles';
 import { readBodyBytes } from './request-body';
-import { type Env, requireConverse, requireSignedIn } from './session';
+import { type Env, requireConverse } from './session';
 
 /**
  * Makes the file store of the web inbox. Undefined if the client has no store. The proofs belong to this process, so
@@ -46,15 +45,8 @@ const AT_ONCE = 4;
  * The route that takes the files of messages, one file in each request. No route ever sends a file out. The page shows
  * only names and sizes.
  */
-export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'readerOf'>): Hono<Env> {
-  const { files } = deps;
-  const guards = [
-    requireSignedIn(deps),
-    requireRole,
-    requireConverse,
-    fewAtOnce(AT_ONCE, tooManyFiles),
-  ] as const;
-  return new Hono<Env>().post('/', ...guards, async (c) => {
+export function fileRoutes({ files }: Pick<AppDeps, 'files'>): Hono<Env> {
+  return new Hono<Env>().post('/', requireConverse, fewAtOnce(AT_ONCE, tooManyFiles), async (c) => {
     if (files === undefined) throw noStore();
     const name = nameIn(c);
     return c.json(await files.put(c.get('who').user, { name, bytes: await bytesIn(c) }), 201);

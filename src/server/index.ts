@@ -1,54 +1,34 @@
-import { Hono, type MiddlewareHandler } from 'hono';
 import { defined } from '../contract/defined';
 import { requireStreamToken } from '../client/streamed-text';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
 import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
 import { inUrl, listen, type Listening, type ListenOptions } from './address';
+import { createApp } from './app';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
-import { fewAtOnce } from './auth/few-at-once';
 import { createOidc, type OidcOptions } from './auth/oidc';
-import { createHosts, requireOwnOrigin } from './auth/origin';
+import { createHosts } from './auth/origin';
 import { type Access, createDirectory, type People } from './auth/people';
 import { createProxy, type ProxyOptions } from './auth/proxy';
-import { requireRole } from './auth/roles';
 import { createSignInSessions } from './auth/sessions';
 import { createUsers } from './auth/users';
-import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';
-import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
-import { createSentFiles, fileRoutes } from './files';
+import { createSentFiles } from './files';
 import { createDecidedReader } from './reading/decided-reader';
-import { grantRoutes, grantsRoutes } from './grant-routes';
 import { createFeed } from './inbox-feed';
-import { openMetrics, probeRoutes } from './monitoring';
-import { pageRoutes, protectiveHeaders } from './page';
-import { pushRoutes } from './push/routes';
+import { openMetrics } from './monitoring';
 import type { Push } from './push/store';
 import { createRefusalLog } from './refusal-log';
-import { limitBody } from './request-body';
-import {
-  decidedRoutes,
-  type Env,
-  ownSessionRoutes,
-  passkeyRoutes,
-  requireSignedIn,
-  signInRoutes,
-  refusalRoutes,
-  statsRoutes,
-  inboxRoutes,
-} from './session';
 import { createReaders } from './visible-turns';
 import { createShownCalls } from './shown-calls';
 import { newsFor } from './reading/named-turns';
 import type { Signers } from './signer';
-import { issuerRoutes, SIGN_IN } from './sign-in-routes';
+import { SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './reading/stats-reader';
-import { createTextStore, streamRoutes } from './streamed-text';
-import { cancelRoutes, forkRoutes, turnRoutes } from './turns';
+import { createTextStore } from './streamed-text';
 import type { Countersign } from '../client/countersign';
 import { EVERYTHING } from '../authority/rules/permits';
 
@@ -236,72 +216,3 @@ async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): 
   await close();
   throw error;
 }
-
-/**
- * The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. The app works without a port:
- * `app.request` sends it a request.
- */
-export function createApp(deps: AppDeps): Hono<Env> {
-  const app = new Hono<Env>();
-  app.use(protectiveHeaders());
-  // Probes use the machine's address as the host, which is not one of our names. They learn only whether the process
-  // works.
-  app.route(
-    '/',
-    probeRoutes(() => deps.client.client.connection),
-  );
-  app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
-  app.use('/api/*', noStore);
-  // A file is larger than any other body, so this route comes before `limitBody`. The route reads no part of the file
-  // before it knows the sender.
-  app.route('/api/files', fileRoutes(deps));
-  app.use('/api/*', limitBody);
-  app.route('/api/session', signInRoutes(deps));
-  app.route('/api/stream', streamRoutes(deps));
-  // Every route below needs a signed-in user.
-  app.use('/api/*', requireSignedIn(deps), fewAtOnce(AT_ONCE, tooManyAtOnce), requireRole);
-  app.route('/api/session', ownSessionRoutes(deps));
-  app.route('/api/inbox', inboxRoutes(deps));
-  app.route('/api/turns', turnRoutes(deps));
-  app.route('/api/turns', decisionRoutes(deps));
-  app.route('/api/turns', cancelRoutes(deps));
-  app.route('/api/turns', forkRoutes(deps));
-  app.route('/api/turns', grantRoutes(deps));
-  app.route('/api/grants', grantsRoutes(deps));
-  app.route('/api/conversations', conversationRoutes(deps));
-  app.route('/api/stats', statsRoutes(deps));
-  app.route('/api/decided', decidedRoutes(deps));
-  app.route('/api/passkeys', passkeyRoutes(deps));
-  app.route('/api/refusals', refusalRoutes(deps));
-  app.route('/api/push', pushRoutes(deps));
-  app.route('/', issuerRoutes(deps));
-  app.route('/', pageRoutes(deps));
-  app.notFound(() => {
-    throw new CountersignError('not_found', 'there is nothing here', 'open / for the inbox');
-  });
-  app.onError((error, c) => {
-    const { status, body } = deps.formatError(error);
-    return c.json(body, status);
-  });
-  return app;
-}
-
-/**
- * The most requests of one user that are answered at once: many times what the tabs of a person send. Some of them keep
- * the Temporal server busy for seconds.
- */
-const AT_ONCE = 200;
-
-function tooManyAtOnce(): CountersignError {
-  return new CountersignError(
-    'too_many_attempts',
-    `${AT_ONCE} requests of yours are being answered already`,
-    'ask again once they are answered',
-  );
-}
-
-/** Keeps browsers and proxies from storing answers of the API. */
-const noStore: MiddlewareHandler = async (c, next) => {
-  await next();
-  c.header('Cache-Control', 'no-store');
-};

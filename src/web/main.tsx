@@ -6,7 +6,7 @@ import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
 import { type Route, signInCode } from './model/route';
-import { Screen } from './screens/screen';
+import { HEADER_LINKS, Screen, screenName } from './screens';
 import { type LiveInbox, useInbox } from './shared-stream';
 import { forgetTyped } from './kept-input';
 import {
@@ -167,12 +167,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   );
   const count = inbox.pulse?.waiting ?? 0;
   useEffect(() => void (document.title = titleOf(count)), [count]);
-  useKeys({
-    g: () => goTo({ at: 'inbox' }),
-    t: () => goTo({ at: 'turns' }),
-    c: () => goTo({ at: 'conversations' }),
-    s: () => goTo({ at: 'stats' }),
-  });
+  useKeys(Object.fromEntries(HEADER_LINKS.map(({ key, to }) => [key, () => goTo(to)])));
   return (
     <AppContextProvider.Provider value={context}>
       <a class="skip" href="#main" onClick={skip}>
@@ -184,7 +179,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
       {session.role === 'viewer' && (
         <p class="banner">You may only look: the approvers file makes you a viewer.</p>
       )}
-      <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
+      <main id="main" tabIndex={-1} class={`main at-${screenName(route)}`}>
         <Screen route={route} />
       </main>
       <Notices {...{ notices, close, held, undo }} />
@@ -205,18 +200,6 @@ interface HeaderProps {
   signOut: () => void;
 }
 
-/** The links of the header, each with the screens that belong to it. */
-const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] }[] = [
-  { label: 'Inbox', to: { at: 'inbox' }, shows: ['inbox', 'call', 'grants'] },
-  { label: 'Turns', to: { at: 'turns' }, shows: ['turns', 'turn', 'decided'] },
-  {
-    label: 'Conversations',
-    to: { at: 'conversations' },
-    shows: ['conversations', 'conversation'],
-  },
-  { label: 'Stats', to: { at: 'stats' }, shows: ['stats', 'refused'] },
-];
-
 const loadAccount = () => import('./screens/account/account');
 
 /** The navigation, the number of waiting items, the connection, and the user. The menu of the user is loaded later. */
@@ -232,8 +215,12 @@ function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
         Countersign
       </a>
       <nav aria-label="Main">
-        {LINKS.map(({ label, to, shows }) => (
-          <a key={label} href={placeOf(to)} aria-current={shows.includes(route.at) ? 'page' : undefined}>
+        {HEADER_LINKS.map(({ label, to, shows }) => (
+          <a
+            key={label}
+            href={placeOf(to)}
+            aria-current={shows.includes(screenName(route)) ? 'page' : undefined}
+          >
             {label} {to.at === 'inbox' && <span class="count">{grouped(inbox.pulse?.waiting ?? 0)}</span>}
           </a>
         ))}

@@ -8,18 +8,17 @@ import { contentDigest } from '../../src/tools/content-digest';
 import { createActivities } from '../../src/activities/index';
 import { createJournal } from '../../src/activities/journal';
 import { createMemory } from '../../src/activities/conversation';
-import { recheck, retryFailure, runTool } from '../../src/activities/run-tool';
+import { retryFailure } from '../../src/activities/leave-to-another';
+import { runTool } from '../../src/activities/run-tool';
 import type { CallInput, CallOutput } from '../../src/contract/call';
-import { digestJson, previewDigests, seenDigestOf, type ShownDigests } from '../../src/contract/digest';
+import { digestJson, seenDigestOf } from '../../src/contract/digest';
 import { makeFailure, makeSuccess } from '../../src/contract/result';
 import type { Effect } from '../../src/contract/tool';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { nothingDone, ToolError, TransportError } from '../../src/tools/errors';
-import type { JsonObject } from '../../src/contract/json';
-import type { Policy } from '../../src/tools/types';
-import { PAY_INPUT, PLAN } from '../support/calls';
+import { PAY_INPUT } from '../support/calls';
 
 // Failures are what some of these tests are about; the SDK need not tell them as well.
 const logger = new DefaultLogger('ERROR');
@@ -405,114 +404,4 @@ it('asks the person again whose arguments only the tool itself can refuse', asyn
   expect(await run(strict, { decision, secret: 's' })).toEqual({ askAgain, secret: 's' });
   expect(await run(strict)).toMatchObject({ result: { error: { code: 'validation' } } });
   expect(runs).toEqual([]);
-});
-
-describe('the last look before the handler', () => {
-  const tool = defineTool({
-    name: 'pay',
-    description: 'Pays.',
-    parameters: z.object({
-      amount: z.number().refine((n) => n !== 13, 'not thirteen'),
-      tip: z.union([z.object({ cents: z.number().default(100_000) }), z.null()]).optional(),
-    }),
-    safety: 'dangerous',
-    handler: () => '',
-  });
-
-  const input = (change: Partial<CallInput> = {}): CallInput => {
-    const args = change.arguments ?? { amount: 1 };
-    return {
-      callId: '1.1',
-      id: 'm',
-      tool: 'pay',
-      agent: 'a',
-      callKey: 'k:1.1',
-      generation: 0,
-      arguments: args,
-      argsDigest: digestJson(args),
-      toolDigest: tool.digest,
-      effect: 'unsafe',
-      timeoutMs: 1000,
-      decision: approvedAs({ argsDigest: digestJson(args) }),
-      originalRunId: 'r',
-      ...change,
-    };
-  };
-
-  const approvedAs = (shown: ShownDigests): NonNullable<CallInput['decision']> => {
-    const { previewDigest } = shown;
-    const seen = { seenDigest: seenDigestOf(shown), ...(previewDigest !== undefined && { previewDigest }) };
-    return { decisionId: 'd', decision: 'approved', approver: 'ann', ...seen };
-  };
-
-  /** Approved with a preview and its plan. */
-  const planned = (change: Partial<CallInput> = {}): CallInput => {
-    const shown = { argsDigest: digestJson({ amount: 1 }), ...previewDigests({ text: 'diff', plan: PLAN }) };
-    return input({ decision: approvedAs(shown), plan: PLAN, ...change });
-  };
-
-  const check = (one: CallInput, policy?: Policy) =>
-    recheck(
-      {
-        tool,
-        agent: defineAgent({
-          name: 'a',
-          instructions: 'x',
-          model: scriptedModel([]),
-          tools: [tool],
-          ...(policy && { policy }),
-        }),
-      },
-      one,
-    );
-
-  it.each([
-    ['arguments', input()],
-    ['a preview and its plan', planned()],
-  ])('lets through what was approved: %s', async (_, one) => {
-    expect(await check(one)).toEqual({ ok: true, value: { amount: 1 }, isSigned: false });
-  });
-
-  const otherPlan = { ...PLAN, hunks: PLAN.hunks.map((hunk) => ({ ...hunk, lines: ['-a', '+EVIL'] })) };
-  const { plan: _plan, ...planless } = planned();
-
-  /** Both digests of the arguments agree, but they are not those of the decision. */
-  const seenBefore = (args: JsonObject): CallInput =>
-    input({ arguments: args, decision: approvedAs({ argsDigest: digestJson({ amount: 1 }) }) });
-
-  it('stops what the tool fills in and nobody was shown, and lets it through where it was shown', async () => {
-    expect(await check(input({ arguments: { amount: 1, tip: {} } }))).toEqual({
-      ok: false,
-      failure: {
-        code: 'refused',
-        message:
-          'Refused before it ran: the tool fills in /tip/cents, which nobody was shown; give it with the arguments.',
-      },
-    });
-    const args = { amount: 1, tip: { cents: 1 } };
-    expect(await check(input({ arguments: args }))).toEqual({ ok: true, value: args, isSigned: false });
-  });
-
-  const undecided = (): CallInput => {
-    const { decision: _, ...rest } = input();
-    return rest;
-  };
-
-  it.each<[string, CallInput, Policy | undefined, string]>([
-    ['a tool that changed', input({ toolDigest: 'other' }), undefined, 'refused'],
-    ['a call that was prepared with another effect', input({ effect: 'pure' }), undefined, 'refused'],
-    ['arguments that are not those approved', input({ argsDigest: 'other' }), undefined, 'refused'],
-    ['arguments that were never shown', seenBefore({ amount: 2 }), undefined, 'refused'],
-    ['another plan than the one shown', planned({ plan: otherPlan }), undefined, 'refused'],
-    ['no plan where one was shown', planless, undefined, 'refused'],
-    ['a plan where none was shown', input({ plan: PLAN }), undefined, 'refused'],
-    ['no decision', undecided(), undefined, 'refused'],
-    ['arguments that do not fit a refinement', input({ arguments: { amount: 13 } }), undefined, 'validation'],
-    ['a policy that says no by now', input(), () => 'refuse', 'refused'],
-    ['an effect in a dry world', input({ dry: true }), undefined, 'refused'],
-    ['an effect in a dry world, undecided', { ...undecided(), dry: true }, undefined, 'refused'],
-    ['a policy that throws', input(), () => Promise.reject(new Error('down')), 'refused'],
-  ])('stops %s', async (_, one, policy, code) => {
-    expect(await check(one, policy)).toMatchObject({ ok: false, failure: { code } });
-  });
 });

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import { defined } from '../../src/contract/defined';
-import { createApp, type SignInOptions } from '../../src/server';
+import type { SignInOptions } from '../../src/server';
+import { createApp } from '../../src/server/app';
+import { ROUTES, type Routes } from '../../src/server/routes';
 import { createOidc } from '../../src/server/auth/oidc';
 import { createProxy } from '../../src/server/auth/proxy';
 import { createDirectory } from '../../src/server/auth/people';
@@ -75,6 +77,8 @@ interface TestAppOptions {
   people?: AuthenticatorParts['people'];
   push?: Push;
   voters?: AppDeps['voters'];
+  /** The routes. @default those of the web inbox */
+  routes?: Routes;
   /** Milliseconds between two reads of visibility where workers tell of requests. */
   told?: number;
 }
@@ -82,7 +86,7 @@ interface TestAppOptions {
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people, push, voters, told = 50 }: TestAppOptions = {},
+  { signers, signIn, files, people, push, voters, routes = ROUTES, told = 50 }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -119,31 +123,34 @@ export async function createTestApp(
   const readerOf = createReaders(client);
   const stats = createStatsReader({ readerOf, refusals });
   const texts = createTextStore('default');
-  const app = createApp({
-    ...{
-      stats,
-      refusals,
-      decided: createDecidedReader(readerOf),
-      shown: createShownCalls(),
-      readerOf,
-      texts,
-      streamToken: STREAM_TOKEN,
-      ...(signers ?? { signer: undefined }),
-      files,
-      push,
-      voters,
-      client,
-      authenticator,
-      oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),
-      hosts,
-      feed,
-      formatError,
-      pageDir: directory,
-      version: '1.2.3',
-      undoMs: 0,
-      closing: closing.signal,
+  const app = createApp(
+    {
+      ...{
+        stats,
+        refusals,
+        decided: createDecidedReader(readerOf),
+        shown: createShownCalls(),
+        readerOf,
+        texts,
+        streamToken: STREAM_TOKEN,
+        ...(signers ?? { signer: undefined }),
+        files,
+        push,
+        voters,
+        client,
+        authenticator,
+        oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),
+        hosts,
+        feed,
+        formatError,
+        pageDir: directory,
+        version: '1.2.3',
+        undoMs: 0,
+        closing: closing.signal,
+      },
     },
-  });
+    routes,
+  );
   const ask: TestApp['ask'] = async (
     path,
     { method, headers = {}, cookie, json, body, without = [] } = {},

@@ -4,7 +4,7 @@ import type { Countersign } from '../../src/client';
 import type { Ancestor } from '../../src/contract/call';
 import { SEARCH_ATTRIBUTES } from '../../src/contract/names';
 import { startOf, type TurnInput } from '../../src/contract/turn';
-import { ROUTES } from '../../src/server/auth/roles';
+import { needsOf, ROUTES } from '../../src/server/routes';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
 import { createTestApp, eventsIn, testClient } from './support';
@@ -142,7 +142,7 @@ const POSTS: Readonly<Record<string, unknown>> = {
 
 /** Each route of one turn or conversation, with the id put in. */
 const routesOf = (part: ':turn' | ':session', ids: string): [string, unknown][] =>
-  Object.keys(ROUTES)
+  [...needsOf(ROUTES).keys()]
     .filter((route) => route.includes(`/${part}`))
     .map((route) => {
       const [method, path = ''] = route.split(' ');

@@ -17,32 +17,23 @@ export type Route =
    * `?`.
    */
   | { at: 'conversation'; session: string; start?: string }
-  | { at: 'stats' }
-  | { at: 'decided' }
-  | { at: 'refused' }
-  | { at: 'passkeys' }
-  | { at: 'push' }
-  /** The calls that may run without asking. */
-  | { at: 'grants' }
+  /** A screen without parameters. The list of the screens says which there are. */
+  | { at: 'named'; name: string }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
-
-/** Screens without parameters. */
-const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'push', 'grants'] as const;
 
 /** The route of a fragment such as `#/turns/t1/calls/1.2`. */
 export function parseRoute(fragment: string): Route {
   const place = fragment.replace(/^#\/?/, '');
   const [path = '', query] = splitAt(place, '?');
   const parts = path.replace(/\/$/, '').split('/').map(decode);
-  const [first, turn = '', third, last = ''] = parts;
+  const [first = '', turn = '', third, last = ''] = parts;
   // A link that signs in does not name a screen.
   if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', query };
   if (first === 'conversations' && turn !== '' && parts.length === 2)
     return { at: 'conversation', session: turn, start: query };
-  const alone = ALONE.find((at) => at === first);
-  if (alone !== undefined && parts.length === 1) return { at: alone };
   if ((first === 'turns' || first === 'conversations') && parts.length === 1) return { at: first, query };
+  if (first !== '' && parts.length === 1) return { at: 'named', name: first };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
   const isPart = first === 'turns' && turn !== '' && last !== '' && parts.length === 4;
   if (isPart && third === 'calls') return { at: 'call', turn, callId: last, query };
@@ -70,8 +61,8 @@ export function hrefOf(route: Route): string {
       return callFragment(route.turn, route.callId) + queryPart(route.query);
     case 'nowhere':
       return `#/${route.place}`;
-    default:
-      return `#/${route.at}`;
+    case 'named':
+      return `#/${encodeURIComponent(route.name)}`;
   }
 }
 

@@ -18,7 +18,7 @@ export function DecidedScreen(): JSX.Element {
         Decided by <Text of={session.user} />
       </h1>
       <p>
-        <a href={hrefOf({ at: 'passkeys' })}>Make a passkey</a> to sign what you decide.
+        <a href={hrefOf({ at: 'named', name: 'passkeys' })}>Make a passkey</a> to sign what you decide.
       </p>
       {answer === undefined ? (
         <p class="empty">Reading turns …</p>

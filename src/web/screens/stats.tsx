@@ -39,7 +39,7 @@ export function StatsScreen(): JSX.Element {
       </h1>
       <Filters {...{ filter, setFilter, answer }} />
       <p>
-        <a href={hrefOf({ at: 'refused' })}>Refused decisions, one by one</a>
+        <a href={hrefOf({ at: 'named', name: 'refused' })}>Refused decisions, one by one</a>
       </p>
       {answer === undefined ? <p class="empty">Reading turns …</p> : <Answer {...{ answer, isReading }} />}
     </section>

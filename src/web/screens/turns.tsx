@@ -46,7 +46,7 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.
     <section class="turns" aria-labelledby="turns-title">
       <h1 id="turns-title" class="pane-title">
         Turns
-        <a class="title-link" href={hrefOf({ at: 'decided' })}>
+        <a class="title-link" href={hrefOf({ at: 'named', name: 'decided' })}>
           Decided by you
         </a>
       </h1>

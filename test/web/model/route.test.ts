@@ -13,15 +13,15 @@ const ROUTES: [string, Route][] = [
   ['#/turns?state=waiting', { at: 'turns', query: 'state=waiting' }],
   ['#/turns/t-1/calls/1.2?doubt=1', { at: 'call', turn: 't-1', callId: '1.2', query: 'doubt=1' }],
   ['#/turns', { at: 'turns' }],
-  ['#/stats', { at: 'stats' }],
-  ['#/push', { at: 'push' }],
+  ['#/stats', { at: 'named', name: 'stats' }],
+  ['#/push', { at: 'named', name: 'push' }],
   ['#/conversations', { at: 'conversations' }],
   ['#/conversations?agent=clerk', { at: 'conversations', query: 'agent=clerk' }],
   ['#/conversations/s-1', { at: 'conversation', session: 's-1' }],
   ['#/conversations/a%2Fb?agent=c&queue=d', { at: 'conversation', session: 'a/b', start: 'agent=c&queue=d' }],
-  ['#/decided', { at: 'decided' }],
-  ['#/refused', { at: 'refused' }],
-  ['#/grants', { at: 'grants' }],
+  ['#/decided', { at: 'named', name: 'decided' }],
+  ['#/refused', { at: 'named', name: 'refused' }],
+  ['#/grants', { at: 'named', name: 'grants' }],
   ['#/turns/t-1', { at: 'turn', turn: 't-1' }],
   ['#/turns/t-1/steps/3', { at: 'turn', turn: 't-1', step: '3' }],
   ['#/turns/t-1/steps/3.1', { at: 'turn', turn: 't-1', step: '3.1' }],
@@ -40,7 +40,6 @@ it.each(['', '#', '#code=abc'])('%j leads to the inbox', (fragment) => {
 
 it.each([
   '//',
-  'nowhere',
   'inbox/1',
   'stats/1',
   'turns//calls/1.1',
@@ -51,6 +50,11 @@ it.each([
   const route = parseRoute(`#/${place}`);
   expect(route).toEqual({ at: 'nowhere', place });
   expect(hrefOf(route)).toBe(`#/${place}`);
+});
+
+it('takes any single part for the name of a screen', () => {
+  expect(parseRoute('#/a%2Fb/?c')).toEqual({ at: 'named', name: 'a/b' });
+  expect(hrefOf({ at: 'named', name: 'a/b' })).toBe('#/a%2Fb');
 });
 
 it('takes what cannot be decoded as it is', () => {

@@ -16,9 +16,9 @@ const ROLES: Readonly<Record<InboxSession['role'], string>> = {
 };
 
 const LINKS: readonly (readonly [label: string, to: Route])[] = [
-  ['Decided by you', { at: 'decided' }],
-  ['Grants', { at: 'grants' }],
-  ['Notifications', { at: 'push' }],
+  ['Decided by you', { at: 'named', name: 'decided' }],
+  ['Grants', { at: 'named', name: 'grants' }],
+  ['Notifications', { at: 'named', name: 'push' }],
 ];
 
 interface AccountProps {

@@ -1,0 +1,82 @@
+import { pausedCall } from '../../authority/pauses/worker-hold';
+import type { ActivityDeps } from '../deps';
+import { ranBefore } from '../execute';
+import { ownEvents } from '../reset-history';
+import { startedBefore } from '../run-unsafe';
+import { asApproved, noteRules } from './as-approved';
+import { asShown } from './as-shown';
+import { claimsGrant, grantHolds } from './grant';
+import { decidedInThisRun, noteResetRun } from './reset';
+import { signaturesUnspent } from './signatures';
+import type { StartingCall, Stop } from './starting-call';
+
+/** A check of a call that is about to start. Undefined: the call may go on. */
+export type StartCheck = (call: StartingCall, worker: ActivityDeps) => Promise<Stop | undefined>;
+
+/** The checks before a call starts. The order is a part of what they promise. A feature adds its own here. */
+export const START_CHECKS: readonly StartCheck[] = [
+  // What is said of a call that does not start depends on it.
+  noteResetRun,
+  // The server answers while the rules are asked.
+  readAhead,
+  // Asking may take long, and the machine may be frozen meanwhile. So everything that has to hold at the start is looked
+  // at after it, and what the rules say counts only at `asApproved`.
+  noteRules,
+  // A tool that has changed or is gone does not undo a start, so this is before the tool counts.
+  notStartedBefore,
+  toolIsHere,
+  asApproved,
+  asShown,
+  signaturesUnspent,
+  decidedInThisRun,
+  // A call whose grant does not count goes to a person. A pause does not hold it then, so this is before the pauses.
+  grantHolds,
+  // The checks before may have taken some time.
+  notPaused,
+  // A use of a grant is spent only on a call that nothing else stops.
+  claimsGrant,
+  // Claiming took some time.
+  notPausedSinceClaim,
+];
+
+/** Makes the checks one after the other. Returns what the first of them said that stops the call. */
+export async function whatStops(
+  call: StartingCall,
+  worker: ActivityDeps,
+  checks: readonly StartCheck[] = START_CHECKS,
+): Promise<Stop | undefined> {
+  for (const check of checks) {
+    const stop = await check(call, worker);
+    if (stop !== undefined) return stop;
+  }
+  return undefined;
+}
+
+/**
+ * Asks the server while the signatures are checked. The check of pauses uses its answer if that is less than a second
+ * old. Whether the signatures were spent is asked only where the rule wants them.
+ */
+async function readAhead({ input }: StartingCall, worker: ActivityDeps): Promise<undefined> {
+  if (input.decision?.votes?.some(({ signature }) => signature !== undefined) !== true) return;
+  void pausedCall(worker, input, false);
+  if (input.authority?.rule.assurance !== 'claimed') void ownEvents();
+}
+
+async function notStartedBefore(call: StartingCall, worker: ActivityDeps): Promise<Stop | undefined> {
+  const { input, key, registered } = call;
+  const tool = registered?.tool;
+  const isUnsafe = input.effect === 'unsafe' || tool?.effect === 'unsafe';
+  return isUnsafe ? startedBefore({ deps: worker, tool, input, key }) : undefined;
+}
+
+async function toolIsHere({ registered, lack }: StartingCall): Promise<Stop | undefined> {
+  return registered === undefined ? { lack } : undefined;
+}
+
+async function notPaused({ input }: StartingCall, worker: ActivityDeps): Promise<Stop | undefined> {
+  return pausedCall(worker, input, ranBefore(input));
+}
+
+async function notPausedSinceClaim(call: StartingCall, worker: ActivityDeps): Promise<Stop | undefined> {
+  return call.startedBy.grant === undefined ? undefined : notPaused(call, worker);
+}

@@ -1,0 +1,65 @@
+import { Hono, type MiddlewareHandler } from 'hono';
+import { CountersignError } from '../contract/errors';
+import { fewAtOnce } from './auth/few-at-once';
+import { requireOwnOrigin } from './auth/origin';
+import { requireRole } from './auth/roles';
+import type { AppDeps } from './deps';
+import { probeRoutes } from './monitoring';
+import { protectiveHeaders } from './page';
+import { limitBody } from './request-body';
+import { needsOf, ROUTES, type RouteGroup, type Routes } from './routes';
+import { type Env, requireSignedIn } from './session';
+
+/**
+ * The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. The app works without a port:
+ * `app.request` sends it a request.
+ */
+export function createApp(deps: AppDeps, { large, open, signedIn, pages }: Routes = ROUTES): Hono<Env> {
+  const app = new Hono<Env>();
+  const add = ({ at, make }: RouteGroup): void => void app.route(at, make(deps));
+  const role = requireRole(needsOf({ large, open, signedIn, pages }));
+  app.use(protectiveHeaders());
+  // Probes use the machine's address as the host, which is not one of our names. They learn only whether the process
+  // works.
+  app.route(
+    '/',
+    probeRoutes(() => deps.client.client.connection),
+  );
+  app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
+  app.use('/api/*', noStore);
+  for (const { at } of large) app.use(`${at}/*`, requireSignedIn(deps), role);
+  large.forEach(add);
+  app.use('/api/*', limitBody);
+  open.forEach(add);
+  app.use('/api/*', requireSignedIn(deps), fewAtOnce(AT_ONCE, tooManyAtOnce), role);
+  signedIn.forEach(add);
+  pages.forEach(add);
+  app.notFound(() => {
+    throw new CountersignError('not_found', 'there is nothing here', 'open / for the inbox');
+  });
+  app.onError((error, c) => {
+    const { status, body } = deps.formatError(error);
+    return c.json(body, status);
+  });
+  return app;
+}
+
+/**
+ * The most requests of one user that are answered at once: many times what the tabs of a person send. Some of them keep
+ * the Temporal server busy for seconds.
+ */
+const AT_ONCE = 200;
+
+function tooManyAtOnce(): CountersignError {
+  return new CountersignError(
+    'too_many_attempts',
+    `${AT_ONCE} requests of yours are being answered already`,
+    'ask again once they are answered',
+  );
+}
+
+/** Keeps browsers and proxies from storing answers of the API. */
+const noStore: MiddlewareHandler = async (c, next) => {
+  await next();
+  c.header('Cache-Control', 'no-store');
+};
