@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { say } from './root.mjs';
 import { conclude, runJest } from './test-run.mjs';
-import { testFiles } from './tests.mjs';
+import { stagesOf, testFiles } from './tests.mjs';
 
 const NODES = ['22.23.3', '24.21.0'];
 
@@ -22,17 +22,18 @@ const MEETS_NODE = [
 /** These, all recorded histories, and workers on a real server that are killed or read encrypted turns. */
 const FILES = [...MEETS_NODE, 'test/replay\\.', 'test/e2e/(crash-points|encryption)\\.core\\.'];
 
+/** Of one Node; all are tested at the same time. */
 const WORKERS = 2;
 
 const platform = process.platform === 'win32' ? 'win' : process.platform;
 
-const onNode = (version, patterns) => {
-  const files = testFiles(['unit', 'core', 'deep'], patterns);
+/** Files that end workers have a process of each Node for themselves, as a heartbeat has to be served in seconds. */
+const onNode = (version, { title, files }) => {
   const packaged = `--package=node-${platform}-${process.arch}@${version}`;
   return runJest({
-    title: `Node ${version}`,
+    title: `Node ${version}, ${title}`,
     command: ['npm', 'exec', '--yes', packaged, '--', 'node'],
-    args: [`--maxWorkers=${WORKERS}`, '--runTestsByPath', ...files],
+    args: [`--maxWorkers=${title === 'workers that end' ? 1 : WORKERS}`, '--runTestsByPath', ...files],
     files: files.length,
     // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node. Races and properties have all
     // their attempts in `test:all`: another Node does not change what they find.
@@ -42,7 +43,8 @@ const onNode = (version, patterns) => {
 
 const main = async (args) => {
   const runs = [];
-  for (const version of NODES) runs.push(await onNode(version, args.length > 0 ? args : FILES));
+  for (const stage of stagesOf(testFiles(['unit', 'core', 'deep'], args.length > 0 ? args : FILES)))
+    runs.push(...(await Promise.all(NODES.map((version) => onNode(version, stage)))));
   process.exitCode = conclude(runs);
 };
 

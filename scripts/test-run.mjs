@@ -1,13 +1,16 @@
 /** Runs Jest and follows it: what tests print goes to a file, and what happens becomes counts, progress and the words of failures. */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endSession } from './processes.mjs';
 import { at, root } from './root.mjs';
 
 const POLL_MS = 200;
 const PLAIN_EVERY_MS = 30_000;
+
+/** Jest hands it on to its processes. Most of what a test makes lives shortly: with the usual 16 MB it is copied more often. */
+const YOUNG_SPACE = '--max-semi-space-size=64';
 
 export const JEST = at('node_modules', 'jest', 'bin', 'jest.js');
 
@@ -16,8 +19,8 @@ const seconds = (ms) => `${Math.round(ms / 1000)} s`;
 const countText = ({ passed, failed, skipped }) =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 
-/** A line that rewrites itself on a terminal; elsewhere a line now and then. */
-const makeProgress = (stream, title, files) => {
+/** A line that rewrites itself on a terminal; elsewhere a line now and then. What runs beside others says only how it ended. */
+const makeProgress = (stream, { title, files, isBeside }) => {
   const from = Date.now();
   let plainAt = from;
   const text = ({ done, ...counts }) =>
@@ -25,6 +28,7 @@ const makeProgress = (stream, title, files) => {
   const clear = () => stream.isTTY && stream.write('\r\x1b[K');
   return {
     tick(state) {
+      if (isBeside) return;
       if (stream.isTTY) stream.write(`\r\x1b[K${text(state).slice(0, (stream.columns ?? 80) - 1)}`);
       else if (Date.now() - plainAt > PLAIN_EVERY_MS) {
         plainAt = Date.now();
@@ -59,27 +63,38 @@ const endOnSignal = (leader) => {
   return listening;
 };
 
+/** Takes a process behind all others, and what it starts. */
+const yieldToOthers = (pid) => {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended.
+  }
+};
+
 /**
- * Runs Jest with `args` on so many files. `command` starts another Node than this one.
- * Resolves with the counts, the words of each failure, and the figures of each file. Rejects where a signal ended it.
+ * Runs Jest with `args` on so many files. `command` starts another Node than this one; beside another run, it takes what that
+ * leaves of the processors. Resolves with the counts, the words of each failure, and the figures and times of each file. Rejects
+ * where a signal ended it.
  */
-export const runJest = async ({ title, args, files, command = [process.execPath], env = process.env }) => {
+export const runJest = async (options) => {
+  const { title, args, command = [process.execPath], env = process.env, isBeside = false } = options;
   const folder = mkdtempSync(join(tmpdir(), 'countersign-tests-'));
   const [events, figures, log] = ['events', 'figures', 'log'].map((name) => join(folder, name));
   const output = openSync(log, 'w');
   const reporters = `--reporters=${at('scripts', 'jest', 'reporter.cjs')}`;
   const [program, ...before] = command;
   // A session of its own: only so is everything found that was started in it.
-  const child = spawn(program, [...before, JEST, reporters, ...args], {
+  const child = spawn(program, [...before, YOUNG_SPACE, JEST, reporters, ...args], {
     cwd: root,
     detached: true,
     env: { ...env, COUNTERSIGN_TEST_EVENTS: events, COUNTERSIGN_TEST_FIGURES: figures },
     stdio: ['ignore', output, output],
   });
   closeSync(output);
+  if (isBeside && child.pid !== undefined) yieldToOthers(child.pid);
   const signalled = endOnSignal(child.pid);
-  const progress = makeProgress(process.stdout, title, files);
-  const from = Date.now();
+  const progress = makeProgress(process.stdout, { ...options, isBeside });
   let seen = [];
   const state = () => {
     const ended = seen.filter(({ kind }) => kind === 'file');
@@ -116,9 +131,10 @@ export const runJest = async ({ title, args, files, command = [process.execPath]
   }
   progress.end(counts);
   const measured = lines(figures).map((line) => JSON.parse(line));
+  const times = seen.flatMap(({ kind, path, ms }) => (kind === 'file' ? [{ path, ms }] : []));
   if (counts.failed > 0) failures.push(`What these tests printed is in ${log}`);
   else rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-  return { ...counts, failures, figures: measured, wallMs: Date.now() - from };
+  return { ...counts, failures, figures: measured, times };
 };
 
 const countsOf = (events) => ({

@@ -47,19 +47,34 @@ export const testFiles = (levels, patterns) =>
     .sort();
 
 /**
- * Unit tests wait for nothing. Tests on a server wait for half of the time, so twice as many processes as cores fill them; but
- * where a worker is killed, its heartbeat has to be served in seconds.
+ * Unit tests wait for nothing. Tests on a server wait for more than half of the time, so more processes than cores fill them; but
+ * where a worker is killed, its heartbeat has to be served in seconds. What looks at the house computes in what these leave idle.
+ * Unit tests start no program, so their processes may grow: a fresh one loads all packages anew.
  */
 export const stagesOf = (files) => {
   const of = (...levels) => files.filter((file) => levels.includes(levelOf(file)));
   const onServer = of('core', 'deep');
   const timed = new Set(onServer.filter(isTimed));
   return [
-    { title: 'unit', files: of('unit'), workers: Math.ceil(1.5 * cores) },
-    { title: 'on a server', files: onServer.filter((file) => !timed.has(file)), workers: 2 * cores },
-    { title: 'workers that end', files: [...timed], workers: cores },
-    { title: 'house', files: of('house'), workers: cores },
+    { title: 'unit', files: of('unit'), workers: Math.ceil(1.5 * cores), memory: '800MB' },
+    {
+      title: 'on a server',
+      files: onServer.filter((file) => !timed.has(file)),
+      workers: Math.ceil(2.5 * cores),
+    },
+    { title: 'workers that end', files: [...timed], workers: Math.ceil(1.5 * cores) },
+    { title: 'house', files: of('house'), workers: cores, isLeftover: true },
   ].filter((stage) => stage.files.length > 0);
+};
+
+/** The stages that run at the same time: what runs beside others starts with the one before it. */
+const together = (stages) => {
+  const groups = [];
+  for (const stage of stages) {
+    if (stage.isLeftover && groups.length > 0) groups.at(-1).push({ ...stage, isBeside: true });
+    else groups.push([stage]);
+  }
+  return groups;
 };
 
 /** Of the tests of the engine, those that `.ci/run` leaves to the cluster. */
@@ -102,27 +117,32 @@ export const runTests = async (levels, args) => {
       `not here: ${titles}; ${isThorough ? 'every test has to run' : 'tests that need one are left out'}\n`,
     );
   const isCounted = options.some((option) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(option));
+  const runStage = ({ title, files: chosen, workers, memory, isBeside = false }) => {
+    const own = isCounted ? [] : [`--maxWorkers=${workers}`];
+    if (memory !== undefined) own.push(`--workerIdleMemoryLimit=${memory}`);
+    const selected = ['--selectProjects', ...new Set(chosen.map(levelOf)), '--passWithNoTests'];
+    const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...chosen];
+    return runJest({ title, args: jestArgs, files: chosen.length, isBeside });
+  };
+  const from = Date.now();
   const runs = [];
-  for (const stage of stagesOf(files)) {
-    const own = isCounted ? [] : [`--maxWorkers=${stage.workers}`];
-    const selected = ['--selectProjects', ...new Set(stage.files.map(levelOf)), '--passWithNoTests'];
-    const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...stage.files];
-    runs.push(await runJest({ title: stage.title, args: jestArgs, files: stage.files.length }));
-  }
+  const stages = stagesOf(files);
+  const groups = isCounted ? stages.map((stage) => [stage]) : together(stages);
+  for (const group of groups) runs.push(...(await Promise.all(group.map(runStage))));
   const isWhole = patterns.length === 0 && options.length === 0;
-  const { notes, over } = isWhole ? compare(runs, levels) : { notes: [], over: [] };
+  const { notes, over } = isWhole ? compare(runs, levels, from) : { notes: [], over: [] };
   const failed = isThorough ? missing.length + over.length : 0;
   const checks = { passed: 0, failed, skipped: 0, failures: [] };
   return conclude([...runs, checks], [...notes, ...leftOut(runs, missing)]);
 };
 
-const compare = (runs, levels) => {
+const compare = (runs, levels, from) => {
   const budget = JSON.parse(readFileSync(BUDGET_FILE, 'utf8'));
   const figures = runs.flatMap((run) => run.figures);
   const { notes, over } = judge(figures, levels, budget);
-  if (process.env.COUNTERSIGN_RECORD_BUDGET === '1') record(budget, figures, levels);
-  const wallMs = runs.reduce((total, run) => total + run.wallMs, 0);
-  return { notes: [...notes, `${Math.round(wallMs / 1000)} s on the clock`], over };
+  if (process.env.COUNTERSIGN_RECORD_BUDGET === '1')
+    record(budget, { figures, levels, times: runs.flatMap((run) => run.times) });
+  return { notes: [...notes, `${Math.round((Date.now() - from) / 1000)} s on the clock`], over };
 };
 
 const missingOf = (files) => {
@@ -145,37 +165,43 @@ const cpuOf = (figures) => figures.reduce((total, { own, children }) => total + 
 
 const round = (value) => Math.round(value * 10) / 10;
 
-const timesOf = (figures) => figures.map((one) => ({ ...one, spent: one.own + one.children }));
+/** Of a level that took too much, so many files are named. */
+const NAMED = 5;
+
+const dearest = (figures) =>
+  figures
+    .map((one) => ({ path: one.path, spent: cpuOf([one]) }))
+    .sort((a, b) => b.spent - a.spent)
+    .slice(0, NAMED)
+    .map(({ path, spent }) => `  ${path}: ${round(spent)} s`);
 
 /**
- * What levels cost beside what a budget allows: words, and the levels that took a tenth too much. Processor time counts; a clock
- * says little.
+ * What levels cost beside what a budget allows: words, and the levels that took a tenth too much, with the files that took the
+ * most. Processor time counts; a clock says little.
  */
 export const judge = (figures, levels, budget) => {
   const over = [];
-  const notes = levels.map((level) => {
-    const spent = cpuOf(figures.filter((one) => one.level === level));
-    const { cpu } = budget.levels[level];
+  const notes = levels.flatMap((level) => {
+    const own = figures.filter((one) => one.level === level);
+    const spent = cpuOf(own);
+    const cpu = budget.levels[level];
     const isOver = spent > cpu * (1 + budget.tolerance);
     if (isOver) over.push(level);
-    return `${level}: ${Math.round(spent)} s of processor time, ${isOver ? 'more than' : 'of'} ${cpu} s`;
+    const words = `${level}: ${Math.round(spent)} s of processor time, ${isOver ? 'more than' : 'of'} ${cpu} s`;
+    return isOver ? [words, ...dearest(own)] : [words];
   });
-  for (const { path, level, spent } of timesOf(figures)) {
-    const allowed = Math.max(budget.levels[level].file, 1.5 * (budget.files[path] ?? 0));
-    if (spent > allowed)
-      notes.push(`${path}: ${round(spent)} s of processor time, more than ${round(allowed)} s`);
-  }
   return { notes, over };
 };
 
-/** Writes what this run took as what is allowed, and the files that are worth a place in the order. */
-const record = (budget, figures, levels) => {
-  const known = Object.entries(budget.files).filter(([path]) => !levels.includes(levelOf(path)));
-  const dear = figures
-    .filter(({ level, own, children }) => own + children > budget.levels[level].file / 2)
-    .map(({ path, own, children }) => [path, round(own + children)]);
+/** A file that takes less of the clock needs no place in the order. */
+const SHORT_S = 10;
+
+/** Writes what this run took as what is allowed, and how long files took, for their order. */
+const record = (budget, { figures, levels, times }) => {
+  const known = Object.entries(budget.seconds).filter(([path]) => !levels.includes(levelOf(path)));
+  const long = times.map(({ path, ms }) => [path, Math.round(ms / 1000)]).filter(([, s]) => s >= SHORT_S);
   for (const level of levels)
-    budget.levels[level].cpu = Math.ceil(cpuOf(figures.filter((one) => one.level === level)));
-  budget.files = Object.fromEntries([...known, ...dear].sort(([a], [b]) => (a < b ? -1 : 1)));
+    budget.levels[level] = Math.ceil(cpuOf(figures.filter((one) => one.level === level)));
+  budget.seconds = Object.fromEntries([...known, ...long].sort(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync(BUDGET_FILE, `${JSON.stringify(budget, null, 2)}\n`);
 };

@@ -18,9 +18,11 @@ import type { Policy, Tool } from '../../src/tools/types';
 import { createWorkspaceTools } from '../../src/tools/workspace';
 
 let root: string;
+let tools: Tool[];
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'spelled-'));
   await mkdir(join(root, 'prod'));
+  tools = [...createWorkspaceTools({ root }), ...createHttpTools({})];
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
@@ -76,11 +78,10 @@ const rules = parsePolicy(RULES('then: refuse', ''), 'policy.yaml');
 const policy: Policy = ({ arguments: { path = '', url = '' } }) =>
   String(path).startsWith('prod/') || String(url).startsWith(`https://${HOST}/`) ? 'refuse' : 'run';
 
-const tools = (): Tool[] => [...createWorkspaceTools({ root }), ...createHttpTools({})];
 const prepared = (tool: string, args: JsonObject, by: object, own?: Policy) =>
   prepareCall(
     defineAgent({
-      ...{ name: 'a', instructions: 'x', model: scriptedModel([]), tools: tools() },
+      ...{ name: 'a', instructions: 'x', model: scriptedModel([]), tools },
       ...(own === undefined ? {} : { policy: own }),
     }),
     { callId: '1.1', id: 'm', tool, raw: JSON.stringify(args) },

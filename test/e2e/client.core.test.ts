@@ -7,6 +7,7 @@ import { defineTool } from '../../src/tools/define-tool';
 import { TransportError } from '../../src/tools/errors';
 import { startFixture, type Fixture } from '../support/fixture';
 import { testAddress } from '../support/server';
+import { listedItem } from '../support/turns';
 import { until } from '../support/until';
 
 const parameters: JsonSchema = {
@@ -124,8 +125,7 @@ test('with no worker up a decision is recorded, and taken when one returns', asy
     const answer = await client.decide(turn, { callId, decision: 'denied', reason: 'no', approver: 'bob' });
     expect(answer).toMatchObject({ status: 'recorded', decisionId: expect.any(String) });
     expect((await client.view(turn)).unjudged).toBe(1);
-    const inbox = await client.inbox({ agent: ONE });
-    expect(inbox.map((item) => item.turn)).toContain(turn);
+    await listedItem(client, turn, { agent: ONE });
     await own.addWorker();
     const events = await follow(turn);
     expect(events.filter((event) => event.type === 'decision')).toMatchObject([

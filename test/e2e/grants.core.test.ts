@@ -4,7 +4,7 @@ import { grantWorkflowId, WORKFLOWS } from '../../src/contract/names';
 import { defineAgent } from '../../src/tools/define-agent';
 import type { ScriptedStep } from '../../src/models/scripted';
 import { recordTool, useEffects } from '../support/effects';
-import { calls, type Fixture, startFixture, type TurnHandle } from '../support/fixture';
+import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
 import { decide, openOf, seenOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
@@ -249,33 +249,4 @@ it('starts no call after the answer to a revocation in the middle of a burst', a
   });
   expect(await effects.lines('cut')).toHaveLength(ran);
   await Promise.all(handles.map((handle) => handle.terminate()));
-});
-
-it.each([
-  ['peek', 'a call that may run again runs once more, and counts once'],
-  ['pay', 'a call that may not is in doubt, and counts once'],
-])('after its worker was killed between claim and handler: %s: %s', async (name) => {
-  const tag = `killed-${name}`;
-  const place = await startFixture({});
-  const grants = (await connect({ client: place.client })).grants;
-  const quiet = await place.addProcess();
-  const before = await place.startSteps(calls(`${name}:${tag}`));
-  await waitFor(before, '1.1');
-  const { terms } = await grants.plan(before.workflowId, '1.1', { by: 'ann', times: 2 });
-  const { id } = await grants.give(terms);
-  await decide(before, { callId: '1.1', decision: 'denied' });
-  await before.result();
-  await quiet.kill();
-  const trapped = await place.addProcess({ trap: { at: 'before', tag, signal: 'SIGKILL' } });
-  const handle = await place.startSteps(calls(`${name}:${tag}`));
-  expect(await trapped.gone).toBe('SIGKILL');
-  await place.addProcess(place.otherMachine());
-  await place.open(tag);
-  if (name === 'pay') await waitFor(handle, '1.1', 'in_doubt');
-  else expect(await handle.result()).toMatchObject({ status: 'answered', counts: { inDoubt: 0 } });
-  expect(await place.effects(tag)).toHaveLength(name === 'pay' ? 0 : 1);
-  const all = await grants.list();
-  expect(all.grants).toContainEqual(expect.objectContaining({ id, used: 1 }));
-  if (name === 'pay') await handle.terminate();
-  await grants.revoke({ id, by: 'ann' });
 });

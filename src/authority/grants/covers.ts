@@ -73,6 +73,7 @@ function matchesGlob(text: string | undefined, glob: string): boolean {
   let ends = new Set([0]);
   for (const [at, one] of wanted.entries()) {
     const next = new Set<number>();
+    let reached = 0;
     for (const from of ends) {
       if (one !== ANY) {
         if (from < parts.length && matchesPart(parts[from] ?? '', one)) next.add(from + 1);
@@ -80,7 +81,8 @@ function matchesGlob(text: string | undefined, glob: string): boolean {
       }
       // A `**` at the end has to match at least one part: `src/**` does not match `src` itself.
       if (at !== last) next.add(from);
-      for (let to = from; to < parts.length && isSeen(parts[to] ?? ''); to++) next.add(to + 1);
+      reached = Math.max(from, reached);
+      while (reached < parts.length && isSeen(parts[reached] ?? '')) next.add(++reached);
     }
     ends = next;
   }

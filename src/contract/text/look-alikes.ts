@@ -179,11 +179,12 @@ const AFTER_ITS_LETTERS =
   /(?<=[^\0-\x7f])(?![\p{Script=Common}\p{Script=Inherited}\p{Script=Latin}])[\p{P}\p{S}]/gu;
 /** An apostrophe in a word of letters, a dash between blanks, and an ellipsis by itself or behind a word. */
 const TYPOGRAPHY =
-  /(?<=(?:^|\s)\p{L}{1,40})’(?=\p{L}{1,40}[.,;:!?)]?(?:\s|$))|(?<=\s)–(?=\s)|(?<![^\s\p{L}])…(?!\S)/gu;
+  /’(?<=(?:^|\s)\p{L}{1,40}’)(?=\p{L}{1,40}[.,;:!?)]?(?:\s|$))|–(?<=\s–)(?=\s)|…(?<![^\s\p{L}]…)(?!\S)/gu;
 /** A dash where an option begins. */
 const OPTION = /(?<=(?:^|\s)\p{Pd}{0,2})(?!-)\p{Pd}(?=[\w\p{Pd}])/gu;
 
 function signs(text: string): LookAlike[] {
+  if (text.search(SIGNS) === -1) return [];
   const blanks = (sign: string): string => ' '.repeat(sign.length);
   const rest = [IN_EAST, AFTER_ITS_LETTERS, TYPOGRAPHY].reduce(
     (left, ordinary) => left.replace(ordinary, blanks),

@@ -57,6 +57,8 @@ const EMOJI = '\\p{RGI_Emoji}';
 /** An emoji of one or more characters, or a character that does not show by itself outside of an emoji. */
 export const EMOJI_OR_HIDDEN = new RegExp(`${EMOJI}|${HIDDEN}`, 'gv');
 const EMOJIS = new RegExp(EMOJI, 'gv');
+/** What an emoji has that does not show. The pattern of all emoji is too slow for texts without one. */
+const JOINS = /[\ufe0f\u200d\u{e007f}]/u;
 
 /** More blanks than this push the text after them off the screen. */
 const BLANKS = 24;
@@ -121,7 +123,7 @@ export function segments(text: string, layout: Layout = 'line', kind: TextUse = 
   const end = layout === 'diff' ? endOf(text) : text.length;
   const shown = text.slice(0, end);
   // Unicode's own emoji join characters by signs that do not show.
-  const plain = shown.replace(EMOJIS, (emoji) => 'x'.repeat(emoji.length));
+  const plain = JOINS.test(shown) ? shown.replace(EMOJIS, (emoji) => 'x'.repeat(emoji.length)) : shown;
   const marks = hiddenIn(plain, PATTERNS[kind][layout], layout);
   const found = kind === 'exact' ? lookAlikesIn(clearOf(shown, marks)) : [];
   const alike = found.map(({ start, end: until, name }): Placed => {

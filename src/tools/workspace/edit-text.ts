@@ -175,15 +175,16 @@ function unified(text: string): string {
 
 /** The places in a text of places in its unified form. These are sorted by pairs that may overlap. */
 function originals(text: string, places: readonly number[]): number[] {
-  let [at, unifiedAt] = [0, 0];
+  const first = text.indexOf('\r\n');
+  let [at, unifiedAt, next] = [0, 0, first];
   return places.map((place) => {
-    if (place < unifiedAt) [at, unifiedAt] = [0, 0];
-    for (;;) {
-      const next = text.indexOf('\r\n', at);
-      if (next === -1 || unifiedAt + next - at >= place) return at + place - unifiedAt;
+    if (place < unifiedAt) [at, unifiedAt, next] = [0, 0, first];
+    while (next !== -1 && unifiedAt + next - at < place) {
       unifiedAt += next - at + 1;
       at = next + 2;
+      next = text.indexOf('\r\n', at);
     }
+    return at + place - unifiedAt;
   });
 }
 

@@ -28,8 +28,8 @@ const ISSUES = ofServer('github', 'list_issues', 'Lists the open issues of a rep
 const CLOSE = ofServer('github', 'close_issue', 'Closes an issue.', ['number']);
 const READ = ofServer('files', 'read_text_file', 'Reads a file as text.', ['path']);
 const MAIL = ofServer('mail', 'send', 'Sends a letter to somebody. It can list what it attached.', ['to']);
-const many = (number: number): Tool[] =>
-  Array.from({ length: number }, (_, n) => ofServer('many', `work_${n}`, `Does the work ${n}.`));
+const WORK = Array.from({ length: 300 }, (_, n) => ofServer('many', `work_${n}`, `Does the work ${n}.`));
+const many = (number: number): Tool[] => WORK.slice(0, number);
 const note = makeTool({ name: 'note' });
 
 const agentOf = (tools: readonly Tool[], findTools?: AgentOptions['findTools']): Agent => {

@@ -55,10 +55,10 @@ describe('what is summarized', () => {
   });
 });
 
-it('counts ids and what each turn took up, so that a thousand short turns fit the next run', () => {
+it('counts ids and what each turn took up, so that many short turns fit the next run', () => {
   const memory = new SessionMemory();
-  const took = Array.from({ length: 20 }, (_, n) => `${n}`.padStart(64, 'm'));
-  for (let n = 1; n <= 1500; n++)
+  const took = Array.from({ length: 100 }, (_, n) => `${n}`.padStart(64, 'm'));
+  for (let n = 1; n <= 300; n++)
     memory.add({
       ...turn(n, 20),
       turn: `${'s'.repeat(190)}.t${n}`,
