@@ -15,8 +15,8 @@ it('makes the promise word for word', () => {
   expect(readme).toContain(`> ${PROMISE}`);
 });
 
-it('has at most 1,200 words', () => {
-  expect(readme.split(/\s+/).filter((word) => word !== '').length).toBeLessThanOrEqual(1200);
+it('has at most 900 words', () => {
+  expect(readme.split(/\s+/).filter((word) => word !== '').length).toBeLessThanOrEqual(900);
 });
 
 it('shows the tool of the page that goes on from it', () => {
