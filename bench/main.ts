@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: each figure beside its baseline, measured in the same run, alternating, on a server of its own.
- * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts
- * their rows into docs/performance.md. `-- --peers` compares with DBOS and Restate instead, which it installs into a folder of
- * its own; with `--write` into docs/comparison.md. Exit code 1 where a figure does not hold.
+ * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts their rows into
+ * docs/background/performance.md. `-- --peers` compares with DBOS and Restate instead, which it installs into a folder
+ * of its own; with `--write` into docs/background/comparison.md. Exit code 1 where a figure does not hold.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

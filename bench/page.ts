@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The pages that figures are written into. */
-export const DOCS = join(__dirname, '..', 'docs');
+export const DOCS = join(__dirname, '..', 'docs', 'background');
 
 /** The lines between two marks of a page, without the empty ones around them. */
 export function readPart(page: string, marks: { start: string; end: string }): string[] {

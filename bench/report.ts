@@ -7,7 +7,7 @@ import { machine, short } from './print';
 import { ROWS } from './rows';
 
 const PAGE = join(DOCS, 'performance.md');
-const CHART = join(DOCS, 'images', 'performance.svg');
+const CHART = join(DOCS, 'performance.svg');
 const MARKS = { start: '<!-- figures -->', end: '<!-- end of figures -->' } as const;
 const HEAD = ['figure', 'value', 'baseline', 'ratio', 'to hold', 'holds', 'measured'] as const;
 const ORDER: readonly string[] = Object.values(ROWS).flat();

@@ -5,12 +5,14 @@ import { temporal } from '@temporalio/proto';
 import { ACTIVITIES } from '../src/contract/names';
 import { TIMING } from '../src/worker/options';
 
-/** docs/cost.md, compared with the recorded turns that it names. */
+/** docs/background/cost.md, compared with the recorded turns that it names. */
 const root = join(__dirname, '..');
-const page = readFileSync(join(root, 'docs', 'cost.md'), 'utf8');
-const rows = [...page.matchAll(/^\| .* \| \[([\w-]+)\]\(\.\.\/(\S+)\) +\| (\d+) +\|$/gm)].map(
-  ([, name = '', file = '', actions]) => ({ name, file, actions: Number(actions) }),
-);
+const page = readFileSync(join(root, 'docs', 'background', 'cost.md'), 'utf8');
+const rows = [...page.matchAll(/^\| .* \| `([\w-]+)` +\| (\d+) +\|$/gm)].map(([, name = '', actions]) => ({
+  name,
+  file: `test/histories/${name}.json`,
+  actions: Number(actions),
+}));
 
 const { EventType } = temporal.api.enums.v1;
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;

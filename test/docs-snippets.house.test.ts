@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { createProgram } from '../src/cli/program';
@@ -71,15 +70,4 @@ it.each(named)('$page: the command line knows $name$rest', ({ name, rest }) => {
   expect(named?.options.map((option) => option.long)).toEqual(
     expect.arrayContaining(rest.match(/--[a-z-]+/g) ?? []),
   );
-});
-
-it('links only to what exists', () => {
-  const missing = pages
-    .filter((page) => page.startsWith('docs/'))
-    .flatMap((page) =>
-      [...readPage(page).matchAll(/\]\((?!https?:)([^)#]+)\)/g)].flatMap(([, link = '']) =>
-        existsSync(join(root, 'docs', link)) ? [] : [`${page}: ${link}`],
-      ),
-    );
-  expect(missing).toEqual([]);
 });

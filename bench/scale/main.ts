@@ -1,7 +1,8 @@
 /**
  * `npm run bench:scale`: what so many waiting turns cost, on the cluster that `npm run test:cluster` runs on, with two
  * workers. `-- --sizes 1000,10000` says how many; a size that does not fit into `--minutes` is worked out from the
- * smaller ones and marked. `--cached 200` lets each worker keep so many turns in memory. `--write` puts the result into docs/scale.md. Exit code 1 where a figure does not hold.
+ * smaller ones and marked. `--cached 200` lets each worker keep so many turns in memory. `--write` puts the result into
+ * docs/background/scale.md. Exit code 1 where a figure does not hold.
  */
 import { loadavg } from 'node:os';
 import { endAll } from './ending';

@@ -8,7 +8,7 @@ import { isMeasured, judge } from './growth';
 import { eachRow, type Column, type RowId } from './rows';
 
 const PAGE = join(DOCS, 'scale.md');
-const CHART = join(DOCS, 'images', 'scale.svg');
+const CHART = join(DOCS, 'scale.svg');
 /** Where the result goes: of workers as users have them, and of workers that keep so many turns as `--cached` says. */
 const MARKS = {
   usual: { start: '<!-- sizes -->', end: '<!-- end of sizes -->' },

@@ -64,7 +64,7 @@ it.each([step(40), step(50), timeline, sessions, start, shown])(
 );
 
 describe('the page', () => {
-  const text = readFileSync(join(root, 'docs', 'performance.md'), 'utf8');
+  const text = readFileSync(join(root, 'docs', 'background', 'performance.md'), 'utf8');
   const [, part = ''] = /<!-- figures -->(.*)<!-- end of figures -->/s.exec(text) ?? [];
   const lines = part.trim().split('\n');
 

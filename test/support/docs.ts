@@ -5,8 +5,8 @@ import { root } from './build';
 /** The README and the pages of docs/, without those of errors. */
 export const pages: readonly string[] = [
   'README.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.startsWith('errors'))
     .map((name) => `docs/${name}`),
 ];
 
