@@ -1,10 +1,11 @@
 import { Hono, type MiddlewareHandler } from 'hono';
+import { getPath } from 'hono/utils/url';
 import { defined } from '../contract/defined';
 import { requireStreamToken } from '../client/streamed-text';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
 import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
-import { inUrl, listen, type Listening, type ListenOptions } from './address';
+import { inUrl, listen, type Listening, type ListenOptions, pathUnder, readBasePath } from './address';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
@@ -26,6 +27,7 @@ import { grantRoutes, grantsRoutes } from './grant-routes';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes, protectiveHeaders } from './page';
+import { pauseRoutes } from './pauses';
 import { pushRoutes } from './push/routes';
 import type { Push } from './push/store';
 import { createRefusalLog } from './refusal-log';
@@ -63,6 +65,11 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   refusalsFile: string;
   /** The user that the link signs in: the person who started the web inbox. */
   localUser: string;
+  /**
+   * The path under which a reverse proxy serves the web inbox, such as `/countersign`. The proxy may keep it in requests
+   * or take it away. @default none
+   */
+  basePath?: string;
   /** Folder of the built page. */
   pageDir: string;
   version: string;
@@ -136,6 +143,7 @@ export async function startWeb({
   const users = createUsers(options.usersFile);
   const { streamToken } = options;
   if (streamToken !== undefined) requireStreamToken(streamToken, 'COUNTERSIGN_STREAM_TOKEN');
+  const basePath = readBasePath(options.basePath);
   const isLocal = isLoopback(host);
   // The file is read even on loopback, so that a users file that others can write is refused now.
   const known = await users.list();
@@ -148,7 +156,7 @@ export async function startWeb({
     );
   const codes = isLocal ? createCodes() : undefined;
   const listening = await listen({ ...options, host });
-  const url = `http://${inUrl(host)}:${listening.port}`;
+  const url = `http://${inUrl(host)}:${listening.port}${basePath}`;
   const closing = new AbortController();
   const formatError = createErrorFormatter(options.report);
   const { client, pageDir, version, undoMs = UNDO_MS, push } = options;
@@ -165,13 +173,18 @@ export async function startWeb({
   void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
     createApp({
-      ...{ client, pageDir, version, undoMs, formatError, push, closing: closing.signal },
+      ...{ client, basePath, pageDir, version, undoMs, formatError, push, closing: closing.signal },
       hosts: createHosts({
         host,
         port: listening.port,
         allowHosts: [...allowHosts, ...(signIn === undefined ? [] : [new URL(signIn.publicUrl).host])],
       }),
-      authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
+      authenticator: authenticatorOf({
+        users,
+        local,
+        basePath,
+        ...defined({ signIn, people: options.people }),
+      }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       feed,
       texts,
@@ -212,13 +225,16 @@ const signersOf = ({
 });
 
 /** The ways to sign in here. */
-type Ways = Pick<AuthenticatorParts, 'users'> & Record<'local', AuthenticatorParts['local'] | undefined>;
+type Ways = Pick<AuthenticatorParts, 'users'> &
+  Pick<AppDeps, 'basePath'> &
+  Record<'local', AuthenticatorParts['local'] | undefined>;
 
 function authenticatorOf({
   signIn,
   people,
   users,
   local,
+  basePath,
 }: Ways & Pick<WebOptions, 'signIn' | 'people'>): Authenticator {
   const directory = signIn && createDirectory(signIn);
   const parts = { users, sessions: createSignInSessions(), attempts: createAttempts() };
@@ -227,7 +243,7 @@ function authenticatorOf({
     local,
     directory,
     people,
-    signInAt: signIn?.oidc && SIGN_IN,
+    signInAt: signIn?.oidc && basePath + SIGN_IN,
     proxy: signIn?.proxy && createProxy(signIn.proxy),
   });
 }
@@ -242,7 +258,15 @@ async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): 
  * `app.request` sends it a request.
  */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const app = new Hono<Env>();
+  const { basePath } = deps;
+  const app = new Hono<Env>({ getPath: (request) => pathUnder(basePath, getPath(request)) });
+  app.use((c, next) => {
+    c.set('basePath', basePath);
+    // The page asks for its parts beside its own address, so that has to end with a slash.
+    return basePath !== '' && getPath(c.req.raw) === basePath
+      ? Promise.resolve(c.redirect(`${basePath}/`))
+      : next();
+  });
   app.use(protectiveHeaders());
   // Probes use the machine's address as the host, which is not one of our names. They learn only whether the process
   // works.
@@ -268,6 +292,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', forkRoutes(deps));
   app.route('/api/turns', grantRoutes(deps));
   app.route('/api/grants', grantsRoutes(deps));
+  app.route('/api/pauses', pauseRoutes(deps));
   app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));

@@ -75,6 +75,7 @@ interface TestAppOptions {
   people?: AuthenticatorParts['people'];
   push?: Push;
   voters?: AppDeps['voters'];
+  basePath?: string;
   /** Milliseconds between two reads of visibility where workers tell of requests. */
   told?: number;
 }
@@ -82,7 +83,7 @@ interface TestAppOptions {
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people, push, voters, told = 50 }: TestAppOptions = {},
+  { signers, signIn, files, people, push, voters, basePath = '', told = 50 }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -138,6 +139,7 @@ export async function createTestApp(
       hosts,
       feed,
       formatError,
+      basePath,
       pageDir: directory,
       version: '1.2.3',
       undoMs: 0,

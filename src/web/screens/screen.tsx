@@ -3,7 +3,6 @@ import type { Route } from '../model/route';
 import { Late } from '../ui/app';
 import { Nowhere } from '../ui/widgets';
 import { InboxScreen } from './inbox';
-import { TurnScreen } from './turn/turn';
 
 /** The screen of a route. */
 export function Screen({ route }: { route: Route }): JSX.Element {
@@ -47,12 +46,19 @@ export function Screen({ route }: { route: Route }): JSX.Element {
     case 'grants':
       return <Late key="grants" load={loadGrants} show={({ GrantsScreen }) => <GrantsScreen />} />;
     case 'turn':
-      return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
+      return (
+        <Late
+          key={route.turn}
+          load={loadTurn}
+          show={({ TurnScreen }) => <TurnScreen turn={route.turn} step={route.step} />}
+        />
+      );
     case 'nowhere':
       return <Nowhere place={route.place} />;
   }
 }
 
+const loadTurn = () => import('./turn/turn');
 const loadTurns = () => import('./turns');
 const loadConversations = () => import('./conversations');
 const loadConversation = () => import('./conversation');

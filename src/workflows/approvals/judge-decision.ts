@@ -147,8 +147,8 @@ export function takeDecision(
     needs,
   };
   // The model reads no reason of somebody who takes a vote back, or who asks again.
-  const reason = voteOf(decision) && decision.reason;
-  return accept(approvals, verdict, { contentDigest, words: decision.arguments ?? reason });
+  const words = voteOf(decision) && (decision.suggestion ?? decision.reason);
+  return accept(approvals, verdict, { contentDigest, words: decision.arguments ?? words });
 }
 
 /**
@@ -194,6 +194,7 @@ function deny(
   const result = denialOf(state, {
     approver: by.standing.approver,
     reason: by.decision.reason,
+    suggestion: by.decision.suggestion,
     at: by.standing.at,
   });
   closeCall(approvals, state, { result });

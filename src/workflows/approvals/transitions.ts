@@ -14,6 +14,7 @@ import {
   type ClosingCause,
   decisionNote,
   denied,
+  type Denied,
   ENDINGS,
   mayHaveRun,
   unpreviewed,
@@ -230,10 +231,8 @@ export function cancelAll(approvals: Approvals, now: number): void {
   }
 }
 
-/** The person who denied, the reason, and the time (ISO 8601). */
-interface Denial {
-  approver: string;
-  reason: string | undefined;
+/** What a person denied with, and the time (ISO 8601). */
+interface Denial extends Denied {
   at: string;
 }
 

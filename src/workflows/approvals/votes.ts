@@ -103,6 +103,7 @@ interface Ballot extends Said {
   seenDigest?: string | undefined;
   hunks?: readonly string[] | undefined;
   reason?: string | undefined;
+  suggestion?: string | undefined;
   signature?: VoteSignature | undefined;
   runsAgain?: true;
 }
@@ -111,13 +112,13 @@ interface Ballot extends Said {
 export function castVote(state: CallState, ballot: Ballot, at: TakenAt): Cast | undefined {
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
-  const { decision, approver = SOMEBODY, seenDigest, reason, signature, runsAgain } = ballot;
+  const { decision, approver = SOMEBODY, seenDigest, reason, suggestion, signature, runsAgain } = ballot;
   const hunks = decision === 'approved' ? ballot.hunks : undefined;
   const { decisionId, now } = at;
   const voting = votingOf(authority, approver, now);
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
   const { voter } = voting;
-  const said = { seenDigest, hunks, reason, signature, signedBy: signature?.kind, runsAgain };
+  const said = { seenDigest, hunks, reason, suggestion, signature, signedBy: signature?.kind, runsAgain };
   const vote: Vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...said };
   state.votes = [...withoutVoter(state, voter), vote];
   const count = countVotesUnder(authority, state.votes, now);
