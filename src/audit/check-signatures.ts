@@ -201,9 +201,9 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
     notAfter,
     seenDigest,
   } = said;
-  const [armored, statement, reason] = (['signature', 'statement', 'reason'] as const).map((name) =>
-    valueOf(line, name),
-  );
+  const [armored, statement, reason, suggestion] = (
+    ['signature', 'statement', 'reason', 'suggestion'] as const
+  ).map((name) => valueOf(line, name));
   // Accepting no hunk is a denial.
   const word = line.type === 'resolution' ? resolution : hunks === '' ? 'denied' : decision;
   const signature = { kind, armored, statement };
@@ -212,6 +212,7 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
     decisionId,
     decision: word,
     reason,
+    suggestion,
     approver,
     at,
     notAfter,

@@ -27,6 +27,7 @@ export const SEALED_FIELDS = [
   'identity',
   'channel',
   'reason',
+  'suggestion',
   'content',
   'message',
   'statement',

@@ -217,7 +217,8 @@ function decision(event: DecisionMade, { shown, signed }: Known): Draft {
     stillWaits,
   };
   const args = edited && JSON.stringify(edited);
-  const sealed = { ...messageSealed(event), requesters: over.requesters, arguments: args };
+  const { suggestion } = event;
+  const sealed = { ...messageSealed(event), suggestion, requesters: over.requesters, arguments: args };
   return draft(typeOf('decision', event.judgement), facts, sealed);
 }
 

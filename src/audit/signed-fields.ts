@@ -8,6 +8,7 @@ export const SIGNED_FIELDS = [
   'signature',
   'approver',
   'reason',
+  'suggestion',
   'requesters',
 ] as const satisfies SealedField[];
 

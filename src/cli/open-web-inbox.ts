@@ -16,6 +16,8 @@ interface WebInboxOptions {
   host?: string;
   port?: number;
   allowHosts?: readonly string[];
+  /** The path under which a reverse proxy serves the web inbox. */
+  basePath?: string;
   usersFile?: string;
   /** The time for which the page holds a decision before it sends it, in milliseconds. */
   undoMs?: number;

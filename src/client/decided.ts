@@ -1,7 +1,7 @@
 import type { AnswerKind, DecisionKind, ResolutionKind, SignatureKind } from '../contract/decision';
 import { kindOfResult, type ResultKind } from '../contract/result';
-import { callSummary } from '../contract/text/call-summary';
 import type { Answered, DecisionMade, Resolved } from '../history/events';
+import { callTitle } from '../history/labels';
 import { type CallPhase, type CallView, type TurnView, viewOf } from '../history/view';
 import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
@@ -13,9 +13,10 @@ export interface DecidedCall {
   agent: string;
   callId: string;
   tool: string;
-  /** One line with the tool and the arguments. */
+  /** What the call does, in one line. */
   summary: string;
-  what: DecisionKind | ResolutionKind | AnswerKind;
+  /** `granted`: the call ran by a grant of this person. */
+  what: DecisionKind | ResolutionKind | AnswerKind | 'granted';
   approver: string;
   /** The channel says that the approver was signed in there. This is only a claim. */
   authenticated?: true;
@@ -43,19 +44,38 @@ export function decidedIn(view: TurnView): DecidedCall[] {
       ({ judgement }) => judgement.accepted === true,
     );
     const last = new Map(taken.map((event) => [event.approver, event]));
-    return [...last.values()].map((event) => decidedCall(view, call, event));
+    const decided = [...last.values()].map((event) => decidedCall(view, call, event));
+    const { grant, startedAt } = call;
+    if (grant === undefined || startedAt === undefined) return decided;
+    const granted = [grant.by, ...(grant.confirmedBy ?? [])];
+    return [
+      ...decided,
+      ...granted.map((approver) => ({
+        ...headOf(view, call),
+        what: 'granted' as const,
+        approver,
+        at: startedAt,
+      })),
+    ];
   });
 }
 
-function decidedCall(
-  { turn, agent }: TurnView,
-  call: CallView,
-  event: DecisionMade | Resolved | Answered,
-): DecidedCall {
-  const { callId, tool, effective, phase, result } = call;
+function decidedCall(view: TurnView, call: CallView, event: DecisionMade | Resolved | Answered): DecidedCall {
   const { approver, authenticated, signature, reason, at } = event;
-  const summary = callSummary({ callId, tool, arguments: effective }).slice(callId.length + 1);
-  const what = wordOf(event);
+  return {
+    ...headOf(view, call),
+    what: wordOf(event),
+    approver,
+    at,
+    authenticated,
+    signedBy: signature?.kind,
+    reason,
+    hunks: event.type === 'decision' ? event.hunks : undefined,
+  };
+}
+
+function headOf({ turn, agent }: TurnView, call: CallView): Omit<DecidedCall, 'what' | 'approver' | 'at'> {
+  const { callId, tool, phase, result } = call;
   const over =
     result === undefined
       ? {}
@@ -64,22 +84,7 @@ function decidedCall(
           message: result.error?.message,
           endedAt: result.metadata.timestamp,
         };
-  return {
-    turn,
-    agent,
-    callId,
-    tool,
-    summary,
-    what,
-    approver,
-    at,
-    phase,
-    authenticated,
-    signedBy: signature?.kind,
-    reason,
-    hunks: event.type === 'decision' ? event.hunks : undefined,
-    ...over,
-  };
+  return { turn, agent, callId, tool, summary: callTitle(call), phase, ...over };
 }
 
 /** The person whose decisions are looked for, and the turns to look at. */

@@ -114,6 +114,7 @@ export interface Vote extends DatedVote {
   /** The digest of the request as the voter saw it. */
   seenDigest?: string;
   reason?: string;
+  suggestion?: string;
   /** The signature on the vote. Only the worker can say whether it counts. */
   signature?: VoteSignature;
   /** The vote lets a call in doubt start once more. The signature covers this field. */

@@ -125,10 +125,16 @@ interface Said {
   reason?: string | undefined;
 }
 
+/** A denial: who denied a call, why, and what the model should do instead. */
+export interface Denied extends Said {
+  suggestion?: string | undefined;
+}
+
 /** The failure of a call that a person denied. */
-export function denied({ approver, reason }: Said): ToolFailure {
+export function denied({ approver, reason, suggestion = '' }: Denied): ToolFailure {
   const why = reason === undefined || reason === '' ? 'no reason was given' : reason;
-  return { code: 'denied', message: `${approver} denied this call: ${why}. Nothing ran.` };
+  const instead = suggestion === '' ? '' : ` Do this instead, says ${approver}: ${suggestion}.`;
+  return { code: 'denied', message: `${approver} denied this call: ${why}.${instead} Nothing ran.` };
 }
 
 /** The failure of a question that a person declined to answer. */

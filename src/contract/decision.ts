@@ -102,6 +102,11 @@ export const DECISION = {
      * shown.
      */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    /**
+     * Only with `denied`: what the model should do instead. The model reads it as the person's words. The limit is for
+     * the reason and the suggestion together.
+     */
+    suggestion: reason,
     signature: VOTE_SIGNATURE,
   }),
   required: ['callId', 'decision'],

@@ -353,6 +353,8 @@ export interface DecisionMade extends EventHeader, Attribution {
   hunks?: string[];
   /** The digest of the request that the person saw, as the client says. Absent if the client does not say it. */
   seenDigest?: string;
+  /** Only with `denied`: what the model should do instead. */
+  suggestion?: string;
   /**
    * The decision allows something and does not carry the digest of what was seen. It was taken as a decision on the
    * request as it was then.

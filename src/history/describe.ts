@@ -246,9 +246,11 @@ function describeAnswer(event: TurnEventOf<'answered'>): Described {
 }
 
 /** The text that is added to the word of a decision: the hunks, and anything unusual about the decision. */
-export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnEventOf<'decision'>): string {
+export function decisionDetails(event: TurnEventOf<'decision'>): string {
+  const { hunks, suggestion, unbound, asksAgain, stillWaits } = event;
   return [
     hunksText(hunks),
+    suggestion === undefined ? '' : `, and wants this instead: ${truncate(suggestion)}`,
     unbound === true ? ', not bound to what was seen' : '',
     asksAgain === true ? '; it needs a new look' : '',
     stillWaits === true ? '; it waits for more votes' : '',

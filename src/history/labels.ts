@@ -8,6 +8,7 @@ import type { GrantMark, GrantUse } from '../contract/policy-rule';
 import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
+import { titleOf } from '../contract/text/call-summary';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Attribution } from './call-events';
@@ -208,6 +209,16 @@ export function costText({ cost, currency = '' }: Pick<Usage, 'cost' | 'currency
   return `${amount} ${currency}`.trimEnd();
 }
 
+/** What a call does or asks, in one line. The preview of other arguments does not count. */
+export function callTitle(
+  call: Pick<CallView, 'tool' | 'effective' | 'request'> & Partial<Pick<CallView, 'question'>>,
+): string {
+  const { tool, effective, request, question } = call;
+  const isShown = JSON.stringify(request?.arguments) === JSON.stringify(effective);
+  const preview = question === undefined ? request?.preview : { text: question.question.text };
+  return titleOf({ tool, arguments: effective, preview: isShown || question ? preview : undefined });
+}
+
 /**
  * The authority that decides a call, with the people to whom the call was escalated. Undefined if no rule says who
  * decides.
@@ -277,6 +288,7 @@ const SAYS: Readonly<Record<string, string>> = {
   modified: 'approved with changes by',
   withdrawn: 'vote withdrawn by',
   'ask-again': 'sent back to be asked again by',
+  granted: 'ran by a grant of',
   happened: 'it happened, says',
   'did-not': 'it did not happen, says',
   'run-again': 'started once more by',

@@ -136,7 +136,7 @@ function checkArguments({ schemas }: Approvals, args: JsonObject, { call }: Call
 }
 
 function taken(state: Request, decision: Decision, fresh: Fresh) {
-  const { callId, approver = SOMEBODY, reason } = decision;
+  const { callId, approver = SOMEBODY, reason, suggestion = reason } = decision;
   const standing: FinalDecision = {
     decision: voteOf(decision) ?? decision.decision,
     approver,
@@ -155,7 +155,7 @@ function taken(state: Request, decision: Decision, fresh: Fresh) {
     needs,
   };
   // The model reads no reason of somebody who takes a vote back, or who asks again.
-  const words = decision.arguments ?? (voteOf(decision) && reason);
+  const words = decision.arguments ?? (voteOf(decision) && suggestion);
   return accepted(events, verdict, { digest: fresh.digest, words });
 }
 
@@ -175,7 +175,7 @@ interface By {
 /** Applies a decision or, if rules say who decides, counts it as a vote. */
 function effectOf(state: Request, by: By, fresh: Fresh): Effect {
   const { decision, decisionId } = by;
-  const { callId, reason } = decision;
+  const { callId, reason, suggestion } = decision;
   const { now } = fresh;
   // The worker checks whether the admin may ask for this under today's rules. Until then the votes stay.
   if (decision.decision === 'ask-again')
@@ -194,7 +194,7 @@ function effectOf(state: Request, by: By, fresh: Fresh): Effect {
   if (cast !== undefined && cast.state !== word) return { events: voted, needs: cast.needs };
   if (word !== 'denied') return { events: [...voted, ...allow(state, by, { fresh, votes: cast?.votes })] };
   const { standing } = by;
-  const result = failureOf(state, denied({ approver: standing.approver, reason }), now);
+  const result = failureOf(state, denied({ approver: standing.approver, reason, suggestion }), now);
   return { events: [...voted, { type: 'closed', callId, result, standing, at: now }] };
 }
 

@@ -62,6 +62,9 @@ export function parseDecision(value: unknown): Parsed<Decision> {
   if (value.decision !== 'approved' && value.hunks !== undefined) {
     return { ok: false, message: '"hunks" only goes with "approved"' };
   }
+  if (value.decision !== 'denied' && value.suggestion !== undefined) {
+    return { ok: false, message: '"suggestion" only goes with "denied"' };
+  }
   if (value.decision === 'ask-again' && (value.reason ?? '').trim() === '') {
     return { ok: false, message: '"ask-again" needs a "reason"' };
   }
@@ -224,13 +227,15 @@ export function isTooLate({ deadline }: { deadline: number | null }, now: number
   return deadline !== null && now >= deadline;
 }
 
-/** Why a message does not fit its call. Checks only the call key and the length of the reason. */
+/** Why a message does not fit its call. Checks only the call key and the length of the words. */
 export function checkMessage(
-  message: Pick<Decision, 'callKey' | 'reason'>,
+  message: Pick<Decision, 'callKey' | 'reason' | 'suggestion'>,
   { callKey }: CallHead,
 ): Refused | undefined {
   if (message.callKey !== undefined && message.callKey !== callKey)
     return refuse('stale_args', 'this call was asked anew since you looked; look again', message);
-  if (utf8Bytes(message.reason ?? '') <= LIMITS.reasonBytes) return undefined;
-  return refuse('malformed', `the reason is over ${LIMITS.reasonBytes} bytes`, message);
+  const { reason = '', suggestion = '' } = message;
+  if (utf8Bytes(reason) + utf8Bytes(suggestion) <= LIMITS.reasonBytes) return undefined;
+  const what = suggestion === '' ? 'the reason is' : 'the reason and the suggestion are';
+  return refuse('malformed', `${what} over ${LIMITS.reasonBytes} bytes`, message);
 }

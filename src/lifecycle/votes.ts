@@ -98,6 +98,7 @@ interface Ballot extends Said {
   seenDigest?: string | undefined;
   hunks?: readonly string[] | undefined;
   reason?: string | undefined;
+  suggestion?: string | undefined;
   signature?: VoteSignature | undefined;
   runsAgain?: true;
 }
@@ -113,6 +114,7 @@ export function castVote(state: CallHead, ballot: Ballot, now: number): Cast | u
     decisionId,
     seenDigest,
     reason,
+    suggestion,
     signature,
     runsAgain,
   } = ballot;
@@ -120,7 +122,7 @@ export function castVote(state: CallHead, ballot: Ballot, now: number): Cast | u
   const voting = votingOf(authority, approver, now);
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${callId}`);
   const { voter } = voting;
-  const said = { seenDigest, hunks, reason, signature, signedBy: signature?.kind, runsAgain };
+  const said = { seenDigest, hunks, reason, suggestion, signature, signedBy: signature?.kind, runsAgain };
   const vote: Vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...said };
   const votes = [...withoutVoter(state, voter), vote];
   const count = countVotesUnder(authority, votes, now);

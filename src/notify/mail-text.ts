@@ -1,6 +1,7 @@
 import { someNames } from '../authority/votes/voters';
 import { callFragment } from '../contract/names';
-import { dateTime } from '../contract/text/times';
+import { titleIn } from '../contract/text/call-summary';
+import { utc } from '../contract/text/times';
 import { cut } from '../contract/text/columns';
 import { escapeProse, escapeText } from '../contract/text/escape';
 import type { Notice, NoticeType } from './notices';
@@ -14,16 +15,21 @@ interface MailText {
 
 /** The headings of notices, by their type. A heading is also the subject of a mail. */
 const HEADINGS: Readonly<Record<NoticeType, string>> = {
-  'request.opened': 'Approval needed',
-  'request.escalated': 'Approval needed, nobody decided in time',
-  'question.opened': 'Question',
-  'call.in_doubt': 'Outcome unknown',
-  'deadline.near': 'Expires soon',
-  test: 'Test',
+  'request.opened': 'Approve?',
+  'request.escalated': 'Overdue. Approve?',
+  'question.opened': 'Question:',
+  'call.in_doubt': 'Did it happen?',
+  'deadline.near': 'Expires soon:',
+  test: 'Test:',
 };
 
 const SUBJECT_WIDTH = 120;
 const PROMPT_WIDTH = 300;
+/** The columns that what happens has in a heading, however long the names are. */
+const MOST_WHAT = 40;
+
+/** The name of the fact that says when an item expires. */
+export const EXPIRES = 'expires';
 
 /** The address in the web inbox of the item that a notice is about. Opening the address decides nothing. */
 export function linkTo(page: string, notice: Notice): string {
@@ -38,16 +44,16 @@ export function inboxPathOf({ type, data: { turn, callId } }: Pick<Notice, 'type
 /** The facts of a notice, each in one line that is safe to show. */
 export function noticeFacts({ type, data }: Notice): [name: string, value: string][] {
   if (type === 'test') return [['test', data.summary]];
-  const { turn, callId, tool, agent, summary, prompt, deadline, voting } = data;
+  const { turn, callId, tool, agent, prompt, deadline, voting } = data;
   const since = type === 'request.escalated' ? (voting?.escalatedTo ?? []) : [];
   return [
-    ['call', escapeText(`${turn}/${callId}`)],
+    ['what', escapeText(titleIn(data))],
     ['tool', escapeText(tool)],
     ['agent', escapeText(agent)],
-    ['what', escapeText(summary)],
     ['asked', cut(escapeProse(prompt), PROMPT_WIDTH)],
     ...(since.length === 0 ? [] : [factOf('now asks', someNames(since))]),
-    ['expires', deadline === null ? 'never' : dateTime(deadline)],
+    [EXPIRES, deadline === null ? 'never' : utc(deadline)],
+    ['call', escapeText(`${turn}/${callId}`)],
   ];
 }
 
@@ -55,10 +61,18 @@ function factOf(name: string, value: string): [name: string, value: string] {
   return [name, escapeText(value)];
 }
 
-/** The heading of a notice with its tool and agent. It stays one line, whatever the names contain. */
-export function headingOf({ type, data: { tool, agent } }: Notice, heading = HEADINGS[type]): string {
-  const about = type === 'test' ? 'notifications' : escapeText(`${tool} (${agent})`);
-  return cut(`${heading}: ${about}`, SUBJECT_WIDTH);
+/** The tool and the agent of a notice, whole. */
+export function namesOf({ data: { tool, agent } }: Pick<Notice, 'data'>): string {
+  return escapeText(`${tool} (${agent})`);
+}
+
+/** The heading of a notice: what happens, then the tool and the agent. It stays one line, whatever they contain. */
+export function headingOf(notice: Notice, width = SUBJECT_WIDTH): string {
+  const { type, data } = notice;
+  const names = namesOf(notice);
+  const what = cut(escapeText(titleIn(data)), Math.max(MOST_WHAT, width - names.length - 20));
+  const about = type === 'test' ? 'notifications' : `${what} · ${names}`;
+  return cut(`${HEADINGS[type]} ${about}`, width);
 }
 
 /** A notice as a mail: the waiting item, and the address to open it. The mail itself can decide nothing. */

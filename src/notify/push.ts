@@ -10,9 +10,10 @@ import { subscriptionId } from '../server/push/subscription';
 import { escapeText } from '../contract/text/escape';
 import { cut } from '../contract/text/columns';
 import { type Browsers, pushToBrowser, type PushSender } from './browsers';
-import { wholeText } from '../cli/print/whole';
+import { type Room, wholeText } from '../cli/print/whole';
 import { whyOnlyLink } from './buttons';
-import { headingOf, inboxPathOf } from './mail-text';
+import { titleIn } from '../contract/text/call-summary';
+import { headingOf, inboxPathOf, namesOf } from './mail-text';
 import {
   type Correction,
   keptNotice,
@@ -210,13 +211,8 @@ async function correct(board: Board, key: string, signal: AbortSignal): Promise<
 /** The text that every system shows of a notification. Some systems show more. */
 const ROOM = { characters: 120, lines: 3, indent: 0 };
 const TITLE_WIDTH = 60;
-/**
- * Shorter headings for notices whose usual heading leaves no room for the names. Without names, nothing can be decided
- * in the notification.
- */
-const SHORT: Partial<Record<Notice['type'], string>> = {
-  'request.escalated': 'Approval overdue',
-};
+/** Names over this length are cut, and nothing can be decided without them in the notification. */
+const NAMES_WIDTH = 60;
 const NAME_WIDTH = 60;
 const OVER_WIDTH = 200;
 
@@ -240,27 +236,30 @@ interface PushReader {
  */
 export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: CallView): PushMessage {
   const { request } = call ?? {};
-  const title = headingOf(notice, SHORT[notice.type]);
-  const why = whyElsewhere(notice, title, { mayDecide, request });
-  const { turn, callId, summary } = notice.data;
-  const about = { user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...namesOf(notice) };
+  const title = headingOf(notice, TITLE_WIDTH);
+  const names = notice.type === 'test' ? '' : namesOf(notice);
+  const room = { ...ROOM, characters: ROOM.characters - names.length - 1 };
+  const why = whyElsewhere(notice, names, { mayDecide, request, room });
+  const { turn, callId } = notice.data;
+  const about = { user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...shortNames(notice) };
   if (why === undefined && request !== undefined) {
     const { seenDigest = '', callKey } = request;
-    const text = wholeText(request, ROOM).lines.join('\n');
+    const text = [names, ...wholeText(request, room).lines].join('\n');
     return { ...about, title, text, seen: { seenDigest, callKey } };
   }
-  const said = [cut(escapeText(summary), ROOM.characters), ...(why === undefined ? [] : [why])];
-  return { ...about, title: cut(title, TITLE_WIDTH), text: said.join('\n') };
+  const what = cut(escapeText(titleIn(notice.data)), ROOM.characters);
+  const said = [what, cut(names, NAMES_WIDTH), why ?? ''].filter((line) => line !== '');
+  return { ...about, title, text: said.join('\n') };
 }
 
 function whyElsewhere(
   notice: Notice,
-  title: string,
-  { mayDecide, request }: { mayDecide: boolean; request: CallView['request'] },
+  names: string,
+  { mayDecide, request, room }: { mayDecide: boolean; request: CallView['request']; room: Room },
 ): string | undefined {
-  const why = whyOnlyLink(notice, request, { isHeard: mayDecide, isSigned: true, room: ROOM });
-  if (why !== undefined || title.length <= TITLE_WIDTH) return why;
-  return 'Its name is too long to be shown whole: decide it in the web inbox.';
+  if (names.length > NAMES_WIDTH)
+    return 'Its name is too long to be shown whole: decide it in the web inbox.';
+  return whyOnlyLink(notice, request, { isHeard: mayDecide, isSigned: true, room });
 }
 
 /** The message that replaces an earlier message when its call no longer waits. */
@@ -270,20 +269,22 @@ export function overPush(
   over: string,
 ): PushMessage {
   const { turn, callId } = notice.data;
-  const names = namesOf(notice);
   return {
     user,
     tag: tagOf(notice),
     place: inboxPathOf(notice),
     turn,
     callId,
-    ...names,
-    title: cut(`No longer waits: ${names.tool}`, TITLE_WIDTH),
+    ...shortNames(notice),
+    title: cut(`No longer waits: ${escapeText(titleIn(notice.data))}`, TITLE_WIDTH),
     text: cut(escapeText(over), OVER_WIDTH),
     isOver: true,
   };
 }
 
-function namesOf({ data: { tool, agent } }: Pick<Notice, 'data'>): { tool: string; agent: string } {
-  return { tool: cut(escapeText(tool), NAME_WIDTH), agent: cut(escapeText(agent), NAME_WIDTH) };
+function shortNames({ data }: Pick<Notice, 'data'>): Pick<PushMessage, 'tool' | 'agent' | 'what'> {
+  const [tool, agent, what] = [data.tool, data.agent, titleIn(data)].map((text) =>
+    cut(escapeText(text), NAME_WIDTH),
+  );
+  return { tool: tool ?? '', agent: agent ?? '', what: what ?? '' };
 }

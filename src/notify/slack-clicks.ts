@@ -10,7 +10,7 @@ import { type InboxSigner, signVote } from '../server/signer';
 import type { Kept } from './sent';
 import type { SlackApi } from './slack-api';
 import type { Post } from './slack-posts';
-import { APPROVE, DENY, REASON, REASON_CHARACTERS, reasonView, whisperOf } from './slack-text';
+import { APPROVE, DENY, INSTEAD, REASON, REASON_CHARACTERS, reasonView, whisperOf } from './slack-text';
 import { sees } from './voters';
 
 /** The parts that handling a click needs. */
@@ -53,6 +53,9 @@ const reasonSchema = z.object({
     state: z.object({
       values: z.object({
         [REASON]: z.object({ [REASON]: z.object({ value: z.string().max(REASON_CHARACTERS) }) }),
+        [INSTEAD]: z
+          .object({ [INSTEAD]: z.object({ value: z.string().max(REASON_CHARACTERS).nullish() }) })
+          .optional(),
       }),
     }),
   }),
@@ -78,6 +81,7 @@ interface Click {
    */
   button?: { channel: string; ts: string; callId: string; digest: string };
   reason?: string;
+  suggestion?: string | undefined;
   trigger: string;
 }
 
@@ -86,7 +90,9 @@ export function readClick(body: unknown): Click | undefined {
   const reason = reasonSchema.safeParse(body);
   if (reason.success) {
     const { team, user, api_app_id: app, view } = reason.data;
-    const said = { reason: view.state.values[REASON][REASON].value, key: view.private_metadata, trigger: '' };
+    const { [REASON]: why, [INSTEAD]: instead } = view.state.values;
+    const suggestion = instead?.[INSTEAD].value ?? undefined;
+    const said = { reason: why[REASON].value, suggestion, key: view.private_metadata, trigger: '' };
     return { does: 'deny', id: digestJson([team.id, view.id, user.id]), ...from(team, user), app, ...said };
   }
   const press = pressSchema.safeParse(body);
@@ -199,7 +205,7 @@ async function show({ notice: { data } }: Post, { refresh, note }: ClickParts): 
 }
 
 async function decide(
-  { id: decisionId, does, reason }: Click,
+  { id: decisionId, does, reason, suggestion }: Click,
   { notice, asked, seen }: Post,
   { client, signer, person: approver }: ClickParts & { person: string },
 ): Promise<string | undefined> {
@@ -210,7 +216,7 @@ async function decide(
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
   const now = call && waitingEvent(call)?.at;
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
-  const said = { turn, callId, decisionId, decision, approver, reason, seenDigest } as const;
+  const said = { turn, callId, decisionId, decision, approver, reason, suggestion, seenDigest } as const;
   const { signature } = await signVote({ client, signer }, said);
   const signed = signature === undefined ? {} : { signature, authenticated: true as const };
   const answer = await client.decide(turn, {
@@ -222,6 +228,7 @@ async function decide(
     callKey,
     decisionId,
     reason,
+    suggestion,
     runId: call?.runId,
     ...signed,
   });

@@ -7,7 +7,8 @@ import { escapeText } from '../contract/text/escape';
 import { cut } from '../contract/text/columns';
 import { wholeText } from '../cli/print/whole';
 import { type ButtonRules, whyOnlyLink } from './buttons';
-import { noticeFacts, headingOf, linkTo } from './mail-text';
+import { SECOND } from '../contract/limits';
+import { EXPIRES, noticeFacts, headingOf, linkTo } from './mail-text';
 import type { Notice } from './notices';
 import { type Post, postKey } from './slack-posts';
 import { requestersOf } from '../authority/votes/requesters';
@@ -30,6 +31,7 @@ export const APPROVE = 'countersign_approve';
 export const DENY = 'countersign_deny';
 const OPEN = 'countersign_open';
 export const REASON = 'countersign_reason';
+export const INSTEAD = 'countersign_instead';
 /** The most characters of a reason that a person types in Slack. */
 export const REASON_CHARACTERS = 900;
 
@@ -50,9 +52,9 @@ export function slackMessage(
     text: escapeMrkdwn(headingOf(notice)),
     blocks: [
       header(headingOf(notice)),
-      table([...noticeFacts(notice), ...moreFacts(view, call)]),
       ...shown,
       ...said,
+      table([...moreFacts(view, call), ...noticeFacts(notice)], notice.data.deadline),
       {
         type: 'actions',
         elements: [...(hasButtons ? decideButtons(notice, value) : []), link(notice, page)],
@@ -68,7 +70,7 @@ export function overMessage({ notice, over = '' }: Pick<Post, 'notice' | 'over'>
     text: escapeMrkdwn(headingOf(notice)),
     blocks: [
       header(headingOf(notice)),
-      table([...noticeFacts(notice).filter(([name]) => name !== 'expires'), ['now', said]]),
+      table([...noticeFacts(notice).filter(([name]) => name !== EXPIRES), ['now', said]]),
       { type: 'actions', elements: [link(notice, page)] },
     ],
   };
@@ -98,6 +100,19 @@ export function reasonView(key: string, { data: { tool } }: Notice): ModalView {
         element: {
           type: 'plain_text_input',
           action_id: REASON,
+          multiline: true,
+          max_length: REASON_CHARACTERS,
+        },
+      },
+      {
+        type: 'input',
+        block_id: INSTEAD,
+        optional: true,
+        label: plain('Do this instead'),
+        hint: plain('The model reads it as your words.'),
+        element: {
+          type: 'plain_text_input',
+          action_id: INSTEAD,
           multiline: true,
           max_length: REASON_CHARACTERS,
         },
@@ -157,11 +172,20 @@ function context(text: string): KnownBlock {
  * A table of facts. Its text is shown character by character, because links, mentions and emoji need elements of other
  * kinds.
  */
-function table(facts: readonly (readonly [name: string, value: string])[]): RichTextBlock {
-  const elements = facts.flatMap(([name, value], at): RichTextSection['elements'] => [
-    ...(name === '' ? [] : [{ type: 'text', text: `${name}: `, style: { bold: true } } as const]),
-    { type: 'text', text: `${value === '' ? '-' : value}${at === facts.length - 1 ? '' : '\n'}` },
-  ]);
+function table(
+  facts: readonly (readonly [name: string, value: string])[],
+  deadline: string | null = null,
+): RichTextBlock {
+  const elements = facts.flatMap(([name, value], at): RichTextSection['elements'] => {
+    const end = at === facts.length - 1 ? '' : '\n';
+    const head = name === '' ? [] : [{ type: 'text', text: `${name}: `, style: { bold: true } } as const];
+    if (name !== EXPIRES || deadline === null)
+      return [...head, { type: 'text', text: `${value === '' ? '-' : value}${end}` }];
+    // Slack shows the time of its reader.
+    const timestamp = Math.floor(Date.parse(deadline) / SECOND);
+    const date = { type: 'date', timestamp, format: '{date_short_pretty}, {time}', fallback: value } as const;
+    return [...head, date, { type: 'text', text: end === '' ? ' ' : end }];
+  });
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] };
 }
 

@@ -60,7 +60,7 @@ export async function listen({ host, port, timeouts }: ListenOptions): Promise<L
     serve: (app) => {
       const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
       server.on('request', (request, response) => {
-        if (!/^\/api\/files(\?|$)/.test(request.url ?? '')) cutAfter(requestTimeout, request);
+        if (!/\/api\/files(\?|$)/.test(request.url ?? '')) cutAfter(requestTimeout, request);
         void answer(request, response);
       });
     },
@@ -106,6 +106,22 @@ async function closeServer(server: Server): Promise<void> {
   await closed;
   clearInterval(idle);
   clearTimeout(drained);
+}
+
+/**
+ * The path under which the web inbox is served: it begins with a slash and does not end with one. Empty: the root.
+ *
+ * @throws CountersignError `usage` for a path of another form.
+ */
+export function readBasePath(path = ''): string {
+  const base = path.replace(/\/+$/, '');
+  if (/^(\/[A-Za-z0-9._~-]+)*$/.test(base) && !/(^|\/)\.\.?(\/|$)/.test(base)) return base;
+  throw new CountersignError('usage', `${path} is not the path of a web inbox`, 'write it as /countersign');
+}
+
+/** A path without the one under which the web inbox is served. A proxy may have taken that away already. */
+export function pathUnder(base: string, path: string): string {
+  return base !== '' && path.startsWith(`${base}/`) ? path.slice(base.length) : path;
 }
 
 /** An address as it is written in a URL: IPv6 in brackets. */

@@ -13,10 +13,12 @@ import type { Decision, QuestionAnswer, Resolution } from '../contract/decision'
 import type { GrantOptions } from '../authority/grants/client-types';
 import type { GrantSeen, GrantTerms } from '../authority/grants/grant';
 import type { Condition } from '../authority/grants/narrowing';
+import type { PauseAsked } from '../authority/pauses/pause';
 import type { Role } from '../authority/rules/permits';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TurnEvent } from '../history/events';
+import type { Offer, Offers } from '../history/offers';
 import type { TurnView } from '../history/view-types';
 import type { MessageMode, SessionControl } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
@@ -29,7 +31,6 @@ import type {
   SessionSummary,
   SessionTurnEvent,
 } from '../client/session/types';
-import type { CastVote } from '../contract/authority';
 
 /**
  * The messages between the page and the server, as plain JSON. Types only, so that the page can import this file.
@@ -55,6 +56,9 @@ import type { CastVote } from '../contract/authority';
  * | `GET /api/grants` | `GrantRow[]`, newest first |
  * | `POST /api/grants/:grant/confirmation` `{seenDigest, grantPasskey?}` | `GrantSeen` |
  * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
+ * | `GET /api/grants/:grant/fits` | `InboxItem[]`: the requests that wait and that the grant would have allowed, 50 at most |
+ * | `POST /api/pauses` `PauseBody` | `PauseTaken` |
+ * | `POST /api/pauses/end` `{agent?, tool?, reason?}` | the pauses that ended; only for admins |
  * | `GET /api/conversations?open=&agent=&older=&limit=` | `ConversationsPage`; 50 unless `limit` is given, and at most 200. `older` continues a page |
  * | `GET /api/conversations/:session` | `ConversationDetails` |
  * | `GET /api/conversations/:session/events` | server-sent events: `start`, with which every connection begins; `session` with a `SessionEvent`; `turn` with a `SessionTurnEvent` of the turn that runs; `text` with what its model writes; `live` once all so far was sent; `trouble` with an `ApiError`; `end` with `{}` |
@@ -117,6 +121,8 @@ export interface PushMessage {
   callId: string;
   tool: string;
   agent: string;
+  /** What the call does, in one line. */
+  what: string;
   /**
    * Set only if the call may be decided in the notification: the digest and key of the request that the person sees
    * there.
@@ -222,14 +228,24 @@ export interface InboxPage {
 export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'complete' | 'at'> {
   /** A value that changes whenever anything in the inbox changes. A page then asks again for the part that it shows. */
   version: string;
-  /** The pauses that hold calls now, in words. Absent if nothing is paused. */
-  paused?: string[];
+  /** The pauses that hold calls now. Absent if nothing is paused. */
+  paused?: HeldPause[];
   /**
    * Why visibility cannot be read now. Single turns may then be newer than `at`, because workers named them. Everything
    * else is as old as `at` says.
    */
   trouble?: ApiError;
 }
+
+/** A pause that holds calls, or why none may start. */
+export interface HeldPause {
+  text: string;
+  /** The scope of the pause. Absent: it is no pause that somebody can end here. */
+  of?: Pick<PauseAsked, 'agent' | 'tool'>;
+}
+
+/** Pauses calls. The session names the person. */
+export type PauseBody = Omit<PauseAsked, 'by'>;
 
 export interface TurnDetails {
   view: TurnView;
@@ -238,8 +254,8 @@ export interface TurnDetails {
   pending: Pending;
 }
 
-/** The facts that a person needs to decide about one call. */
-export interface CallDetails {
+/** The facts that a person needs to decide about one call, and what they may do about it. */
+export interface CallDetails extends Offers {
   view: TurnView;
   callId: string;
   /** The schema of the arguments. Absent if history does not have it. */
@@ -250,17 +266,8 @@ export interface CallDetails {
    * The rule of the call, the votes, and the votes that are still needed, in words. Absent: no rule says who decides.
    */
   voting?: string;
-  /**
-   * The vote of the person who sends this request. The person may withdraw the vote until the last vote is there.
-   * Absent: the person has not voted.
-   */
-  ownVote?: CastVote['decision'];
-  /** Only with `ownVote`: the names of the people who may vote and have not voted. */
-  votersLeft?: readonly string[];
   /** What follows for the person from their words, which the model would read. Absent: the rule does not mind. */
   afterWords?: string;
-  /** Set if the person who sends this request may have the call asked about again, which voids its votes. */
-  mayAskAgain?: true;
   /**
    * Set if the tool has changed since the request, so that an approved call would be refused. Absent if the tool has
    * not changed, or if this is not known.
@@ -436,6 +443,7 @@ export type {
   PasskeyPlace,
   Pending,
   LoggedRefusal,
+  Offer,
   SignedByPasskey,
   TurnsPage,
   TurnsQuery as TurnsPageQuery,

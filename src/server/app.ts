@@ -1,5 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono';
+import { getPath } from 'hono/utils/url';
 import { CountersignError } from '../contract/errors';
+import { pathUnder } from './address';
 import { fewAtOnce } from './auth/few-at-once';
 import { requireOwnOrigin } from './auth/origin';
 import { requireRole } from './auth/roles';
@@ -15,9 +17,17 @@ import { type Env, requireSignedIn } from './session';
  * `app.request` sends it a request.
  */
 export function createApp(deps: AppDeps, { large, open, signedIn, pages }: Routes = ROUTES): Hono<Env> {
-  const app = new Hono<Env>();
+  const { basePath } = deps;
+  const app = new Hono<Env>({ getPath: (request) => pathUnder(basePath, getPath(request)) });
   const add = ({ at, make }: RouteGroup): void => void app.route(at, make(deps));
   const role = requireRole(needsOf({ large, open, signedIn, pages }));
+  app.use((c, next) => {
+    c.set('basePath', basePath);
+    // The page asks for its parts beside its own address, so that has to end with a slash.
+    return basePath !== '' && getPath(c.req.raw) === basePath
+      ? Promise.resolve(c.redirect(`${basePath}/`))
+      : next();
+  });
   app.use(protectiveHeaders());
   // Probes use the machine's address as the host, which is not one of our names. They learn only whether the process
   // works.

@@ -40,7 +40,7 @@ export interface VotersFile {
 /** The parts that the app works with. */
 export interface AppDeps extends Signers {
   /** Only for data that does not belong to one person. Turns and conversations are read through `readerOf`. */
-  client: Pick<Countersign, 'client' | 'namespace'>;
+  client: Pick<Countersign, 'client' | 'namespace' | 'pause' | 'resume'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
   /** The issuer at which people may sign in. Undefined: there is none. */
@@ -62,6 +62,8 @@ export interface AppDeps extends Signers {
   voters?: (() => Promise<VotersFile>) | undefined;
   /** The token with which workers and programs may stream. Undefined: workers and programs may not stream. */
   streamToken: string | undefined;
+  /** The path under which browsers reach the web inbox, such as `/countersign`. Empty: at the root of its host. */
+  basePath: string;
   /** Folder of the built page. */
   pageDir: string;
   version: string;
@@ -75,6 +77,8 @@ export interface AppDeps extends Signers {
 /** The variables of a signed-in request. */
 export type Env = {
   Variables: {
+    /** See `AppDeps`. */
+    basePath: string;
     who: SignedIn;
     credentials: Credentials;
     permit: Permit;

@@ -2,7 +2,8 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { coverageOf, coverageText, planConfirmation, planGrant } from '../authority/grants/client-plan';
 import type { GrantPlan } from '../authority/grants/client-types';
-import type { Answer } from '../client/types';
+import { AT_ONCE, mapOrdered } from '../client/read-turns';
+import type { Answer, InboxItem } from '../client/types';
 import { voterIn } from '../authority/votes/voters';
 import { termsDigest } from '../authority/grants/confirmations';
 import { confirmerOf, votesOn } from '../authority/grants/grant-votes';
@@ -28,6 +29,7 @@ import {
   signedByPasskey,
 } from './request-body';
 import { type Env, senderOf } from './session';
+import type { Reader } from './visible-turns';
 import type { GrantToSign } from './signer';
 import { findExactly } from './turns';
 import { requireSignable, signApprovalAndGrant, signGrant, wantsPasskey } from './sign-grant';
@@ -106,12 +108,23 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /** The routes that list grants, confirm a grant, and revoke one. */
-export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'>): Hono<Env> {
+export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys' | 'feed'>): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
       const { grants } = await c.get('reader').grants.list();
       const { approver } = senderOf(c);
       return c.json(grants.map((one) => rowOf(one, approver)).reverse());
+    })
+    .get('/:grant/fits', async (c) => {
+      const { grant: id } = checkInput(grantParam, c.req.param());
+      const found = (await c.get('reader').grants.list()).grants.find((one) => one.id === id);
+      if (found === undefined) throw new CountersignError('not_found', noGrantText(id));
+      const { agent, tool } = found;
+      const page = await deps.feed.page({ agent, tool, limit: MOST_FITS }, c.get('permit'));
+      const fits: InboxItem[] = [];
+      const looked = mapOrdered(page?.rows ?? [], AT_ONCE, (item) => isFit(c.get('reader'), found, item));
+      for await (const [item, fit] of looked) if (fit) fits.push(item);
+      return c.json(fits);
     })
     .post('/:grant/confirmation', async (c) => {
       const { seenDigest, grantPasskey } = await readBody(c, confirmationSchema);
@@ -133,6 +146,22 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
       const { grant: id } = checkInput(grantParam, c.req.param());
       return c.json(await c.get('reader').grants.revoke({ id, by: senderOf(c).approver, ...body }));
     });
+}
+
+/** The most requests that are compared with a grant. Each costs a read of its turn. */
+const MOST_FITS = 50;
+
+/** An item, and whether its request is one that the grant would have allowed. */
+async function isFit(
+  reader: Reader,
+  { narrowing }: GrantSeen,
+  item: InboxItem,
+): Promise<[InboxItem, boolean]> {
+  const view = await reader.view(item.turn).catch(() => undefined);
+  const { phase, request } = view?.calls.find(({ callId }) => callId === item.callId) ?? {};
+  const isAsProposed = phase === 'requested' && request?.edit === undefined;
+  const isFit = isAsProposed && request?.grants !== 'none' && covers(narrowing, request?.arguments ?? {});
+  return [item, isFit];
 }
 
 /** A grant in the form in which the page lists it for one person. */

@@ -12,7 +12,7 @@ import { LIMITS } from '../contract/limits';
 import { isTurnIn } from '../contract/session';
 import { isInDoubt, newestFirst } from '../client/inbox/order';
 import type { InboxItem, Waiting } from '../client/types';
-import type { InboxPage, InboxPageQuery, NamedCount } from './api';
+import type { HeldPause, InboxPage, InboxPageQuery, NamedCount } from './api';
 import { waitsFor, type Whom } from '../authority/votes/waits-for';
 
 /** The most filters that are kept until the inbox changes. */
@@ -37,11 +37,14 @@ export class InboxShares {
 }
 
 /** The pauses that hold calls of agents that the person sees. */
-export function heldBy(found: Pauses, permit: Permit): string[] {
+export function heldBy(found: Pauses, permit: Permit): HeldPause[] {
   const trouble = controlTrouble(found);
-  if (trouble !== undefined) return [CONTROL_STATES[trouble]];
+  if (trouble !== undefined) return [{ text: CONTROL_STATES[trouble] }];
   const isSeen = ({ agent }: Pause): boolean => agent === undefined || isSeenBy(permit, { agent });
-  return found.pauses.filter(isSeen).map(pauseText);
+  return found.pauses.filter(isSeen).map((pause) => {
+    const { agent, tool } = pause;
+    return { text: pauseText(pause), of: { agent, tool } };
+  });
 }
 
 /** The inbox as some people see it. It does not change with items that these people do not see. */

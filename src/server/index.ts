@@ -3,7 +3,7 @@ import { requireStreamToken } from '../client/streamed-text';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
 import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
-import { inUrl, listen, type Listening, type ListenOptions } from './address';
+import { inUrl, listen, type Listening, type ListenOptions, readBasePath } from './address';
 import { createApp } from './app';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
@@ -43,6 +43,11 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   refusalsFile: string;
   /** The user that the link signs in: the person who started the web inbox. */
   localUser: string;
+  /**
+   * The path under which a reverse proxy serves the web inbox, such as `/countersign`. The proxy may keep it in requests
+   * or take it away. @default none
+   */
+  basePath?: string;
   /** Folder of the built page. */
   pageDir: string;
   version: string;
@@ -116,6 +121,7 @@ export async function startWeb({
   const users = createUsers(options.usersFile);
   const { streamToken } = options;
   if (streamToken !== undefined) requireStreamToken(streamToken, 'COUNTERSIGN_STREAM_TOKEN');
+  const basePath = readBasePath(options.basePath);
   const isLocal = isLoopback(host);
   // The file is read even on loopback, so that a users file that others can write is refused now.
   const known = await users.list();
@@ -128,7 +134,7 @@ export async function startWeb({
     );
   const codes = isLocal ? createCodes() : undefined;
   const listening = await listen({ ...options, host });
-  const url = `http://${inUrl(host)}:${listening.port}`;
+  const url = `http://${inUrl(host)}:${listening.port}${basePath}`;
   const closing = new AbortController();
   const formatError = createErrorFormatter(options.report);
   const { client, pageDir, version, undoMs = UNDO_MS, push } = options;
@@ -145,13 +151,18 @@ export async function startWeb({
   void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
     createApp({
-      ...{ client, pageDir, version, undoMs, formatError, push, closing: closing.signal },
+      ...{ client, basePath, pageDir, version, undoMs, formatError, push, closing: closing.signal },
       hosts: createHosts({
         host,
         port: listening.port,
         allowHosts: [...allowHosts, ...(signIn === undefined ? [] : [new URL(signIn.publicUrl).host])],
       }),
-      authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
+      authenticator: authenticatorOf({
+        users,
+        local,
+        basePath,
+        ...defined({ signIn, people: options.people }),
+      }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       feed,
       texts,
@@ -192,13 +203,16 @@ const signersOf = ({
 });
 
 /** The ways to sign in here. */
-type Ways = Pick<AuthenticatorParts, 'users'> & Record<'local', AuthenticatorParts['local'] | undefined>;
+type Ways = Pick<AuthenticatorParts, 'users'> &
+  Pick<AppDeps, 'basePath'> &
+  Record<'local', AuthenticatorParts['local'] | undefined>;
 
 function authenticatorOf({
   signIn,
   people,
   users,
   local,
+  basePath,
 }: Ways & Pick<WebOptions, 'signIn' | 'people'>): Authenticator {
   const directory = signIn && createDirectory(signIn);
   const parts = { users, sessions: createSignInSessions(), attempts: createAttempts() };
@@ -207,7 +221,7 @@ function authenticatorOf({
     local,
     directory,
     people,
-    signInAt: signIn?.oidc && SIGN_IN,
+    signInAt: signIn?.oidc && basePath + SIGN_IN,
     proxy: signIn?.proxy && createProxy(signIn.proxy),
   });
 }

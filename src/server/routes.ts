@@ -6,6 +6,7 @@ import type { AppDeps } from './deps';
 import { fileRoutes } from './files';
 import { grantRoutes, grantsRoutes } from './grant-routes';
 import { pageRoutes } from './page';
+import { pauseRoutes } from './pauses';
 import { pushRoutes } from './push/routes';
 import {
   decidedRoutes,
@@ -105,7 +106,13 @@ export const ROUTES: Routes = {
         'GET /api/grants': 'viewer',
         'POST /api/grants/:grant/confirmation': 'approver',
         'POST /api/grants/:grant/revocation': 'approver',
+        'GET /api/grants/:grant/fits': 'viewer',
       },
+    },
+    {
+      at: '/api/pauses',
+      make: pauseRoutes,
+      needs: { 'POST /api/pauses': 'approver', 'POST /api/pauses/end': 'admin' },
     },
     {
       at: '/api/conversations',

@@ -92,22 +92,23 @@ export function senderOf(c: Context<Env>): { approver: string; channel: string; 
 }
 
 /** The credentials of a request. A token in the URL is ignored. */
-function credentialsOf(c: Context, header: string | undefined): Credentials {
+function credentialsOf(c: Context<Env>, header: string | undefined): Credentials {
   const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
   const asserted = header === undefined ? undefined : c.req.header(header);
   return { from: addressOf(c), bearer, asserted, session: getCookie(c, cookieName(c)) };
 }
 
 /** Opens a session for somebody who has just signed in. */
-export function openInboxSession(c: Context, { secret }: { secret: string }): void {
+export function openInboxSession(c: Context<Env>, { secret }: { secret: string }): void {
   setSession(c, secret);
-  if (signInCookie(c).isAnew()) deleteCookie(c, anewName(c), { path: '/', secure: !isPlainLoopback(c) });
+  if (signInCookie(c).isAnew())
+    deleteCookie(c, anewName(c), { path: pathOf(c), secure: !isPlainLoopback(c) });
 }
 
 /** The cookie that ties a sign-in at an issuer to the browser that began it. */
-export function signInCookie(c: Context) {
+export function signInCookie(c: Context<Env>) {
   // The cookie is Lax, because the browser comes back from another site. The cookie alone gives no access.
-  const flags = { httpOnly: true, sameSite: 'Lax', path: '/', secure: !isPlainLoopback(c) } as const;
+  const flags = { httpOnly: true, sameSite: 'Lax', path: pathOf(c), secure: !isPlainLoopback(c) } as const;
   const name = `${cookieName(c)}-sign-in`;
   return {
     set: (secret: string) => setCookie(c, name, secret, { ...flags, maxAge: TIMES.signIn / SECOND }),
@@ -121,30 +122,36 @@ export function signInCookie(c: Context) {
   };
 }
 
-const anewName = (c: Context): string => `${cookieName(c)}-anew`;
+const anewName = (c: Context<Env>): string => `${cookieName(c)}-anew`;
 
 /** Sets the cookie of a session, which no script and no other site can read. */
-function setSession(c: Context, secret: string): void {
+function setSession(c: Context<Env>, secret: string): void {
   setCookie(c, cookieName(c), secret, {
     httpOnly: true,
     sameSite: 'Strict',
-    path: '/',
+    path: pathOf(c),
     secure: !isPlainLoopback(c),
   });
 }
 
 /** Removes the cookie of a session. */
-function clearSession(c: Context): void {
-  deleteCookie(c, cookieName(c), { path: '/', secure: !isPlainLoopback(c) });
+function clearSession(c: Context<Env>): void {
+  deleteCookie(c, cookieName(c), { path: pathOf(c), secure: !isPlainLoopback(c) });
+}
+
+/** The path of the cookies: other programs of the host do not get them. */
+function pathOf(c: Context<Env>): string {
+  return `${c.get('basePath')}/`;
 }
 
 /**
  * The name of the cookie. It contains the port, because cookies ignore ports and two web inboxes on one machine would
- * sign each other out. The prefix keeps another host of the same domain from setting this cookie if https is in use.
+ * sign each other out. The prefix keeps another host of the same domain from setting this cookie if https is in use; browsers allow `__Host-` only for the whole host.
  */
-function cookieName(c: Context): string {
+function cookieName(c: Context<Env>): string {
   const { hostname, port } = hostOf(c);
-  return `${isLoopback(hostname) ? '' : '__Host-'}countersign-${port || 'inbox'}`;
+  const prefix = c.get('basePath') === '' ? '__Host-' : '__Secure-';
+  return `${isLoopback(hostname) ? '' : prefix}countersign-${port || 'inbox'}`;
 }
 
 /**
@@ -192,7 +199,7 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
         setCookie(c, anewName(c), '1', {
           httpOnly: true,
           sameSite: 'Lax',
-          path: '/',
+          path: pathOf(c),
           secure: !isPlainLoopback(c),
         });
       const signOutAt = await leaveAt(deps, c.get('who'));

@@ -33,23 +33,23 @@ export function issuerRoutes(deps: AppDeps): Hono<Env> {
       cookie.clear();
       const identity = await oidc.finish(new URL(c.req.url).search, secret);
       openInboxSession(c, await authenticator.signInAs(identity));
-      return c.redirect('/');
+      return c.redirect(`${deps.basePath}/`);
     })
     .onError((error, c) => {
       const failure = deps.formatError(error);
-      return c.html(failurePage(failure), failure.status);
+      return c.html(failurePage(failure, deps.basePath), failure.status);
     });
 }
 
 /** The page that says why a sign-in failed. Everything in it is escaped. */
-function failurePage({ body: { code, message, hint = '' } }: ErrorResponse) {
+function failurePage({ body: { code, message, hint = '' } }: ErrorResponse, base: string) {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width" />
         <title>Not signed in · Countersign</title>
-        <link rel="stylesheet" href="/app.css" />
+        <link rel="stylesheet" href="${base}/app.css" />
       </head>
       <body>
         <main class="sign-in">
@@ -58,7 +58,7 @@ function failurePage({ body: { code, message, hint = '' } }: ErrorResponse) {
             <p role="alert" class="problem">You are not signed in: ${message}.</p>
             <p>${hint}</p>
             <p class="quiet">Code: <code>${code}</code></p>
-            <p><a href="${SIGN_IN}">Try again</a> · <a href="/">Back to the web inbox</a></p>
+            <p><a href="${base}${SIGN_IN}">Try again</a> · <a href="${base}/">Back to the web inbox</a></p>
           </div>
         </main>
       </body>

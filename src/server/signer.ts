@@ -25,6 +25,7 @@ interface ToSign {
   decision: VoteToSign['decision'];
   approver: string;
   reason?: string;
+  suggestion?: string | undefined;
   hunks?: readonly string[];
 }
 
@@ -79,6 +80,7 @@ export interface VoteToSign {
   decision: VoteDecision;
   approver: string;
   reason?: string | undefined;
+  suggestion?: string | undefined;
   /** The ids of the hunks that the person approves. Absent: the whole call. */
   hunks?: readonly string[] | undefined;
   /** The digest of the request that the page showed. Absent: the page does not send it. */
@@ -103,6 +105,13 @@ export interface Signers {
   grantSigner?: GrantSigner | undefined;
   passkeys?: PasskeySigner | undefined;
   grantPasskeys?: GrantPasskeys | undefined;
+}
+
+/** How sure it is, at most, that this person said what they say here. */
+export async function assuranceHere({ signer, passkeys }: Signers, user: string): Promise<Assurance> {
+  const place = await passkeys?.placeOf(user);
+  if (place !== undefined && place.ids.length > 0) return 'signed';
+  return signer === undefined ? 'claimed' : 'signed_in';
 }
 
 /** What a signature on a message covers beside the call: its id, and the run in which the call was shown. */
@@ -141,9 +150,9 @@ export async function signVote(
       );
     return {};
   }
-  const { approver, reason, passkey } = vote;
+  const { approver, reason, suggestion, passkey } = vote;
   const hunks = hunksToSign(call, decision, vote.hunks);
-  const said = { decisionId, decision, approver, reason, hunks };
+  const said = { decisionId, decision, approver, reason, suggestion, hunks };
   const sent = { decisionId, runId: call.runId };
   const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
   if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)

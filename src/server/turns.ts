@@ -1,21 +1,21 @@
 import { race } from '../system/race';
-import { authorityOn, describeVoting, votesNeededOn } from '../history/labels';
+import { authorityOn, describeVoting } from '../history/labels';
+import { offersOn, type Onlooker } from '../history/offers';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowOptions } from '../client/requests';
-import { voterIn, votingOf } from '../authority/votes/voters';
-import { isAtLeast, type Role } from '../authority/rules/permits';
 import { CountersignError } from '../contract/errors';
 import { LISTED_STATES } from '../contract/turn-states';
 import { turnNotFound } from '../history/server-errors';
-import { type CallView, viewOf } from '../history/view';
+import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import type { AppDeps } from './deps';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
 import { type Env, mayGoOn, senderOf } from './session';
+import { assuranceHere } from './signer';
 import type { Reader } from './visible-turns';
 import type { ForkChange } from '../history/fork';
 import { afterWords } from '../authority/votes/requesters';
@@ -35,7 +35,14 @@ const listSchema = z.object({
 });
 
 /** The routes that read turns, one turn, and one call. */
-export function turnRoutes({ texts, authenticator, closing, formatError, shown }: AppDeps): Hono<Env> {
+export function turnRoutes({
+  texts,
+  authenticator,
+  closing,
+  formatError,
+  shown,
+  ...signers
+}: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => c.json(await c.get('reader').turns(checkInput(listSchema, c.req.query()))))
     .get('/:turn', async (c) => c.json(await turnDetails(c.get('reader'), await findExactly(c))))
@@ -52,7 +59,7 @@ export function turnRoutes({ texts, authenticator, closing, formatError, shown }
     .get('/:turn/calls/:callId', async (c) => {
       const turn = await findExactly(c);
       const user = senderOf(c).approver;
-      const who = { user, role: c.get('permit').role };
+      const who = { user, role: c.get('permit').role, signs: await assuranceHere(signers, user) };
       const details = await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who });
       shown.keep(details.view);
       return c.json(details);
@@ -78,13 +85,6 @@ async function turnDetails(client: Reader, turn: string): Promise<TurnDetails> {
   return { view, events, pending };
 }
 
-/** The person to whom a page shows a call. */
-interface Onlooker {
-  /** The name under which the person is signed in. */
-  user: string;
-  role: Role;
-}
-
 async function callDetails(
   client: Reader,
   { turn, callId, who }: { turn: string; callId: string; who: Onlooker },
@@ -96,8 +96,6 @@ async function callDetails(
   const tools = call.phase === 'requested' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
   const now = Date.now();
-  const own = ownPart(call, who);
-  const votersLeft = own.ownVote && votesNeededOn(call, now)?.mayVote;
   return {
     view,
     callId,
@@ -105,28 +103,9 @@ async function callDetails(
     timeoutMs,
     changed,
     voting: describeVoting(call, now),
-    votersLeft,
     afterWords: afterWords(authorityOn(call), { approver: who.user, now }),
-    ...own,
+    ...offersOn(view, call, who, { now, changed }),
   };
-}
-
-/**
- * A person's own vote on a call, and whether they may have the call asked about again. The page cannot work this out,
- * because it does not know the rules.
- */
-export function ownPart(
-  call: CallView,
-  { user, role }: Onlooker,
-): Pick<CallDetails, 'ownVote' | 'mayAskAgain'> {
-  const { phase, request } = call;
-  const authority = authorityOn(call);
-  if (phase !== 'requested' || authority === undefined || !isAtLeast(role, 'approver')) return {};
-  const own = call.votes.find(({ voter }) => voter === voterIn(authority, user));
-  const ownVote = own && votingOf(authority, own.voter, Date.parse(own.at)).ok ? own.decision : undefined;
-  // If another workflow asks, only that workflow can ask again.
-  const isOfTurn = request?.byGate !== true && request?.unowned !== true;
-  return { ownVote, mayAskAgain: isAtLeast(role, 'admin') && isOfTurn ? true : undefined };
 }
 
 type TurnReader = Pick<Reader, 'follow' | 'pendingActivities'>;

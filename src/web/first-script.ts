@@ -13,26 +13,30 @@ export { stepOfCall } from '../contract/names';
 export { isJsonObject, isObject } from '../contract/json';
 export { CountersignError, errorMessage } from '../contract/errors';
 export { callIdOf, effectiveEvents } from '../history/events';
-export { addUsage } from '../contract/spending/usage';
+export { addUsage, sumUsage } from '../contract/spending/usage';
 export { keyOfStart, viewOf } from '../history/view';
 export { isWaiting } from '../history/view-types';
 export { allowedBy, effectOfDecision, effectOfResolution } from '../history/decisions';
-export { kindOfResult, outputOf } from '../contract/result';
+export { kindOfResult, outputOf, without } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
 export { leavesOf } from '../contract/text/json-diff';
-export { callSummary } from '../contract/text/call-summary';
+export { titleIn, titleOf } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 export { needsText } from '../contract/text/waits';
 export { clock, dateTime, day, relative, span } from '../contract/text/times';
 export {
+  callTitle,
   changedText,
   costText,
   counted,
+  describeActivity,
   describeOutcome,
   describePhase,
   describeProgress,
   describeState,
   describeTokens,
+  describeUsage,
+  failingTaskText,
   grantText,
   howKnown,
   hunksText,
@@ -56,30 +60,49 @@ export {
   whyRefused,
 } from './http';
 export { useInboxRows } from './inbox-rows';
-export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
-export { issuesOf } from './model/draft';
-export { errorText, proofText, REFUSAL_LABELS, refusalText } from './model/labels';
+export { grouped, keyOf, MOST_ROWS } from './model/inbox';
+export { isChanged, issuesOf } from './model/draft';
+export { errorText, proofText, REFUSAL_LABELS, refusalText, whoDecides } from './model/labels';
 export { decisionText, hunkIds, letsRun, toDecision } from './model/review';
 export { whyNot } from './model/may-approve';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
 export { ArgumentsForm } from './screens/call/form';
 export { CallPanel } from './screens/call/call';
-export { AroundPanel, CallHead, Fact, isFocusLost, ModelSays, Refusal, UserAsked } from './screens/call/head';
+export {
+  AroundPanel,
+  CallHead,
+  CallName,
+  Fact,
+  isFocusLost,
+  ModelSays,
+  Refusal,
+  UserAsked,
+} from './screens/call/head';
 export { LinesInput } from './screens/call/inputs';
 export { sendSigned, useSend } from './screens/call/send';
-export { ArgumentsView, DecidedPreview } from './screens/call/content';
-export { LeftOver, whatHappened } from './screens/call/edit';
-export { Writing } from './screens/turn/steps';
-export { CallName } from './screens/turn/call-card';
-export { useRefused } from './screens/turn/turn';
+export { ArgumentsView, DecidedPreview, Outcome } from './screens/call/content';
+export { EditArguments, LeftOver, whatHappened } from './screens/call/edit';
+export { Writing } from './ui/writing';
 export { SelectBox } from './screens/inbox-list';
-export { loadTyped, NOTHING_TYPED } from './kept-input';
-export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow, usePolled } from './ui/app';
+export { isArgumentsDraft, loadTyped, NOTHING_TYPED, textOf } from './kept-input';
+export {
+  goTo,
+  Late,
+  showInList,
+  useAppContext,
+  useKept,
+  useKeys,
+  useLate,
+  useNow,
+  usePolled,
+  useRefused,
+  useTabTitle,
+} from './ui/app';
 export { focusToDecide } from './ui/late-keys';
 export { SeenEnd, SeenText, WatchSeen } from './ui/seen';
 export { Files, Reason, Text, visibleText } from './ui/text';
 export { Ago, Chip, Deadline, Dialog, Key, SearchField, Select, useSure } from './ui/widgets';
 export { storedTheme, storeTheme } from './theme';
-export { useTabVisible, withDelta } from './live';
+export { useTabVisible, useTurn, withDelta } from './live';
 export { listen } from './stream';

@@ -9,7 +9,6 @@ import type {
   CallDetails,
   ControlBody,
   DecisionBody,
-  ForkBody,
   InboxPage,
   MessageBody,
   ResolutionBody,
@@ -17,7 +16,6 @@ import type {
   InboxSession,
   SignedOut,
   SignIn,
-  StartedForkAnswer,
   TurnDetails,
 } from '../server/api';
 
@@ -53,15 +51,15 @@ const READ_MS = 20_000;
 /** The status of a refused decision. The body of such an answer is an Answer. */
 const REFUSED = 409;
 
-export const readSession = (): Promise<Reply<InboxSession>> => send('GET', '/api/session');
+export const readSession = (): Promise<Reply<InboxSession>> => send('GET', 'api/session');
 
 /** Reads the session for a caller who cannot wait long. The status is 0 if the web inbox does not answer in time. */
 export const askSession = (): Promise<Reply<InboxSession>> =>
-  send('GET', '/api/session', { signal: AbortSignal.timeout(ASK_MS) });
+  send('GET', 'api/session', { signal: AbortSignal.timeout(ASK_MS) });
 
-export const signIn = (body: SignIn): Promise<Reply<InboxSession>> => send('POST', '/api/session', { body });
+export const signIn = (body: SignIn): Promise<Reply<InboxSession>> => send('POST', 'api/session', { body });
 
-export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', '/api/session');
+export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', 'api/session');
 
 /**
  * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null if that page has not
@@ -72,14 +70,11 @@ export function readInbox(
   seen = '',
 ): Promise<Reply<InboxPage | null>> {
   const place = queryOf({ offset: String(offset), limit: String(limit), seen });
-  const path = `/api/inbox?${query === '' ? '' : `${query}&`}${place}`;
+  const path = `api/inbox?${query === '' ? '' : `${query}&`}${place}`;
   return send('GET', path, { signal: AbortSignal.timeout(READ_MS) });
 }
 
 export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));
-
-export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedForkAnswer>> =>
-  send('POST', `${turnPath(turn)}/forks`, { body });
 
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
@@ -102,11 +97,6 @@ export const sendResolution = (
 export const sendAnswer = (turn: string, body: AnswerBody, signal?: AbortSignal): Promise<Reply<Answer>> =>
   send('POST', `${turnPath(turn)}/answers`, { body, signal });
 
-export const cancelTurn = (
-  turn: string,
-  body: { reason?: string; abandon?: boolean },
-): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, { body });
-
 export const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
   send('POST', `${conversationPath(session)}/messages`, { body });
 
@@ -114,9 +104,9 @@ export const controlConversation = (session: string, body: ControlBody): Promise
   send('POST', `${conversationPath(session)}/controls`, { body });
 
 export const conversationPath = (session: string): string =>
-  `/api/conversations/${encodeURIComponent(session)}`;
+  `api/conversations/${encodeURIComponent(session)}`;
 
-export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
+export const turnPath = (turn: string): string => `api/turns/${encodeURIComponent(turn)}`;
 
 /** Why the server refuses to open a stream of events. Undefined if the server does not refuse. */
 export async function whyRefused(path: string): Promise<ApiError | undefined> {

@@ -1,10 +1,12 @@
 import { type ResolutionKind, RESOLUTIONS } from '../contract/decision';
 import { isObject, type JsonObject, parseJson } from '../contract/json';
-import { type ArgumentsDraft, type ForkDraft, isChanged, WAY_LABELS, type Way } from './model/draft';
+import { type ArgumentsDraft, isChanged } from './model/draft';
 
 /** The input that a person typed at one call and did not send. */
 export interface Typed {
   reason: string;
+  /** What the model should do instead. */
+  suggestion: string;
   /** The arguments while they are changed. */
   args?: TypedArguments | undefined;
   /** Ids of the ticked hunks. */
@@ -25,13 +27,13 @@ interface TypedArguments {
   seen: string;
 }
 
-export const NOTHING_TYPED: Typed = { reason: '', content: '', how: '' };
+export const NOTHING_TYPED: Typed = { reason: '', suggestion: '', content: '', how: '' };
 
 /** The typed words and values that a person would miss if they were lost. Undefined if there are none. */
-export function typedParts({ reason, args, content, how }: Typed): string | undefined {
+export function typedParts({ reason, suggestion, args, content, how }: Typed): string | undefined {
   const isEdited = args !== undefined && isChanged(args.draft, args.from);
   const parts = [
-    ...[reason, how, content].filter((text) => text.trim() !== ''),
+    ...[reason, suggestion, how, content].filter((text) => text.trim() !== ''),
     ...(isEdited ? [JSON.stringify(args.draft.value, null, 2)] : []),
     ...(isEdited ? Object.entries(args.draft.texts).map(([path, { text }]) => `${path} ${text}`) : []),
   ];
@@ -44,9 +46,10 @@ export function typedParts({ reason, args, content, how }: Typed): string | unde
  */
 export function readTyped(value: unknown): Typed | undefined {
   if (!isObject(value)) return undefined;
-  const { reason, args, hunks, answer, generation, content, how } = value;
+  const { reason, suggestion, args, hunks, answer, generation, content, how } = value;
   return {
     reason: textOf(reason),
+    suggestion: textOf(suggestion),
     content: textOf(content),
     how: textOf(how),
     args: isTypedArguments(args) ? args : undefined,
@@ -56,27 +59,9 @@ export function readTyped(value: unknown): Typed | undefined {
   };
 }
 
-/** Reads the draft of a fork, like `readTyped`. */
-export function readForkDraft(value: unknown): ForkDraft | undefined {
-  if (!isObject(value)) return undefined;
-  const { way, args, reason, reply, model, live } = value;
-  if (!isWay(way) || !isArgumentsDraft(args)) return undefined;
-  return {
-    way,
-    args,
-    live: live === true,
-    reason: textOf(reason),
-    reply: textOf(reply),
-    model: textOf(model),
-  };
-}
-
-function textOf(value: unknown): string {
+/** A value that is a text, or the empty text. */
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function isWay(value: unknown): value is Way {
-  return typeof value === 'string' && Object.hasOwn(WAY_LABELS, value);
 }
 
 function isTypedArguments(value: unknown): value is TypedArguments {
@@ -84,7 +69,8 @@ function isTypedArguments(value: unknown): value is TypedArguments {
   return isArgumentsDraft(value['draft']) && isObject(value['from']) && typeof value['seen'] === 'string';
 }
 
-function isArgumentsDraft(value: unknown): value is ArgumentsDraft {
+/** Whether a value is a draft of arguments. */
+export function isArgumentsDraft(value: unknown): value is ArgumentsDraft {
   if (!isObject(value) || !isObject(value['value']) || !isObject(value['texts'])) return false;
   return Object.values(value['texts']).every(
     (one) => isObject(one) && typeof one['text'] === 'string' && typeof one['problem'] === 'string',

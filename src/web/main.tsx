@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, InboxSession } from '../server/api';
 import { readSession, showUser, signIn, signOut } from './http';
 import type { Selection } from './model/alike';
-import { grouped, titleOf } from './model/inbox';
+import { grouped, tabTitle } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
 import { type Route, signInCode } from './model/route';
 import { HEADER_LINKS, Screen, screenName } from './screens';
@@ -17,10 +17,11 @@ import {
   placeOf,
   useKeys,
   useLate,
+  useLateBy,
   useNotices,
   useRoute,
 } from './ui/app';
-import { News, PausedNews, useFollowed } from './ui/news';
+import { News, useFollowed } from './ui/news';
 import { watchFields } from './ui/late-keys';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
@@ -161,12 +162,28 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const carefully = useCareful(isLost, notify);
   const { held, hold, undo, leave } = useHeld(session.undoMs, { isLost, isOpen }, notify);
   const [selection, select] = useState<Selection>({ items: [] });
+  const chips = useLateBy(loadChips, true, notify);
+  const [entitled, entitle] = useState<string>();
   const context = useMemo<AppContext>(
-    () => ({ session, inbox, notify, follow, fail, held, hold, carefully, selection, select }),
-    [session, inbox.pulse, inbox.connection, inbox.trouble, fail, held, selection],
+    () => ({
+      session,
+      inbox,
+      notify,
+      notices,
+      follow,
+      fail,
+      held,
+      hold,
+      carefully,
+      selection,
+      select,
+      entitle,
+    }),
+    [session, inbox.pulse, inbox.connection, inbox.trouble, fail, held, notices, selection],
   );
-  const count = inbox.pulse?.waiting ?? 0;
-  useEffect(() => void (document.title = titleOf(count)), [count]);
+  const label = HEADER_LINKS.find(({ to }) => screenName(to) === screenName(route))?.label;
+  const title = tabTitle(inbox.pulse?.waiting ?? 0, entitled ?? label);
+  useEffect(() => void (document.title = title), [title]);
   useKeys(Object.fromEntries(HEADER_LINKS.map(({ key, to }) => [key, () => goTo(to)])));
   return (
     <AppContextProvider.Provider value={context}>
@@ -174,7 +191,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
         Skip to the content
       </a>
       <Header {...{ session, route, inbox }} signOut={() => signOut(leave())} />
-      <PausedNews of={inbox.pulse?.paused} />
+      {chips && <chips.Chips />}
       <News of={news} clear={clear} />
       {session.role === 'viewer' && (
         <p class="banner">You may only look: the approvers file makes you a viewer.</p>
@@ -200,6 +217,7 @@ interface HeaderProps {
   signOut: () => void;
 }
 
+const loadChips = () => import('./screens/chips');
 const loadAccount = () => import('./screens/account/account');
 
 /** The navigation, the number of waiting items, the connection, and the user. The menu of the user is loaded later. */

@@ -51,6 +51,7 @@ const UNREADABLE: PushMessage = {
   callId: '',
   tool: '',
   agent: '',
+  what: '',
 };
 
 self.addEventListener('install', (event) => event.waitUntil(self.skipWaiting()));
@@ -116,7 +117,7 @@ async function take(action: string, message: PushMessage): Promise<void> {
  * signed in.
  */
 async function decide(decision: 'approved' | 'denied', message: PushMessage): Promise<void> {
-  const { callId, seen, turn, user, tool } = message;
+  const { callId, seen, turn, user, what } = message;
   if (seen === undefined) return open(message.place);
   const why = await whyNot(user);
   if (why !== undefined) return refuse(message, why);
@@ -132,7 +133,7 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage): Pr
   if (answer.status === 'refused') return refuse(message, answer.verdict.message);
   const text = waitsText(answer) ?? 'Your decision counts.';
   const done = decision === 'approved' ? 'Approved' : 'Denied';
-  return show(without({ ...message, title: `${done}: ${tool}`, text, isOver: true }));
+  return show(without({ ...message, title: `${done}: ${what}`, text, isOver: true }));
 }
 
 /**
@@ -169,7 +170,7 @@ function said({ message, hint }: ApiError): string {
 
 /** Shows that nothing was decided, and opens the page, where the person can decide. */
 async function refuse(message: PushMessage, why: string): Promise<void> {
-  const refused = without({ ...message, title: `Not decided: ${message.tool}`, text: why });
+  const refused = without({ ...message, title: `Not decided: ${message.what}`, text: why });
   await show(refused, { requireInteraction: true });
   await open(message.place).catch(() => undefined);
 }

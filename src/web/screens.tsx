@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import type { Route } from './model/route';
 import { InboxScreen } from './screens/inbox';
-import { TurnScreen } from './screens/turn/turn';
 import { Late } from './ui/app';
 import { Nowhere } from './ui/widgets';
 
@@ -81,7 +80,13 @@ export function Screen({ route, screens = SCREENS }: ScreenProps): JSX.Element {
         />
       );
     case 'turn':
-      return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
+      return (
+        <Late
+          key={route.turn}
+          load={loadTurn}
+          show={({ TurnScreen }) => <TurnScreen turn={route.turn} step={route.step} />}
+        />
+      );
     case 'named': {
       const Named = screens[screenName(route, screens)];
       return Named === undefined ? <Nowhere place={route.name} /> : <Named key={route.name} />;
@@ -91,6 +96,7 @@ export function Screen({ route, screens = SCREENS }: ScreenProps): JSX.Element {
   }
 }
 
+const loadTurn = () => import('./screens/turn/turn');
 const loadTurns = () => import('./screens/turns');
 const loadConversations = () => import('./screens/conversations');
 const loadConversation = () => import('./screens/conversation');

@@ -34,7 +34,8 @@ type TabMessage =
  */
 function listenShared(url: string, event: string, handlers: SharedHandlers): () => void {
   if (!('locks' in navigator)) return listenAlone(url, event, handlers);
-  const channel = new BroadcastChannel(url);
+  // Another web inbox may be under another path of this host.
+  const channel = new BroadcastChannel(new URL(url, location.href).href);
   let attempt = new AbortController();
   const follow = (): void => {
     watchdog.heard();
@@ -144,7 +145,7 @@ export function useInbox(isOpen: boolean, signedOut: (error: ApiError) => void):
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
     if (!isOpen) return;
-    return listenShared(eventsAt('/api/inbox'), 'waiting', {
+    return listenShared(eventsAt('api/inbox'), 'waiting', {
       message: (data) => {
         const pulse: InboxPulse = JSON.parse(data);
         setTrouble(pulse.trouble);

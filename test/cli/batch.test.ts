@@ -159,11 +159,11 @@ describe('what is shown before', () => {
     expect(planLines(plan, wish(), testScreen(200))).toEqual([
       'to be approved:',
       't-1/1.1  pay  for clerk  waits 1 min  asked again: a changed tool:',
-      `  ${JSON.stringify(args)}`,
-      '',
-      '  preview:',
       '  pays',
       '  and tells nobody',
+      '',
+      '  arguments:',
+      `  ${JSON.stringify(args)}`,
     ]);
     const narrow = planLines(plan, wish(), testScreen(40)).join(' ');
     for (const word of ['999999999', 'customer', 'nobody']) expect(narrow).toContain(word);

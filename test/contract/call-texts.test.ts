@@ -21,6 +21,13 @@ it.each([
   expect(denied({ approver: 'ann', reason })).toEqual({ code: 'denied', message });
 });
 
+it('gives the model what a person wants instead, as the words of that person', () => {
+  const said = { approver: 'ann', reason: 'too much', suggestion: 'Refund 5 EUR' };
+  const message = 'ann denied this call: too much. Do this instead, says ann: Refund 5 EUR. Nothing ran.';
+  expect(denied(said)).toEqual({ code: 'denied', message });
+  expect(afterDoubt(denied(said)).message).toMatch(/An earlier attempt of it may have run\.$/);
+});
+
 it('tells what a person found', () => {
   expect(didNot({ approver: 'ann', reason: 'looked' })).toEqual({
     code: 'transport',

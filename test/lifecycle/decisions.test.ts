@@ -39,6 +39,14 @@ describe('messages that are no decision', () => {
     ['a callId of 65 characters', { callId: '1'.repeat(65), decision: 'approved' }],
     ['a reason of 5 KiB', { callId: '1.1', decision: 'approved', reason: 'x'.repeat(5000) }],
     [
+      'a suggestion with an approval',
+      { callId: '1.1', decision: 'approved', suggestion: 'Pay 5', seenDigest: PAY_10 },
+    ],
+    [
+      'a reason and a suggestion of 5 KiB together',
+      { callId: '1.1', decision: 'denied', reason: 'x'.repeat(2500), suggestion: 'y'.repeat(2500) },
+    ],
+    [
       'a reason of 2,000 three-byte letters',
       { callId: '1.1', decision: 'approved', reason: '€'.repeat(2000) },
     ],
@@ -48,6 +56,17 @@ describe('messages that are no decision', () => {
     expect(approvals.call().phase).toBe('request');
     expect(approvals.state.verdicts.size).toBe(0);
   });
+});
+
+it('closes a call with what a person suggests, who then counts as one who asked', () => {
+  const approvals = approvalsWith({});
+  const decision = { callId: '1.1', decision: 'denied', approver: 'ann', suggestion: 'Pay 5' };
+  expect(decide(approvals, decision)).toMatchObject({ accepted: true });
+  expect(approvals.call()).toMatchObject({
+    phase: 'done',
+    result: { error: { code: 'denied', message: expect.stringContaining('says ann: Pay 5') } },
+  });
+  expect([...approvals.state.speakers]).toEqual(['ann']);
 });
 
 it('takes a decision that says its approver was signed in; a repeat has to say it too', () => {

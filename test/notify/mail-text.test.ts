@@ -12,9 +12,10 @@ const about = (data: Partial<Notice['data']>): Notice => ({
 
 it('says what waits, and where', () => {
   const { subject, text } = mailOf(notice('a'), PAGE);
-  expect(subject).toBe('Approval needed: pay (clerk)');
+  expect(subject).toBe('Approve? a · pay (clerk)');
   expect(text).toContain('Open it: https://inbox.example.org/#/turns/t-1/calls/1.1\n');
-  expect(text).toContain('what     1.1 pay a\n');
+  expect(text).toMatch(/^Approve\? a · pay \(clerk\)\n\nwhat {5}a\n/);
+  expect(text).toMatch(/call {5}t-1\/1\.1\n\nOpen it/);
   expect(text).toContain('Nothing is decided by this mail');
 });
 
@@ -36,6 +37,13 @@ it('escapes all that comes from elsewhere', () => {
   expect(html).not.toMatch(/<img|onerror="|[\r\n\u202e]/);
 });
 
+it('says what happens first, and when in a zone', () => {
+  const summary = '1.1 pay 18,250.50 EUR to DE89 3704';
+  const { subject, text } = mailOf(about({ summary, deadline: '2026-12-05T11:51:09.000Z' }), PAGE);
+  expect(subject).toBe('Approve? 18,250.50 EUR to DE89 3704 · pay (clerk)');
+  expect(text).toContain('expires  2026-12-05 11:51 UTC\n');
+});
+
 it('is short, however long a name is', () => {
   expect(mailOf(about({ tool: 'x'.repeat(5000), prompt: 'y'.repeat(5000) }), PAGE).subject.length).toBe(120);
 });
@@ -49,6 +57,6 @@ it('says that a test is one', () => {
 it('names those who may decide since nobody did in time', () => {
   const voting = { votes: [], needs: { approvals: 1, who: [] }, escalatedTo: ['lea', 'le\u202eo'] };
   const { subject, text } = mailOf({ ...about({ voting }), type: 'request.escalated' }, PAGE);
-  expect(subject).toBe('Approval needed, nobody decided in time: pay (clerk)');
+  expect(subject).toBe('Overdue. Approve? a · pay (clerk)');
   expect(text).toMatch(/^now asks +lea, le⟦U\+202E⟧o$/m);
 });

@@ -15,8 +15,9 @@ it('says the tool, the agent, and where it is, and can be decided by its digest'
     ...{
       tool: 'pay',
       agent: 'clerk',
-      title: 'Approval needed: pay (clerk)',
-      text: '{"amount":10,"to":"ann"}',
+      what: 'a',
+      title: 'Approve? a · pay (clerk)',
+      text: 'pay (clerk)\n{"amount":10,"to":"ann"}',
     },
     seen: { seenDigest: request().seenDigest, callKey: 'key:1.1' },
   });
@@ -30,17 +31,17 @@ it.each<[string, RequestOpened, boolean]>([
   ['with a plan', proposal(), false],
   ['that deceives', request({ arguments: { to: 'a\u202eb' } }), false],
   ['with look-alikes', request({ arguments: { to: 'p\u0430ypal' } }), false],
-  ['as long as all screens show', request({ arguments: { to: 'x'.repeat(111) } }), true],
-  ['longer', request({ arguments: { to: 'x'.repeat(112) } }), false],
+  ['as long as all screens show', request({ arguments: { to: 'x'.repeat(99) } }), true],
+  ['longer', request({ arguments: { to: 'x'.repeat(100) } }), false],
   ['with a preview', request({ preview: { text: 'to ann' } }), false],
 ])('can be decided or is only a link: a request %s', (_name, opened, isDecidable) => {
   const { seen, text } = made(opened);
   expect(seen !== undefined).toBe(isDecidable);
-  if (!isDecidable) expect(text).toMatch(/^1\.1 pay a\n.*\w/);
+  if (!isDecidable) expect(text).toMatch(/^a\npay \(clerk\)\n.*\w/);
   expect(text).not.toMatch(/\u202e/);
 });
 
-it('cannot be decided by who may only look, or under a title that is cut', () => {
+it('cannot be decided by who may only look, or under names that are cut', () => {
   expect(made(request(), { user: 'eve', mayDecide: false }).seen).toBeUndefined();
   const about = notice('a');
   const long = { ...about, data: { ...about.data, tool: 'x'.repeat(60) } };
@@ -53,8 +54,11 @@ it('can be decided as well after an escalation, which has the tag of its call an
   const names = { tool: 'transfer_money', agent: 'bank-clerk-of-europe' };
   const message = made(request({ tool: names.tool }), ANN, { ...about, data: { ...about.data, ...names } });
   expect(message).toMatchObject({
-    ...{ tag: tagOf(notice('a')), title: 'Approval overdue: transfer_money (bank-clerk-of-europe)' },
-    ...{ text: '{"amount":10,"to":"ann"}', seen: { seenDigest: request().seenDigest, callKey: 'key:1.1' } },
+    ...{ tag: tagOf(notice('a')), title: 'Overdue. Approve? pay a · transfer_money (bank-clerk-of-eur…' },
+    ...{
+      text: 'transfer_money (bank-clerk-of-europe)\n{"amount":10,"to":"ann"}',
+      seen: { seenDigest: request().seenDigest, callKey: 'key:1.1' },
+    },
   });
   expect(made(ruled('signed'), ANN, about)).toMatchObject({
     text: expect.stringMatching(/wants decisions signed/),
@@ -73,7 +77,7 @@ it('has the tag of its call, whatever the notice, and a test has its own', () =>
 
 it('says what became of a call, and offers nothing', () => {
   const message = overPush(notice('a'), 'ann', 'denied by \u202ebob');
-  expect(message).toMatchObject({ title: 'No longer waits: pay', tag: tagOf(notice('a')), isOver: true });
+  expect(message).toMatchObject({ title: 'No longer waits: a', tag: tagOf(notice('a')), isOver: true });
   expect([message.text, message.seen]).toEqual(['denied by ⟦U+202E⟧bob', undefined]);
 });
 

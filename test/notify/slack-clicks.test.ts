@@ -38,6 +38,7 @@ it('reads why somebody denies', () => {
   const click = readClick(submitOf(view, 'too much', 'U1'));
   expect(click).toMatchObject({ does: 'deny', key, reason: 'too much', user: 'U1' });
   expect(judge(submitOf(view, 'no', 'U1'))).toBeUndefined();
+  expect(readClick(submitOf(view, 'no', 'U1', 'Pay 5'))).toMatchObject({ suggestion: 'Pay 5' });
 });
 
 it('gives the same click the same id, and no other', () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
+import { INSTEAD } from '../../src/notify/slack-text';
 
 export const BOT_TOKEN = 'xoxb-s3cret-bot';
 export const APP_TOKEN = 'xapp-s3cret-app';
@@ -22,10 +23,13 @@ const letters = z.strictObject({
   ...{ type: z.literal('text'), text: z.string().min(1) },
   style: z.object({ bold: z.boolean() }).optional(),
 });
+const date = z.strictObject({
+  ...{ type: z.literal('date'), timestamp: z.number().int(), format: z.string(), fallback: z.string() },
+});
 const rich = z.strictObject({
   type: z.enum(['rich_text_section', 'rich_text_preformatted']),
   border: z.number().optional(),
-  elements: z.array(letters).min(1),
+  elements: z.array(z.union([letters, date])).min(1),
 });
 const block = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('header'), text: of(150) }),
@@ -222,9 +226,13 @@ export function submitOf(
   view: Pick<View, 'callback_id' | 'private_metadata'>,
   reason: string,
   user: string,
+  instead: string | null = null,
 ): Record<string, unknown> {
   const { callback_id, private_metadata } = view;
-  const values = { [callback_id]: { [callback_id]: { type: 'plain_text_input', value: reason } } };
+  const values = {
+    [callback_id]: { [callback_id]: { type: 'plain_text_input', value: reason } },
+    [INSTEAD]: { [INSTEAD]: { type: 'plain_text_input', value: instead } },
+  };
   return {
     ...{ type: 'view_submission', ...HEAD, user: { id: user, team_id: TEAM } },
     view: { id: 'V1', callback_id, private_metadata, state: { values } },
@@ -248,7 +256,9 @@ export function shownIn({ blocks }: Pick<SlackMessage, 'blocks'>): string {
       if (one.type === 'header') return [one.text.text];
       if (one.type === 'context') return one.elements.map((said) => said.text);
       if (one.type === 'rich_text')
-        return one.elements.map(({ elements }) => elements.map((said) => said.text).join(''));
+        return one.elements.map(({ elements }) =>
+          elements.map((said) => ('fallback' in said ? said.fallback : said.text)).join(''),
+        );
       return [];
     })
     .join('\n');

@@ -22,7 +22,7 @@ it('says who asks, what for, and the arguments, with buttons that carry call and
   expect(message.hasButtons).toBe(true);
   expect(labelsOf(message)).toEqual(['Approve', 'Deny', 'Open']);
   const shown = shownIn(message);
-  expect(shown).toMatch(/^Approval needed: pay \(clerk\)\n/);
+  expect(shown).toMatch(/^Approve\? a · pay \(clerk\)\n/);
   expect(shown).toContain('for: bob');
   expect(shown).toContain('"amount": 10,\n  "to": "ann"');
   expect(shown).toContain("decides: rule 'all': 1 approval");
@@ -80,6 +80,16 @@ it('stays within the limits of Slack, whatever the text', () => {
   blocksSchema.parse(whisperOf(long).blocks);
   blocksSchema.parse(overMessage({ notice: { ...about, data }, over: long }, place.page).blocks);
   expect(reasonView('k', { ...about, data }).title.text.length).toBeLessThanOrEqual(24);
+});
+
+it('shows what happens before its arguments, and the ids last', () => {
+  const about = notice('a');
+  const data = { ...about.data, deadline: '2026-12-05T11:51:00.000Z' };
+  const opened = request({ preview: { text: '10 EUR to ann' } });
+  const shown = shownIn(made(opened, HEARD, { ...about, data }));
+  expect(shown).toMatch(
+    /^Approve\?.*\n10 EUR to ann\n\narguments:\n\{[^]*\nexpires: 2026-12-05 11:51 UTC\ncall: t-1\/1\.1$/,
+  );
 });
 
 it('says before a reason is written that its words count', () => {

@@ -132,17 +132,17 @@ it.each<[string, Pauses, unknown]>([
   [
     'a pause',
     { control: 'open', pauses: [{ ...PAUSE, tool: 'pay' }] },
-    `ann paused calls of pay at ${PAUSE.at}: x`,
+    { text: 'ann paused calls of pay since 2026-01-01 00:00 UTC: x', of: { tool: 'pay' } },
   ],
   [
     'that the workflow of the pauses was closed',
     { control: 'closed', pauses: [] },
-    expect.stringContaining('was closed'),
+    { text: expect.stringContaining('was closed') },
   ],
   [
     'that the pauses cannot be read',
     { control: 'unreadable', pauses: [] },
-    expect.stringContaining('cannot be read'),
+    { text: expect.stringContaining('cannot be read') },
   ],
 ])('sends %s, though nothing else changed, and to whoever comes later', async (_, pauses, held) => {
   const { reader } = countedInbox();

@@ -25,6 +25,41 @@ it.each([
   expect(set).toMatch(/; SameSite=Strict/);
 });
 
+describe('behind a path of a reverse proxy', () => {
+  let inner: Awaited<ReturnType<typeof createTestApp>>;
+  beforeAll(async () => {
+    inner = await createTestApp(unreachable(), { basePath: '/countersign' });
+  });
+  afterAll(() => inner.remove());
+
+  it.each([
+    ['which it keeps', '/countersign'],
+    ['which it takes away', ''],
+  ])('%s, serves page, API and events', async (_what, base) => {
+    const page = await inner.ask(`${base}/`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>inbox')]);
+    const opened = await inner.ask(`${base}/api/session`, { json: { code: inner.codes.draw() } });
+    expect(opened.headers.get('set-cookie')).toMatch(/; Path=\/countersign\//);
+    const cookie = cookieOf(opened);
+    expect((await inner.ask(`${base}/api/session`, { cookie })).status).toBe(200);
+    const stream = await inner.ask(`${base}/api/inbox/events`, { cookie });
+    await stream.body?.cancel();
+    expect(stream.status).toBe(200);
+  });
+
+  it('ends the address of the page with a slash, so that its parts are beside it', async () => {
+    const response = await inner.ask('/countersign');
+    expect([response.status, response.headers.get('location')]).toEqual([302, '/countersign/']);
+  });
+
+  it('names its cookie so that browsers take it for a path', async () => {
+    const headers = { host: 'inbox.example.com', origin: 'https://inbox.example.com' };
+    const json = { code: inner.codes.draw() };
+    const response = await inner.ask('/countersign/api/session', { json, headers });
+    expect(response.headers.get('set-cookie')).toMatch(/^__Secure-countersign-inbox=.*; Secure/);
+  });
+});
+
 it.each([
   ['nothing', {}],
   ['an empty token', { token: '' }],

@@ -79,6 +79,7 @@ interface TestAppOptions {
   voters?: AppDeps['voters'];
   /** The routes. @default those of the web inbox */
   routes?: Routes;
+  basePath?: string;
   /** Milliseconds between two reads of visibility where workers tell of requests. */
   told?: number;
 }
@@ -86,7 +87,17 @@ interface TestAppOptions {
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people, push, voters, routes = ROUTES, told = 50 }: TestAppOptions = {},
+  {
+    signers,
+    signIn,
+    files,
+    people,
+    push,
+    voters,
+    basePath = '',
+    routes = ROUTES,
+    told = 50,
+  }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -143,6 +154,7 @@ export async function createTestApp(
         hosts,
         feed,
         formatError,
+        basePath,
         pageDir: directory,
         version: '1.2.3',
         undoMs: 0,

@@ -4,9 +4,8 @@ import type { FollowOptions } from '../../src/client/requests';
 import { CountersignError } from '../../src/contract/errors';
 import type { ServerEvent } from '../../src/server/sse';
 import { createTextStore } from '../../src/server/streamed-text';
-import { ownPart, turnEvents, untilFirstEnds } from '../../src/server/turns';
+import { turnEvents, untilFirstEnds } from '../../src/server/turns';
 import type { TurnEvent } from '../../src/history/events';
-import { call, request } from '../cli/support';
 import { mostReactions } from '../support/reactions';
 import { cookieOf, useApp, useOfflineApp } from './support';
 
@@ -295,51 +294,4 @@ test('a source that is silent keeps nothing of the items of the other one', asyn
     for (let n = 0; n < 20; n++) await items.next();
   });
   expect(most).toBeLessThan(5);
-});
-
-describe('says what of the votes on a call is somebody’s own', () => {
-  const people = ['bob', 'dave', 'xena', 'yan'].map((name) => ({ name, groups: [], delegates: [] }));
-  const DELEGATES = ['xena', 'yan'].map((name) => ({ name, until: '2026-12-25T00:00:00.000Z' }));
-  const authority = {
-    ...{ fileDigest: '', ruleDigest: '', requesters: ['ann'] },
-    rule: {
-      ...{ name: 'two', then: 'ask' as const, rosters: [['anna', 'bob']], need: 2, groups: [] },
-      ...{ notRequester: false, denyNeeds: 1, assurance: 'claimed' as const },
-      escalate: { afterMs: 1, to: ['dave'] },
-    },
-    people: [{ name: 'anna', groups: [], delegates: DELEGATES, mail: 'Anna@example.com' }, ...people],
-  };
-  const votes = [
-    { voter: 'anna', decision: 'approved' as const, at: '2026-12-24T12:00:00.000Z' },
-    { voter: 'dave', decision: 'denied' as const, at: '2026-12-24T12:00:00.000Z' },
-    { voter: 'xena', decision: 'approved' as const, at: '2026-12-24T12:00:00.000Z' },
-    { voter: 'yan', decision: 'approved' as const, at: '2026-12-25T00:00:00.000Z' },
-  ];
-  const asked = (extra = {}, of = {}) => call({ request: request({ authority, ...of }), votes, ...extra });
-
-  test.each([
-    ['a voter', asked(), 'anna', 'approver', { ownVote: 'approved' }],
-    ['a voter by mail', asked(), 'anna@EXAMPLE.com', 'approver', { ownVote: 'approved' }],
-    ['a voter who only looks by now', asked(), 'anna', 'viewer', {}],
-    ['a delegate who voted in their time', asked(), 'xena', 'approver', { ownVote: 'approved' }],
-    ['a delegate who voted after their time', asked(), 'yan', 'approver', {}],
-    ['who has not voted', asked(), 'bob', 'approver', {}],
-    ['a stranger', asked(), 'eve', 'approver', {}],
-    ['whose vote does not count', asked(), 'dave', 'approver', {}],
-    [
-      'who may vote since nobody did',
-      asked({ isEscalated: true }),
-      'dave',
-      'approver',
-      { ownVote: 'denied' },
-    ],
-    ['an admin', asked(), 'eve', 'admin', { mayAskAgain: true }],
-    ['an admin who voted', asked(), 'anna', 'admin', { ownVote: 'approved', mayAskAgain: true }],
-    ['an admin, of a gate', asked({}, { byGate: true }), 'eve', 'admin', {}],
-    ['an admin, of a workflow of its own', asked({}, { unowned: true }), 'eve', 'admin', {}],
-    ['a call that is decided', asked({ phase: 'approved' }), 'anna', 'admin', {}],
-    ['a call without a rule', call({ votes }), 'anna', 'admin', {}],
-  ] as const)('%s', (_what, one, user, role, own) => {
-    expect(ownPart(one, { user, role })).toEqual(own);
-  });
 });

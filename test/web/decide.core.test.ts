@@ -13,7 +13,7 @@ test('hunks are ticked one by one', async () => {
   await page.getByRole('checkbox', { name: 'Hunk 2' }).uncheck();
   await lookAtAll(page);
   await page.getByRole('button', { name: 'Approve 2 of 3 hunks' }).click();
-  await page.locator('.notices').getByText('Approved 2 of 3 hunks of propose_lines tag=hunks').waitFor();
+  await page.locator('.notices').getByText('Approved 2 of 3 hunks of propose_lines').waitFor();
   const [ran] = await until('the call', async () => {
     const lines = await effects.lines();
     return lines.length > 0 && lines;

@@ -166,7 +166,7 @@ test('where the approval was taken and the grant was not, the page says which', 
   const turn = await asked('pay', { tag: 'half' });
   const page = await tab(callPlace(turn));
   await lookAtAll(page);
-  await page.route('**/grants', async (route) => {
+  await page.route('**/api/turns/*/grants', async (route) => {
     const response = await route.fetch();
     const { grant, ...answer } = await response.json();
     const grantProblem = { code: 'full', message: 'there are 200 grants already' };

@@ -140,6 +140,9 @@ const ALIKE = Object.values(HOSTILE_LETTERS).flat();
 test(`each of ${ALIKE.length} values that read as others is marked`, async () => {
   const handle = await start(Object.fromEntries(ALIKE.map((text, index) => [`n${index}`, text])));
   const page = await web().tab(callPlace(handle.workflowId));
+  await page.locator('.leaf').first().waitFor();
+  // Only what is near is drawn.
+  for (const part of await page.locator('.part').all()) await part.scrollIntoViewIfNeeded();
   await page
     .locator('.leaf')
     .nth(ALIKE.length - 1)
@@ -187,5 +190,5 @@ test('a long text has to be shown to its end before it can be approved', async (
   await lookAtAll(page);
   expect(await isHeld(page)).toBe(false);
   await approve(page).click();
-  await page.locator('.notices').getByText('Approved run_command ').waitFor();
+  await page.locator('.notices').getByText('Approved ').waitFor();
 });

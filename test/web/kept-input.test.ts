@@ -1,11 +1,10 @@
-import { draftFor } from '../../src/web/model/draft';
-import type { CallView } from '../../src/history/view-types';
-import { NOTHING_TYPED, readForkDraft, readTyped, type Typed, typedParts } from '../../src/web/kept-input';
+import { NOTHING_TYPED, readTyped, type Typed, typedParts } from '../../src/web/kept-input';
 
 const again = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const TYPED: Typed = {
   reason: 'too much',
+  suggestion: 'less',
   args: {
     draft: { value: { a: 2 }, texts: { '/b': { text: '1x', problem: 'has to be a number' } } },
     from: { a: 1 },
@@ -38,21 +37,13 @@ it('keeps the rest where a part is of another version', () => {
     how: 1,
   };
   expect(readTyped(left)).toEqual({
-    ...{ reason: 'kept', content: '', how: '' },
+    ...{ reason: 'kept', suggestion: '', content: '', how: '' },
     ...{ args: undefined, hunks: undefined, answer: undefined },
   });
 });
 
-it('reads back a fork, and nothing else', () => {
-  const call: CallView = JSON.parse('{"callId":"1.1","effective":{"a":1}}');
-  const draft = { ...draftFor(call), reason: 'why', live: true };
-  expect(readForkDraft(again(draft))).toEqual(draft);
-  expect(readForkDraft(again({ ...draft, way: 'constructor' }))).toBeUndefined();
-  expect(readForkDraft(null)).toBeUndefined();
-});
-
 it('tells what somebody would miss', () => {
-  expect(typedParts(TYPED)).toBe('too much\n\nthe bank says so\n\npaid\n\n{\n  "a": 2\n}\n\n/b 1x');
+  expect(typedParts(TYPED)).toBe('too much\n\nless\n\nthe bank says so\n\npaid\n\n{\n  "a": 2\n}\n\n/b 1x');
   expect(typedParts(NOTHING_TYPED)).toBeUndefined();
   expect(typedParts({ ...NOTHING_TYPED, reason: ' \n' })).toBeUndefined();
   const untouched = { draft: { value: { a: 1 }, texts: {} }, from: { a: 1 }, seen: 'x' };

@@ -15,7 +15,7 @@ test('every page says what is paused, by whom and why, until it is not', async (
   await page.locator('.connection').getByText('live', { exact: true }).waitFor();
   expect(await paused.innerText()).toBe('');
   await client.pause({ tool: 'pay', reason: 'the bank is\u202e down', by: 'ann' });
-  await paused.getByText(/ann paused calls of pay at .*: the bank is/).waitFor();
+  await paused.getByText(/ann paused calls of pay since .* UTC: the bank is/).waitFor();
   // It is not turned around: the letter that would do so is shown.
   expect(await paused.innerText()).toContain('U+202E');
   await client.pause({ reason: 'an incident', by: 'bob', models: true });

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../contract/limits';
+import { utc } from '../../contract/text/times';
 import { type GrantVotes, lackingOn } from './grant-votes';
 import type { GrantTerms } from './grant';
 import { ANY, type Condition, isExact, type Narrowing } from './narrowing';
@@ -7,7 +8,7 @@ import { ANY, type Condition, isExact, type Narrowing } from './narrowing';
 export function grantSentence({ agent, tool, narrowing, times, until }: GrantTerms): string {
   const calls = times === 1 ? 'one call' : `${times} calls`;
   const many = times === LIMITS.grantTimes ? `every call (${times} at most)` : `up to ${calls}`;
-  return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
+  return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${utc(until)}.`;
 }
 
 /**

@@ -2,6 +2,7 @@ import { LIMITS } from '../../contract/limits';
 import { isObject } from '../../contract/json';
 import type { MessageOf, MessageSchema } from '../../contract/schema/message';
 import { utf8Bytes } from '../../contract/text/bytes';
+import { utc } from '../../contract/text/times';
 import { reasonIssue } from '../grants/grant';
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
@@ -158,7 +159,7 @@ export function scopeText({ agent, tool, models }: Pick<Pause, 'agent' | 'tool' 
 
 /** One line that says who paused what, when and why. */
 export function pauseText(pause: Pause): string {
-  return `${pause.by} paused ${scopeText(pause)} at ${pause.at}: ${pause.reason}`;
+  return `${pause.by} paused ${scopeText(pause)} since ${utc(pause.at)}: ${pause.reason}`;
 }
 
 /** Why no call with an effect may start, by the state of the workflow of CONTROL. CONTROL_HINTS has the remedies. */

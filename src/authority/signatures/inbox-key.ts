@@ -105,6 +105,7 @@ export interface SignedInVote {
   /** The name under which the person is signed in. */
   approver: string;
   reason?: string;
+  suggestion?: string | undefined;
   /** The ids of the hunks that the person approves. Absent: the whole call. */
   hunks?: readonly string[];
 }
@@ -120,14 +121,14 @@ export function inboxSigner({
   key: InboxKey;
   approvers: ApproversSource;
 }): (vote: SignedInVote) => Promise<VoteSignature | undefined> {
-  return async ({ agent, call, place, approver: user, reason, hunks, ...vote }) => {
+  return async ({ agent, call, place, approver: user, reason, suggestion, hunks, ...vote }) => {
     const { installation, personOf } = await approvers.current();
     const approver = personOf(user);
     const facts = factsToSign({ agent }, call, { installation, ...place });
     if (facts === undefined || approver === undefined) return undefined;
     const times = timesToSign(call, Date.now());
     const { decisionId, decision } = vote;
-    const said = { decisionId, decision, approver, ...times, reason, hunks };
+    const said = { decisionId, decision, approver, ...times, reason, suggestion, hunks };
     const statement = statementOf(facts, said);
     if (statement === undefined) return undefined;
     return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });

@@ -53,9 +53,9 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       const { file, approver, facts } = await read(vote);
       const site = file.passkeySite;
       if (approver === undefined || facts === undefined || site === undefined) return undefined;
-      const { decisionId, decision, reason, hunks, call } = vote;
+      const { decisionId, decision, reason, suggestion, hunks, call } = vote;
       const times = timesToSign(call, Date.now());
-      const said = { decisionId, decision, approver, ...times, reason, hunks };
+      const said = { decisionId, decision, approver, ...times, reason, suggestion, hunks };
       const statement = statementOf(facts, said);
       const ids = file.passkeysOf(approver).map(({ id }) => id);
       if (statement === undefined || ids.length === 0) return undefined;
@@ -66,8 +66,8 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       if (approver === undefined || facts === undefined) throw refused(VOTE_FAULTS.unknown_person);
       const now = Date.now();
       if (isOld(at, now)) throw refused(TOO_OLD);
-      const { decisionId, decision, reason, hunks } = vote;
-      const chosen = { reason, hunks: hunks && [...hunks] };
+      const { decisionId, decision, reason, suggestion, hunks } = vote;
+      const chosen = { reason, suggestion, hunks: hunks && [...hunks] };
       const said = { decisionId, decision, approver, at, notAfter, ...chosen };
       const statement = statementOf(facts, said);
       if (statement === undefined) throw refused(VOTE_FAULTS.malformed);

@@ -58,6 +58,8 @@ const statementSchema = z.strictObject({
     .optional(),
   /** Empty if the person gave no reason. */
   reason: text(LIMITS.reasonBytes),
+  /** What the model should do instead of a denied call. Absent: nothing was suggested. */
+  suggestion: text(LIMITS.reasonBytes).min(1).optional(),
   approver: id,
   /** The time of the signature, by the signer's clock. */
   at: moment,
@@ -86,6 +88,7 @@ export interface SignableVote extends Pick<
   'decisionId' | 'decision' | 'approver' | 'at' | 'notAfter'
 > {
   reason?: string;
+  suggestion?: string;
   /** The ids of the hunks that the voter approves, in any order. Absent: the whole call. */
   hunks?: readonly string[];
 }
@@ -94,7 +97,7 @@ export interface SignableVote extends Pick<
 export function statementOf(facts: SignedCallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, runId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
-  const { decisionId, decision, reason = '', hunks, approver, at, notAfter } = vote;
+  const { decisionId, decision, reason = '', suggestion, hunks, approver, at, notAfter } = vote;
   return statementSchema.safeParse({
     v: 3,
     installation,
@@ -116,7 +119,7 @@ export function statementOf(facts: SignedCallFacts, vote: SignableVote): Stateme
     approver,
     at,
     notAfter,
-    ...defined({ hunks: hunks && sorted(hunks) }),
+    ...defined({ hunks: hunks && sorted(hunks), suggestion: suggestion || undefined }),
   }).data;
 }
 

@@ -35,6 +35,7 @@ const voteSchema = z.object({
   decisionId: z.string().optional(),
   decision: z.enum(SIGNED_DECISIONS),
   reason: z.string().optional(),
+  suggestion: z.string().optional(),
   /** The ids of the hunks that the vote approves. Absent: the whole call. */
   hunks: z.array(z.string()).optional(),
   /** A person of the approvers file, by name or mail. The signature is over the name as it is written here. */
@@ -54,13 +55,14 @@ type SentVote = z.input<typeof voteSchema>;
 export function judgedVote(vote: Vote): SentVote {
   const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
   const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
-  const { decisionId, reason, hunks, seenDigest } = said;
+  const { decisionId, reason, suggestion, hunks, seenDigest } = said;
   const { at = takenAt, notAfter, kind, armored, statement } = signed ?? {};
   const signature = kind === undefined || armored === undefined ? undefined : { kind, armored, statement };
   return {
     decisionId,
     decision,
     reason,
+    suggestion,
     hunks: hunks && [...hunks],
     approver,
     at,
@@ -129,8 +131,8 @@ export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   if (voter === undefined) return bad('unknown_person');
   if (decisionId === undefined || notAfter === undefined) return bad('malformed');
   const { facts } = judge;
-  const { decision, reason = '', hunks, seenDigest } = read.data;
-  const said = { decisionId, decision, reason, approver, at, notAfter, hunks };
+  const { decision, reason = '', suggestion, hunks, seenDigest } = read.data;
+  const said = { decisionId, decision, reason, suggestion, approver, at, notAfter, hunks };
   const expected = statementOf(facts, said);
   if (expected === undefined) return bad('malformed');
   if (seenDigest !== facts.seenDigest)
@@ -252,6 +254,7 @@ const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['decision', 'vote_changed'],
   ['hunks', 'vote_changed'],
   ['reason', 'vote_changed'],
+  ['suggestion', 'vote_changed'],
   ['approver', 'vote_changed'],
   ['at', 'vote_changed'],
   ['notAfter', 'vote_changed'],

@@ -6,10 +6,12 @@ import { decide, idOf, type Subject } from '../review/decision';
 import { type Context, osUser } from '../context';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
+import { usageError } from '../../contract/errors';
 import { nameOption } from '../flags';
 
 interface DenyOptions extends BatchFlags, SignOptions {
   reason: string;
+  suggest?: string;
 }
 
 /** `deny <turn>/<call>`, and `deny --all`. */
@@ -18,13 +20,20 @@ export function addDeny(program: Command, context: Context): void {
     .command('deny [turn/call]')
     .description('deny a call; or many at once')
     .requiredOption('--reason <text>', 'why; the model reads it')
+    .option('--suggest <text>', 'what the model should do instead, in your words')
     .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
   addBatchOptions(addSignOptions(command)).action(async (target: string | undefined, options: DenyOptions) =>
     options.all === true
-      ? decideBatch(await readBatch(options, 'denied', target), context)
+      ? decideBatch(await readBatch(checkOne(options), 'denied', target), context)
       : deny(target, options, context),
   );
+}
+
+/** @throws CountersignError `usage` for a suggestion to many calls at once. */
+function checkOne(options: DenyOptions): DenyOptions {
+  if (options.suggest === undefined) return options;
+  throw usageError('--suggest goes with one call', 'Deny the others with --reason alone.');
 }
 
 async function deny(target: string | undefined, options: DenyOptions, context: Context): Promise<void> {
@@ -33,7 +42,7 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
 }
 
 /** The options of a command about one request. */
-export type VoteOptions = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions> & {
+export type VoteOptions = Pick<DenyOptions, 'as' | 'json' | 'suggest' | keyof SignOptions> & {
   reason?: string;
 };
 
@@ -59,13 +68,13 @@ export async function withSubject(
 ): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
-  const { reason, as } = options;
+  const { reason, suggest: suggestion, as } = options;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    const said = { approver, reason };
+    const said = { approver, reason, suggestion };
     const subject = { client, turn, said, context, sign, agent: view.agent };
     await act({ ...subject, call: findCall(view, named.call) }, client);
   });

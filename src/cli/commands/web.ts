@@ -15,6 +15,7 @@ interface WebOptions {
   host?: string;
   port?: string;
   allowHost?: string[];
+  basePath?: string;
   users?: string;
   undo?: string;
   metrics?: string;
@@ -39,6 +40,7 @@ export function addWeb(program: Command, context: Context): void {
       "another host name of this server, such as a reverse proxy's; may be repeated",
       collect,
     )
+    .option('--base-path <path>', 'path under which a reverse proxy serves it, such as /countersign')
     .option('--users <file>', "file of the users who may sign in (default: in the user's state directory)")
     .option(
       '--undo <time>',
@@ -63,14 +65,14 @@ export function addWeb(program: Command, context: Context): void {
 }
 
 async function openWebInbox(
-  { host, port, allowHost, users, undo, metrics, ...files }: WebOptions,
+  { host, port, allowHost, basePath, users, undo, metrics, ...files }: WebOptions,
   context: Context,
 ): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
     ...readUndo(undo, '--undo'),
-    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics, ...files }),
+    ...defined({ host, allowHosts: allowHost, basePath, usersFile: users, metrics, ...files }),
   };
   const stop = takeStopSignals(() => undefined);
   try {

@@ -13,13 +13,13 @@ export interface Room {
   indent: number;
 }
 
-/** The beginning of the arguments and the preview that fits into the room. */
+/** The beginning of the preview and the arguments that fits into the room. */
 export function wholeText(
   { arguments: args, preview }: Pick<RequestOpened, 'arguments' | 'preview'>,
   { characters, lines: mostLines, indent }: Room,
 ): { lines: string[]; isWhole: boolean } {
-  const text = preview === undefined ? [] : ['', 'preview:', ...previewLines(preview, PLAIN)];
-  const all = [...escapeLines(JSON.stringify(args, null, indent)), ...text];
+  const text = preview === undefined ? [] : [...previewLines(preview, PLAIN), '', 'arguments:'];
+  const all = [...text, ...escapeLines(JSON.stringify(args, null, indent))];
   let left = characters;
   const lines: string[] = [];
   for (const line of all.slice(0, mostLines)) {

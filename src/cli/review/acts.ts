@@ -38,7 +38,7 @@ const MOVES: readonly KeyChoice<ReviewAct>[] = [
 const REQUEST: readonly KeyChoice<ReviewAct>[] = [
   { means: 'approve', keys: ['a', 'approve'], does: 'let it run as it is' },
   { means: 'edit', keys: ['e', 'edit'], does: 'change the arguments in your editor' },
-  { means: 'deny', keys: ['d', 'deny'], does: 'keep it from running, with a reason' },
+  { means: 'deny', keys: ['d', 'deny'], does: 'keep it from running, and say why and what instead' },
 ];
 
 const HUNKS: readonly KeyChoice<ReviewAct>[] = [
@@ -102,7 +102,8 @@ async function approve(subject: Subject, terminal: Terminal): Promise<Answer> {
 
 async function deny(subject: Subject, terminal: Terminal): Promise<Answer> {
   const reason = await askUntilAnswered(terminal, 'Why not? The model reads it: ');
-  return decide(subject, { decision: 'denied', reason });
+  const suggestion = (await terminal.ask('What instead? (Enter: nothing) ')).trim() || undefined;
+  return decide(subject, { decision: 'denied', reason, suggestion });
 }
 
 async function resolve(resolution: ResolutionKind, subject: Subject, terminal: Terminal): Promise<Answer> {

@@ -22,7 +22,7 @@ export interface Subject {
   agent: string;
   call: CallView;
   /** The person who decides, and the reason if it is already known. */
-  said: { approver: string; reason?: string };
+  said: { approver: string; reason?: string; suggestion?: string };
   /** Signs the decision. Absent: nobody asked for a signature. */
   sign?: Sign;
   context: Pick<Context, 'screen' | 'env'>;
@@ -57,14 +57,16 @@ export async function decide(
   // An edit makes a new request, which needs its own decision.
   const word = voteOf(decision);
   const reason = decision.reason ?? said.reason;
+  const suggestion = decision.suggestion ?? said.suggestion;
   const by = { approver: said.approver, now: Date.now() };
-  const isRead = decision.arguments !== undefined || (word !== undefined && reason !== undefined);
+  const isRead =
+    decision.arguments !== undefined || (word !== undefined && (suggestion ?? reason) !== undefined);
   const counts = isRead ? afterWords(call.request?.authority, by) : undefined;
   if (counts !== undefined) context.screen.note(counts);
   const signed =
     word === undefined || call.phase !== 'requested'
       ? { decisionId: randomUUID() }
-      : await signing(subject, word, { reason, hunks: decision.hunks });
+      : await signing(subject, word, { reason, suggestion, hunks: decision.hunks });
   const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli' };
   return client.decide(turn, { ...head, ...defined(decision), ...signed });
 }
@@ -78,13 +80,18 @@ export async function decide(
 async function signing(
   subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'>,
   decision: VoteDecision,
-  { reason, hunks: chosen }: { reason?: string | undefined; hunks?: readonly string[] | undefined },
+  {
+    hunks: chosen,
+    ...words
+  }: Partial<Record<'reason' | 'suggestion', string | undefined>> & {
+    hunks?: readonly string[] | undefined;
+  },
 ): Promise<{ decisionId: string; signature?: VoteSignature }> {
   const { turn, agent, call, sign } = subject;
   const decisionId = randomUUID();
   const hunks = hunksToSign(call, decision, chosen);
   if (sign !== undefined) {
-    const about = { turn, agent, call, decisionId, decision, reason, hunks };
+    const about = { turn, agent, call, decisionId, decision, ...words, hunks };
     return { decisionId, signature: await sign(about) };
   }
   const wanted = assuranceWanted(call.request?.authority, decision);

@@ -11,6 +11,7 @@ import type { SignedAt } from '../../authority/signatures/facts-to-sign';
 import type { SaysOfGrant } from '../../authority/grants/grant-votes';
 import type { GrantTerms } from '../../authority/grants/grant';
 import type { VoteSignature } from '../../contract/decision';
+import { defined } from '../../contract/defined';
 import { CountersignError, usageError } from '../../contract/errors';
 import { readIfThere } from '../../system/files';
 import { assuranceWanted } from '../../authority/votes/voters';
@@ -52,7 +53,8 @@ export type Sign = (about: {
   call: CallView;
   decisionId: string;
   decision: Statement['decision'];
-  reason: string | undefined;
+  reason?: string | undefined;
+  suggestion?: string | undefined;
   hunks: readonly string[] | undefined;
 }) => Promise<VoteSignature>;
 
@@ -101,7 +103,7 @@ interface SignWith {
 }
 
 function signWith({ approvers, name, named, client, context }: SignWith): Sign {
-  return async ({ agent, turn, call, decisionId, decision, reason, hunks }) => {
+  return async ({ agent, turn, call, ...vote }) => {
     const { factsToSign, signatureOf, timesToSign } =
       await import('../../authority/signatures/facts-to-sign.js');
     const { statementOf, statementText } = await import('../../authority/signatures/statement.js');
@@ -114,14 +116,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
         'Decide it without --sign, or name an approvers file in the config of its worker.',
       );
     const times = timesToSign(call, Date.now());
-    const statement = statementOf(facts, {
-      decisionId,
-      decision,
-      approver: name,
-      ...times,
-      reason,
-      hunks,
-    });
+    const statement = statementOf(facts, { ...defined(vote), approver: name, ...times });
     if (statement === undefined) throw usageError('a part of this call or its reason cannot be signed');
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented(statementLines(statement))]) screen.note(line);

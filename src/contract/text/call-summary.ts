@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json';
 import type { Preview } from '../plan';
+import { without } from '../result';
 
 const CHARS = 80;
 
@@ -22,6 +23,26 @@ export function callSummary({ callId, tool, arguments: args, note, preview }: Su
   const noted = note === undefined ? [] : [`(${oneLine(note)})`];
   const shown = previewSummary(preview);
   return cut([callId, tool, ...noted, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
+}
+
+/** What a call does, in one line without its id: `15.00 EUR to ann` from its preview, or `refund cents=1500`. */
+export function titleOf({ tool, arguments: args, preview }: Omit<SummarizedCall, 'callId' | 'note'>): string {
+  const shown = previewSummary(preview);
+  if (shown !== '' && preview?.plan === undefined) return cut(shown);
+  return cut([tool, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
+}
+
+/** The title in a summary that the workflow made: what the call does, without its id and its tool. */
+export function titleIn({
+  callId,
+  tool,
+  summary,
+}: {
+  callId: string;
+  tool: string;
+  summary: string;
+}): string {
+  return without(`${tool} `, without(`${callId} `, summary));
 }
 
 /** Only the arguments, as one line: `cents=1500`. */

@@ -17,6 +17,11 @@ export function dateTime(iso: string): string {
   return `${day(iso)} ${clock(iso)}`;
 }
 
+/** A moment for people who may be anywhere: `2026-11-22 07:12 UTC`. */
+export function utc(iso: string): string {
+  return `${new Date(iso).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
 function twoDigits(part: number): string {
   return String(part).padStart(2, '0');
 }

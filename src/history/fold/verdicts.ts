@@ -68,7 +68,7 @@ export function allows({ signal, input }: PendingSignal): boolean {
 export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionMade {
   const { judgement, asksAgain, stillWaits } = judged;
   const said = readDecision(judged.input);
-  const { decision, arguments: args, hunks, seenDigest } = said;
+  const { decision, arguments: args, hunks, seenDigest, suggestion } = said;
   const lets = judgement.accepted !== false && isApproval(said);
   const unbound = lets && seenDigest === undefined ? (true as const) : undefined;
   return {
@@ -79,6 +79,7 @@ export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionM
       arguments: args,
       hunks,
       seenDigest,
+      suggestion,
       unbound,
       asksAgain,
       stillWaits,
@@ -216,9 +217,9 @@ export function restore(held: CallFold, why: Parameters<typeof unpreviewed>[0]):
   if (held.editBefore !== undefined) held.edit = held.editBefore;
 }
 
-function deny(held: CallFold, { approver, reason }: DecisionMade): void {
+function deny(held: CallFold, event: DecisionMade): void {
   held.phase = 'closed';
-  held.closing = denied({ approver, reason });
+  held.closing = denied(event);
 }
 
 /** Closes a question. The result, in the words that the model reads, comes with the next step. */

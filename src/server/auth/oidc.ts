@@ -87,7 +87,9 @@ interface Begun {
 /** @param now The clock, in milliseconds. */
 export function createOidc(options: OidcOptions, publicUrl: string, now: () => number = Date.now): Oidc {
   const underWay = createUnderWay(now);
-  const redirect = new URL(CALLBACK, publicUrl).href;
+  // The address may have a path, under which everything of the web inbox is.
+  const home = publicUrl.replace(/\/*$/, '/');
+  const redirect = new URL(CALLBACK.slice(1), home).href;
   const discover = remembered(() => discovered(options, now));
   return {
     check: async () => void (await discover()),
@@ -122,7 +124,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
         throw inWords(error, options.issuer);
       }
     },
-    leave: async (idToken) => leaving(await discover(), idToken, new URL('/', publicUrl)),
+    leave: async (idToken) => leaving(await discover(), idToken, new URL(home)),
   };
 }
 

@@ -1,5 +1,4 @@
 import { LIMITS } from '../../contract/limits';
-import { without } from '../../contract/result';
 import type { InboxItem, InboxPage } from '../../server/api';
 import { parametersOf, queryOf } from './route';
 
@@ -59,9 +58,10 @@ export function keyOf({ turn, callId, callKey }: InboxItem): string {
   return `${turn}/${callId}/${callKey}`;
 }
 
-/** The title of the browser's tab. */
-export function titleOf(count: number): string {
-  return count === 0 ? 'Countersign' : `(${count}) Countersign`;
+/** The title of the browser's tab: what its screen shows, and how many items wait. */
+export function tabTitle(count: number, shown?: string): string {
+  const named = shown === undefined ? 'Countersign' : `${shown} · Countersign`;
+  return count === 0 ? named : `(${grouped(count)}) ${named}`;
 }
 
 /** The index in a list after a step, kept within the list. -1 in an empty list. */
@@ -120,9 +120,4 @@ export function scrollFor(index: number, { rowHeight, scrollTop, height }: RowVi
   if (top < scrollTop) return top;
   if (top + rowHeight > scrollTop + height) return top + rowHeight - height;
   return undefined;
-}
-
-/** The text of a row: the summary without the id and the tool, which the row shows elsewhere. */
-export function rowText({ callId, tool, summary }: InboxItem): string {
-  return without(`${tool} `, without(`${callId} `, summary));
 }

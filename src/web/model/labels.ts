@@ -2,7 +2,8 @@ import { MINUTE, SECOND } from '../../contract/limits';
 import { waitsText } from '../../contract/text/waits';
 import type { RefusalCode, Refused, VoteSignature } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
-import type { Answer, ApiError } from '../../server/api';
+import type { Answer, ApiError, InboxSession } from '../../server/api';
+import type { Offers } from '../../history/offers';
 import { isSameName } from '../../authority/votes/names';
 import { dateTime, expiry } from '../../contract/text/times';
 import { utf8Bytes } from '../../contract/text/bytes';
@@ -16,6 +17,21 @@ export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
 /** How a grant was signed. The worker checks whether the signature counts. */
 export function proofText(signature: VoteSignature | undefined): string {
   return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
+}
+
+/** Who decides a request, for the person who looks at it. */
+export function whoDecides(
+  { offers, ownVote, whyNot, votesMissing = 1, votersLeft = [] }: Offers,
+  { user, role }: Pick<InboxSession, 'user' | 'role'>,
+): string {
+  if (role === 'viewer') return 'you may only look';
+  if (ownVote !== undefined) return 'you voted';
+  if (!offers.includes('deny')) return whyNot === undefined ? 'it is over' : `not yours: ${whyNot}`;
+  if (!offers.includes('approve') && whyNot !== undefined) return `you may only deny it: ${whyNot}`;
+  const others = votersLeft.filter((name) => !isSameName(name, user));
+  const who = others.length > 2 ? `${others.length} others` : others.join(' or ');
+  if (votesMissing > 1) return `${votesMissing} votes: yours and ${who}`;
+  return who === '' ? 'you decide' : `you or ${who} decide`;
 }
 
 /** Why a decision was refused, and what happens now. */

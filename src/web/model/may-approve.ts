@@ -11,6 +11,8 @@ interface ReviewState {
   issues: number;
   hunksLeft: boolean;
   expired: boolean;
+  /** Why the person can never approve it. */
+  never?: string | undefined;
 }
 
 /** Why a decision has to wait. */
@@ -26,8 +28,9 @@ export interface WhyNot {
 
 /** Why approving has to wait. Undefined if nothing prevents it. */
 export function whyNot(review: ReviewState): WhyNot | undefined {
-  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
+  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired, never } = review;
   if (expired) return { text: 'Its deadline has passed.', spoken: 'It cannot be approved any more.' };
+  if (never !== undefined) return { text: never, spoken: 'It cannot be approved by you.' };
   if (issues > 0)
     return {
       text:

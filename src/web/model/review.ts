@@ -1,13 +1,13 @@
 import { diffWordsWithSpace } from 'diff';
 import { approvalsNeeded } from '../../authority/rules/stricter-rule';
 import type { Accepted } from '../../contract/decision';
-import { counted } from '../../history/labels';
+import { callTitle, counted } from '../../history/labels';
 import type { Answer, DecisionBody } from '../../server/api';
 import type { Json, JsonObject } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view-types';
 import type { Deceiving, Segment } from '../../contract/text/unsafe-text';
-import { callSummary } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-summary';
 import { changedLeaves } from '../../contract/text/json-diff';
 
 /** A part of a compared text. */
@@ -19,6 +19,8 @@ export interface Part {
 /** A leaf of the arguments that differs. */
 interface Change {
   path: string;
+  /** The path for people. */
+  name: string;
   kind: 'changed' | 'added' | 'removed';
   parts: Part[];
 }
@@ -28,10 +30,11 @@ const WORD_BY_WORD = 20_000;
 
 /** Every leaf that differs between two sets of arguments. Texts are compared word by word. */
 export function changesOf(before: JsonObject, after: JsonObject): Change[] {
-  return changedLeaves(before, after).map(({ path, old, now }) => {
-    if (old === undefined) return { path, kind: 'added', parts: [{ kind: 'added', text: textOf(now) }] };
-    if (now === undefined) return { path, kind: 'removed', parts: [{ kind: 'removed', text: textOf(old) }] };
-    return { path, kind: 'changed', parts: leafParts(old, now) };
+  return changedLeaves(before, after).map(({ path, name, old, now }) => {
+    const at = { path, name };
+    if (old === undefined) return { ...at, kind: 'added', parts: [{ kind: 'added', text: textOf(now) }] };
+    if (now === undefined) return { ...at, kind: 'removed', parts: [{ kind: 'removed', text: textOf(old) }] };
+    return { ...at, kind: 'changed', parts: leafParts(old, now) };
   });
 }
 
@@ -67,6 +70,8 @@ export interface Choice {
   /** Ids of the hunks that are ticked. */
   hunks: readonly string[];
   reason: string;
+  /** What the model should do instead. Only a denial has it. */
+  suggestion?: string;
 }
 
 /** Ids of all hunks of a request, in order. */
@@ -87,11 +92,11 @@ export function approvedHunks({ request, settledBy }: Pick<CallView, 'request' |
 export function toDecision(
   request: RequestOpened,
   kind: 'approve' | 'deny',
-  { edited, hunks, reason }: Choice,
+  { edited, hunks, reason, suggestion = '' }: Choice,
 ): Omit<DecisionBody, 'decisionId'> {
   const { callId, callKey, seenDigest } = request;
   const shown = { callId, callKey, seenDigest, reason: reason.trim() || undefined };
-  if (kind === 'deny') return { ...shown, decision: 'denied' };
+  if (kind === 'deny') return { ...shown, decision: 'denied', suggestion: suggestion.trim() || undefined };
   if (edited !== undefined) return { ...shown, decision: 'modified', arguments: edited };
   const all = hunkIds(request);
   const some = all.filter((id) => hunks.includes(id));
@@ -110,26 +115,32 @@ const DECIDED = {
   'ask-again': 'Asked again about',
 } as const;
 
-/** A decision in words, for a notice: the call, and how much of it was approved. */
+/**
+ * A decision in words, for a notice: the call, and how much of it was approved. `isVote`: others have to decide, too.
+ */
 export function decisionText(
-  { callId, tool, arguments: args, preview }: RequestOpened,
+  request: RequestOpened,
   { decision, arguments: edited, hunks }: Pick<DecisionBody, 'decision' | 'arguments' | 'hunks'>,
+  isVote = false,
 ): string {
+  const { tool, arguments: args, preview } = request;
   const part = hunks === undefined ? '' : `${hunks.length} of ${preview?.plan?.hunks.length ?? 0} hunks of `;
-  const call = callSummary({ callId, tool, arguments: edited ?? args }).slice(callId.length + 1);
-  return `${DECIDED[decision]} ${part}${call}`;
+  const what = titleOf(
+    edited === undefined ? { tool, arguments: args, preview } : { tool, arguments: edited },
+  );
+  const word = DECIDED[decision];
+  return isVote ? `Your vote, ${word.toLowerCase()}: ${part}${what}` : `${word} ${part}${what}`;
 }
 
 /** A vote that was taken while others are still needed, for a notice. Undefined: it is not an approval, or it decided. */
 export function voteText(
   { decision, needs }: Accepted,
-  { callId, tool, effective, request }: Pick<CallView, 'callId' | 'tool' | 'effective' | 'request'>,
+  call: Pick<CallView, 'tool' | 'effective' | 'request'>,
 ): string | undefined {
-  const rule = request?.authority?.rule;
+  const rule = call.request?.authority?.rule;
   if (decision !== 'approved' || needs === undefined || rule === undefined) return undefined;
   const all = approvalsNeeded(rule);
-  const call = callSummary({ callId, tool, arguments: effective }).slice(callId.length + 1);
-  return `Your vote, ${all - needs.approvals} of ${all}: ${call}`;
+  return `Your vote, ${all - needs.approvals} of ${all}: ${callTitle(call)}`;
 }
 
 /** Decisions that let a call run. */
@@ -155,6 +166,11 @@ export function deceivingText({ hidden, alike, turned }: Deceiving): string {
 /** A block of this size fits one screen, also on a phone. */
 const BLOCK_LINES = 16;
 const BLOCK_CHARS = 1_200;
+
+/** Whether a text may fill more than a screen. */
+export function isLong(text: string): boolean {
+  return text.length > BLOCK_CHARS || text.split('\n').length > BLOCK_LINES;
+}
 
 /**
  * Divides a text into blocks of about one screen. A person has seen the whole text once the end of each block was in

@@ -2,8 +2,9 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InboxItem } from '../../server/api';
 import { useInboxRows } from '../inbox-rows';
-import { grouped, keyOf, rowText } from '../model/inbox';
+import { grouped, keyOf } from '../model/inbox';
 import { messageName, readMessageDraft } from '../model/conversation';
+import { titleIn } from '../../contract/text/call-summary';
 import { hrefOf, queryOf } from '../model/route';
 import { loadTyped } from '../kept-input';
 import { useAppContext, useNow } from '../ui/app';
@@ -77,7 +78,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element
     <button class="ask-row" type="button" onClick={show}>
       <span class="chip ask">{item.kind === 'in_doubt' ? 'in doubt' : item.kind}</span>{' '}
       <code>
-        <Text of={item.tool} /> <Text of={rowText(item)} />
+        <Text of={item.tool} /> <Text of={titleIn(item)} />
       </code>
       <span class="row-foot">
         <Text of={item.agent} /> asks · <Ago at={item.since} now={now} />

@@ -5,7 +5,6 @@ import { BULK, type Reported, type Selection } from '../model/alike';
 import type { AppContext } from '../ui/app';
 import type { Unseen } from '../ui/seen';
 import {
-  callSummary,
   Chip,
   counted,
   DecisionFooter,
@@ -21,6 +20,7 @@ import {
   refusalText,
   sendDecision,
   Text,
+  titleOf,
   toDecision,
   useAppContext,
   useKeys,
@@ -138,7 +138,7 @@ interface Sent extends Pick<Reported, 'turn' | 'callId' | 'summary'> {
 function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reason: string): Sent {
   const { turn, callId } = item;
   const decision = toDecision(request, kind, { hunks: hunkIds(request), reason });
-  const summary = callSummary(request);
+  const summary = titleOf(request);
   const body = { ...decision, runId, decisionId: newDecisionId() };
   return { turn, callId, summary, body };
 }

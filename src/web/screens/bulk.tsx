@@ -100,14 +100,20 @@ export function BulkPanel({ isFirst, back }: PanelProps): JSX.Element {
 /** A call as it was when it was selected, or the reason why it cannot be decided with others. */
 type Read = Chosen | { item: InboxItem; never: string };
 
-function readOf(item: InboxItem, { view, changed, ownVote }: CallDetails): Read {
+function readOf(item: InboxItem, { view, changed, ownVote, offers, whyNot }: CallDetails): Read {
   const call = view.calls.find(({ callId }) => callId === item.callId);
   const request = call?.phase === 'requested' ? call.request : undefined;
   if (request === undefined) return { item, never: 'it does not wait any more' };
   const never = whyNoBatch(request);
   if (never !== undefined) return { item, never };
   if (ownVote !== undefined) return { item, never: 'you voted on it, and it waits for others' };
-  return { item, request, runId: view.runId, alone: whyNotInBatch(request, changed) };
+  if (!offers.includes('deny')) return { item, never: whyNot ?? 'it is not yours to decide' };
+  return {
+    item,
+    request,
+    runId: view.runId,
+    alone: whyNotInBatch(request, changed) ?? (offers.includes('approve') ? undefined : whyNot),
+  };
 }
 
 /** The most calls that are read at the same time. */

@@ -179,7 +179,7 @@ function sendFile(
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
     const refuse = (): void => resolve({ ok: false, status: request.status, error: LOST });
-    request.open('POST', '/api/files');
+    request.open('POST', 'api/files');
     request.responseType = 'json';
     request.setRequestHeader('content-type', 'application/octet-stream');
     for (const [name, value] of Object.entries(shownUser())) request.setRequestHeader(name, value);

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { budgetText, spentText } from '../../contract/spending/budget';
-import { counted, describePhase, describeState } from '../../history/labels';
-import { callSummary } from '../../contract/text/call-summary';
+import { callTitle, counted, describePhase, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view-types';
 import type { ControlBody, SessionView } from '../../server/api';
 import { controlConversation } from '../http';
@@ -18,7 +17,7 @@ import { useAppContext, useNow } from '../ui/app';
 import { Files, Text } from '../ui/text';
 import { Ago, Chip } from '../ui/widgets';
 import type { LiveConversation } from './conversation-live';
-import { Writing } from './turn/steps';
+import { Writing } from '../ui/writing';
 
 /** What was said and done, and what is happening now. */
 export function Spoken({
@@ -127,7 +126,7 @@ function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }): JS
             .map((call) => (
               <p key={call.callId} class="call-line">
                 <code>
-                  <Text of={callSummary(call)} />
+                  <Text of={callTitle(call)} />
                 </code>{' '}
                 <Chip of={describePhase(call)} />
               </p>

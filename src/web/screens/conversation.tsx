@@ -3,11 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { compactedText } from '../model/conversation';
 import { errorText } from '../model/labels';
 import { hrefOf, parametersOf } from '../model/route';
-import { useAppContext, useLate } from '../ui/app';
+import { useAppContext, useLate, useRefused, useTabTitle } from '../ui/app';
 import { Text } from '../ui/text';
 import { type LiveConversation, useConversation } from './conversation-live';
 import { Head, Spoken } from './conversation-view';
-import { useRefused } from './turn/turn';
 
 interface ScreenProps {
   session: string;
@@ -31,6 +30,7 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   const composer = useLate(loadComposer, mayWrite);
   useCompacted(live);
   useRefused(problem);
+  useTabTitle(view && `Conversation with ${view.agent}`);
   if (view === undefined && !isNew) return <Unread live={live} />;
   return (
     <section class="conversation" aria-labelledby="conversation-title">

@@ -17,7 +17,7 @@ interface Part {
 }
 
 const readConversations = (part: Part): Promise<Reply<ConversationsPage>> =>
-  send('GET', `/api/conversations?${queryOf({ ...part })}`);
+  send('GET', `api/conversations?${queryOf({ ...part })}`);
 
 /**
  * Conversations, the newest first, and the form that begins one. `query` chooses the conversations that are shown, as

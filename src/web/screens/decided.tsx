@@ -11,7 +11,7 @@ import { Chip } from '../ui/widgets';
 /** The decisions of the signed-in user, and how the calls ended. */
 export function DecidedScreen(): JSX.Element {
   const { session } = useAppContext();
-  const { data: answer } = usePolled<DecidedAnswer>('/api/decided');
+  const { data: answer } = usePolled<DecidedAnswer>('api/decided');
   return (
     <section class="turns" aria-labelledby="decided-title">
       <h1 id="decided-title" class="pane-title">
@@ -53,7 +53,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
         </span>
         <Chip of={outcome === undefined ? describePhase(one) : describeOutcome(outcome)} />
         <span class="row-foot">
-          {what}
+          {what === 'granted' ? 'ran by your grant' : what}
           {hunksText(hunks)} · {dateTime(at)}, {relative(at, now)}
           {howKnown(one) !== 'signed in' && ` · ${howKnown(one)}`} ·{' '}
           <code>
@@ -70,7 +70,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
 
 /** Decisions and resolutions that this web inbox sent and that were refused. History does not have them. */
 export function RefusedScreen(): JSX.Element {
-  const { data: refusals } = usePolled<LoggedRefusal[]>('/api/refusals');
+  const { data: refusals } = usePolled<LoggedRefusal[]>('api/refusals');
   return (
     <section class="turns" aria-labelledby="refused-title">
       <h1 id="refused-title" class="pane-title">

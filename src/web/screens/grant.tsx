@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Narrowing } from '../../authority/grants/narrowing';
 import type { RequestOpened } from '../../history/events';
-import type { GrantBody, GrantedAnswer, GrantPlanBody, GrantPreview } from '../../server/api';
+import type { GrantBody, GrantedAnswer, GrantPlanBody, GrantPreview, InboxItem } from '../../server/api';
 import { type Reply, send, turnPath } from '../http';
 import { errorText } from '../model/labels';
 import { toDecision } from '../model/review';
@@ -192,7 +192,22 @@ function usePreview(turn: string, body: GrantPlanBody): { preview?: GrantPreview
 }
 
 function useGive(props: GrantProps) {
-  const { notify } = useAppContext();
+  const { notify, select } = useAppContext();
+  /** A grant lets through what asks from now on, so what waits and fits it is offered to be decided together. */
+  const offerFits = async (id: string): Promise<void> => {
+    const reply = await send<InboxItem[]>('GET', `api/grants/${id}/fits`);
+    if (!reply.ok || reply.data.length === 0) return;
+    select((last) => ({ ...last, items: reply.data }));
+    const fit =
+      reply.data.length === 1 ? 'One that waits now fits' : `${reply.data.length} that wait now fit`;
+    const to = { label: 'Look at them', route: { at: 'inbox' } } as const;
+    notify({
+      text: `${fit} the grant, and nothing lets them through by itself.`,
+      tone: 'quiet',
+      to,
+      stays: true,
+    });
+  };
   const { request, review } = props;
   const post = async (
     turn: string,
@@ -207,6 +222,7 @@ function useGive(props: GrantProps) {
     const { grant, grantProblem: problem } = reply.data;
     if (grant?.authority !== undefined)
       notify({ text: 'The grant allows nothing until others confirm it: see Grants.', tone: 'good' });
+    else if (grant !== undefined) void offerFits(grant.id);
     if (problem === undefined) return reply;
     notify({ text: `Nothing more is allowed: ${errorText(problem)}`, tone: 'bad', stays: true });
     return { ok: true, data: { ...reply.data, done: `Approved this call of ${request.tool} alone` } };

@@ -11,7 +11,7 @@ import { Reason, Text } from '../ui/text';
 
 /** The calls that may run without asking, with buttons that revoke these grants. */
 export function GrantsScreen(): JSX.Element {
-  const { data: rows, look } = usePolled<GrantRow[]>('/api/grants');
+  const { data: rows, look } = usePolled<GrantRow[]>('api/grants');
   return (
     <section class="turns" aria-labelledby="grants-title">
       <h1 id="grants-title" class="pane-title" tabIndex={-1}>
@@ -86,7 +86,7 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
   const { notify, fail } = useAppContext();
   const confirm = async (): Promise<void> => {
     const reply = await sendSigned('Confirm the grant', ({ grantPasskey }) =>
-      send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest, grantPasskey } }),
+      send('POST', `api/grants/${id}/confirmation`, { body: { seenDigest, grantPasskey } }),
     );
     if (!reply.ok) fail(reply);
     else notify({ text: 'Confirmed.', tone: 'good' });
@@ -109,7 +109,7 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
 function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; what: string }): JSX.Element {
   const { notify, fail } = useAppContext();
   const revoke = async (): Promise<void> => {
-    const reply = await send('POST', `/api/grants/${id}/revocation`, { body: {} });
+    const reply = await send('POST', `api/grants/${id}/revocation`, { body: {} });
     if (!reply.ok) fail(reply);
     else notify({ text: `Revoked: ${what}. Such calls ask again.`, tone: 'good' });
     await look();

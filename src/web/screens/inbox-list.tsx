@@ -3,7 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InboxItem } from '../../server/api';
 import type { InboxRows } from '../inbox-rows';
 import { BULK, isSelected, mayJoin, toggled } from '../model/alike';
-import { keyOf, rowText, rowWindow, scrollFor } from '../model/inbox';
+import { keyOf, rowWindow, scrollFor } from '../model/inbox';
+import { titleIn } from '../../contract/text/call-summary';
 import { hrefOf } from '../model/route';
 import { useAppContext } from '../ui/app';
 import { Text, visibleText } from '../ui/text';
@@ -94,7 +95,7 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
           {!isDoubt && <Deadline of={item.deadline} now={now} />}
         </span>
         <span class="row-summary">
-          <Text of={rowText(item)} />
+          <Text of={titleIn(item)} />
         </span>
         <span class="row-foot">
           <Text of={item.agent} /> · <Ago at={item.since} now={now} />{' '}
@@ -122,7 +123,7 @@ export function SelectBox({ item }: { item: InboxItem }): JSX.Element {
     >
       <input
         type="checkbox"
-        aria-label={`Select ${item.callId} ${visibleText(rowText(item))}`}
+        aria-label={`Select ${item.callId} ${visibleText(titleIn(item))}`}
         aria-keyshortcuts="x"
         checked={isSelected(items, item)}
         disabled={!isFree}

@@ -115,6 +115,7 @@ interface OpenCall {
 }
 
 const loadBulk = () => import('./bulk');
+const loadToday = () => import('./today');
 
 /** The part of the page that decides several requests together. It is loaded when a request is selected. */
 function useBulk() {
@@ -140,6 +141,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
   };
   const { page } = rows;
   const { bulk, isLooking, setLooking } = useBulk();
+  const today = useLate(loadToday, open === undefined && bulk === undefined);
   const hasOpen = open !== undefined || isLooking;
   const lookAtBulk = (): void => {
     setLooking(true);
@@ -167,9 +169,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
         {open === undefined && bulk !== undefined && (
           <bulk.BulkPanel isFirst={hasOpen} back={() => setLooking(false)} />
         )}
-        {open === undefined && bulk === undefined && (
-          <p class="empty">{page === undefined || page.matching === 0 ? '' : 'Choose one, or press j.'}</p>
-        )}
+        {today && page !== undefined && <today.Today page={page} />}
       </section>
     </div>
   );

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { callSummary } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-summary';
 import { span } from '../../contract/text/times';
 import type { TranscriptEntry } from '../../contract/transcript';
 import type { TurnEvent } from '../../history/events';
@@ -10,7 +10,7 @@ import { type CallView, isWaiting, type TurnView } from '../../history/view-type
 import { Files, Text } from '../ui/text';
 import { Chip } from '../ui/widgets';
 import { ArgumentsView } from './call/content';
-import { CallName } from './turn/call-card';
+import { CallName } from './call/head';
 
 /**
  * The turn after its first `count` events: its open requests, its calls, and what the model knew. A person cannot
@@ -103,7 +103,7 @@ function Message({ entry }: { entry: TranscriptEntry }): JSX.Element {
         {entry.kind === 'reply' &&
           entry.calls.map((call) => (
             <p key={call.callId} class="code">
-              → <Text of={callSummary(call)} />
+              → <Text of={titleOf(call)} />
             </p>
           ))}
       </div>

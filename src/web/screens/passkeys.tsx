@@ -201,7 +201,7 @@ export function PasskeysScreen(): JSX.Element {
   const [line, setLine] = useState<string>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
-    void send<PasskeyPlace>('GET', '/api/passkeys').then((reply) =>
+    void send<PasskeyPlace>('GET', 'api/passkeys').then((reply) =>
       reply.ok ? setPlace(reply.data) : setProblem(errorText(reply.error)),
     );
   }, []);

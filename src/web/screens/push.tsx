@@ -55,7 +55,7 @@ type Standing = { place: PushPlace } | { problem: string };
 async function look(): Promise<Standing> {
   const subscription = isAble() ? await current() : null;
   const query = subscription === null ? '' : `?browser=${await digestOf(subscription.endpoint)}`;
-  const reply = await send<PushPlace>('GET', `/api/push${query}`);
+  const reply = await send<PushPlace>('GET', `api/push${query}`);
   return reply.ok ? { place: reply.data } : { problem: errorText(reply.error) };
 }
 
@@ -71,7 +71,7 @@ async function start({ publicKey }: PushPlace): Promise<string | undefined> {
     userVisibleOnly: true,
     applicationServerKey: publicKey,
   });
-  const reply = await send('POST', '/api/push', { body: subscription });
+  const reply = await send('POST', 'api/push', { body: subscription });
   return reply.ok ? undefined : errorText(reply.error);
 }
 
@@ -79,7 +79,7 @@ async function stop(): Promise<string | undefined> {
   const subscription = await current();
   if (subscription === null) return undefined;
   const { endpoint } = subscription;
-  const reply = await send('DELETE', '/api/push', { body: { endpoint } });
+  const reply = await send('DELETE', 'api/push', { body: { endpoint } });
   if (!reply.ok) return errorText(reply.error);
   await subscription.unsubscribe();
   return undefined;

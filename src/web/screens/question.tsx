@@ -4,6 +4,7 @@ import { completeAnswer, fieldsOf, type Question, WORDS_COUNT } from '../../cont
 import type { JsonObject } from '../../contract/json';
 import type { Issue } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';
+import { callTitle } from '../../history/labels';
 import type { ArgumentsDraft } from '../model/draft';
 import type { DecidingProps, KeptTyped } from './call/send';
 import { sendAnswer } from '../http';
@@ -14,7 +15,7 @@ import { Text } from '../ui/text';
 import { Deadline } from '../ui/widgets';
 import { DecisionFooter, focusReason, useFresh } from './call/decide';
 import { ArgumentsForm } from './call/form';
-import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './call/head';
+import { CallHead, ModelSays, Refusal, UserAsked } from './call/head';
 import { useSend } from './call/send';
 
 type QuestionProps = DecidingProps & { asked: QuestionOpened };
@@ -24,18 +25,12 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
   const { details, call, asked, refusal } = props;
   const form = useForm(asked, props);
   const now = useNow();
+  const mayAnswer = details.offers.includes('answer');
   return (
     <article class="call" aria-label={`Question ${call.callId}`}>
-      <CallHead view={details.view} call={call}>
+      <CallHead view={details.view} call={call} wants={<Deadline of={asked.deadline} now={now} />}>
         <Refusal text={refusal} />
-        <dl class="facts in-line">
-          <Fact name="Expires">
-            <Deadline of={asked.deadline} now={now} />
-          </Fact>
-          <Fact name="What it is">
-            a question <span class="quiet">your answer lets nothing run. {WORDS_COUNT}</span>
-          </Fact>
-        </dl>
+        <p class="quiet">A question: your answer lets nothing run. {WORDS_COUNT}</p>
       </CallHead>
       <section aria-labelledby="question-title">
         <h2 id="question-title">The agent asks</h2>
@@ -43,13 +38,17 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
           <Text of={asked.question.text} layout="block" kind="prose" />
         </blockquote>
       </section>
-      <section aria-labelledby="answer-title" class="edit" id="edit" onKeyDown={form.onKeyDown}>
-        <h2 id="answer-title">Your answer</h2>
-        <ArgumentsForm {...form.shown} schema={asked.question.form} />
-      </section>
+      {mayAnswer ? (
+        <section aria-labelledby="answer-title" class="edit" id="edit" onKeyDown={form.onKeyDown}>
+          <h2 id="answer-title">Your answer</h2>
+          <ArgumentsForm {...form.shown} schema={asked.question.form} />
+        </section>
+      ) : (
+        <p class="banner">You may only look: others answer it.</p>
+      )}
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
-      <AnswerBar {...props} form={form} />
+      {mayAnswer && <AnswerBar {...props} form={form} />}
     </article>
   );
 }
@@ -119,9 +118,9 @@ function AnswerBar({
   const answer = (): void => {
     if (form.issues.length > 0) return form.showIssues();
     const { content, setRefused: refused } = form;
-    send({ ...head, answer: 'answered', content }, `Answered: ${asked.summary}`, { refused });
+    send({ ...head, answer: 'answered', content }, `Answered: ${callTitle(props.call)}`, { refused });
   };
-  const decline = (): void => send({ ...head, answer: 'declined' }, `Declined: ${asked.summary}`);
+  const decline = (): void => send({ ...head, answer: 'declined' }, `Declined: ${callTitle(props.call)}`);
   return (
     <DecisionFooter
       {...props}

@@ -13,7 +13,7 @@ import { DAY, FILTER_CHARACTERS } from '../../contract/limits';
 
 /** Reads stats. `since`: how many milliseconds ago the period begins. */
 const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
-  send('GET', `/api/stats?${queryOf(query)}`);
+  send('GET', `api/stats?${queryOf(query)}`);
 
 const PERIODS = [
   [String(DAY), 'the last day'],

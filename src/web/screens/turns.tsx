@@ -15,7 +15,7 @@ import { showInList, useAppContext, useKeys, useNow } from '../ui/app';
 
 /** Reads turns by the parameters of `TurnsPageQuery`. Empty parameters are left out. */
 const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
-  send('GET', `/api/turns?${queryOf(query)}`);
+  send('GET', `api/turns?${queryOf(query)}`);
 
 const STATES: readonly (readonly [string, string])[] = [
   ['', 'every state'],

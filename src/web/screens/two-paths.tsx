@@ -16,7 +16,7 @@ import {
   type PathEnd,
   type PathStep,
 } from '../../history/compare';
-import { callSummary } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-summary';
 
 interface TwoPathsProps {
   fork: NonNullable<TurnView['fork']>;
@@ -138,11 +138,11 @@ function PathView({ side, of }: { side: Side; of: PathStep | undefined }): JSX.E
   );
 }
 
-function CallView({ callId, tool, arguments: args, outcome, content }: PathCall): JSX.Element {
+function CallView({ tool, arguments: args, outcome, content }: PathCall): JSX.Element {
   return (
     <div class="path-call">
       <code>
-        <Text of={callSummary({ callId, tool, arguments: args })} />
+        <Text of={titleOf({ tool, arguments: args })} />
       </code>{' '}
       <Chip of={describeOutcome(outcome)} />
       {outcome === 'done' && content !== undefined && content !== '' && (

@@ -9,7 +9,7 @@ import { hrefOf, parseRoute, type Route } from '../model/route';
 import type { Careful, Held, Hold, ShownNotice, Notify } from './held';
 import { keepTyped, loadTyped } from '../kept-input';
 import { isField, isLate } from './late-keys';
-import { Text } from './text';
+import { Text, visibleText } from './text';
 
 export type { ShownNotice } from './held';
 
@@ -27,6 +27,8 @@ export interface AppContext {
   inbox: LiveInbox;
   /** Shows a notice, which screen readers read. */
   notify: Notify;
+  /** The notices that are shown. */
+  notices: readonly ShownNotice[];
   /** Reports problems of a call that the user let run. */
   follow(call: Followed): void;
   /** Shows a failure. A 401 leads to the sign-in. */
@@ -39,6 +41,8 @@ export interface AppContext {
   /** The selection in the inbox. */
   selection: Selection;
   select(change: (last: Selection) => Selection): void;
+  /** Names the tab of the browser after what its screen shows. Undefined: after the screen. */
+  entitle(shown: string | undefined): void;
 }
 
 export const AppContextProvider = createContext<AppContext | undefined>(undefined);
@@ -47,6 +51,24 @@ export function useAppContext(): AppContext {
   const context = useContext(AppContextProvider);
   if (context === undefined) throw new Error('this part is outside of the app context');
   return context;
+}
+
+/** Names the tab of the browser while a screen shows this. */
+export function useTabTitle(shown: string | undefined): void {
+  const { entitle } = useAppContext();
+  useEffect(() => {
+    entitle(shown && visibleText(shown));
+    return () => entitle(undefined);
+  }, [shown]);
+}
+
+/** Leads to the sign-in if a stream is refused because somebody else has signed in in this browser. */
+export function useRefused(problem: ApiError | undefined): void {
+  const { fail } = useAppContext();
+  useEffect(
+    () => (problem?.signedIn === undefined ? undefined : fail({ status: 401, error: problem })),
+    [problem],
+  );
 }
 
 /** Actions by `event.key`. */
@@ -262,7 +284,7 @@ export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Eleme
     <div class="notices" role="status" aria-live="polite">
       {open.map((one) => (
         <p class="notice quiet" key={one.key}>
-          <span>
+          <span title={visibleText(one.what)}>
             Not sent yet: <Text of={one.what} /> <Seconds until={one.due} />
           </span>
           <button class="button" type="button" aria-keyshortcuts="z" onClick={() => undoOne(one)}>
@@ -272,7 +294,7 @@ export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Eleme
       ))}
       {notices.map((notice) => (
         <p class={`notice ${notice.tone}`} key={notice.text}>
-          <span>
+          <span title={visibleText(notice.text)}>
             <Text of={notice.text} />
           </span>
           {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
@@ -302,7 +324,15 @@ function Seconds({ until = 0 }: { until: number | undefined }): JSX.Element {
 
 /** A part of the page that is loaded later. Undefined until it is loaded. */
 export function useLate<T extends object>(load: () => Promise<T>, isWanted: boolean): T | undefined {
-  const { notify } = useAppContext();
+  return useLateBy(load, isWanted, useAppContext().notify);
+}
+
+/** As `useLate`, outside of the app context. */
+export function useLateBy<T extends object>(
+  load: () => Promise<T>,
+  isWanted: boolean,
+  notify: Notify,
+): T | undefined {
   const [late, setLate] = useState<T>();
   useEffect(() => {
     if (!isWanted) return;

@@ -85,16 +85,3 @@ export function News({ of, clear }: { of: readonly ShownNotice[]; clear: () => v
     </div>
   );
 }
-
-/** Shows the pauses, because a person who lets a call run has to know that a pause holds it. */
-export function PausedNews({ of = [] }: { of: readonly string[] | undefined }): JSX.Element {
-  return (
-    <div class="news" role="status" aria-live="polite" aria-label="What is paused">
-      {of.map((text) => (
-        <p key={text} class="notice">
-          <Text of={text} />
-        </p>
-      ))}
-    </div>
-  );
-}

@@ -8,6 +8,8 @@ const OWN_TEXT = '.sr-only, .grows, .field, .edit';
 export function isPaintedTo(end: Element): boolean {
   const block = end.parentElement;
   if (block === null || block.closest(OWN_TEXT) !== null) return true;
+  // What is far is not drawn yet.
+  if (block.matches('.far')) return false;
   const texts = textsIn(block, end);
   const last = texts.at(-1);
   return (

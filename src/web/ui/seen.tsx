@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Layout, segments } from '../../contract/text/unsafe-text';
 import { blocksOf } from '../model/review';
 import { isPaintedTo } from './painted';
@@ -7,8 +7,14 @@ import { Pieces } from './text';
 
 /** Watches the ends of blocks come into view, with the text before them painted. */
 interface Watcher {
-  watch(end: Element): () => void;
+  /** `of`: what the block shows, so that a later look at the same call knows it. */
+  watch(end: Element, of?: string): () => void;
+  /** What this person saw of the call before this look at it. */
+  before: ReadonlySet<string>;
 }
+
+/** What was painted of each call in this tab. */
+const painted = new Map<string, Set<string>>();
 
 /** After how many milliseconds an end in view is looked at again whose text was not painted. */
 const LOOK_AGAIN_MS = 200;
@@ -23,20 +29,26 @@ export interface Unseen {
 
 interface WatchProps {
   report: (unseen: Unseen) => void;
+  /** The name of the call. Absent: what is seen is not remembered. */
+  name?: string;
   children: ComponentChildren;
 }
 
 /** Reports which blocks inside it have not been in view yet. */
-export function WatchSeen({ report, children }: WatchProps): JSX.Element {
-  const watcher = useMemo(() => createWatcher(report), []);
+export function WatchSeen({ report, name, children }: WatchProps): JSX.Element {
+  const watcher = useMemo(() => createWatcher(report, name), []);
   useEffect(() => watcher.stop, [watcher]);
   return <Seen.Provider value={watcher}>{children}</Seen.Provider>;
 }
 
-function createWatcher(report: WatchProps['report']): Watcher & { stop(): void } {
-  const unseen = new Set<Element>();
+function createWatcher(report: WatchProps['report'], name = ''): Watcher & { stop(): void } {
+  const seenOf = painted.get(name) ?? new Set<string>();
+  const before = new Set(seenOf);
+  const unseen = new Map<Element, string | undefined>();
   const next = (): Element | undefined =>
-    [...unseen].sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1))[0];
+    [...unseen.keys()].sort((a, b) =>
+      a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1,
+    )[0];
   const update = (): void => report({ count: unseen.size, next });
   const inView = new Set<Element>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -44,7 +56,11 @@ function createWatcher(report: WatchProps['report']): Watcher & { stop(): void }
   const look = (): void => {
     clearTimeout(timer);
     const seen = [...inView].filter(isPaintedTo);
-    for (const end of seen) forget(end);
+    for (const end of seen) {
+      const of = unseen.get(end);
+      if (of !== undefined && name !== '') painted.set(name, seenOf.add(of));
+      forget(end);
+    }
     if (seen.length > 0) update();
     if (inView.size > 0) timer = setTimeout(look, LOOK_AGAIN_MS);
   };
@@ -61,8 +77,9 @@ function createWatcher(report: WatchProps['report']): Watcher & { stop(): void }
     unseen.delete(end);
   };
   return {
-    watch(end) {
-      unseen.add(end);
+    before,
+    watch(end, of) {
+      unseen.set(end, of);
       observer.observe(end);
       update();
       return () => {
@@ -93,9 +110,58 @@ export function SeenText({ of, layout = 'block' }: { of: string; layout?: Layout
 }
 
 /** The end of a block that a person has to see. */
-export function SeenEnd(): JSX.Element {
+export function SeenEnd({ of }: { of?: string | undefined }): JSX.Element {
   const watcher = useContext(Seen);
   const ref = useRef<HTMLSpanElement>(null);
-  useEffect(() => (ref.current === null ? undefined : watcher?.watch(ref.current)), [watcher]);
+  useEffect(() => (ref.current === null ? undefined : watcher?.watch(ref.current, of)), [watcher, of]);
   return <span class="seen-end" ref={ref} />;
+}
+
+/** Whether this person saw a block of this call before this look at it. */
+export function useSeenBefore(): (of: string) => boolean {
+  const watcher = useContext(Seen);
+  return (of) => watcher?.before.has(of) === true;
+}
+
+/** How far outside the screen a block still counts as near. */
+const NEAR = '600px 0px';
+
+/** Whether an element was near the screen. What is far needs not be drawn. */
+export function useNear(ref: { current: HTMLElement | null }): boolean {
+  const [isNear, setNear] = useState(false);
+  useEffect(() => {
+    if (ref.current === null) return;
+    const root = ref.current.closest('.detail-pane, .main');
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        setNear(true);
+        observer.disconnect();
+      },
+      { root, rootMargin: NEAR },
+    );
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return isNear;
+}
+
+interface PartProps {
+  /** How many lines it has, about. */
+  lines: number;
+  /** What it shows. Absent: what is inside says itself what was seen. */
+  of: string | undefined;
+  draw: () => ComponentChildren;
+}
+
+/** A block that is drawn once it is near, and that a person has to see. */
+export function SeenPart({ lines, of, draw }: PartProps): JSX.Element {
+  const ref = useRef<HTMLDivElement>(null);
+  const isNear = useNear(ref);
+  return (
+    <div class={isNear ? 'part' : 'part far'} ref={ref} style={{ '--lines': String(lines) }}>
+      {isNear && draw()}
+      <SeenEnd of={of} />
+    </div>
+  );
 }

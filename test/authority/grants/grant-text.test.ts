@@ -35,6 +35,6 @@ test.each([
     until,
   };
   expect(grantSentence({ ...terms, at: until, by: 'ann' })).toBe(
-    `Allows clerk to run pay without arguments without asking again: ${text}, until ${until}.`,
+    `Allows clerk to run pay without arguments without asking again: ${text}, until 2026-11-24 12:00 UTC.`,
   );
 });

@@ -138,7 +138,7 @@ describe('what a pause holds', () => {
 
   it('is said in words', () => {
     expect(pauseText(pause({ agent: 'a', models: true }))).toBe(
-      'ann paused all calls with an effect of agent a and its model calls at 2026-11-24T12:00:00.000Z: an incident',
+      'ann paused all calls with an effect of agent a and its model calls since 2026-11-24 12:00 UTC: an incident',
     );
   });
 });

@@ -32,7 +32,7 @@ const readerOf = (...looks: (readonly Pause[] | Error)[]) => {
 
 describe('the reader', () => {
   it.each([
-    ['a pause', open(PAUSE), /^ann paused calls of pay at .*: an incident$/],
+    ['a pause', open(PAUSE), /^ann paused calls of pay since .* UTC: an incident$/],
     ['nothing paused', open(), undefined],
     ['another tool paused', open({ ...PAUSE, tool: 'look' }), undefined],
     ['one that cannot be read', new Error('no server'), /nobody can tell whether it is paused: no server/],

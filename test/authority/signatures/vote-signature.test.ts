@@ -97,6 +97,7 @@ it('tells apart what is claimed, signed in and signed', () => {
 
 it.each<[string, Case]>([
   ['without the text that was signed', { isSilent: true }],
+  ['with a suggestion', { words: { suggestion: 'Pay 5' }, vote: { suggestion: 'Pay 5' } }],
   ['without a reason', { words: { reason: '' }, vote: { reason: undefined } }],
   ['in the name of a mail address', { words: { approver: 'Anna@example.com' } }],
   ['with other fields', { vote: { channel: 'cli', other: 'x' } }],
@@ -137,6 +138,8 @@ describe('a signature', () => {
       'vote_changed',
       { words: { reason: 'caf\u00e9' }, vote: { reason: 'cafe\u0301' } },
     ],
+    ['whose suggestion was changed', 'vote_changed', { vote: { suggestion: 'other' } }],
+    ['whose suggestion was left out', 'vote_changed', { words: { suggestion: 'Pay 5' } }],
     ['whose end was moved', 'vote_changed', { vote: { notAfter: new Date(AT + 7_200_000).toISOString() } }],
     ['that was dated anew', 'vote_changed', { vote: { at: new Date(AT + 1000).toISOString() } }],
     ['in the name of somebody else', 'other_persons_key', { vote: { approver: 'bob' } }],

@@ -12,6 +12,6 @@ it('shows as much as there is room for, and says where it is cut', () => {
 
 it('shows the hunks of a plan that has some, as every screen does, and not the text beside them', () => {
   const { lines } = wholeText(proposal(), { characters: 2_000, lines: 30, indent: 0 });
-  expect(lines).toEqual(expect.arrayContaining(['preview:', expect.stringMatching(/^@@ .* hunk 1$/)]));
+  expect(lines).toEqual(expect.arrayContaining(['arguments:', expect.stringMatching(/^@@ .* hunk 1$/)]));
   expect(lines).not.toContain('diff');
 });

@@ -251,6 +251,11 @@ describe('by signal', () => {
 test.each([
   ['denied', { decision: 'denied', reason: 'no' }, 'ann denied this call: no. Nothing ran.'],
   [
+    'denied with a suggestion',
+    { decision: 'denied', reason: 'no', suggestion: 'Ask again' },
+    'ann denied this call: no. Do this instead, says ann: Ask again. Nothing ran.',
+  ],
+  [
     'approved without a hunk',
     { decision: 'approved', hunks: [] },
     'ann denied this call: no reason was given. Nothing ran.',

@@ -10,7 +10,7 @@ import {
   offsetFor,
   rowWindow,
   scrollFor,
-  titleOf,
+  tabTitle,
 } from '../../../src/web/model/inbox';
 import type { InboxItem } from '../../../src/server/api';
 
@@ -60,7 +60,11 @@ it('a call that is asked again is another item', () => {
 });
 
 it('titles the tab with what waits', () => {
-  expect([titleOf(0), titleOf(3)]).toEqual(['Countersign', '(3) Countersign']);
+  expect([tabTitle(0), tabTitle(3), tabTitle(1234, 'Pay ann')]).toEqual([
+    'Countersign',
+    '(3) Countersign',
+    '(1,234) Pay ann · Countersign',
+  ]);
 });
 
 it.each([

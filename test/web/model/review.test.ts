@@ -74,6 +74,20 @@ it.each([
     choice({ edited: { a: 2 }, hunks: ['1'], reason: 'no' }),
     { decision: 'denied', reason: 'no' },
   ],
+  [
+    'denies with a suggestion',
+    'deny',
+    [],
+    choice({ suggestion: ' Pay 5 ' }),
+    { decision: 'denied', suggestion: 'Pay 5' },
+  ],
+  [
+    'approves without the suggestion',
+    'approve',
+    [],
+    choice({ suggestion: 'Pay 5' }),
+    { decision: 'approved' },
+  ],
   ['leaves out a reason of blanks', 'deny', [], choice({ reason: ' \n' }), { decision: 'denied' }],
 ] as const)('%s', (_, kind, hunks, chosen, sent) => {
   expect(toDecision(request([...hunks]), kind, chosen)).toEqual({ ...SHOWN, ...sent });

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
+import { callTitle } from '../../../history/labels';
 import { FILTER_CHARACTERS } from '../../../contract/limits';
 import { type CallPhase, type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
 import { readCall } from '../../http';
-import { goTo, useAppContext, useKept, useKeys, useLate, useNewest } from '../../ui/app';
+import { goTo, useAppContext, useKept, useKeys, useLate, useNewest, useTabTitle } from '../../ui/app';
 import { RequestPanel } from './request';
 import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
@@ -34,6 +35,7 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
   const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
   const Title = usePanelTitle();
+  useTabTitle(Title === 'h1' && call !== undefined ? callTitle(call) : undefined);
   if (problem !== undefined) return <Title class="empty problem">{problem}</Title>;
   if (details === undefined) return <Title class="empty">Reading the request …</Title>;
   if (call === undefined) return <Title class="empty">This turn has no call {callId}.</Title>;

@@ -1,12 +1,13 @@
-import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { counted, describeOutcome, howKnown } from '../../../history/labels';
+import type { ComponentChildren, JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { counted, describeOutcome, grantText, howKnown } from '../../../history/labels';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
-import type { JsonObject } from '../../../contract/json';
-import { SeenEnd, SeenText, WatchSeen } from '../../ui/seen';
+import type { Json, JsonObject } from '../../../contract/json';
+import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { leavesBeside } from '../../model/diff';
-import { approvedHunks, changesOf, type Part } from '../../model/review';
+import { type ArgumentsPart, leafParts, partsOf, type Rows } from '../../model/parts';
+import { approvedHunks, changesOf, isLong, type Part } from '../../model/review';
 import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
 import { hrefOf } from '../../model/route';
 import { wordIn } from '../../../history/decisions';
@@ -24,84 +25,139 @@ interface ArgumentsProps {
    * opens them.
    */
   plan?: FilePlan | undefined;
+  /** Whether the parts that this person saw before, and that are the same now, are folded up. */
+  mayFold?: boolean;
 }
 
-/** All leaves of the arguments in a flat list, so that nothing is hidden or cut. */
-export function ArgumentsView({ of, plan }: ArgumentsProps): JSX.Element {
-  const { own, shown } = leavesBeside(plan, leavesOf(of));
-  if (own.length + shown.length === 0) {
+/** All arguments, in parts of about one screen, so that nothing is hidden or cut. */
+export function ArgumentsView({ of, plan, mayFold = false }: ArgumentsProps): JSX.Element {
+  const wasSeen = useSeenBefore();
+  const { parts, shown } = useMemo(() => {
+    const { own, shown } = leavesBeside(plan, leavesOf(of));
+    const parts = shown.length === 0 ? partsOf(of) : leafParts(own);
+    return { shown, parts: parts.map((part) => ({ part, key: JSON.stringify(part) })) };
+  }, [of, plan]);
+  if (parts.length + shown.length === 0) {
     return (
       <p class="quiet">
         None. <SeenEnd />
       </p>
     );
   }
+  const folded = mayFold ? parts.filter(({ key }) => wasSeen(key)) : [];
+  const open = parts.filter((one) => !folded.includes(one));
   return (
     <>
-      {own.length > 0 && <Leaves of={own} />}
-      {shown.length > 0 && <ShownAbove of={shown} />}
+      {open.length > 0 && <Parts of={open} />}
+      {folded.length > 0 && (
+        <Folded what={`${counted(folded.length, 'part')} that you saw before and nobody changed`}>
+          <Parts of={folded} />
+        </Folded>
+      )}
+      {shown.length > 0 && (
+        <Folded what={`${counted(shown.length, 'more value')} that the diff stands for`}>
+          <Parts of={leafParts(shown).map((part, index) => ({ part, key: String(index) }))} />
+        </Folded>
+      )}
     </>
   );
 }
 
-function Leaves({ of }: { of: readonly Leaf[] }): JSX.Element {
+function Parts({ of }: { of: readonly { part: ArgumentsPart; key: string }[] }): JSX.Element {
   return (
-    <dl class="leaves">
-      {of.map((leaf) => (
-        <LeafView key={leaf.path} {...leaf} />
+    <div class="leaves">
+      {of.map(({ part, key }) => (
+        <SeenPart
+          key={key}
+          lines={'rows' in part ? part.rows.length : part.leaves.length}
+          of={key}
+          draw={() =>
+            'rows' in part ? (
+              <RowsView {...part} />
+            ) : (
+              <dl>
+                {part.leaves.map((leaf) => (
+                  <LeafView key={leaf.path} {...leaf} />
+                ))}
+              </dl>
+            )
+          }
+        />
       ))}
-    </dl>
-  );
-}
-
-/** The arguments whose text is in the diff, folded up, because a person has to see that text only once. */
-function ShownAbove({ of }: { of: readonly Leaf[] }): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <details class="shown-above" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>{counted(of.length, 'more value')} that the diff stands for</summary>
-      {isOpen && (
-        <WatchSeen report={() => undefined}>
-          <Leaves of={of} />
-        </WatchSeen>
-      )}
-    </details>
-  );
-}
-
-function LeafView({ path, value }: Leaf): JSX.Element {
-  return (
-    <div class="leaf">
-      <dt>
-        <Text of={path} />
-      </dt>
-      {typeof value === 'string' ? (
-        <dd class="text">
-          <LeafText of={value} />
-        </dd>
-      ) : (
-        <dd class="other">
-          <code>{JSON.stringify(value)}</code>
-          <SeenEnd />
-        </dd>
-      )}
     </div>
   );
 }
 
-function LeafText({ of }: { of: string }): JSX.Element {
-  if (of === '') {
-    return (
-      <span class="quiet">
-        (empty text)
-        <SeenEnd />
-      </span>
-    );
-  }
+/** Some rows of a list of like objects. On a narrow screen each cell names its column. */
+function RowsView({ name, columns, rows, from }: Rows): JSX.Element {
+  return (
+    <table class="rows-of">
+      <thead>
+        <tr>
+          <th scope="col">
+            <Text of={name} />
+          </th>
+          {columns.map((column) => (
+            <th scope="col" key={column}>
+              <Text of={column} />
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, at) => (
+          <tr key={at}>
+            <th scope="row">#{from + at}</th>
+            {row.map((value, index) => (
+              <td key={index} class={typeof value === 'string' ? 'text' : 'other'}>
+                <span class="cell-name" aria-hidden="true">
+                  <Text of={columns[index] ?? ''} />
+                </span>
+                {value === undefined ? <span class="quiet">(absent)</span> : <Value of={value} />}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** What a person need not read again, folded up. What is in it does not count as seen. */
+function Folded({ what, children }: { what: string; children: ComponentChildren }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="shown-above" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{what}</summary>
+      {isOpen && <WatchSeen report={() => undefined}>{children}</WatchSeen>}
+    </details>
+  );
+}
+
+function LeafView({ name, value }: Leaf): JSX.Element {
+  return (
+    <div class="leaf">
+      <dt>
+        <Text of={name} />
+      </dt>
+      <dd class={typeof value === 'string' ? 'text' : 'other'}>
+        <Value of={value} />
+      </dd>
+    </div>
+  );
+}
+
+function Value({ of }: { of: Json }): JSX.Element {
+  if (of === '') return <span class="quiet">(empty text)</span>;
+  if (typeof of !== 'string') return <code>{JSON.stringify(of)}</code>;
   const isBlock = of.includes('\n');
   return (
     <span class={isBlock ? 'code block' : 'code'}>
-      <SeenText of={of} layout={isBlock ? 'block' : 'line'} />
+      {isLong(of) ? (
+        <SeenText of={of} layout={isBlock ? 'block' : 'line'} />
+      ) : (
+        <Text of={of} layout={isBlock ? 'block' : 'line'} />
+      )}
     </span>
   );
 }
@@ -112,10 +168,10 @@ export function Changes({ before, after }: { before: JsonObject; after: JsonObje
   if (changes.length === 0) return <p class="quiet">Nothing differs.</p>;
   return (
     <dl class="leaves changes">
-      {changes.map(({ path, kind, parts }) => (
+      {changes.map(({ path, name, kind, parts }) => (
         <div key={path} class="leaf">
           <dt>
-            <Text of={path} />
+            <Text of={name} />
             {kind !== 'changed' && <span class="chip quiet">{kind}</span>}
           </dt>
           <dd class="code block">
@@ -146,6 +202,14 @@ export function Outcome({ call }: { call: CallView }): JSX.Element {
           <DecisionLine key={event.eventId} {...{ event }} />
         ))}
       </ul>
+      {call.grant !== undefined && (
+        <p>
+          <a href={hrefOf({ at: 'named', name: 'grants' })}>
+            <Text of={grantText('Ran by ', call.grant)} />
+          </a>
+          , so nobody was asked.
+        </p>
+      )}
       {call.child !== undefined && (
         <p>
           It is the turn{' '}

@@ -4,7 +4,6 @@ import { asksAgainAfterEdit } from '../../../contract/decision';
 import { withDefaults } from '../../../contract/schema/schema';
 import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
-import type { CallView } from '../../../history/view-types';
 import type { CallDetails } from '../../../server/api';
 import { type Choice, decisionText, hunkIds, toDecision } from '../../model/review';
 import { type ArgumentsDraft, isChanged, issuesOf } from '../../model/draft';
@@ -16,20 +15,22 @@ import { Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
 import { byteNote } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
+import { WORDS_COUNT } from '../../../contract/question';
 import { focusSoon, ReasonField } from './edit';
+import { LinesInput } from './inputs';
 import { type DecidingProps, type KeptTyped, useSend } from './send';
 import { whyNot, type WhyNot } from '../../model/may-approve';
 
 /** The state of a review: edits, hunks, what was seen, and what still prevents an approval. */
 export function useReview(request: RequestOpened, details: CallDetails, kept: KeptTyped) {
   const edit = useEdit(request, details, kept);
-  const hunks = useHunks(request, kept, votesOn(details));
-  const { reason } = kept.typed;
+  const hunks = useHunks(request, kept, details);
+  const { reason, suggestion } = kept.typed;
   const [unseen, setUnseen] = useState<Unseen>({ count: 1, next: () => undefined });
   const [isConfirmed, confirm] = useState(false);
   const deceiving = useMemo(() => deceivingIn(request), [request]);
   const now = useNow();
-  const choice: Choice = { hunks: hunks.ticked, reason, edited: edit.edited };
+  const choice: Choice = { hunks: hunks.ticked, reason, suggestion, edited: edit.edited };
   const fresh = useFresh();
   // An edit outdates the preview. The request then comes back with the arguments that will be approved.
   const asksAgain = edit.isEdited && asksAgainAfterEdit(request);
@@ -41,13 +42,14 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
     issues: edit.issues.length,
     hunksLeft: hunks.all.length === 0 || hunks.ticked.length > 0 || edit.isEdited,
     expired: request.deadline !== null && Date.parse(request.deadline) <= now,
+    never: details.offers.includes(edit.isEdited ? 'edit' : 'approve') ? undefined : neverText(details),
   });
   const hasMistake = edit.issues.length > 0;
   const showNext = (): void => {
     if (hasMistake) document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus();
     else unseen.next()?.scrollIntoView({ block: 'center' });
   };
-  useReviewKeys({ showNext, startEdit: edit.start, hunks, hasVoted: details.ownVote !== undefined });
+  useReviewKeys({ showNext, startEdit: edit.start, hunks, offers: details.offers });
   return {
     edit,
     hunks,
@@ -63,6 +65,12 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
     canShow: hasMistake || (unseen.count > 0 && !asksAgain),
     setRefused: edit.setRefused,
   };
+}
+
+/** Why this person can never approve a request. */
+function neverText({ changed, whyNot = '' }: CallDetails): string {
+  if (changed !== undefined) return 'Its tool changed: deny it, so that the model can ask again.';
+  return `You may only deny it: ${whyNot}.`;
 }
 
 /** The review of a request. */
@@ -108,42 +116,48 @@ export function useFresh(): boolean {
   return isFresh;
 }
 
-/** The votes on the call. */
-function votesOn({ view, callId }: CallDetails): CallView['votes'] {
-  return view.calls.find((call) => call.callId === callId)?.votes ?? [];
-}
-
-function useHunks(request: RequestOpened, { typed, change }: KeptTyped, votes: CallView['votes']) {
+function useHunks(
+  request: RequestOpened,
+  { typed, change }: KeptTyped,
+  { view, callId, offers }: CallDetails,
+) {
   const all = hunkIds(request);
   const { seenDigest: seen } = request;
-  // Votes count together only for the same hunks, so everybody begins with those of the first approval.
-  const voted = votes.find(({ decision }) => decision === 'approved')?.hunks;
-  const ticked = typed.hunks?.seen === seen ? typed.hunks.ticked : (voted ?? all);
+  const call = view.calls.find((one) => one.callId === callId);
+  const mayTick = offers.includes('hunks');
+  // Votes count together only for the same hunks, so others take those of the first approval.
+  const voted = call?.votes.find(({ decision }) => decision === 'approved')?.hunks;
+  const ticked = mayTick && typed.hunks?.seen === seen ? typed.hunks.ticked : (voted ?? all);
   const set = (next: readonly string[]): void => change({ hunks: { ticked: next, seen } });
   const toggle = (id: string): void =>
     set(ticked.includes(id) ? ticked.filter((one) => one !== id) : [...ticked, id]);
   const tickAll = (isTicked: boolean): void => set(isTicked ? all : []);
-  return { all, ticked, toggle, tickAll };
+  /** Begins a line about a hunk in the reason, which the model reads, whatever is decided. */
+  const comment = (id: string): void => {
+    const { reason } = typed;
+    change({ reason: `${reason}${reason === '' || reason.endsWith('\n') ? '' : '\n'}Hunk ${id}: ` });
+    focusReason();
+  };
+  return { all, mayTick, ticked, toggle, tickAll, comment };
 }
 
 interface KeyTargets {
   showNext: () => void;
   startEdit: () => void;
   hunks: ReturnType<typeof useHunks>;
-  /** Whether the person has voted, so that they have nothing to decide. */
-  hasVoted: boolean;
+  offers: CallDetails['offers'];
 }
 
 /** The keys of a review. `a` and `d` only move the focus, so that no single key decides. */
-function useReviewKeys({ showNext, startEdit, hunks: { all, toggle }, hasVoted }: KeyTargets): void {
-  const digits = all.length < 2 ? [] : all.slice(0, 9);
-  const keys = {
+function useReviewKeys({ showNext, startEdit, hunks: { all, mayTick, toggle }, offers }: KeyTargets): void {
+  const digits = mayTick ? all.slice(0, 9) : [];
+  useKeys({
+    n: showNext,
     a: focusToDecide,
     d: focusReason,
-    e: startEdit,
+    ...(offers.includes('edit') ? { e: startEdit } : {}),
     ...Object.fromEntries(digits.map((id, index) => [String(index + 1), () => toggle(id)])),
-  };
-  useKeys({ n: showNext, ...(hasVoted ? {} : keys) });
+  });
 }
 
 interface BarProps extends DecidingProps {
@@ -151,26 +165,41 @@ interface BarProps extends DecidingProps {
   review: Review;
 }
 
+/** What a suggestion does, before it is sent. */
+const CLOSES = 'This request closes. What the model then asks for is a new one.';
+
 /** The reason and the buttons for a request. */
 export function DecisionBar({ request, review, ...props }: BarProps): JSX.Element {
   const { isSending, send } = useSend(props, sendDecision);
-  const isRead = review.edit.isChanged || props.typed.reason.trim() !== '';
-  const said = isRead ? props.details.afterWords : undefined;
+  const { reason, suggestion } = props.typed;
+  const isRead = review.edit.isChanged || reason.trim() !== '';
+  const after = props.details.afterWords;
+  const said = suggestion.trim() === '' ? (isRead ? after : undefined) : `${CLOSES} ${after ?? WORDS_COUNT}`;
+  const { votesMissing = 1 } = props.details;
+  const { denyNeeds = 1 } = request.authority?.rule ?? {};
+  const isOneOfSeveral = votesMissing > 1;
   const decide = (kind: 'approve' | 'deny'): void => {
     const body = toDecision(request, kind, review.choice);
     const isNow = kind === 'approve' && review.asksAgain;
-    send(body, decisionText(request, body), { refused: review.setRefused, isNow });
+    const isVote = kind === 'approve' ? isOneOfSeveral && !isNow : denyNeeds > 1;
+    send(body, decisionText(request, body, isVote), { refused: review.setRefused, isNow });
   };
   return (
     <DecisionFooter
       {...props}
       isEdited={review.edit.isChanged}
       said={said}
+      maySuggest
       why={review.why}
       showNext={review.canShow ? review.showNext : undefined}
-      deny={{ label: 'Deny', isAllowed: !isSending, isFresh: review.fresh, act: () => decide('deny') }}
+      deny={{
+        label: denyNeeds > 1 ? 'Vote to deny' : 'Deny',
+        isAllowed: !isSending,
+        isFresh: review.fresh,
+        act: () => decide('deny'),
+      }}
       approve={{
-        label: isSending ? 'Sending …' : approveLabel(review, request),
+        label: isSending ? 'Sending …' : approveLabel(review, request, isOneOfSeveral),
         isAllowed: review.why === undefined && !isSending,
         act: () => decide('approve'),
       }}
@@ -195,6 +224,8 @@ interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
   isEdited?: boolean;
   /** What follows for the person from what they typed. */
   said?: string | undefined;
+  /** Whether a denial may say what the model should do instead. */
+  maySuggest?: boolean;
   deny: Act;
   approve: Act;
 }
@@ -206,12 +237,18 @@ export function focusReason(): void {
 
 /** The reason and the buttons of a decision, always in view. */
 export function DecisionFooter(given: FooterProps): JSX.Element {
-  const { why, said, showNext, deny, approve, isEdited = false, ...props } = given;
-  const { typed } = props;
+  const { why, said, maySuggest = false, showNext, deny, approve, isEdited = false, ...props } = given;
+  const { typed, change } = props;
+  const { suggestion } = typed;
+  const [isInstead, setInstead] = useState(suggestion !== '');
   const [isWhyAsked, setWhyAsked] = useState(false);
-  const reason = byteNote(typed.reason, LIMITS.reasonBytes);
-  const isWhyMissing = typed.reason.trim() === '';
+  const reason = byteNote(typed.reason.trim() + suggestion, LIMITS.reasonBytes);
+  const isWhyMissing = (typed.reason + suggestion).trim() === '';
   const decide = ({ act }: Act): void => (reason.isOver ? focusReason() : act());
+  const suggest = (): void => {
+    setInstead(true);
+    focusSoon('#instead');
+  };
   // The model reads the reason, so the first click without a reason asks for a reason. The second click denies without
   // a reason.
   const denyOrAsk = (): void => {
@@ -240,14 +277,33 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
             : reason.text}
       </p>
       <ReasonField {...props} {...reason} isEdited={isEdited} deny={() => decide(deny)} />
+      {maySuggest && isInstead && (
+        <LinesInput
+          id="instead"
+          label="Do this instead"
+          rows={2}
+          text={suggestion}
+          setText={(suggestion) => change({ suggestion })}
+        />
+      )}
       <Buttons
         {...{ deny: { ...deny, act: denyOrAsk }, approve: { ...approve, act: () => decide(approve) } }}
+        instead={maySuggest && !isInstead ? suggest : undefined}
+        label={suggestion.trim() === '' ? deny.label : `${deny.label} and suggest`}
       />
     </footer>
   );
 }
 
-function Buttons({ deny, approve }: Pick<FooterProps, 'deny' | 'approve'>): JSX.Element {
+interface ButtonsProps extends Pick<FooterProps, 'deny' | 'approve'> {
+  /** The label of the denial. */
+  label: string;
+  /** Opens the field for what the model should do instead. Undefined: it is open, or there is none. */
+  instead: (() => void) | undefined;
+}
+
+function Buttons({ deny, approve, label, instead }: ButtonsProps): JSX.Element {
+  useKeys({ i: () => instead?.() });
   return (
     <div class="buttons">
       <button
@@ -257,8 +313,13 @@ function Buttons({ deny, approve }: Pick<FooterProps, 'deny' | 'approve'>): JSX.
         disabled={!deny.isAllowed}
         onClick={({ detail }) => (deny.isFresh === true || detail > 1 ? undefined : deny.act())}
       >
-        {deny.label} <Key of="d" />
+        {label} <Key of="d" />
       </button>
+      {instead !== undefined && (
+        <button class="button" type="button" aria-keyshortcuts="i" onClick={instead}>
+          Instead … <Key of="i" />
+        </button>
+      )}
       <button
         id="approve"
         class="button primary"
@@ -278,9 +339,11 @@ function Buttons({ deny, approve }: Pick<FooterProps, 'deny' | 'approve'>): JSX.
 function approveLabel(
   { edit, hunks: { all, ticked }, asksAgain }: Review,
   { preview }: RequestOpened,
+  isVote: boolean,
 ): string {
   if (asksAgain) return preview === undefined ? 'See it with changes' : 'See what it does now';
   if (edit.isEdited) return 'Approve with changes';
-  if (ticked.length === 0 || ticked.length === all.length) return 'Approve';
-  return `Approve ${ticked.length} of ${all.length} hunks`;
+  const word = isVote ? 'Vote to approve' : 'Approve';
+  if (ticked.length === 0 || ticked.length === all.length) return word;
+  return `${word} ${ticked.length} of ${all.length} hunks`;
 }

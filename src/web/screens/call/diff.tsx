@@ -13,7 +13,7 @@ import {
   styled,
   unnumbered,
 } from '../../model/diff';
-import { SeenEnd, SeenText } from '../../ui/seen';
+import { SeenEnd, SeenText, useNear } from '../../ui/seen';
 import { drawPieces, Ordered, Text } from '../../ui/text';
 
 /** The hunks that can be ticked, and the functions that tick them. */
@@ -21,6 +21,8 @@ interface HunkChoice {
   toggle: (id: string) => void;
   /** Ticks all hunks, or none. */
   tickAll: (isTicked: boolean) => void;
+  /** Begins a comment on a hunk. */
+  comment: (id: string) => void;
 }
 
 interface PreviewProps {
@@ -125,6 +127,11 @@ function HunkView({ path, hunk, isTicked, choice }: HunkProps): JSX.Element {
         )}
         <code class="quiet">{hunkRange(hunk)}</code>
         {!isTicked && <span class="chip quiet">left out</span>}
+        {choice !== undefined && (
+          <button class="button plain" type="button" onClick={() => choice.comment(hunk.id)}>
+            Comment<span class="sr-only"> on hunk {hunk.id}</span>
+          </button>
+        )}
       </div>
       {lines}
     </section>
@@ -172,28 +179,6 @@ function Block({ lines, path, from, to }: BlockProps): JSX.Element {
       <SeenEnd />
     </div>
   );
-}
-
-/** How far outside the screen a block still counts as near. */
-const NEAR = '600px 0px';
-
-function useNear(ref: { current: HTMLElement | null }): boolean {
-  const [isNear, setNear] = useState(false);
-  useEffect(() => {
-    if (ref.current === null) return;
-    const root = ref.current.closest('.detail-pane, .main');
-    const observer = new IntersectionObserver(
-      (entries) => {
-        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-        setNear(true);
-        observer.disconnect();
-      },
-      { root, rootMargin: NEAR },
-    );
-    observer.observe(ref.current);
-    return () => observer.disconnect();
-  }, []);
-  return isNear;
 }
 
 const NO_LOOKS: readonly Look[] = [];

@@ -1,14 +1,15 @@
 import type { JSX } from 'preact';
 import { sendResolution } from '../../http';
 import type { CallView } from '../../../history/view-types';
-import { useKeys, useNow } from '../../ui/app';
+import { useAppContext, useKeys, useNow } from '../../ui/app';
 import { type DecidingProps, useSend } from './send';
 import { ArgumentsView, DecidedPreview } from './content';
 import { allowedBy } from '../../../history/decisions';
 import { keyOfStart } from '../../../history/view';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { dateTime, relative } from '../../../contract/text/times';
-import { describeProgress, howKnown } from '../../../history/labels';
+import { callTitle, describeProgress, howKnown } from '../../../history/labels';
+import { whoDecides } from '../../model/labels';
 import type { InDoubtOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
 import { LeftOver, whatHappened } from './edit';
@@ -23,6 +24,7 @@ type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
 /** A call that was started and whose outcome is unknown: its facts, and the three answers. */
 export function DoubtPanel(props: DoubtProps): JSX.Element {
   const { details, call, doubt, refusal, typed, change } = props;
+  const { session } = useAppContext();
   return (
     <article class="call" aria-label={`Call in doubt ${call.callId}`}>
       <CallHead view={details.view} call={call}>
@@ -62,7 +64,13 @@ export function DoubtPanel(props: DoubtProps): JSX.Element {
       </section>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
-      <Answers {...props} />
+      {props.details.offers.length > 0 ? (
+        <Answers {...props} />
+      ) : (
+        <p class="banner">
+          <Text of={`Others say what happened: ${whoDecides(props.details, session)}.`} />
+        </p>
+      )}
     </article>
   );
 }
@@ -123,7 +131,8 @@ function useAnswer(props: DoubtProps) {
     change({ answer: kind, generation });
     document.getElementById(`answer-${kind}`)?.focus();
   };
-  useKeys(Object.fromEntries(RESOLUTIONS.map((kind, index) => [String(index + 1), () => choose(kind)])));
+  const offered = RESOLUTIONS.filter((kind) => props.details.offers.includes(kind));
+  useKeys(Object.fromEntries(offered.map((kind, index) => [String(index + 1), () => choose(kind)])));
   const submit = (event: Event): void => {
     event.preventDefault();
     if (chosen === undefined || isSending) return;
@@ -132,23 +141,23 @@ function useAnswer(props: DoubtProps) {
     const more = { reason: how.trim() || undefined, content: returned };
     send(
       { callId, callKey, generation, resolution: chosen, ...more },
-      `${ANSWERS[chosen].title}: ${doubt.summary}`,
+      `${ANSWERS[chosen].title}: ${callTitle(call)}`,
     );
   };
-  return { chosen, choose, submit, isSending };
+  return { offered, chosen, choose, submit, isSending };
 }
 
 /** The person chooses an answer, then sends it. */
 function Answers(props: DoubtProps): JSX.Element {
   const { change } = props;
   const { content, how } = props.typed;
-  const { chosen, choose, submit, isSending } = useAnswer(props);
+  const { offered, chosen, choose, submit, isSending } = useAnswer(props);
   return (
     <form class="decision-bar answers" aria-label="Resolve" onSubmit={submit}>
       <fieldset>
         <legend>What happened?</legend>
         <div class="answer-row">
-          {RESOLUTIONS.map((kind, index) => (
+          {offered.map((kind, index) => (
             <Choice key={kind} {...{ kind, index, isChosen: chosen === kind, choose }} />
           ))}
         </div>

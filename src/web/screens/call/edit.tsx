@@ -173,7 +173,7 @@ interface LeftOverProps {
  */
 export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | null {
   const text = typedParts(typed);
-  const { args, reason, how, content } = typed;
+  const { args, reason, suggestion, how, content } = typed;
   if (text === undefined) return null;
   const copy = (): void => void navigator.clipboard.writeText(text);
   return (
@@ -184,7 +184,7 @@ export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | nu
         </strong>{' '}
         This is what you had typed:
       </p>
-      {[reason, how, content]
+      {[reason, suggestion, how, content]
         .filter((one) => one.trim() !== '')
         .map((one, index) => (
           <blockquote key={index}>

@@ -1,7 +1,7 @@
 import type { TurnOrigin } from '../../../contract/call';
 import { describeFacts, describePhase } from '../../../history/labels';
 import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useRef } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip } from '../../ui/widgets';
@@ -11,6 +11,10 @@ import { goTo, useLate } from '../../ui/app';
 interface HeadProps {
   view: TurnView;
   call: CallView;
+  /** How long there is, and who decides. Absent: the call does not wait for a decision. */
+  wants?: ComponentChildren;
+  /** Facts for whoever asks for them. */
+  facts?: ComponentChildren;
   children: ComponentChildren;
 }
 
@@ -28,8 +32,9 @@ export function usePanelTitle(): 'h1' | 'h2' {
   return useContext(AroundPanel) === undefined ? 'h1' : 'h2';
 }
 
-/** The heading of a call, with links back and to its turn. */
-export function CallHead({ view, call, children }: HeadProps): JSX.Element {
+/** The heading of a call, with links back and to its turn. Its ids come last. */
+export function CallHead({ view, call, wants, facts, children }: HeadProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
   const title = useRef<HTMLHeadingElement>(null);
   const around = useContext(AroundPanel);
   const Title = usePanelTitle();
@@ -40,28 +45,59 @@ export function CallHead({ view, call, children }: HeadProps): JSX.Element {
   }, []);
   return (
     <header class="call-head">
-      <p class="crumbs">
+      <div class="title-line">
         {around === undefined && (
-          <button class="button plain back" type="button" onClick={() => goTo({ at: 'inbox' })}>
-            ← Inbox
+          <button
+            class="button plain back"
+            type="button"
+            aria-label="Back to the inbox"
+            onClick={() => goTo({ at: 'inbox' })}
+          >
+            ←
           </button>
         )}
+        <Title class="call-title" tabIndex={-1} ref={title}>
+          <code>
+            <Text of={call.tool} />
+          </code>
+          {wants === undefined && <Chip of={describePhase(call)} />}
+        </Title>
+        {facts !== undefined && (
+          <button class="button plain" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            Details
+          </button>
+        )}
+      </div>
+      <p class="crumbs">
         <span>
           <Text of={view.agent} />
+          {wants !== undefined && ' wants it'}
         </span>
-        <a href={hrefOf({ at: 'turn', turn: view.turn })}>
-          <Text of={view.turn} />
-        </a>
-        <span>call {call.callId}</span>
+        {wants}
+        {facts === undefined && <Ids view={view} call={call} />}
       </p>
-      <Title class="call-title" tabIndex={-1} ref={title}>
-        <code>
-          <Text of={call.tool} />
-        </code>
-        <Chip of={describePhase(call)} />
-      </Title>
+      {isOpen && (
+        <dl class="facts in-line">
+          {facts}
+          <Fact name="Turn">
+            <Ids view={view} call={call} />
+          </Fact>
+        </dl>
+      )}
       {children}
     </header>
+  );
+}
+
+/** The ids of a turn and of its call. They come last, because they say nothing about what happens. */
+function Ids({ view, call }: Pick<HeadProps, 'view' | 'call'>): JSX.Element {
+  return (
+    <>
+      <a href={hrefOf({ at: 'turn', turn: view.turn })}>
+        <Text of={view.turn} />
+      </a>{' '}
+      <span>call {call.callId}</span>
+    </>
   );
 }
 

@@ -7,10 +7,10 @@ import { DecisionBar, type Review, useReview } from './decide';
 import type { DecidingProps } from './send';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
-import { SAFETY_LABELS } from '../../model/labels';
+import { SAFETY_LABELS, whoDecides } from '../../model/labels';
 import { changedText, describeEffect } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
-import { useLate, useNow } from '../../ui/app';
+import { useAppContext, useLate, useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/digest';
 import { deceivingText } from '../../model/review';
 import { ArgumentsView, Changes } from './content';
@@ -32,22 +32,41 @@ function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | nu
   );
 }
 
+/** Says that a pause holds the call. */
+function Paused({ agent, tool }: { agent: string; tool: string }): JSX.Element | null {
+  const { paused = [] } = useAppContext().inbox.pulse ?? {};
+  const isHeld = paused.some(
+    ({ of }) => [agent, undefined].includes(of?.agent) && [tool, undefined].includes(of?.tool),
+  );
+  if (!isHeld) return null;
+  return (
+    <p class="banner ask" role="note">
+      <strong>Paused.</strong> Approving starts nothing now: the call starts when the pause ends.
+    </p>
+  );
+}
+
 /**
  * A request in full, with everything that is needed to decide it. What the model says comes last, because a person
  * judges what will run and not its description.
  */
 export function RequestPanel(props: DecidingProps & { request: RequestOpened }): JSX.Element {
   const { details, call, request, refusal, typed } = props;
+  const { offers } = details;
   const review = useReview(request, details, props);
-  const hasVoted = details.ownVote !== undefined;
-  const late = useLate(loadGrant, request.grants !== 'none' && !hasVoted);
-  const votes = useLate(loadVotes, hasVoted || details.mayAskAgain === true);
+  const late = useLate(loadGrant, offers.includes('grant'));
+  const votes = useLate(loadVotes, offers.includes('withdraw') || offers.includes('ask-again'));
   const isStale = typed.args !== undefined && typed.args.seen !== request.seenDigest;
   return (
     <article class="call" aria-label={`Request ${call.callId}`}>
-      <CallHead view={details.view} call={call}>
+      <CallHead
+        {...{ view: details.view, call }}
+        wants={<Wants {...{ request, details }} />}
+        facts={<Facts {...{ request, details }} />}
+      >
         <Refusal text={refusal} />
         <ChangedTool now={details.changed} />
+        <Paused agent={details.view.agent} tool={call.tool} />
         {isStale && (
           <LeftOver
             typed={{ ...NOTHING_TYPED, args: typed.args }}
@@ -55,17 +74,17 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
             drop={() => props.change({ args: undefined })}
           />
         )}
-        <Facts {...{ request, details }} />
+        <Notes request={request} />
       </CallHead>
-      <WatchSeen report={review.setUnseen}>
+      <WatchSeen report={review.setUnseen} name={`${details.view.turn}/${call.callId}`}>
         <Proposal {...{ details, request, review }} />
       </WatchSeen>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
-      {hasVoted && <Voted left={details.votersLeft} />}
+      {details.ownVote !== undefined && <Voted left={details.votersLeft} />}
       {votes && <votes.VoteActions {...props} />}
       {late && <late.GrantOffer {...props} review={review} />}
-      {!hasVoted && <DecisionBar {...props} review={review} />}
+      {offers.includes('deny') && <DecisionBar {...props} review={review} />}
     </article>
   );
 }
@@ -80,24 +99,50 @@ function Voted({ left = [] }: { left: readonly string[] | undefined }): JSX.Elem
   );
 }
 
-/**
- * Facts about a request, in one or two lines, so that there is room for what the request does. None of the facts comes
- * from the model.
- */
-function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
+/** How long there is, and who decides. */
+function Wants({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
+  const { session } = useAppContext();
   const now = useNow();
-  const { server, safety, effect, policyReason, note, notes, deadline } = request;
-  const { timeoutMs, voting } = details;
+  return (
+    <>
+      <Deadline of={request.deadline} now={now} />
+      <span>
+        <Text of={whoDecides(details, session)} />
+      </span>
+    </>
+  );
+}
+
+/** What people have to know before they decide, and that the arguments do not show. */
+function Notes({ request }: Pick<ProposalProps, 'request'>): JSX.Element | null {
+  const { policyReason, note, notes, server } = request;
+  const facts = [
+    ['Asked again', note],
+    ['Policy', policyReason],
+    ['Notes', notes?.join('; ')],
+    ['Server', server],
+  ] as const;
+  if (facts.every(([, text]) => text === undefined)) return null;
   return (
     <dl class="facts in-line">
-      <Fact name="Expires">
-        <Deadline of={deadline} now={now} />
-      </Fact>
-      {server !== undefined && (
-        <Fact name="Server">
-          <Text of={server} />
-        </Fact>
+      {facts.map(
+        ([name, text]) =>
+          text !== undefined && (
+            <Fact key={name} name={name} isWide>
+              <Text of={text} kind={name === 'Policy' ? 'prose' : undefined} />
+            </Fact>
+          ),
       )}
+    </dl>
+  );
+}
+
+/** Facts for whoever asks for them. None of them comes from the model. */
+function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
+  const { safety, effect, seenDigest } = request;
+  const { timeoutMs, voting } = details;
+  return (
+    <>
       {safety !== 'dangerous' && (
         <Fact name="Safety">
           {safety} <span class="quiet">{SAFETY_LABELS[safety]}, unless a policy asks</span>
@@ -112,22 +157,12 @@ function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>)
           <Text of={voting} />
         </Fact>
       )}
-      {note !== undefined && (
-        <Fact name="Asked again" isWide>
-          <Text of={note} />
-        </Fact>
-      )}
-      {policyReason !== undefined && (
-        <Fact name="Policy" isWide>
-          <Text of={policyReason} kind="prose" />
-        </Fact>
-      )}
-      {notes !== undefined && (
-        <Fact name="Notes" isWide>
-          <Text of={notes.join('; ')} />
-        </Fact>
-      )}
-    </dl>
+      <Fact name="Seen">
+        <code title="The beginning of the SHA-256 of all that is shown, which your decision names">
+          {seenDigest.slice(0, SAW_DIGITS)}
+        </code>
+      </Fact>
+    </>
   );
 }
 
@@ -146,13 +181,24 @@ function OutOfDate(): JSX.Element {
   );
 }
 
-/** What will run: the preview, the arguments, and the changes of a person. */
+/** What will run: the changes of a person, then the preview and the arguments. */
 function Proposal({ details, request, review }: ProposalProps): JSX.Element {
   const { edit, hunks } = review;
   const { preview, proposed, edit: edited } = request;
   return (
     <>
       <Deceiving review={review} />
+      {edited !== undefined && proposed !== undefined && (
+        <section aria-labelledby="proposed-title">
+          <h2 id="proposed-title">Against what the model asked for</h2>
+          <p class="quiet">
+            Changed by <Text of={edited.approver} />
+            {edited.reason !== undefined && ': '}
+            {edited.reason !== undefined && <Text of={edited.reason} kind="prose" />}
+          </p>
+          <Changes before={proposed} after={request.arguments} />
+        </section>
+      )}
       {preview !== undefined && (
         <section aria-labelledby="what-title" class={edit.isEdited ? 'outdated' : undefined}>
           <h2 id="what-title">
@@ -168,7 +214,7 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
           <PreviewView
             preview={preview}
             ticked={hunks.ticked}
-            choice={edit.isEdited || details.ownVote !== undefined ? undefined : hunks}
+            choice={edit.isEdited || !details.offers.includes('hunks') ? undefined : hunks}
           />
         </section>
       )}
@@ -177,17 +223,6 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
         <section aria-labelledby="changes-title">
           <h2 id="changes-title">Your changes</h2>
           <Changes before={request.arguments} after={edit.edited} />
-        </section>
-      )}
-      {edited !== undefined && proposed !== undefined && (
-        <section aria-labelledby="proposed-title">
-          <h2 id="proposed-title">Against what the model asked for</h2>
-          <p class="quiet">
-            Changed by <Text of={edited.approver} />
-            {edited.reason !== undefined && ': '}
-            {edited.reason !== undefined && <Text of={edited.reason} kind="prose" />}
-          </p>
-          <Changes before={proposed} after={request.arguments} />
         </section>
       )}
     </>
@@ -204,23 +239,19 @@ function Arguments({ details, request, review }: ProposalProps): JSX.Element {
   return (
     <section aria-labelledby="arguments-title">
       <div class="section-head">
-        <h2>
-          <span id="arguments-title">Arguments</span>{' '}
-          <code
-            class="quiet"
-            title="The beginning of the SHA-256 of all that is shown, which your decision names"
-          >
-            {request.seenDigest.slice(0, SAW_DIGITS)}
-          </code>
-        </h2>
-        {draft === undefined && details.ownVote === undefined && (
+        <h2 id="arguments-title">Arguments</h2>
+        {draft === undefined && details.offers.includes('edit') && (
           <button id="change" class="button" type="button" aria-keyshortcuts="e" onClick={edit.start}>
             Change <Key of="e" />
           </button>
         )}
       </div>
       {draft === undefined ? (
-        <ArgumentsView of={request.arguments} plan={request.preview?.plan} />
+        <ArgumentsView
+          of={request.arguments}
+          plan={request.preview?.plan}
+          mayFold={request.edit !== undefined}
+        />
       ) : (
         <EditArguments
           {...{ draft, issues, isChanged: edit.isChanged, submit }}

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
-import { callSummary } from '../../../contract/text/call-summary';
 import type { Issue } from '../../../contract/tool';
+import { callTitle } from '../../../history/labels';
 import type { CallView } from '../../../history/view-types';
 import type { Answer, BodyGrantPasskey, BodyPasskey, CallDetails } from '../../../server/api';
 import { newDecisionId, type Reply } from '../../http';
@@ -57,7 +57,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const [isLocked, setLocked] = useState(false);
   const idOf = useDecisionId();
   const { turn, runId } = details.view;
-  const { callId, tool, effective } = call;
+  const { callId } = call;
   const key = `${turn}/${callId}`;
   const here = parseRoute(location.hash);
   const route: Route = here.at === 'conversation' ? here : { at: 'call', turn, callId };
@@ -84,7 +84,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
       setLocked(true);
       return refresh();
     }
-    if (letsRun(answer)) follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
+    if (letsRun(answer)) follow({ turn, callId, what: callTitle(call) });
     if (!isAway) decided();
   };
   /** Sends the decision. `what` describes the decision in words, for the notice. */

@@ -16,11 +16,11 @@ interface VotesProps extends DecidingProps {
 
 /** Buttons that withdraw a vote, or have a call asked about again. The server says who may use them. */
 export function VoteActions(props: VotesProps): JSX.Element {
-  const { ownVote, mayAskAgain } = props.details;
+  const { ownVote, offers } = props.details;
   return (
     <div class="vote-actions">
       {ownVote !== undefined && <Withdraw {...props} vote={ownVote === 'denied' ? 'denial' : 'approval'} />}
-      {mayAskAgain === true && <AskAgain {...props} />}
+      {offers.includes('ask-again') && <AskAgain {...props} />}
     </div>
   );
 }

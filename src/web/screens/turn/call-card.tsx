@@ -1,33 +1,31 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { describePhase } from '../../../history/labels';
-import { callSummary } from '../../../contract/text/call-summary';
+import { callTitle, describePhase } from '../../../history/labels';
+import { without } from '../../../contract/result';
 import { span } from '../../../contract/text/times';
 import { type CallView, isWaiting } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip, Dialog } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
-import { startFork } from '../../http';
+import { send, turnPath } from '../../http';
 import { errorText } from '../../model/labels';
+import { isChanged, issuesOf } from '../../model/draft';
 import {
   draftFor,
   type ForkDraft,
-  isChanged,
-  issuesOf,
+  readForkDraft,
   toForkBody,
   WAY_LABELS,
   WAY_TEXTS,
   waysFor,
   whyNotFork,
-} from '../../model/draft';
+} from '../../model/fork-draft';
+import type { StartedForkAnswer } from '../../../server/api';
 import { goTo, useAppContext, useKept } from '../../ui/app';
 import { EditArguments } from '../call/edit';
 import { CallName } from '../call/head';
 import { LinesInput } from '../call/inputs';
-import { readForkDraft } from '../../kept-input';
-
-export { CallName };
 
 interface CardProps {
   turn: string;
@@ -47,7 +45,7 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
         <Chip of={describePhase(call)} />
         {!isOpen && (
           <code class="call-summary quiet">
-            <Text of={summaryOf(call)} />
+            <Text of={without(`${call.tool} `, callTitle(call))} />
           </code>
         )}
         {call.durationMs !== undefined && <span class="quiet">{span(call.durationMs)}</span>}
@@ -70,11 +68,6 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
       )}
     </div>
   );
-}
-
-/** The arguments of the call in one line. */
-function summaryOf({ callId, tool, effective }: CallView): string {
-  return callSummary({ callId, tool, arguments: effective }).slice(`${callId} ${tool} `.length);
 }
 
 interface WhatIfProps {
@@ -125,7 +118,8 @@ function useStart(turn: string, callId: string, forget: () => void) {
   const start = async (draft: ForkDraft): Promise<void> => {
     setSending(true);
     setProblem(undefined);
-    const reply = await startFork(turn, toForkBody(callId, draft));
+    const body = toForkBody(callId, draft);
+    const reply = await send<StartedForkAnswer>('POST', `${turnPath(turn)}/forks`, { body });
     setSending(false);
     if (!reply.ok) {
       if (reply.status === 401) return fail(reply);

@@ -6,22 +6,25 @@ import { sumUsage } from '../../../contract/spending/usage';
 import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
-import type { ApiError } from '../../../server/api';
 import { type LiveTurn, useTurn } from '../../live';
 import { Chip, useSure } from '../../ui/widgets';
 import { Files, Text } from '../../ui/text';
-import { Late, useAppContext, useNow } from '../../ui/app';
-import { type Place, Steps, Writing } from './steps';
+import { Late, useAppContext, useNow, useRefused, useTabTitle } from '../../ui/app';
+import { Writing } from '../../ui/writing';
+import { type Place, Steps } from './steps';
 import { Running } from './running';
-import { cancelTurn } from '../../http';
+import { send, turnPath } from '../../http';
 import { errorText } from '../../model/labels';
 import { hrefOf } from '../../model/route';
+
+const TITLE_CHARACTERS = 80;
 
 /** A turn with its picture, steps and result. The screen is live until the turn ends. */
 export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }): JSX.Element {
   const live = useTurn(turn);
   const { view, events, problem } = live;
   useRefused(problem);
+  useTabTitle(view?.prompt.slice(0, TITLE_CHARACTERS));
   const [count, setCount] = useState<number>();
   const [shown, setShown] = useState<Place>();
   const show = (place: string): void => {
@@ -58,15 +61,6 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
         <Late load={loadMoment} show={({ MomentView }) => <MomentView events={events} count={count} />} />
       )}
     </article>
-  );
-}
-
-/** Leads to the sign-in if a stream is refused because somebody else has signed in in this browser. */
-export function useRefused(problem: ApiError | undefined): void {
-  const { fail } = useAppContext();
-  useEffect(
-    () => (problem?.signedIn === undefined ? undefined : fail({ status: 401, error: problem })),
-    [problem],
   );
 }
 
@@ -215,7 +209,7 @@ function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   const way = WAYS[now];
   const act = async (): Promise<void> => {
     document.getElementById('turn-title')?.focus();
-    const reply = await cancelTurn(view.turn, way.body);
+    const reply = await send('POST', `${turnPath(view.turn)}/cancel`, { body: way.body });
     if (!reply.ok) return fail(reply);
     notify({ text: way.notice, tone: 'quiet' });
   };

@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { relative } from '../../contract/text/times';
+import { counted } from '../../history/labels';
+import type { GrantRow, HeldPause } from '../../server/api';
+import { send } from '../http';
+import { hrefOf } from '../model/route';
+import { useTabVisible } from '../live';
+import { useAppContext, useNow } from '../ui/app';
+import { Text } from '../ui/text';
+import { useSure } from '../ui/widgets';
+
+/** What is paused, and what may run without asking, above every screen. */
+export function Chips(): JSX.Element {
+  const { inbox, session } = useAppContext();
+  const grants = useGrants();
+  const { paused = [] } = inbox.pulse ?? {};
+  return (
+    <>
+      <div class="chips-line" role="status" aria-live="polite" aria-label="What is paused">
+        {paused.map((pause) => (
+          <span class="pause" key={pause.text}>
+            <Text of={pause.text} /> {pause.of && session.role === 'admin' && <Resume of={pause.of} />}
+          </span>
+        ))}
+      </div>
+      {grants.length > 0 && <Grants of={grants} />}
+    </>
+  );
+}
+
+/** How many grants are named, each with a button that revokes it. */
+const MOST = 2;
+
+function Grants({ of }: { of: readonly GrantRow[] }): JSX.Element {
+  const now = useNow(10_000);
+  const { session } = useAppContext();
+  const more = of.length - MOST;
+  return (
+    <div class="chips-line" role="group" aria-label="What may run without asking">
+      {of.slice(0, MOST).map(({ id, tool, by, used, times, until }) => (
+        <span class="granted" key={id}>
+          <a href={hrefOf({ at: 'named', name: 'grants' })}>
+            <Text of={tool} /> runs without asking
+          </a>{' '}
+          {counted(times - used, 'time')} more, ends {relative(until, now)}{' '}
+          {session.role !== 'viewer' && <Revoke id={id} what={`${tool} by ${by}`} />}
+        </span>
+      ))}
+      {more > 0 && <a href={hrefOf({ at: 'named', name: 'grants' })}>{counted(more, 'grant')} more</a>}
+    </div>
+  );
+}
+
+/** After how many milliseconds the grants are read again. */
+const AGAIN_MS = 60_000;
+
+/** The grants that still allow something. They change seldom, and somebody who gives one sees it at once. */
+function useGrants(): readonly GrantRow[] {
+  const { notices } = useAppContext();
+  const isVisible = useTabVisible();
+  const [rows, setRows] = useState<readonly GrantRow[]>([]);
+  useEffect(() => {
+    if (!isVisible) return;
+    const read = async (): Promise<void> => {
+      const reply = await send<GrantRow[]>('GET', 'api/grants');
+      if (reply.ok) setRows(reply.data.filter(({ used, times }) => used < times));
+    };
+    void read();
+    const timer = setInterval(() => void read(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isVisible, notices]);
+  return rows;
+}
+
+interface EndProps {
+  label: string;
+  path: string;
+  body: object;
+  done: string;
+}
+
+/** A button that ends something. The first click only asks. */
+function End({ label, path, body, done }: EndProps): JSX.Element {
+  const { notify, fail } = useAppContext();
+  const end = async (): Promise<void> => {
+    const reply = await send('POST', path, { body });
+    if (!reply.ok) return fail(reply);
+    notify({ text: done, tone: 'good' });
+  };
+  const { isAsked, click, forget } = useSure(() => void end());
+  return (
+    <button class="button" type="button" onClick={click} onBlur={forget}>
+      {isAsked ? `${label} now` : `${label} …`}
+    </button>
+  );
+}
+
+function Resume({ of }: { of: NonNullable<HeldPause['of']> }): JSX.Element {
+  return <End label="Resume" path="api/pauses/end" body={of} done="Resumed: held calls start again." />;
+}
+
+function Revoke({ id, what }: { id: string; what: string }): JSX.Element {
+  const done = `Revoked: ${what}. Such calls ask again.`;
+  return <End label="Revoke" path={`api/grants/${id}/revocation`} body={{}} done={done} />;
+}

@@ -1,0 +1,127 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { day, relative } from '../../contract/text/times';
+import type { DecidedAnswer, InboxPage, PauseBody } from '../../server/api';
+import { send } from '../http';
+import { grouped } from '../model/inbox';
+import { hrefOf } from '../model/route';
+import { useAppContext, useNow, usePolled } from '../ui/app';
+import { Dialog, Select } from '../ui/widgets';
+
+/** The right pane while nothing is open: what waits, what this person decided today, and the switch that pauses. */
+export function Today({ page }: { page: InboxPage }): JSX.Element {
+  const { session } = useAppContext();
+  const now = useNow(10_000);
+  const { data: decided } = usePolled<DecidedAnswer>('api/decided');
+  const today = (decided?.calls ?? []).filter(({ at }) => day(at) === day(new Date(now).toISOString()));
+  const failed = today.filter(({ outcome }) => outcome !== undefined && !FINE.includes(outcome));
+  const oldest = page.rows.map(({ since }) => since).sort()[0];
+  const facts: readonly (readonly [string, string, boolean])[] = [
+    ['Waits', grouped(page.waiting), true],
+    ['In doubt', grouped(page.doubts), page.doubts > 0],
+    ['Oldest here', oldest === undefined ? '' : relative(oldest, now), oldest !== undefined],
+    ['Decided by you today', grouped(today.length), true],
+    ['Of these failed', grouped(failed.length), failed.length > 0],
+  ];
+  return (
+    <div class="today">
+      <h2>Today</h2>
+      <dl class="facts">
+        {facts.map(
+          ([name, value, isShown]) =>
+            isShown && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+      <p>
+        <a href={hrefOf({ at: 'named', name: 'decided' })}>Decided by you</a> ·{' '}
+        <a href={hrefOf({ at: 'named', name: 'grants' })}>Grants</a>
+      </p>
+      {page.matching > 0 && <p class="quiet">Choose one, or press j.</p>}
+      {session.role !== 'viewer' && <PauseSwitch page={page} />}
+    </div>
+  );
+}
+
+/** Ends of calls that are no failure of the tool. */
+const FINE: readonly string[] = ['done', 'denied', 'cancelled'];
+
+/** A button that holds calls on every worker, after the person has said which and why. */
+function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {
+  const { session, notify, fail } = useAppContext();
+  const [isOpen, setOpen] = useState(false);
+  const [body, setBody] = useState<PauseBody>({ reason: '' });
+  const names = (all: string, of: InboxPage['tools']): [string, string][] => [
+    ['', all],
+    ...of.map(({ name }): [string, string] => [name, name]),
+  ];
+  const pause = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (body.reason.trim() === '') return;
+    const reply = await send('POST', 'api/pauses', { body });
+    if (!reply.ok) return fail(reply);
+    setOpen(false);
+    notify({ text: 'In effect: no worker starts these calls now.', tone: 'good' });
+  };
+  return (
+    <p>
+      <button class="button" type="button" onClick={() => setOpen(true)}>
+        Pause calls …
+      </button>
+      {isOpen && (
+        <Dialog titleId="pause-title" close={() => setOpen(false)}>
+          <h2 id="pause-title">Pause calls</h2>
+          <p class="quiet">
+            No worker starts such a call, approved or not. Requests wait on, and may be decided.
+            {session.role !== 'admin' && ' Only an admin ends a pause.'}
+          </p>
+          <form class="grant-form" onSubmit={(event) => void pause(event)}>
+            <label>
+              Of{' '}
+              <Select
+                id="pause-agent"
+                label="Agent"
+                value={body.agent ?? ''}
+                options={names('all agents', page.agents)}
+                choose={(agent) => setBody({ ...body, agent: agent || undefined })}
+              />
+            </label>
+            <label>
+              Calls of{' '}
+              <Select
+                id="pause-tool"
+                label="Tool"
+                value={body.tool ?? ''}
+                options={names('all tools with an effect', page.tools)}
+                choose={(tool) => setBody({ ...body, tool: tool || undefined })}
+              />
+            </label>
+            <label>
+              Why{' '}
+              <input
+                id="pause-reason"
+                dir="auto"
+                required
+                maxLength={200}
+                value={body.reason}
+                onInput={({ currentTarget }) => setBody({ ...body, reason: currentTarget.value })}
+              />
+            </label>
+            <p class="buttons">
+              <button class="button" type="button" onClick={() => setOpen(false)}>
+                Close
+              </button>
+              <button class="button danger" type="submit">
+                Pause
+              </button>
+            </p>
+          </form>
+        </Dialog>
+      )}
+    </p>
+  );
+}
