@@ -145,7 +145,7 @@ export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 /**
  * Memo keys. `prompt`: the beginning of the prompt. `fork`: a ForkOrigin. `lineage`: Ancestor[]. `open`: an OpenMemo.
  * `closed`: a ClosedMemo. `verdicts`: SignalVerdict[]. `session`: in a turn the id of its session, in a session a
- * SessionMemo. `pauses`: Pause[], in the workflow of CONTROL. In the workflow of a grant `grant`, a GrantShown, and
+ * SessionMemo. `call`: in a turn that was started with its call, a CallMemo. `pauses`: Pause[], in the workflow of CONTROL. In the workflow of a grant `grant`, a GrantShown, and
  * `uses`, their number.
  */
 export const MEMO = {
@@ -156,6 +156,7 @@ export const MEMO = {
   closed: 'closed',
   verdicts: 'verdicts',
   session: 'session',
+  call: 'call',
   pauses: 'pauses',
   grant: 'grant',
   uses: 'uses',
@@ -166,6 +167,9 @@ export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 
 /** The value of CountersignDeadline if the requests of a turn never expire. */
 export const NEVER = '9999-12-31T00:00:00.000Z';
+
+/** The agent of the calls that come through the gateway, unless the gateway serves another agent. */
+export const GATEWAY_AGENT = 'gateway';
 
 /** The form of a tool's name: snake_case. The names in RESERVED_TOOL_NAMES are taken. */
 export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;

@@ -23,7 +23,7 @@ import {
   ORIGIN,
 } from './call';
 import { LIMITS } from './limits';
-import { noCounts, CHILD_INPUT, type TurnInput } from './turn';
+import { noCounts, CHILD_INPUT, GIVEN_CALL, type TurnInput } from './turn';
 import { isObject } from './json';
 
 // The outputs of activities are read strictly. An operator may complete any activity with any value
@@ -128,6 +128,7 @@ const issuesOf = soundCheck({
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,
+    call: GIVEN_CALL,
     ...CHILD_INPUT,
     session: SESSION,
     sessionStates: CARRIED_STATES,

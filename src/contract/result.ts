@@ -112,7 +112,11 @@ export const RESULT = refined(
       contentType: text(),
       metadata: METADATA,
     }),
-    { error: FAILURE },
+    {
+      error: FAILURE,
+      /** The answer of an MCP server as it came, for a client of the gateway. Absent: `content` says it all. */
+      blocks: jsonObject(),
+    },
   ),
   { if: { properties: { success: { const: false } } }, then: { required: ['error'] } },
 );
@@ -158,12 +162,13 @@ export interface ResultContent {
   content: string;
   /** `text`, `json`, or a MIME type. */
   contentType: string;
+  /** See RESULT. */
+  blocks?: JsonObject;
 }
 
 /** The result of a successful call. */
 export function makeSuccess(head: ResultHead, output: ResultContent, facts: ResultFacts): ToolResult {
-  const { content, contentType } = output;
-  return { ...toHead(head), success: true, content, contentType, metadata: toMetadata(facts) };
+  return { ...toHead(head), success: true, ...output, metadata: toMetadata(facts) };
 }
 
 /**

@@ -13,10 +13,11 @@ import {
 import type { ClosingCause } from './call-texts';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
-import { childStem } from './digest';
-import { attributeKey, MEMO } from './names';
+import { childStem, digestText } from './digest';
+import { attributeKey, callIdIn, MEMO, ownCallId, TOOL_NAME } from './names';
 import type { Usage } from './spending/usage';
-import type { ModelNote, MovedStep, ResultRef, SessionRef } from './think';
+import type { ModelNote, MovedStep, ResultRef, SessionRef, ThinkOutput } from './think';
+import { object, type Of, text } from './schema/shape';
 import type { TurnRecord, TurnWords } from './session';
 import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
@@ -39,6 +40,8 @@ export interface TurnInput {
   carried?: CarriedTurn;
   /** The fork's input. Only in a fork, in all its runs. */
   fork?: ForkInput;
+  /** The only call of a turn that asks no model, in all its runs. The turn ends with the call. */
+  call?: GivenCall;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
   /** The most that the turn may spend. It applies if the agent allows more. */
@@ -56,6 +59,41 @@ export interface TurnInput {
    * What the session knows about the state that calls share, by `stateKeyOf`. Absent: no call has used shared state.
    */
   sessionStates?: [string, KnownState][];
+}
+
+/** The shape of a call with which a turn is started. Its preparation checks the arguments. */
+export const GIVEN_CALL = object({ tool: text({ pattern: TOOL_NAME.source }), raw: text() });
+
+/** A call with which a turn is started: the tool, and the arguments as a client wrote them. */
+export interface GivenCall extends Of<typeof GIVEN_CALL> {}
+
+/** Memo `call`: who asked for the call with which a turn was started, and the digest of its tool and arguments. */
+export interface CallMemo {
+  by: string;
+  digest: string;
+}
+
+/** The memo of a call. Calls with the same memo are of one person, one tool and one text of arguments. */
+export function callMemoOf({ tool, raw }: GivenCall, by = ''): CallMemo {
+  return { by, digest: digestText(JSON.stringify([tool, raw])) };
+}
+
+/** The only step of a turn that was started with its call. A worker of the tool prepares the call. */
+export function stepOfGiven(
+  { tool, raw }: GivenCall,
+  { replyId, taskQueue }: { replyId: string; taskQueue: string },
+): ThinkOutput {
+  const head = { callId: callIdIn(1, 0), id: ownCallId(1, 0) };
+  return {
+    replyId,
+    text: '',
+    calls: [{ kind: 'remote', ...head, tool, raw, taskQueue }],
+    schemas: {},
+    model: '',
+    finishReason: 'tool_calls',
+    order: 'lane',
+    maxSteps: 1,
+  };
 }
 
 /** The state that a turn takes along when it continues as new. */
@@ -124,6 +162,8 @@ export interface TurnResult {
   steps: number;
   counts: TurnCounts;
   usage: Usage;
+  /** Only in a turn that was started with its call: the result of the call. */
+  result?: ToolResult;
   /** Only in a turn of a session: the record that the session keeps. */
   conversation?: TurnRecord;
   /** The people besides its requester whose words the turn read. */
@@ -296,7 +336,7 @@ export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);
 
 /** The data of a turn that lists and Temporal's UI show. Every start of a turn passes this beside the input. */
 export function startOf(input: TurnInput, prompt: string) {
-  const { agent, origin, fork, lineage, session } = input;
+  const { agent, origin, fork, lineage, session, call } = input;
   const facts = factsIn(origin?.metadata);
   const who = fork === undefined ? agent : `${agent} (a fork of ${fork.of})`;
   return {
@@ -311,6 +351,7 @@ export function startOf(input: TurnInput, prompt: string) {
       ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
       ...(lineage === undefined ? {} : { [MEMO.lineage]: lineage }),
       ...(session === undefined ? {} : { [MEMO.session]: session.sessionId }),
+      ...(call === undefined ? {} : { [MEMO.call]: callMemoOf(call, origin?.requester) }),
     },
     staticSummary: plainMarkdown(`${who}: ${prompt.slice(0, 100)}`),
   };

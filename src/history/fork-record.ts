@@ -5,6 +5,7 @@ import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
 import type { ResultRef, ThinkOutput } from '../contract/think';
+import { stepOfGiven } from '../contract/turn';
 import { lastReplyText, type TranscriptEntry } from '../contract/transcript';
 import type { Ancestor, TurnOrigin } from '../contract/call';
 import type { DecodedEvent, EventOf } from './decode/events';
@@ -139,11 +140,12 @@ function readEvent(state: RunReading, event: DecodedEvent): void {
  * Reads the step that a fork began with, or that was taken along from another build. In the latter case the previous
  * run has the step in full, if it is there.
  */
-function readSeedStep(state: RunReading, { input }: EventOf<'started'>): void {
+function readSeedStep(state: RunReading, { input, runId, taskQueue }: EventOf<'started'>): void {
   if (!is.turnInput(input)) return;
   const carried = readCarried(input.carried);
   if (carried?.moved !== undefined) return readMovedStep(state, carried, carried.moved);
-  const given = is.forkInput(input.fork) ? readThinkOutput(input.fork.given) : undefined;
+  const called = is.givenCall(input.call) && stepOfGiven(input.call, { replyId: runId, taskQueue });
+  const given = called || (is.forkInput(input.fork) ? readThinkOutput(input.fork.given) : undefined);
   if (given === undefined) return;
   const { step = 0, droppedBefore = 0, results = [] } = carried ?? {};
   const at = state.events.findLastIndex((event) => event.type === 'forked') + 1;

@@ -1,5 +1,5 @@
 import type { ResultContent, ToolFailure } from '../contract/result';
-import { isObject, type Json } from '../contract/json';
+import { isJsonObject, isObject, type Json, parseJson } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { cutOutput } from './cut-output';
 import { isToolError, isTransportError } from './errors';
@@ -21,17 +21,19 @@ import { isToolError, isTransportError } from './errors';
  * | – inside: bigint, NaN, Infinity, symbol, function, binary | their text as above | |
  * | – inside: a value within itself | `[circular]` | |
  * | – with a `toJSON` | what that gives | |
- * | `{content, contentType}`, both text and nothing else | `content` | `contentType` |
+ * | `{content, contentType}`, both text and nothing else but `blocks` | `content` | `contentType` |
  * | list of MCP content parts, or `{content: [parts]}` | the texts, one after another; other parts as `[image image/png, N bytes]` | `text` |
  * | anything that fails while it is read | `[cannot be written: …]` | `text` |
  */
 export function formatResult(value: unknown, hide: Hide = asItIs): ResultContent {
   try {
-    const { content, contentType } = formatKnown(value) ?? {
+    const { content, contentType, blocks }: ResultContent = formatKnown(value) ?? {
       content: toPrettyJson(value),
       contentType: 'json',
     };
-    return { content: hide(content), contentType: hide(contentType) };
+    const hidden = blocks && parseJson(hide(JSON.stringify(blocks)));
+    const kept = isJsonObject(hidden) ? { blocks: hidden } : {};
+    return { content: hide(content), contentType: hide(contentType), ...kept };
   } catch (error) {
     return { content: `[cannot be written: ${messageOf(error, hide)}]`, contentType: 'text' };
   }
@@ -52,10 +54,14 @@ function formatKnown(value: unknown): ResultContent | undefined {
 function formatContent(value: object): ResultContent | undefined {
   if (isParts(value)) return text(value.map(formatPart).join('\n'));
   if (!isObject(value)) return undefined;
-  const { content, contentType } = value;
-  const size = Object.keys(value).length;
-  if (typeof content === 'string' && typeof contentType === 'string' && size === 2)
-    return { content, contentType };
+  const { content, contentType, blocks, ...others } = value;
+  if (
+    typeof content === 'string' &&
+    typeof contentType === 'string' &&
+    Object.keys(others).length === 0 &&
+    (blocks === undefined || isJsonObject(blocks))
+  )
+    return { content, contentType, ...(blocks && { blocks }) };
   return isParts(content) ? text(content.map(formatPart).join('\n')) : undefined;
 }
 

@@ -164,13 +164,13 @@ type FactsNow = Omit<ResultFacts, 'timestamp'>;
 /** The result of a handler that returned; its text is cut to `limitBytes`. */
 function successResult(
   head: ResultHead,
-  { content, contentType }: ResultContent,
+  { content, ...output }: ResultContent,
   options: FactsNow & { limitBytes: number },
 ): ToolResult {
   const { limitBytes, ...facts } = options;
   return makeSuccess(
     head,
-    { content: cutOutput(content, limitBytes), contentType },
+    { content: cutOutput(content, limitBytes), ...output },
     { ...facts, timestamp: now() },
   );
 }

@@ -143,6 +143,7 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     appendResults(turn, results);
     noteStep(turn, calls);
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
+    if (turn.call !== undefined) return { ...resultOf(turn, 'answered', last), result: results[0]?.result };
     if (isLoop(turn)) return resultOf(turn, 'loop', last, LOOP);
     if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', last);
   }
@@ -230,11 +231,11 @@ function countsOf(turn: Turn): TurnCounts {
 
 function nextInput(turn: Turn, carried: CarriedTurn): TurnInput {
   noteRequesters(turn, turn.approvals.speakers);
-  const { agent, origin, fork, session } = turn;
+  const { agent, origin, fork, session, call } = turn;
   const cap = Object.keys(turn.cap).length === 0 ? undefined : turn.cap;
   const lineage = turn.lineage.length === 0 ? undefined : [...turn.lineage];
   const sessionSpending = turn.ofSession;
-  return { agent, prompt: '', carried, origin, fork, lineage, cap, session, sessionSpending };
+  return { agent, prompt: '', carried, origin, fork, call, lineage, cap, session, sessionSpending };
 }
 
 function carry(turn: Turn): CarriedTurn {

@@ -4,6 +4,7 @@ import {
   ApplicationFailure,
   scheduleActivity,
   type ActivityOptions,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { digestText } from '../contract/digest';
 import { OWN_RETRY, TIMES } from '../contract/limits';
@@ -27,7 +28,7 @@ import { type CallState, decisionOf, leaveOf, resultOf } from '../lifecycle/stat
 import type { Turn } from './turn-state';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
-import type { TurnCounts } from '../contract/turn';
+import { stepOfGiven, type TurnCounts } from '../contract/turn';
 import { isSessionState, type KnownState } from '../contract/tool';
 import { requestersOf } from '../authority/votes/requesters';
 
@@ -77,21 +78,31 @@ export function appendReply(turn: Turn, output: ThinkOutput): void {
 }
 
 /**
- * The step that a fork begins with, or that was taken along from another build. It is returned once. Undefined: the
- * model is asked.
+ * The step that a fork begins with, that was taken along from another build, or whose call the turn was started with. It
+ * is returned once. Undefined: the model is asked.
  */
 export function applySeedStep(turn: Turn): ThinkOutput | undefined {
-  const { given, moved } = turn;
+  const { moved } = turn;
   if (moved !== undefined) {
     applyLimits(turn, moved.reply);
     return { ...moved.reply, text: lastReplyText(turn.transcript.entries) };
   }
+  const given = turn.given ?? calledStep(turn);
   if (given === undefined) return undefined;
   delete turn.given;
   appendPrompt(turn);
   appendReply(turn, given);
   return given;
 }
+
+/** The step of a turn that was started with its call. No other run, on any server, has a call with the same key. */
+function calledStep({ call, originalRunId }: Turn): ThinkOutput | undefined {
+  if (call === undefined) return undefined;
+  const { namespace, taskQueue } = workflowInfo();
+  return stepOfGiven(call, { replyId: `${originalRunId}:${namespace}`.slice(0, REPLY_ID), taskQueue });
+}
+
+const REPLY_ID = 200;
 
 /** Takes over the limits and the order that a reply brings, for the next steps. */
 function applyLimits(turn: Turn, output: ThinkOutput): void {

@@ -7,7 +7,7 @@ import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '..
 import type { TurnRecord, TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
 import { type CarriedSpending, NOTHING_REPEATED, type Repeated } from '../contract/spending/carried';
-import { noCounts, type TurnCounts, type TurnInput } from '../contract/turn';
+import { type GivenCall, noCounts, type TurnCounts, type TurnInput } from '../contract/turn';
 import { type Amounts, type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { makeApprovals } from '../lifecycle/state';
 import type { ApprovalContext } from './approvals';
@@ -159,6 +159,8 @@ export interface Turn extends ApprovalContext {
   window: Pick<TurnRecord, 'compactOver' | 'tokens'>;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
+  /** The call that the turn was started with. Undefined: a model asks for calls. */
+  readonly call: GivenCall | undefined;
   /** The step that a fork begins with, until it is applied. */
   given?: ThinkOutput;
   /** The record of the requests to models for the next step so far. Set if asking failed at the end of a burst. */
@@ -202,6 +204,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     originalRunId,
     origin: input.origin,
     ...forkOf(input),
+    call: input.call,
     lineage: input.lineage ?? [],
     cap: input.cap ?? {},
     spending: carried?.spending ?? unspent(input.budget),

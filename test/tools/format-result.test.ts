@@ -291,3 +291,14 @@ it.each<[string, unknown, object]>([
 ])('%s as a failure', (_, thrown, failure) => {
   expect(describeFailure(thrown)).toMatchObject(failure);
 });
+
+it('keeps the blocks beside a text, without secrets, and knows no other field there', () => {
+  const hide = (text: string): string => text.replaceAll('hunter2', '***');
+  const blocks = { content: [{ type: 'text', text: 'hunter2' }] };
+  const given = { content: 'hunter2', contentType: 'text', blocks };
+  expect(formatResult(given, hide)).toEqual({
+    ...{ content: '***', contentType: 'text' },
+    blocks: { content: [{ type: 'text', text: '***' }] },
+  });
+  expect(formatResult({ ...given, other: 1 }).contentType).toBe('json');
+});

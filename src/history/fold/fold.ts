@@ -22,6 +22,7 @@ import { type CarriedState, is, readCarried } from './guards';
 import { guard } from '../../contract/schema/message';
 import { isLineage, readThinkOutput } from '../../contract/payloads';
 import { BUDGET } from '../../contract/spending/budget';
+import { stepOfGiven } from '../../contract/turn';
 import { newCall, stepTaken } from './think';
 
 /** Turns history into turn events, one event after the other. */
@@ -181,11 +182,18 @@ function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
 }
 
 /**
- * Takes up the state with which a fork begins. If the first run is not among the events, this is the state that a later
+ * Takes up the state with which a fork, or a turn that was started with its call, begins. If the first run is not among the events, this is the state that a later
  * run took along.
  */
 function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
-  if (state.fork === undefined || !is.turnInput(event.input)) return [];
+  if (!is.turnInput(event.input)) return [];
+  const { call } = event.input;
+  if (is.givenCall(call) && carriedIn(event.input) === undefined) {
+    state.step = 1;
+    const { replyId: _, ...output } = stepOfGiven(call, { replyId: '', taskQueue: event.taskQueue });
+    return stepTaken(state, event, { step: state.step, output, given: true });
+  }
+  if (state.fork === undefined) return [];
   const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
   const { fork } = event.input;
   const given = isObject(fork) ? readThinkOutput(fork['given']) : undefined;

@@ -1,6 +1,6 @@
 import { EFFECTS } from '../../contract/tool';
 import { isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
-import type { OpenItem, OpenMemo, TurnCounts } from '../../contract/turn';
+import { GIVEN_CALL, type OpenItem, type OpenMemo, type TurnCounts } from '../../contract/turn';
 import { RESULT_STATUSES } from '../../contract/turn-states';
 import {
   text,
@@ -194,6 +194,7 @@ export const is = {
         session: object({ sessionId: TEXT, messageId: TEXT }),
         carried: anything(),
         fork: anything(),
+        call: anything(),
         sessionStates: anything(),
       },
     ),
@@ -210,11 +211,13 @@ export const is = {
         usage: USAGE,
         others: TEXTS,
         conversation: anything(),
+        result: RESULT,
       },
     ),
   ),
   thinkInput: guard(THINK_INPUT),
   forkInput: guard(FORK_INPUT),
+  givenCall: guard(GIVEN_CALL),
   grantBeat: guard(object({ grant: GRANT_USE })),
   callInput: guard(CALL_INPUT),
   outcome: guard(object({ callKey: TEXT, generation: NUMBER, secret: TEXT, result: RESULT })),

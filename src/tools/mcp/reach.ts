@@ -22,6 +22,11 @@ export interface OpenDeps {
   secrets: Secrets;
   /** Receives lines for the worker's log. */
   warn(message: string): void;
+  /**
+   * Set: nobody waits for the servers. All locked tools are there at once, and this gets our names of those that a
+   * server turns out not to have as they were allowed. Absent: the servers are asked first.
+   */
+  later?(gone: readonly string[]): void;
 }
 
 /** Makes a connection to a server. Serves workers, and people who look at the server's tools before they allow them. */

@@ -37,6 +37,25 @@ export function readAnswer(answer: unknown, called: Called): string {
   }
 }
 
+/** The most bytes of an answer that is kept as it came, as JSON. */
+const KEPT_BYTES = 1024 * 1024;
+
+/**
+ * An answer with its text, for a client that gets it through the gateway: images, sounds, files and structured content
+ * reach the client as they came. The text alone, if it says the same or the answer is too large.
+ */
+export function keepAnswer(answer: unknown, text: string): unknown {
+  const { data } = answerSchema.safeParse(answer);
+  if (data === undefined) return text;
+  const { content, structuredContent } = data;
+  const [first, ...others] = content;
+  const isText = first?.type === 'text' && others.length === 0 && structuredContent === undefined;
+  const blocks = { content, structuredContent };
+  return isText || Buffer.byteLength(JSON.stringify(blocks)) > KEPT_BYTES
+    ? text
+    : { content: text, contentType: 'text', blocks };
+}
+
 /** @throws ToolError if the server says that the tool failed; any other error for an answer that cannot become text. */
 function textOf(
   { content, structuredContent, isError = false }: z.infer<typeof answerSchema>,

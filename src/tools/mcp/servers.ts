@@ -1,5 +1,6 @@
 import { errorMessage } from '../../contract/errors';
 import { digestJson } from '../../contract/digest';
+import { GATEWAY_AGENT } from '../../contract/names';
 import { argumentsSummary } from '../../contract/text/call-summary';
 import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';
@@ -14,7 +15,7 @@ import { ELICITATION_MS } from './elicitation';
 import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock-file';
 import { whyNotStarted } from './exact-version';
 import { connectTo, type OpenDeps } from './reach';
-import { readAnswer } from './result';
+import { keepAnswer, readAnswer } from './result';
 
 /** A server that a worker uses, with its allowed tools. */
 export interface OpenServer {
@@ -45,7 +46,12 @@ export async function openServer(
     return undefined;
   }
   const connection = connectTo(server, deps);
-  const { usable, others } = await stillAgreed(server, { locked, connection, warn: deps.warn });
+  const looking = stillAgreed(server, { locked, connection, warn: deps.warn });
+  // A connection of a state is closed below, so it is asked first.
+  const isLater = deps.later !== undefined && server.state === undefined;
+  if (isLater) void looking.then(({ others }) => deps.later?.(others ?? []));
+  const all = { usable: Object.values(locked.tools), others: undefined };
+  const { usable, others } = isLater ? all : await looking;
   const link = await linkTo(server, connection, deps);
   const names = toolNames(server.prefix, Object.keys(locked.tools));
   const origin = { server: name, identity: digestStart(lockStart(start)), start, state: server.state };
@@ -178,7 +184,8 @@ function toTool(definition: Definition, origin: Origin): Tool {
       const onProgress = progressOf(context);
       const call = { tool: name, arguments: args, digest, signal, onProgress };
       const answer = await link.call({ ...call, ask }, context.state);
-      return readAnswer(answer, { server, tool: name });
+      const text = readAnswer(answer, { server, tool: name });
+      return context.agent === GATEWAY_AGENT ? keepAnswer(answer, text) : text;
     },
   });
   // A decision counts for this digest only: for this tool of this server, started in this way.

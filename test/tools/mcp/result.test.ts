@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isToolError, isTransportError } from '../../../src/tools/errors';
-import { failureOfCall, readAnswer } from '../../../src/tools/mcp/result';
+import { failureOfCall, keepAnswer, readAnswer } from '../../../src/tools/mcp/result';
 
 const called = { server: 'files', tool: 'read' };
 const text = (words: string): object => ({ type: 'text', text: words });
@@ -107,4 +107,27 @@ it.each([
   ['something thrown', 'x', false],
 ])('%s: whether it proves that nothing was called is %3$s', (_case, error, nothingSent) => {
   expect(failureOfCall(error, 'files')).toMatchObject({ nothingSent, retryable: !nothingSent });
+});
+
+const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
+
+it.each([
+  ['a text alone', { content: [text('one')] }, 'shown'],
+  ['no answer', 7, 'shown'],
+  ['over 1 MiB', { content: [{ ...image, data: 'A'.repeat(1024 * 1024) }] }, 'shown'],
+  [
+    'an image',
+    { content: [text('one'), image] },
+    { content: 'shown', contentType: 'text', blocks: { content: [text('one'), image] } },
+  ],
+  [
+    'structured content',
+    { content: [text('one')], structuredContent: { a: 1 } },
+    {
+      ...{ content: 'shown', contentType: 'text' },
+      blocks: { content: [text('one')], structuredContent: { a: 1 } },
+    },
+  ],
+])('keeps what a client would miss in the text of %s', (_case, answer, expected) => {
+  expect(keepAnswer(answer, 'shown')).toEqual(expected);
 });
