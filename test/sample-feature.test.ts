@@ -21,7 +21,13 @@ describe('a sample feature', () => {
       return input.tool === 'pay' ? { failure: { code: 'refused', message: 'a sample' } } : undefined;
     };
     const worker = workerWith(
-      defineTool({ name: 'other', description: 'x', safety: 'safe', parameters: {}, handler: () => '' }),
+      defineTool({
+        name: 'other',
+        description: 'x',
+        safety: 'safe',
+        parameters: { type: 'object' },
+        handler: () => '',
+      }),
     );
     const stop = await whatStops(startingCall(worker, PAY_INPUT), worker, [sample, sample]);
     expect(stop).toEqual({ failure: { code: 'refused', message: 'a sample' } });

@@ -23,10 +23,7 @@ export async function renewalRefusal(
 }
 
 /** Why a person who is not an admin is refused, with the names of the admins. Undefined: the person is an admin. */
-function whyNotAdmin(
-  { people, permitOf }: Pick<Approvers, 'people' | 'permitOf'>,
-  name: string,
-): string | undefined {
+function whyNotAdmin({ people, permitOf }: Approvers, name: string): string | undefined {
   const isAdmin = (one: string): boolean => permitOf(one).role === 'admin';
   if (isAdmin(name)) return undefined;
   const admins = people.flatMap((one) => (isAdmin(one.name) ? one.name : []));

@@ -313,7 +313,7 @@ function lateReporter(execution: Execution): Report {
  * Makes the function that signals the outcome to the current run of the turn. A reset may have made another run, but
  * the key says which call the outcome is for. The turn may be closed by then. The journal has the outcome all the same.
  */
-export function outcomeReporter({ input }: Pick<Execution, 'input'>): Report {
+export function outcomeReporter({ input }: Execution): Report {
   // The context is read now: when the outcome comes, the activity and its context are over.
   const context = Context.current();
   const { callKey, generation, callId, secret = '' } = input;

@@ -8,6 +8,8 @@ import { errnoOf, errorMessage } from '../contract/errors';
 import { parseJson, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import { appendLine, createWithLine, makeFolder, readIfThere, userStateDir } from '../system/files';
+import { guarded } from '../system/guarded';
+import { isResult } from '../contract/payloads';
 
 /** The folder of the journal of a worker with this state directory. */
 export function journalFolder(stateDir = userStateDir()): string {
@@ -163,9 +165,7 @@ export async function journalFault(directory: string): Promise<string | undefine
   return there === undefined ? undefined : probe(there);
 }
 
-const EndLine = z.object({
-  ended: z.custom<ToolResult>((value) => typeof value === 'object' && value !== null),
-});
+const EndLine = z.object({ ended: guarded(isResult, 'is not a result') });
 
 /**
  * Reads the last line. If the line is torn or cannot be decrypted, the outcome is unknown, and the call counts as

@@ -152,7 +152,7 @@ async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promi
   try {
     const preview = await makePreview({ tool, value, callId: call.callId }, deps);
     if (preview === undefined) return { ...call, kind: 'ask' };
-    return tooLarge(preview)
+    return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes
       ? invalidAsked(call, { code: 'validation', message: TOO_LARGE })
       : { ...call, kind: 'ask', preview, ...previewDigests(preview, contentDigest) };
   } catch (error) {
@@ -165,10 +165,6 @@ function invalidAsked(call: ValidCall, failure: ToolFailure): InvalidCall {
 }
 
 const TOO_LARGE = 'This call is too large to review; split it into smaller calls. Nothing ran.';
-
-function tooLarge(preview: Preview): boolean {
-  return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes;
-}
 
 /** The call for which a preview is made. */
 interface Previewed {

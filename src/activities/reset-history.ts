@@ -143,7 +143,7 @@ async function readContinued(own: readonly HistoryEvent[]): Promise<HistoryEvent
  * another one asks about the same once more, and the time goes on. A request that no history shows was made only when
  * the call was scheduled.
  */
-export async function requestTimes({ callId }: Pick<CallInput, 'callId'>): Promise<RequestTimes> {
+export async function requestTimes({ callId }: CallInput): Promise<RequestTimes> {
   const scheduled = Context.current().info.scheduledTimestampMs;
   const own = await ownEvents();
   let asked = scheduled;

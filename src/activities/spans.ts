@@ -46,7 +46,12 @@ export function inChatSpan(
   return traces.within(place, span, async (open) => {
     try {
       const reply = await ask();
-      open.add({ ...replyFacts(reply), 'gen_ai.output.messages': text([said(reply)]) });
+      open.add({
+        ...replyFacts(reply),
+        'gen_ai.output.messages': text([
+          { role: 'assistant', content: reply.text, toolCalls: reply.toolCalls },
+        ]),
+      });
       return reply;
     } catch (error) {
       open.fail(error instanceof ModelError ? error.kind : 'error');
@@ -76,10 +81,6 @@ function replyFacts({ usage = {}, finishReason }: ModelReply): SpanFacts {
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'gen_ai.response.finish_reasons': [finishReason],
   };
-}
-
-function said({ text, toolCalls }: ModelReply): object {
-  return { role: 'assistant', content: text, toolCalls };
 }
 
 /** Runs the handler of a call, in a span `execute_tool`. */

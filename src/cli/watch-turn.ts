@@ -65,7 +65,7 @@ const TEXT_LINES = 8;
 const TEXT_CHARACTERS = 4_000;
 
 /** Draws the end of the text that the model writes, until an event takes its place. */
-function drawText(screen: Pick<Screen, 'draw' | 'width' | 'style'>): (delta: TextDelta) => void {
+function drawText(screen: Screen): (delta: TextDelta) => void {
   const { style, width } = screen;
   let text = '';
   return ({ attempt, at, text: added }) => {

@@ -75,7 +75,7 @@ function isUnresolved({ phase, result }: CallView): boolean {
 /** The accepted message that a message repeats: it has the same id. */
 function repeatedIn<T extends DecisionMade | Resolved>(
   said: readonly T[] | undefined,
-  { decisionId }: Pick<Sent, 'decisionId'>,
+  { decisionId }: Sent,
 ): T | undefined {
   if (decisionId === undefined) return undefined;
   return said?.find((one) => one.judgement.accepted === true && one.decisionId === decisionId);

@@ -5,7 +5,6 @@ import { STATUS } from '../history/server-errors';
 import { isCounted } from './visibility';
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
-type Decider = ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider'];
 
 /**
  * The SDK's retries, for errors that `isWorth` accepts. Calls to visibility that the server's limit refuses are retried
@@ -13,7 +12,7 @@ type Decider = ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider'];
  */
 export function makeRetries(isWorth: (details: string) => boolean): Interceptor {
   const usual = defaultGrpcRetryOptions();
-  const retryIf = (passes: Decider): Interceptor =>
+  const retryIf = (passes: ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider']): Interceptor =>
     makeGrpcRetryInterceptor({ ...usual, retryableDecider: passes });
   const all = retryIf(
     (attempt, status) => isWorth(status.details) && usual.retryableDecider(attempt, status),

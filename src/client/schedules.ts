@@ -215,7 +215,7 @@ async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise
 }
 
 /** The turns that a schedule started, newest first. */
-function recentOf({ info }: Pick<Listed, 'info'>): ScheduledTurn[] {
+function recentOf({ info }: Listed): ScheduledTurn[] {
   const turns = info.recentActions.map(({ action, takenAt }) => ({
     turn: action.workflow.workflowId,
     at: takenAt.toISOString(),

@@ -75,7 +75,7 @@ export function priorityGiven({ priority }: Pick<StartRequest, 'priority'>): Pri
  * @throws CountersignError `usage`, `file_failed`, `config_invalid`.
  */
 export async function attach(
-  { files: storeOf }: Pick<ClientContext, 'files'>,
+  { files: storeOf }: ClientContext,
   files: StartRequest['files'] = [],
 ): Promise<FileRef[]> {
   if (files.length > LIMITS.filesPerMessage)

@@ -84,7 +84,7 @@ interface Acquisition {
 
 /** Gets the binary into the cache. Never throws. */
 const acquire = async (
-  { env, progress }: Pick<DownloadOptions, 'env' | 'progress'>,
+  { env, progress }: DownloadOptions,
   { route, make, describe }: Acquisition,
 ): Promise<Attempt> => {
   const directory = cacheDirectory(env);

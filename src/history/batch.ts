@@ -24,6 +24,6 @@ export function whyNotInBatch(request: RequestOpened, changed?: ChangedTool['now
  * Why a request is not even denied together with others, at a terminal or on the page. Undefined if the request may be
  * denied so: a denial runs nothing.
  */
-export function whyNoBatch({ noBatch }: Pick<RequestOpened, 'noBatch'>): string | undefined {
+export function whyNoBatch({ noBatch }: RequestOpened): string | undefined {
   return noBatch === true ? 'its tool wants each one decided on its own' : undefined;
 }

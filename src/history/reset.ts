@@ -134,10 +134,7 @@ function refused(message: string): CountersignError {
 }
 
 /** Whether a call ran in a burst. Such a call starts with the event that completed the burst. */
-function isInBurst(
-  run: readonly DecodedEvent[],
-  { type, eventId }: Pick<TurnEvent, 'type' | 'eventId'>,
-): boolean {
+function isInBurst(run: readonly DecodedEvent[], { type, eventId }: TurnEvent): boolean {
   if (type !== 'call_started') return false;
   return run.find((event) => event.eventId === eventId)?.kind === 'activity_completed';
 }

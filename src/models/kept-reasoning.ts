@@ -4,8 +4,7 @@ import { isObject, parseJson } from '../contract/json';
 
 /** Data of a provider about a part. */
 export type PartMeta = NonNullable<LanguageModelV3Message['providerOptions']>;
-type AssistantMessage = Extract<LanguageModelV3Message, { role: 'assistant' }>;
-type AssistantParts = AssistantMessage['content'];
+type AssistantParts = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'];
 /** A call of an earlier reply. */
 export type SdkCall = Extract<Exclude<AssistantParts, string>[number], { type: 'tool-call' }>;
 

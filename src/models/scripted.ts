@@ -68,11 +68,7 @@ export function scriptedModel(
 }
 
 /** Passes the words of a text one by one to `onText`. */
-export async function streamWords(
-  text: string,
-  { onText, signal }: Pick<ModelRequest, 'onText' | 'signal'>,
-  wordMs = 0,
-): Promise<void> {
+export async function streamWords(text: string, { onText, signal }: ModelRequest, wordMs = 0): Promise<void> {
   if (onText === undefined) return;
   for (const word of text.match(/\s*\S+|\s+$/g) ?? []) {
     if (wordMs > 0) await delay(wordMs, undefined, { signal });

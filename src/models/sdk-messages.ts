@@ -9,9 +9,7 @@ import { type PartMeta, readOpaque, type SdkCall, restoredParts } from './kept-r
 import type { ModelCall, ModelMessage, ModelRequest } from './model';
 import { isObject, parseJson } from '../contract/json';
 import { schemaForProvider, type SchemaSubset } from './tool-schemas';
-
-type SdkTools = NonNullable<LanguageModelV3CallOptions['tools']>;
-type SdkTool = Extract<SdkTools[number], { type: 'function' }>;
+type SdkTool = Extract<NonNullable<LanguageModelV3CallOptions['tools']>[number], { type: 'function' }>;
 
 /** The values that a kind of model needs besides the conversation. */
 export interface PromptOptions {
@@ -38,7 +36,7 @@ export interface PromptOptions {
  * messages.
  */
 export function toPrompt(
-  { instructions, messages }: Pick<ModelRequest, 'instructions' | 'messages'>,
+  { instructions, messages }: ModelRequest,
   options: PromptOptions,
 ): LanguageModelV3Prompt {
   const system: LanguageModelV3Message[] =
@@ -93,10 +91,7 @@ function toInput(raw: string): Record<string, unknown> {
 }
 
 /** The tools as the provider package takes them. */
-export function toSdkTools(
-  tools: ModelRequest['tools'],
-  { schemas, tool }: Pick<PromptOptions, 'schemas' | 'tool'>,
-): SdkTool[] {
+export function toSdkTools(tools: ModelRequest['tools'], { schemas, tool }: PromptOptions): SdkTool[] {
   return tools.map(({ function: { name, description, parameters } }) => {
     const inputSchema = toSdkSchema(schemaForProvider(parameters, schemas));
     return { type: 'function', name, description, inputSchema, ...tool };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { FollowOptions } from '../client/requests';
 import type { Session, SessionsQuery, SessionTurnEvent } from '../client/session/types';
 import { LIMITS } from '../contract/limits';
-import { areFiles, type FileRef } from '../contract/session/files';
+import { isFileRef } from '../contract/session/files';
 import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
 import type { SessionEvent } from '../history/session/events';
 import type { ConversationDetails, ConversationsPage } from './api';
@@ -14,6 +14,7 @@ import { checkConverse, type Env, mayGoOn, senderOf } from './session';
 import { eventStream, type ServerEvent } from './sse';
 import type { TextStore } from './streamed-text';
 import { aborted, untilFirstEnds } from './turns';
+import { guarded } from '../system/guarded';
 
 const listSchema = z.object({
   open: z.literal('1').optional(),
@@ -23,7 +24,7 @@ const listSchema = z.object({
 });
 
 const fileSchema = z.strictObject({
-  file: z.custom<FileRef>((file) => areFiles([file]), 'does not stand for a file'),
+  file: guarded(isFileRef, 'does not stand for a file'),
   proof: z.string().max(100),
 });
 

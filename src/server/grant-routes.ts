@@ -13,6 +13,7 @@ import { covers } from '../authority/grants/covers';
 import { type GrantAsked, type GrantSeen, type GrantTerms, noGrantText } from '../authority/grants/grant';
 import { type Condition, exactly, type Narrowing, narrowingProblem } from '../authority/grants/narrowing';
 import type { Json, JsonObject } from '../contract/json';
+import { guarded } from '../system/guarded';
 import { canonicalJson } from '../contract/digest';
 import { CountersignError } from '../contract/errors';
 import type { CallView, TurnView } from '../history/view-types';
@@ -39,12 +40,12 @@ const planSchema = z.strictObject({
   seenDigest: z.string().max(100),
   forMs: z.number().int().min(1).max(MOST_MS).optional(),
   times: z.number().int().min(1).optional(),
-  narrowing: z.custom<Narrowing>(isNarrowing, 'is not a narrowing').optional(),
+  narrowing: guarded(isNarrowing, 'is not a narrowing').optional(),
 });
 
 const grantSchema = z.strictObject({
   decision: messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']),
-  terms: z.custom<GrantTerms>(isGrantTerms, 'are not the terms of a grant'),
+  terms: guarded(isGrantTerms, 'are not the terms of a grant'),
   grantPasskey: signedByPasskey.optional(),
 });
 

@@ -110,15 +110,10 @@ export function createWhole(path: string, content: string): Promise<void> {
   });
 }
 
-interface Draft {
-  content: string | ((draft: FileHandle) => Promise<void>);
-  mode: number;
-}
-
 /** Writes a draft beside a file, then puts the draft in the place of the file by one operation of the file system. */
 async function throughDraft(
   path: string,
-  { content, mode }: Draft,
+  { content, mode }: { content: string | ((draft: FileHandle) => Promise<void>); mode: number },
   place: (draft: string) => Promise<void>,
 ): Promise<void> {
   const draft = `${path}.${randomUUID()}.draft`;

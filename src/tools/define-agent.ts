@@ -20,6 +20,7 @@ import { type ResolvedParameters, resolveParameters } from './parameters';
 import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './hooks';
 import type { Duration, Policy, Tool } from './types';
+import { guarded } from '../system/guarded';
 
 /** Marks agents. A symbol of the global registry, so that agents of a second copy of this module are recognised too. */
 const AGENT = Symbol.for('countersign.agent');
@@ -191,33 +192,23 @@ export interface Agent {
 
 const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
 const NO_MODEL = `must be a model { id, generate }, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
-const modelSchema = z.custom<Model | string>(isModel, NO_MODEL);
+const modelSchema = guarded(isModel, NO_MODEL);
 const modelsSchema = z.array(modelSchema, 'must be a list of models');
 
-const KINDS: readonly unknown[] = [...RETRIED_FAILURES, ...FINAL_FAILURES];
-
-interface Given {
-  models: (Model | string)[];
-  on?: ModelErrorKind[] | undefined;
-  after?: number | undefined;
-}
+const KINDS = [...RETRIED_FAILURES, ...FINAL_FAILURES] as const;
 
 const fallbackSchema = z
   .union([
-    modelsSchema.transform((models) => ({ models })),
+    modelsSchema.transform((models) => ({ models, on: undefined, after: undefined })),
     z.strictObject({
       models: modelsSchema,
-      on: z.array(z.custom<ModelErrorKind>(isKind, `must be one of ${KINDS.join(', ')}`)).optional(),
+      on: z.array(z.enum(KINDS, `must be one of ${KINDS.join(', ')}`)).optional(),
       after: duration(0).optional(),
     }),
   ])
-  .transform((given: Given): Fallback => {
-    return { models: given.models, on: new Set(given.on ?? RETRIED_FAILURES), afterMs: given.after };
+  .transform(({ models, on = RETRIED_FAILURES, after }): Fallback => {
+    return { models, on: new Set(on), afterMs: after };
   });
-
-function isKind(value: unknown): boolean {
-  return KINDS.includes(value);
-}
 
 const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };
 
@@ -369,7 +360,7 @@ export function modelsOf({ model, models, fallback }: Agent): (Model | string)[]
   return [model, ...models.values(), ...fallback.models];
 }
 
-function isModel(value: unknown): boolean {
+function isModel(value: unknown): value is Model | string {
   if (typeof value === 'string') return NAMED.test(value);
   if (typeof value !== 'object' || value === null) return false;
   return (

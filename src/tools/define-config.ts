@@ -15,6 +15,7 @@ import type { Hooks } from './hooks';
 import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
+import { guarded } from '../system/guarded';
 
 const filled = z.string().min(1);
 
@@ -133,9 +134,7 @@ const callable = z
 const price = z.number().nonnegative();
 
 const optionsSchema = z.strictObject({
-  agents: z
-    .array(z.custom<Agent>(isAgent, 'must be made with defineAgent'))
-    .min(1, 'must name at least one agent'),
+  agents: z.array(guarded(isAgent, 'must be made with defineAgent')).min(1, 'must name at least one agent'),
   taskQueue: filled.optional(),
   hooks: z.looseObject({ before: callable, after: callable, onError: callable }).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).optional(), calls: z.boolean().optional() }).optional(),

@@ -152,9 +152,11 @@ function finishUnstarted(
   return result;
 }
 
-type By = ExecuteOptions & { agent: string; executor: string };
-
-function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, by: By): RunJob {
+function toJob(
+  { id }: IdentifiedCall,
+  { call, approved }: Permitted,
+  by: ExecuteOptions & { agent: string; executor: string },
+): RunJob {
   const { timeoutMs, signal, agent, executor } = by;
   const { state, stateGroup } = call.tool;
   return {
@@ -276,16 +278,13 @@ export function sharedState(key: string, lost: boolean): NonNullable<CallContext
   return state;
 }
 
-interface LateReport {
-  job: RunJob;
-  deps: RunDeps;
-  about: AboutRun;
-}
-
 /** Facts about a run that an outcome needs besides the job. */
 type AboutRun = Pick<OutcomeFacts, 'timeoutMs' | 'hide'> & { startedAt: number };
 
-async function reportLate(ended: InterruptedRun, { job, deps, about }: LateReport): Promise<void> {
+async function reportLate(
+  ended: InterruptedRun,
+  { job, deps, about }: { job: RunJob; deps: RunDeps; about: AboutRun },
+): Promise<void> {
   const finished = await ended.late;
   try {
     const outcome = outcomeOf({ ...ended, finished }, job, about);

@@ -88,13 +88,10 @@ export function createSecrets(
   };
 }
 
-interface Asked {
-  name: string;
-  signal: AbortSignal;
-  warn: (message: string) => void;
-}
-
-async function ask(provider: SecretProvider | undefined, { name, signal, warn }: Asked): Promise<string> {
+async function ask(
+  provider: SecretProvider | undefined,
+  { name, signal, warn }: { name: string; signal: AbortSignal; warn: (message: string) => void },
+): Promise<string> {
   const named = JSON.stringify(name);
   if (provider === undefined)
     throw new ToolError(`there is no secret ${named}: the config names no provider of secrets`);

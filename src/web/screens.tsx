@@ -8,7 +8,7 @@ import { Nowhere } from './ui/widgets';
 type Screens = Readonly<Record<string, () => JSX.Element>>;
 
 /** The screens that have no parameters, by the name in the address: `#/stats`. A feature adds its own here. */
-export const SCREENS: Screens = {
+const SCREENS: Screens = {
   stats: () => <Late load={loadStats} show={({ StatsScreen }) => <StatsScreen />} />,
   decided: () => <Late load={loadDecided} show={({ DecidedScreen }) => <DecidedScreen />} />,
   refused: () => <Late load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />,

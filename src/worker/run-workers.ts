@@ -102,7 +102,7 @@ async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>
 }
 
 /** Notices a failed worker early, because the worker's `run` rejects only when the worker has closed. */
-function watchOver({ workers, log }: Pick<WorkerGroup, 'workers' | 'log'>) {
+function watchOver({ workers, log }: WorkerGroup) {
   let expectedAt: number | undefined;
   const expectEnd = (): void => void (expectedAt ??= performance.now());
   const isLost = (worker: Runnable): boolean => {

@@ -78,7 +78,9 @@ async function give(ref: FileRef, { model, store }: FileReader, room: { bytes: n
   const unread = (why: string): GivenFile => ({
     words: `[File that you cannot read: ${describeFile(ref)}: ${why}]`,
   });
-  const isTaken = (model.takes ?? []).some((type) => matches(type, mediaType));
+  const isTaken = (model.takes ?? []).some((type) =>
+    type.endsWith('/*') ? mediaType.startsWith(type.slice(0, -1)) : mediaType === type,
+  );
   if (!isTaken && !isText(mediaType)) return unread('this model takes no files of this type');
   if (size > room.bytes) return unread('it is one of too many files; whoever sent it may send it again');
   if (store === undefined) return unread('this worker has no store of files');
@@ -89,10 +91,6 @@ async function give(ref: FileRef, { model, store }: FileReader, room: { bytes: n
   if (!fitsType(bytes, mediaType)) return unread('it is not what its type says');
   room.bytes -= bytes.byteLength;
   return { words: `[File: ${describeFile(ref)}]`, file: { name, mediaType, bytes } };
-}
-
-function matches(type: string, mediaType: string): boolean {
-  return type.endsWith('/*') ? mediaType.startsWith(type.slice(0, -1)) : mediaType === type;
 }
 
 function textOf(ref: FileRef, bytes: Uint8Array): string {

@@ -14,7 +14,7 @@ import type { StartingCall, Stop } from './starting-call';
 export type StartCheck = (call: StartingCall, worker: ActivityDeps) => Promise<Stop | undefined>;
 
 /** The checks before a call starts. The order is a part of what they promise. A feature adds its own here. */
-export const START_CHECKS: readonly StartCheck[] = [
+const START_CHECKS: readonly StartCheck[] = [
   // What is said of a call that does not start depends on it.
   noteResetRun,
   // The server answers while the rules are asked.

@@ -10,7 +10,7 @@ export async function signaturesUnspent(call: StartingCall, worker: ActivityDeps
 
 /** What stops a call that may have been started before by the same signatures. Undefined: they did not start it. */
 export async function spentBefore(
-  worker: Pick<ActivityDeps, 'giveBacks'>,
+  worker: ActivityDeps,
   input: CallInput,
 ): Promise<{ inDoubt: { message: string } } | { lack: string } | undefined> {
   try {

@@ -136,9 +136,7 @@ function claimByUpdate(id: string, key: string, asked: UseAsked): Promise<unknow
  * The grants that may be given for a tool. Undefined: any grant. Calls that ask people, and calls that start child
  * turns, are decided one by one.
  */
-export function grantsOf(
-  tool: Pick<Tool, 'noGrant' | 'asks' | 'askMs' | 'child' | 'categories'>,
-): CallSettings['grants'] {
+export function grantsOf(tool: Tool): CallSettings['grants'] {
   const { noGrant, asks, askMs, child, categories } = tool;
   if (noGrant || asks !== undefined || askMs !== undefined || child !== undefined) return 'none';
   return isRunTool(categories) ? 'equal' : undefined;

@@ -90,10 +90,7 @@ export function checkPasskeys({ content }: ReadFile, complain: Complain): Checke
   return { people, site: siteIn(content, complain) };
 }
 
-function siteIn(
-  { rpId, origins, people }: Pick<FileContent, 'rpId' | 'origins' | 'people'>,
-  complain: Complain,
-): PasskeySite | undefined {
+function siteIn({ rpId, origins, people }: FileContent, complain: Complain): PasskeySite | undefined {
   if (rpId !== undefined && origins !== undefined) {
     for (const [index, origin] of origins.entries())
       if (!isOriginOf(origin, rpId))

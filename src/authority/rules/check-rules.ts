@@ -100,11 +100,6 @@ interface Matching {
   then: string;
 }
 
-interface AboutTools {
-  known: KnownNames | undefined;
-  complain: Complain;
-}
-
 /**
  * Checks that the tools and agents of a rule exist. `mayRun`: the rule may let a dangerous tool run without a decision.
  */
@@ -132,7 +127,7 @@ export function checkNames(
 export function checkWhen(
   rule: Matching,
   at: number,
-  { known, complain }: AboutTools,
+  { known, complain }: { known: KnownNames | undefined; complain: Complain },
 ): RuleCondition | undefined {
   if (rule.when === undefined) return undefined;
   const path = ['rules', at, 'when'];

@@ -38,7 +38,7 @@ function isOf(entry: string, name: string, people: FileContent['people']): boole
 }
 
 /** The agents that `visibility` names. */
-export function agentsIn({ visibility = {} }: Pick<FileContent, 'visibility'>): string[] {
+export function agentsIn({ visibility = {} }: FileContent): string[] {
   return [...new Set(Object.values(visibility).flatMap((agents) => (agents === 'all' ? [] : agents)))];
 }
 

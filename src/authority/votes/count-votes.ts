@@ -136,10 +136,7 @@ export function stillNeeded({ missing, missingGroups, mayVote }: VoteCount): Vot
 }
 
 /** The votes that are still needed, in words. */
-export function stillNeededText(
-  { rule }: Pick<Authority, 'rule'>,
-  { missing, missingGroups, mayVote }: VoteCount,
-): string {
+export function stillNeededText({ rule }: Authority, { missing, missingGroups, mayVote }: VoteCount): string {
   const groups = missingGroups.length === 0 ? '' : ` (of ${missingGroups.join(' and ')})`;
   return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
 }

@@ -35,7 +35,7 @@ type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
  */
 export function authorityOfCall(
   own: Authority | undefined,
-  input: Pick<CallInput, 'authority'>,
+  input: CallInput,
 ): { authority: Authority | undefined } | { askAgain: string } {
   if (input.authority === undefined) return { authority: own };
   const asked = readAuthority(input.authority);

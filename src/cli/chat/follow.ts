@@ -27,7 +27,7 @@ export type ChatEvent = SessionEvent | SessionTurnEvent | SessionText;
  * start. If a turn ends before it can be followed, its events come from its record.
  */
 export async function* followChat(
-  { client, session, before }: Pick<Chat, 'client' | 'session' | 'before'>,
+  { client, session, before }: Chat,
   { signal, mine }: { signal: AbortSignal; mine: ReadonlySet<string> },
 ): AsyncGenerator<ChatEvent> {
   let isLive = before === undefined;

@@ -164,9 +164,7 @@ interface Redactor extends Rewriter {
 export const keepAll: Redactor = { value: (value) => value, text: (text) => text, taken: () => 0 };
 
 /** Takes out secrets that are recognised by their names or forms, and the secrets that `known` has learnt. */
-export function createRedactor(
-  known: Pick<KnownSecrets, 'hide' | 'hideText'> = createKnownSecrets(),
-): Redactor {
+export function createRedactor(known: KnownSecrets = createKnownSecrets()): Redactor {
   let taken = 0;
   const counted = <T>(before: T, after: T): T => {
     taken += changesIn(before, after).length;
@@ -180,7 +178,7 @@ export function createRedactor(
 }
 
 /** A rewriter that changes nothing and only learns the secrets. */
-export function learner(known: Pick<KnownSecrets, 'learn'>): Rewriter {
+export function learner(known: KnownSecrets): Rewriter {
   return {
     value: (value) => {
       known.learn(value, redactPayload(value));

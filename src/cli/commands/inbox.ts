@@ -58,7 +58,7 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
 /** The most lines that are shown unless `--limit` says otherwise. */
 const MOST_SHOWN = 100;
 
-function moreLine(more: number, all: number, { command }: Pick<Context, 'command'>): string {
+function moreLine(more: number, all: number, { command }: Context): string {
   const rest = `${more.toLocaleString('en')} more`;
   return `${rest}: ${command(`inbox --limit ${all}`)} lists all; --tool, --agent and --older-than narrow it down`;
 }

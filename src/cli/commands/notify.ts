@@ -83,15 +83,9 @@ async function test(only: string | undefined, options: TestOptions, context: Con
   if (results.some(({ state }) => state === 'error')) context.exitWith(EXIT.failed);
 }
 
-interface TestParts {
-  file: ChannelsFile;
-  to: string;
-  context: Context;
-}
-
 async function testChannel(
   [channel, settings]: [string, ChannelSettings],
-  { file, to, context: { env, screen } }: TestParts,
+  { file, to, context: { env, screen } }: { file: ChannelsFile; to: string; context: Context },
 ): Promise<TestResult> {
   const { kind } = settings;
   const { openChannel } = await import('../../notify/channels.js');

@@ -170,7 +170,7 @@ export interface KnownPauses {
 }
 
 /** Returns a function that reads the pauses. Its answer is at most two seconds old. */
-export function watchPauses(client: Pick<Countersign, 'pauses'>): () => Promise<KnownPauses> {
+export function watchPauses(client: Countersign): () => Promise<KnownPauses> {
   let askedAt = -Infinity;
   let last: KnownPauses = NOTHING_PAUSED;
   return async () => {
@@ -199,7 +199,7 @@ function notAsked(error: unknown): string {
 }
 
 /** Prints the pauses before any other output. If they cannot be read, a note is printed, and the command continues. */
-export async function notePauses(client: Pick<Countersign, 'pauses'>, screen: Screen): Promise<void> {
+export async function notePauses(client: Countersign, screen: Screen): Promise<void> {
   try {
     for (const line of pauseLines(await client.pauses(), Date.now())) screen.note(screen.style.warn(line));
   } catch (error) {

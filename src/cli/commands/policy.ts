@@ -129,7 +129,7 @@ type Counts = Parameters<PolicyComparison['test']>[0];
 /** Reads the turns that the options choose, and passes on each of their calls that a policy decides. */
 async function eachPastCall(
   options: TurnOptions,
-  { withClient, screen }: Pick<Context, 'withClient' | 'screen'>,
+  { withClient, screen }: Context,
   take: (call: PastCall) => Promise<void> | void,
 ): Promise<Counts> {
   const query = queryOf(options);

@@ -192,13 +192,6 @@ async function turnOf(session: Session, messageId: string) {
   throw new CountersignError('failed', `session ${session.id} ended before a turn took up the message`);
 }
 
-interface CloseOptions {
-  cancel?: boolean;
-  reason?: string;
-  as?: string;
-  json?: boolean;
-}
-
 /** `close <session>`. */
 export function addClose(program: Command, context: Context): void {
   program
@@ -208,7 +201,7 @@ export function addClose(program: Command, context: Context): void {
     .option('--reason <text>', 'why; kept on record')
     .addOption(nameOption('who closes it'))
     .option('--json', 'print JSON')
-    .action((session: string, options: CloseOptions) =>
+    .action((session: string, options: { cancel?: boolean; reason?: string; as?: string; json?: boolean }) =>
       context.withClient(async (client) => {
         const { cancel = false, reason, as: sender = osUser() } = options;
         await client.session(session).close({ cancel, sender, reason });

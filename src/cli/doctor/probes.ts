@@ -211,15 +211,9 @@ async function takeBacklog(client: Countersign): Promise<string[]> {
   return taken;
 }
 
-interface Scheduled {
-  id: string;
-  type: string;
-  priority: temporal.api.common.v1.IPriority;
-}
-
 function schedule(
   taskQueue: temporal.api.taskqueue.v1.ITaskQueue,
-  { id, type, priority }: Scheduled,
+  { id, type, priority }: { id: string; type: string; priority: temporal.api.common.v1.IPriority },
 ): temporal.api.command.v1.ICommand {
   return {
     commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK,

@@ -6,7 +6,7 @@ import { type SignatureState, type Tallied, TALLY_KINDS } from '../../audit/tall
 import type { SignatureReport } from '../../audit/check-signatures';
 
 /** The counts in one line. A count of 0 is left out, unless its state is `own` or is always shown. */
-function countsText({ counts }: Pick<Tallied, 'counts'>, own: SignatureState): string {
+function countsText({ counts }: Tallied, own: SignatureState): string {
   const shown = TALLY_KINDS.filter(
     ({ state, isAlways }) => state === own || isAlways === true || counts[state] > 0,
   );
@@ -34,7 +34,7 @@ const CARRIED_ONLY =
   'as this file carries them: whoever wrote it could have put in others; compare them with --approvers <path>';
 
 /** The facts to print about the signatures of decisions: the counts of each result, and the people who signed. */
-export function signatureFacts(report: SignatureReport, { style }: Pick<ScreenFormat, 'style'>): TableFact[] {
+export function signatureFacts(report: SignatureReport, { style }: ScreenFormat): TableFact[] {
   const { keys, counts, verified } = report;
   const by = Object.entries(verified).map(([name, times]) => `${escapeText(name)}: ${count(times)}`);
   const isCarriedOnly = keys === 'carried' && counts.carried > 0;

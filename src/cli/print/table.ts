@@ -31,8 +31,8 @@ const IDS_WHOLE = 110;
 
 /** The form of ids on a screen: in full if there is room, otherwise as a prefix that every command accepts. */
 export async function idsOn(
-  { width }: Pick<ScreenFormat, 'width'>,
-  client: Pick<Countersign, 'shortIds'>,
+  { width }: ScreenFormat,
+  client: Countersign,
   turns: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   return width < IDS_WHOLE ? client.shortIds(turns) : new Map<string, string>();

@@ -177,7 +177,7 @@ export function openInspector(port: number): void {
 }
 
 /** Prints how to attach a debugger, and waits until a debugger is attached. */
-export function awaitDebugger({ note }: Pick<Screen, 'note'>): void {
+export function awaitDebugger({ note }: Screen): void {
   const { host } = new URL(url() ?? `ws://${LOOPBACK_HOST}`);
   note(`waiting for a debugger at ${host}: open chrome://inspect, or attach to Node.js in VS Code`);
   waitForDebugger();

@@ -89,7 +89,7 @@ export async function changedIn(
  */
 export async function rememberPrinted(
   calls: CallView | readonly CallView[],
-  { screen, env }: Pick<Context, 'screen' | 'env'>,
+  { screen, env }: Context,
 ): Promise<void> {
   if (!screen.isTerminal) return;
   const shown = [calls].flat().flatMap(({ phase, request }) => {

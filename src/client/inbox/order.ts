@@ -33,7 +33,7 @@ function inDoubtFirst(
 }
 
 /** Whether an item is a call in doubt. */
-export function isInDoubt({ kind }: Pick<InboxItem, 'kind'>): boolean {
+export function isInDoubt({ kind }: InboxItem): boolean {
   return kind === 'in_doubt';
 }
 

@@ -27,6 +27,10 @@ export interface FileRef extends MessageOf<typeof FILE_REF> {}
 /** The files of one message. */
 export const FILES = { type: 'array', items: FILE_REF, maxItems: LIMITS.filesPerMessage } as const;
 
+// Marked as pure so that the page's bundle can drop it: the page reads only data that the server has checked.
+/** Whether a value is a file by reference. Never throws. */
+export const isFileRef = /* @__PURE__ */ guard(shapeOf(FILE_REF));
+
 /** The same as a shape. */
 export const FILES_SHAPE = /* @__PURE__ */ list(shapeOf(FILE_REF), { maxItems: LIMITS.filesPerMessage });
 

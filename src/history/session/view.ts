@@ -130,7 +130,7 @@ function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStart
 
 function addMessage(
   { messageId, text, files, mode, at, sender }: MessageReceived,
-  { held, once }: Pick<Known, 'held' | 'once'>,
+  { held, once }: Known,
 ): void {
   if (held.has(messageId)) once.delete(messageId);
   else {

@@ -15,7 +15,7 @@ export function describeAnswer({ answer, url, redirects, note }: FollowedAnswer)
   const head = [
     `${status} ${statusText}`.trim(),
     ...notes.map((one) => `[${one}]`),
-    ...describeHeaders(headers),
+    ...headers.filter(([name]) => !LEFT_OUT.includes(name)).map(([name, value]) => `${name}: ${value}`),
   ].join('\n');
   const text = 'missing' in body ? '' : textOf(body, headers);
   return text === '' ? head : `${head}\n\n${text}`;
@@ -26,10 +26,6 @@ export function describeAnswer({ answer, url, redirects, note }: FollowedAnswer)
  * connection.
  */
 const LEFT_OUT: readonly string[] = ['set-cookie', 'connection', 'keep-alive', 'transfer-encoding'];
-
-function describeHeaders(headers: HttpAnswer['headers']): string[] {
-  return headers.filter(([name]) => !LEFT_OUT.includes(name)).map(([name, value]) => `${name}: ${value}`);
-}
 
 /** The body as text if its bytes are valid in the charset that the server names, otherwise as marked base64. */
 function textOf(body: Buffer, headers: HttpAnswer['headers']): string {

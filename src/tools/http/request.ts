@@ -92,7 +92,7 @@ const HIDDEN = /[\p{C}\p{Z}]/u;
  *
  * @throws ToolError for the model.
  */
-export function checkUrl(text: string, rules: Pick<Rules, 'hosts' | 'privateHosts' | 'others'>): URL {
+export function checkUrl(text: string, rules: Rules): URL {
   const url = readUrl(text);
   assertReachable(url, rules);
   return url;

@@ -30,15 +30,10 @@ const CONNECT_MS = 5_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 const HEADER_BYTES = 6;
 
-interface Waiting {
-  resolve(value: Sexp): void;
-  reject(error: Error): void;
-}
-
 /** The state of a connection. */
 interface Line {
   socket: Socket;
-  waiting: Map<number, Waiting>;
+  waiting: Map<number, { resolve(value: Sexp): void; reject(error: Error): void }>;
   nextId: number;
   ended: string | undefined;
 }

@@ -191,7 +191,14 @@ export const settingsSchema = z.record(
     effect: z.enum(EFFECTS).optional(),
     categories: z.array(filled).optional(),
     timeout: time,
-    retry: z.custom<ToolOptions['retry']>().optional(),
+    retry: z
+      .strictObject({
+        maximumAttempts: z.number().optional(),
+        initialInterval: time,
+        backoffCoefficient: z.number().optional(),
+        maximumInterval: time,
+      })
+      .optional(),
     requestExpires: time,
     startWithin: time,
     noBatch: z.boolean().optional(),

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { digestJson } from '../../contract/digest';
 import { errorMessage } from '../../contract/errors';
-import { isJsonObject, isObject, isSoundJson, type JsonObject } from '../../contract/json';
+import { isJsonObject, isObject, isSoundJson } from '../../contract/json';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { contentDigest } from '../content-digest';
 import { type UsableSchema, usableSchema } from '../../contract/schema/usable-schema';
+import { guarded } from '../../system/guarded';
 
-const jsonObject = z.custom<JsonObject>(isJsonObject, 'is not an object of JSON');
+const jsonObject = guarded(isJsonObject, 'is not an object of JSON');
 
 /**
  * The parts of a server's tool definition that we read. All of them are untrusted text. `annotations` are digested and

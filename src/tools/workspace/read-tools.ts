@@ -51,12 +51,10 @@ async function readText(place: FileLocation): Promise<string> {
   throw new ToolError(`"${place.shown}" is a binary file of ${bytes.length} bytes; it has no text to read.`);
 }
 
-interface Part {
-  first_line?: number | undefined;
-  line_count?: number | undefined;
-}
-
-function partOf(text: string, { first_line, line_count }: Part): string {
+function partOf(
+  text: string,
+  { first_line, line_count }: { first_line?: number | undefined; line_count?: number | undefined },
+): string {
   if (first_line === undefined && line_count === undefined) return text;
   const above = (first_line ?? 1) - 1;
   const start = skipLines(text, 0, above);

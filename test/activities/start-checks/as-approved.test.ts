@@ -113,7 +113,13 @@ describe('the last look before the handler', () => {
 
 it('lets no check count on what the rules allow before they have allowed it', async () => {
   const handler = (): string => '';
-  const other = defineTool({ name: 'other', description: 'x', safety: 'safe', parameters: {}, handler });
+  const other = defineTool({
+    name: 'other',
+    description: 'x',
+    safety: 'safe',
+    parameters: { type: 'object' },
+    handler,
+  });
   const call = startingCall(workerWith(other), PAY_INPUT);
   expect(() => allowedOf(call)).toThrow('the rules have not allowed this call');
   expect(await asApproved(call)).toEqual({ lack: expect.stringContaining('no worker with') });
