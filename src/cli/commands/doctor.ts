@@ -18,7 +18,6 @@ import {
 import { checkParts } from '../doctor/parts';
 import { EXIT, type ExitCode } from '../exit-codes';
 import { deploymentOption } from '../flags';
-import { packageSource } from '../own-modules';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../../contract/text/escape';
 import { widthOf, wrap } from '../../contract/text/columns';
@@ -79,7 +78,7 @@ async function examine({ named, deployment, channels }: Examined, context: Conte
     ...machine,
     ...journal,
     await checkSandbox(),
-    ...checkParts(packageSource() === undefined),
+    ...checkParts(),
     ...servers,
     ...(await checkChannels(channels, context.env)),
     ...(await examineServer(config, deployment, context)),

@@ -77,11 +77,11 @@ describe('workflows of somebody else', () => {
   it('that do not come to rest are shown, and the runs beside them are judged', async () => {
     const runs = ['plain', 'approved', 'denied'].map((kind) => exported(`${kind}`));
     const file = await written({ countersign: 1, runs });
-    const endless = ['--workflows', 'test/fixtures/endless-workflows.ts', '--task-timeout', '2s'];
+    const endless = ['--workflows', 'test/fixtures/endless-workflows.ts', '--task-timeout', '4s'];
     const { code, out, err } = await replay(file, ...endless);
     expect(code).toBe(1);
     expect(out).toMatch(
-      /does not replay: the code does not come to rest\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #21\n\s+history +runs call 1\.2, pay\n\s+the code +works for 2\.0 s and does not come to rest, at \S*endless-workflows\.ts:9:\d+\n/,
+      /does not replay: the code does not come to rest\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #21\n\s+history +runs call 1\.2, pay\n\s+the code +works for 4\.0 s and does not come to rest, at \S*endless-workflows\.ts:9:\d+\n/,
     );
     expect(out).toContain('1 of 3 runs do not replay');
     expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[failed\]\n$/);
