@@ -15,6 +15,8 @@ export interface DecidedCall {
   tool: string;
   /** What the call does, in one line. */
   summary: string;
+  /** Its arguments, to search in them. */
+  values: string;
   /** `granted`: the call ran by a grant of this person. */
   what: DecisionKind | ResolutionKind | AnswerKind | 'granted';
   approver: string;
@@ -25,6 +27,8 @@ export interface DecidedCall {
   /** Ids of the approved hunks. Absent: all hunks. */
   hunks?: string[];
   reason?: string;
+  /** What the model should do instead of a denied call. */
+  suggestion?: string;
   /** The time of the decision, ISO 8601. */
   at: string;
   /** The phase of the call now. */
@@ -70,7 +74,7 @@ function decidedCall(view: TurnView, call: CallView, event: DecisionMade | Resol
     authenticated,
     signedBy: signature?.kind,
     reason,
-    hunks: event.type === 'decision' ? event.hunks : undefined,
+    ...(event.type === 'decision' ? { hunks: event.hunks, suggestion: event.suggestion } : {}),
   };
 }
 
@@ -84,12 +88,17 @@ function headOf({ turn, agent }: TurnView, call: CallView): Omit<DecidedCall, 'w
           message: result.error?.message,
           endedAt: result.metadata.timestamp,
         };
-  return { turn, agent, callId, tool, summary: callTitle(call), phase, ...over };
+  const values = JSON.stringify(call.effective).slice(0, MOST_VALUES);
+  return { turn, agent, callId, tool, summary: callTitle(call), values, phase, ...over };
 }
+
+/** The most characters of the arguments that a search looks at. */
+const MOST_VALUES = 1_000;
 
 /** The person whose decisions are looked for, and the turns to look at. */
 interface DecidedQuery extends Pick<ListQuery, 'agent'> {
-  approver: string;
+  /** Absent: everybody. */
+  approver?: string | undefined;
   tool?: string;
   /** The most turns to look at, newest first. @default 200 */
   turns?: number;
@@ -131,7 +140,11 @@ export async function readDecided(
   const all = [...listed, ...others];
   const found: DecidedCall[] = [];
   for await (const calls of mapOrdered(all, AT_ONCE, (turn) => decidedOf(client, turn, known)))
-    found.push(...calls.filter((one) => one.approver === approver && (tool ?? one.tool) === one.tool));
+    found.push(
+      ...calls.filter(
+        (one) => (approver ?? one.approver) === one.approver && (tool ?? one.tool) === one.tool,
+      ),
+    );
   found.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   return { calls: found, looked: all.length, isCut: listed.length === turns };
 }

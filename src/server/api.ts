@@ -66,7 +66,7 @@ import type {
  * | `POST /api/conversations/:session/controls` `ControlBody` | 204; `resume` and `compact` only with the right `converse` |
  * | `POST /api/files` one file of at most 10 MiB as `application/octet-stream`, its name percent-encoded in `file-name` | 201 `SentFile`; only with the right `converse` |
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 unless `limit` is given, and at most 500; `since` in milliseconds ago. The answer is at most half a minute old |
- * | `GET /api/decided` | `DecidedAnswer`: what the signed-in user decided, and how it ended |
+ * | `GET /api/decided?of=` | `DecidedAnswer`: what the signed-in user decided, and how it ended; `all`: what everybody decided |
  * | `GET /api/passkeys` | `PasskeyPlace`: where the signed-in user may make a passkey; 404 if the approvers file names no such place |
  * | `GET /api/push?browser=` | `PushPlace`; 404 if this web inbox does not notify browsers. `browser`: SHA-256 of its endpoint, in hex |
  * | `POST /api/push` a push subscription as a browser gives it | 204: the signed-in user is notified there |

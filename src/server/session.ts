@@ -242,10 +242,12 @@ function inFileAs(user: string, file: VotersFile | undefined): InboxSession['inF
   return known && { person: known.name, groups: known.groups };
 }
 
-/** The route for the decisions of the signed-in user, and their outcomes. */
+/** The route for the decisions of the signed-in user or of everybody, and their outcomes. */
 export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> {
   return new Hono<Env>().get('/', async (c) =>
-    c.json(await decided.read(senderOf(c).approver, c.get('permit'))),
+    c.json(
+      await decided.read(c.req.query('of') === 'all' ? undefined : senderOf(c).approver, c.get('permit')),
+    ),
   );
 }
 

@@ -40,6 +40,7 @@ export {
   grantText,
   howKnown,
   hunksText,
+  wordsBy,
   VERIFIED,
 } from '../history/labels';
 export {

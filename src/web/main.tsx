@@ -194,7 +194,9 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
       {chips && <chips.Chips />}
       <News of={news} clear={clear} />
       {session.role === 'viewer' && (
-        <p class="banner">You may only look: the approvers file makes you a viewer.</p>
+        <aside class="banner" aria-label="Your role">
+          You may only look: the approvers file makes you a viewer.
+        </aside>
       )}
       <main id="main" tabIndex={-1} class={`main at-${screenName(route)}`}>
         <Screen route={route} />

@@ -142,7 +142,7 @@ test(`each of ${ALIKE.length} values that read as others is marked`, async () =>
   const page = await web().tab(callPlace(handle.workflowId));
   await page.locator('.leaf').first().waitFor();
   // Only what is near is drawn.
-  for (const part of await page.locator('.part').all()) await part.scrollIntoViewIfNeeded();
+  for (const part of await page.locator('.seen-part').all()) await part.scrollIntoViewIfNeeded();
   await page
     .locator('.leaf')
     .nth(ALIKE.length - 1)

@@ -185,7 +185,7 @@ test('what is not painted has not been seen, and nothing can be approved', async
   await styled(page, '.leaf dd bdo { clip-path: inset(0) }');
   const turn = await ask('run_plain', { command: `ls ${'x '.repeat(300)}${END}` });
   await page.goto(`${web().url}/${callPlace(turn)}`);
-  await page.locator('.part .seen-end').last().scrollIntoViewIfNeeded();
+  await page.locator('.seen-part .seen-end').last().scrollIntoViewIfNeeded();
   await page.getByText('One part has not been in sight yet.').waitFor();
   expect(await page.locator('#approve').getAttribute('aria-disabled')).toBe('true');
   await page.keyboard.press('n');

@@ -27,7 +27,7 @@ import type { JsonObject } from '../../contract/json';
 import { withDefaults } from '../../contract/schema/schema';
 import type { ChangedTool } from '../../contract/worker-tools';
 import type { RequestOpened } from '../../history/events';
-import { callSummary } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-summary';
 import { changeLines } from '../print/arguments';
 import { changedLines, proposalLines, type Story } from '../print/request';
 import { confirm } from '../review/confirm';
@@ -188,10 +188,12 @@ async function approveCall(
   approval: Approval,
   keyboard: Context['keyboard'],
 ): Promise<Approved> {
-  const { callId, tool, request, effective } = given.call;
-  let args: JsonObject = request?.arguments ?? effective;
+  const { tool, request, effective } = given.call;
+  let args: JsonObject | undefined;
+  let hunks: readonly string[] | undefined;
   const decideAndNote: Subject['client']['decide'] = (turn, decision) => {
     args = decision.arguments ?? args;
+    hunks = decision.hunks;
     return given.client.decide(turn, decision);
   };
   const { client } = given;
@@ -205,7 +207,12 @@ async function approveCall(
     },
   };
   const answer = await showAndApprove(subject, approval, keyboard);
-  return { answer, what: callSummary({ callId, tool, arguments: args }) };
+  const part = hunks === undefined ? '' : `hunks ${hunks.join(', ')} of `;
+  const title =
+    args === undefined
+      ? titleOf({ tool, arguments: request?.arguments ?? effective, preview: request?.preview })
+      : titleOf({ tool, arguments: args });
+  return { answer, what: part + title };
 }
 
 async function showAndApprove(

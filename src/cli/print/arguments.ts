@@ -5,20 +5,31 @@ import type { Style, ScreenFormat } from './screen';
 import { escapeText, escapeLines } from '../../contract/text/escape';
 import { widthOf, wrap } from '../../contract/text/columns';
 import type { CallView } from '../../history/view';
+import type { FilePlan } from '../../contract/plan';
+import { leavesBeside } from '../../contract/text/plan-leaves';
+import { counted } from '../../history/labels';
 import { diffLines } from './diff';
 import { inner, section } from './table';
 
 /** The most columns for the name of an argument. A longer name gets its own line, so that the values stay aligned. */
 const NAME_MOST = 24;
 
-/** Arguments as `path  value` lines; text of several lines becomes a block with a bar before each line. */
-export function argumentLines(args: JsonObject, screen: ScreenFormat): string[] {
-  const leaves = leavesOf(args).map(({ path, value }) => ({ name: escapeText(path), value }));
-  if (leaves.length === 0) return [screen.style.quiet('(none)')];
+/**
+ * Arguments as `path  value` lines; text of several lines becomes a block with a bar before each line. Text that the
+ * diff of `plan` shows is not printed again.
+ */
+export function argumentLines(args: JsonObject, screen: ScreenFormat, plan?: FilePlan): string[] {
+  const { own, shown } = leavesBeside(plan, leavesOf(args));
+  const more =
+    shown.length === 0
+      ? []
+      : [screen.style.quiet(`${counted(shown.length, 'more value')} that the diff shows`)];
+  const leaves = own.map(({ path, value }) => ({ name: escapeText(path), value }));
+  if (leaves.length === 0) return more.length === 0 ? [screen.style.quiet('(none)')] : more;
   const most = Math.min(NAME_MOST, Math.floor(screen.width / 2));
   const short = leaves.map(({ name }) => widthOf(name)).filter((width) => width <= most);
   const named = Math.max(0, ...short) + 2;
-  return leaves.flatMap(({ name, value }) => leafLines(name, value, named, screen));
+  return [...leaves.flatMap(({ name, value }) => leafLines(name, value, named, screen)), ...more];
 }
 
 function leafLines(name: string, value: Json, named: number, { width, style }: ScreenFormat): string[] {
@@ -49,7 +60,7 @@ export function recordLines(call: CallView, screen: ScreenFormat): string[] {
     byValue.set(key, same);
   }
   return [...byValue.values()].flatMap(({ names, value }) =>
-    section(names.join(', '), argumentLines(value, inner(screen)), screen),
+    section(names.join(', '), argumentLines(value, inner(screen), call.request?.preview?.plan), screen),
   );
 }
 

@@ -29,7 +29,8 @@ export function inboxLines(
   ];
 }
 
-function row(item: InboxItem, id: string, { style }: Screen, now: number): (Cell | string)[] {
+function row(item: InboxItem, id: string, screen: Screen, now: number): (Cell | string)[] {
+  const { style } = screen;
   const isDoubt = item.kind === 'in_doubt';
   return [
     escapeText(id),
@@ -37,9 +38,14 @@ function row(item: InboxItem, id: string, { style }: Screen, now: number): (Cell
     escapeText(item.agent),
     waits(item, now),
     expiry(item.deadline, now),
-    escapeText(withoutId(item)),
+    isDoubt && screen.width < NARROW
+      ? { text: `in doubt: ${escapeText(withoutId(item))}`, paint: style.bad }
+      : escapeText(withoutId(item)),
   ];
 }
+
+/** On a screen with fewer columns the table has no room for what an item is. */
+const NARROW = 60;
 
 function kindText({ kind }: InboxItem): string {
   return kind === 'in_doubt' ? 'in doubt' : kind;

@@ -15,7 +15,7 @@ import type { RequestOpened } from '../../history/events';
 import { allowedBy } from '../../history/decisions';
 import { type CallView, keyOfStart } from '../../history/view';
 import type { TurnOrigin, Ancestor } from '../../contract/call';
-import { argumentLines } from './arguments';
+import { argumentLines, changeLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
 import { wrapAll } from '../../contract/text/columns';
@@ -65,15 +65,15 @@ export function proposalLines(request: RequestOpened, place: WaitingPlace): stri
   return [
     ...factLines(requestFacts(request, place), screen),
     ...changedLines(request, place),
-    ...section('arguments', argumentLines(request.arguments, inner(screen)), screen),
     ...section(
-      'what the model asked for',
+      'against what the model asked for',
       request.edit === undefined || request.proposed === undefined
         ? []
-        : argumentLines(request.proposed, inner(screen)),
+        : changeLines(request.proposed, request.arguments, screen.style),
       screen,
     ),
     ...section('what it does', previewLines(request.preview, screen.style, screen.width - 2), screen),
+    ...section('arguments', argumentLines(request.arguments, inner(screen), request.preview?.plan), screen),
     ...saysLines(place),
     ...hiddenLines(request, place),
   ];

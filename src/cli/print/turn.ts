@@ -99,10 +99,10 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
   const { mark } = screen.style;
   return [
     ...factLines(callFacts(call, place), screen),
-    ...recordLines(call, screen),
     ...(call.phase === 'in_doubt'
       ? []
       : section('preview', previewLines(call.request?.preview, screen.style, screen.width - 2), screen)),
+    ...recordLines(call, screen),
     ...saysLines(place),
     ...section('on record', judged, screen),
     ...section('result', result === undefined ? [] : resultLines(result, note, mark), screen),

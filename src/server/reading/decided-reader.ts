@@ -7,11 +7,11 @@ import type { Countersign } from '../../client/countersign';
 export interface DecidedReader {
   /**
    * The decisions of a user in the newest turns that they see, and in the turns in which they decided through this web
-   * inbox. The answer is at most 3 seconds old.
+   * inbox. Without a user, the decisions of everybody. The answer is at most 3 seconds old.
    *
    * @throws CountersignError as `Countersign.list` and `timeline`.
    */
-  read(user: string, permit: Pick<Permit, 'agents'>): Promise<DecidedAnswer>;
+  read(user: string | undefined, permit: Pick<Permit, 'agents'>): Promise<DecidedAnswer>;
   /** Notes that a user decided in a turn, so that this turn is read even if it is old. */
   note(user: string, turn: string): void;
 }
@@ -39,12 +39,13 @@ export function createDecidedReader(
     ttl: FRESH_MS,
   });
   return {
-    read: (user, permit) => {
+    read: (approver, permit) => {
       const of = JSON.stringify(permit.agents);
+      const user = approver ?? '';
       const fresh = answers.get(user);
       if (fresh?.of === of) return fresh.answer;
       const also = [...(own.get(user)?.keys() ?? [])];
-      const answer = readDecided(readerOf(permit), { approver: user, also }, known);
+      const answer = readDecided(readerOf(permit), { approver, also }, known);
       answers.set(user, { of, answer });
       // After a failure the next request reads again.
       answer.catch(() => answers.delete(user));

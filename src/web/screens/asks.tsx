@@ -70,6 +70,9 @@ export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
   );
 }
 
+/** What a click on a folded item leads to. */
+const OPENS = { request: 'Decide', question: 'Answer', in_doubt: 'Resolve' } as const;
+
 function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element {
   const { held } = useAppContext();
   const now = useNow();
@@ -80,6 +83,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element
       <code>
         <Text of={item.tool} /> <Text of={titleIn(item)} />
       </code>
+      <span class="button primary">{OPENS[item.kind]}</span>
       <span class="row-foot">
         <Text of={item.agent} /> asks · <Ago at={item.since} now={now} />
         {isHeld && ' · decided by you, not sent yet'}

@@ -37,7 +37,7 @@ function Grants({ of }: { of: readonly GrantRow[] }): JSX.Element {
   const { session } = useAppContext();
   const more = of.length - MOST;
   return (
-    <div class="chips-line" role="group" aria-label="What may run without asking">
+    <section class="chips-line" aria-label="What may run without asking">
       {of.slice(0, MOST).map(({ id, tool, by, used, times, until }) => (
         <span class="granted" key={id}>
           <a href={hrefOf({ at: 'named', name: 'grants' })}>
@@ -48,7 +48,7 @@ function Grants({ of }: { of: readonly GrantRow[] }): JSX.Element {
         </span>
       ))}
       {more > 0 && <a href={hrefOf({ at: 'named', name: 'grants' })}>{counted(more, 'grant')} more</a>}
-    </div>
+    </section>
   );
 }
 

@@ -17,6 +17,8 @@ export interface LiveConversation {
   running?: TurnView | undefined;
   /** The text that the model of the running turn writes. */
   text?: LiveText | undefined;
+  /** What the model had written in turns that were stopped while the person looked. History has no such text. */
+  stopped?: ReadonlyMap<string, string>;
   /** The number of turns that the model reads in full. */
   kept?: number;
   /** The result of the last attempt to summarize, if it ended while the person looked. */
@@ -50,9 +52,18 @@ interface Received {
   isWhole: boolean;
 }
 
+function writtenIn({ turn, text }: Received): string {
+  const said = turn === undefined ? [] : viewOf(turn.events).steps.map((step) => step.text);
+  return [...said, text?.text ?? '']
+    .map((part) => part.trim())
+    .filter(Boolean)
+    .join('\n\n');
+}
+
 /** Follows a conversation and sets its state, until the returned function is called. */
 function follow(url: string, setState: SetLive): () => void {
   let got: Received = { events: [], isWhole: false };
+  const stopped = new Map<string, string>();
   let frame = 0;
   const draw = (): void => {
     frame = 0;
@@ -60,7 +71,7 @@ function follow(url: string, setState: SetLive): () => void {
     if (!isWhole) return;
     const running = turn && viewOf(turn.events);
     const view = sessionViewOf(events);
-    setState((last) => ({ ...last, view, running, text, kept: keptTurns(events), compacted }));
+    setState((last) => ({ ...last, view, running, text, stopped, kept: keptTurns(events), compacted }));
   };
   // A long conversation sends hundreds of events in a burst, and one render is enough for all of them.
   const drawSoon = (): void => {
@@ -79,7 +90,7 @@ function follow(url: string, setState: SetLive): () => void {
   const stop = listen(url, {
     on: {
       start: () => (got = { events: [], isWhole: false }),
-      session: take((data) => takeEvent(got, JSON.parse(data))),
+      session: take((data) => takeEvent(got, JSON.parse(data), stopped)),
       turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
       text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
       live: take(() => (got.isWhole = true)),
@@ -100,11 +111,13 @@ function follow(url: string, setState: SetLive): () => void {
   };
 }
 
-function takeEvent(got: Received, event: SessionEvent): void {
+function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, string>): void {
   got.events.push(event);
   if (got.isWhole && (event.type === 'compacted' || event.type === 'compaction_failed'))
     got.compacted = event;
   if (event.type !== 'turn_ended' || event.turn !== got.turn?.id) return;
+  const written = event.status === 'cancelled' ? writtenIn(got) : '';
+  if (written !== '') stopped.set(event.turn, written);
   got.turn = got.text = undefined;
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../model/conversation';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow } from '../ui/app';
+import { Markdown } from '../ui/markdown';
 import { Files, Text } from '../ui/text';
 import { Ago, Chip } from '../ui/widgets';
 import type { LiveConversation } from './conversation-live';
@@ -22,7 +23,7 @@ import { Writing } from '../ui/writing';
 /** What was said and done, and what is happening now. */
 export function Spoken({
   view,
-  live: { running, text },
+  live: { running, text, stopped },
   asks,
 }: {
   view: SessionView;
@@ -44,7 +45,11 @@ export function Spoken({
       )}
       <ol class="exchanges">
         {exchangesOf(view).map((exchange) => (
-          <OneTurn key={exchange.turn.turn} {...{ exchange, now }} />
+          <OneTurn
+            key={exchange.turn.turn}
+            {...{ exchange, now }}
+            stopped={stopped?.get(exchange.turn.turn)}
+          />
         ))}
       </ol>
       {running !== undefined && <RunningTurn view={running} />}
@@ -61,7 +66,14 @@ export function Spoken({
   );
 }
 
-function OneTurn({ exchange: { turn, said }, now }: { exchange: Exchange; now: number }): JSX.Element {
+interface TurnProps {
+  exchange: Exchange;
+  now: number;
+  /** What the model had written when the turn was stopped. */
+  stopped: string | undefined;
+}
+
+function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps): JSX.Element {
   const { answer, error, status } = turn;
   return (
     <li>
@@ -75,9 +87,15 @@ function OneTurn({ exchange: { turn, said }, now }: { exchange: Exchange; now: n
         {status === 'not_started' ? 'not started' : <Chip of={describeState(status)} />}
       </a>
       {answer !== undefined && answer !== '' && (
-        <p class="said answer">
-          <Text of={answer} layout="block" kind="prose" />
-        </p>
+        <div class="said answer">
+          <Markdown of={answer} />
+        </div>
+      )}
+      {stopped !== undefined && (
+        <div class="said answer">
+          <Markdown of={stopped} />
+          <p class="quiet">It was stopped here.</p>
+        </div>
       )}
       {error !== undefined && (
         <p class="said answer bad">
@@ -102,9 +120,7 @@ function Message({ said: { text, files, sender, at, mode }, now, note }: Message
         {sender !== undefined && <Text of={sender} />} {at !== undefined && <Ago at={at} now={now} />}{' '}
         {facts.join(', ')}
       </p>
-      <p>
-        <Text of={text} layout="block" kind="prose" />
-      </p>
+      <Markdown of={text} />
       <Files of={files} />
     </div>
   );
@@ -117,9 +133,9 @@ function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }): JS
       {steps.map(({ step, text, callIds }) => (
         <div key={step}>
           {text.trim() !== '' && text !== answer && (
-            <p class="said answer">
-              <Text of={text.trim()} layout="block" kind="prose" />
-            </p>
+            <div class="said answer">
+              <Markdown of={text.trim()} />
+            </div>
           )}
           {calls
             .filter(({ callId }) => callIds.includes(callId))

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../history/labels';
-import type { ConversationRow, ConversationsPage } from '../../server/api';
+import type { ConversationRow, ConversationsPage, TurnsPage } from '../../server/api';
 import { newDecisionId, type Reply, send } from '../http';
 import { useTabVisible } from '../live';
 import { describeConversation } from '../model/conversation';
@@ -35,12 +35,7 @@ export function ConversationsScreen({ query = '' }: { query: string | undefined 
       <h1 id="conversations-title" class="pane-title">
         Conversations
       </h1>
-      {session.rights.includes('converse') && <Begin />}
-      <datalist id="agents">
-        {agents.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      {session.rights.includes('converse') && <Begin agents={agents} />}
       <div class="filters only" role="search" aria-label="Filter">
         <Select
           id="only"
@@ -83,8 +78,12 @@ function useAgents(rows: readonly ConversationRow[] | undefined, chosen: string)
 }
 
 /** A form that names the agent of a new conversation. The first message starts that conversation. */
-function Begin(): JSX.Element {
-  const [agent, setAgent] = useState('');
+function Begin({ agents }: { agents: readonly string[] }): JSX.Element {
+  const names = useKnownAgents(agents);
+  const [chosen, setAgent] = useState<string>();
+  const [wantsOther, setOther] = useState(false);
+  const isOther = wantsOther || names.length === 0;
+  const agent = chosen ?? (isOther ? '' : (names[0] ?? ''));
   const [queue, setQueue] = useState('');
   const begin = (event: Event): void => {
     event.preventDefault();
@@ -96,30 +95,57 @@ function Begin(): JSX.Element {
     <form class="filters begin" onSubmit={begin}>
       <label class="field-beside">
         Agent{' '}
-        <input
-          id="agent"
-          type="text"
-          required
-          list="agents"
-          value={agent}
-          onInput={({ currentTarget }) => setAgent(currentTarget.value)}
+        <Select
+          id="known-agent"
+          label="Agent of the new conversation"
+          value={isOther ? '' : agent}
+          options={[...names.map((name) => [name, name] as const), ['', 'another …']]}
+          choose={(name) => {
+            setOther(name === '');
+            setAgent(name);
+          }}
         />
       </label>
-      <label class="field-beside">
-        Queue{' '}
-        <input
-          id="queue"
-          type="text"
-          placeholder="countersign"
-          value={queue}
-          onInput={({ currentTarget }) => setQueue(currentTarget.value)}
-        />
-      </label>
+      {isOther && (
+        <>
+          <label class="field-beside">
+            Name{' '}
+            <input
+              id="agent"
+              type="text"
+              required
+              value={agent}
+              onInput={({ currentTarget }) => setAgent(currentTarget.value)}
+            />
+          </label>
+          <label class="field-beside">
+            Queue{' '}
+            <input
+              id="queue"
+              type="text"
+              placeholder="countersign"
+              value={queue}
+              onInput={({ currentTarget }) => setQueue(currentTarget.value)}
+            />
+          </label>
+        </>
+      )}
       <button class="button primary" type="submit">
         New conversation
       </button>
     </form>
   );
+}
+
+/** The agents that are known here: those of conversations, of what waits, and of the newest turns. */
+function useKnownAgents(listed: readonly string[]): string[] {
+  const [ofTurns, setOfTurns] = useState<readonly string[]>([]);
+  useEffect(() => {
+    void send<TurnsPage>('GET', 'api/turns?limit=100').then((reply) => {
+      if (reply.ok) setOfTurns(reply.data.turns.map(({ agent }) => agent));
+    });
+  }, []);
+  return [...new Set([...listed, ...ofTurns])].sort();
 }
 
 function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {

@@ -1,22 +1,63 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
-import { describeOutcome, describePhase, howKnown, hunksText } from '../../history/labels';
+import { describeOutcome, describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
+import { decidedFits, type DecidedFilter, type Facet, FACETS } from '../model/decided';
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { Reason, Text } from '../ui/text';
-import { Chip } from '../ui/widgets';
+import { Chip, SearchField, Select } from '../ui/widgets';
 
 /** The decisions of the signed-in user, and how the calls ended. */
 export function DecidedScreen(): JSX.Element {
   const { session } = useAppContext();
-  const { data: answer } = usePolled<DecidedAnswer>('api/decided');
+  const [isAll, setAll] = useState(false);
+  const [filter, setFilter] = useState<DecidedFilter>({ facet: '', by: '', text: '' });
+  const { data: answer } = usePolled<DecidedAnswer>(`api/decided${isAll ? '?of=all' : ''}`);
+  const calls = answer?.calls ?? [];
+  const fitting = decidedFits(calls, filter);
+  const people = [...new Set(calls.map(({ approver }) => approver))].sort();
   return (
     <section class="turns" aria-labelledby="decided-title">
       <h1 id="decided-title" class="pane-title">
-        Decided by <Text of={session.user} />
+        Decided by {isAll ? 'people' : <Text of={session.user} />}
       </h1>
+      <div class="filters" role="search">
+        <SearchField
+          id="search"
+          label="Search decisions"
+          placeholder="Search what it does, arguments, reasons, names"
+          value={filter.text}
+          change={(text) => setFilter({ ...filter, text })}
+        />
+        <Select
+          id="decided-by"
+          label="By whom"
+          value={isAll ? filter.by || 'all' : 'own'}
+          options={[
+            ['own', 'by you'],
+            ['all', 'by everybody'],
+            ...(isAll ? people.map((name) => [name, `by ${name}`] as const) : []),
+          ]}
+          choose={(by) => {
+            setAll(by !== 'own');
+            setFilter({ ...filter, by: by === 'own' || by === 'all' ? '' : by });
+          }}
+        />
+        {FACET_NAMES.map((facet) => (
+          <button
+            key={facet}
+            class="button toggle"
+            type="button"
+            aria-pressed={filter.facet === facet}
+            onClick={() => setFilter({ ...filter, facet })}
+          >
+            {FACETS[facet]}
+          </button>
+        ))}
+      </div>
       <p>
         <a href={hrefOf({ at: 'named', name: 'passkeys' })}>Make a passkey</a> to sign what you decide.
       </p>
@@ -25,10 +66,16 @@ export function DecidedScreen(): JSX.Element {
       ) : (
         <>
           <p class="quiet">{lookedText(answer)}</p>
-          {answer.calls.length === 0 && <p class="empty">Nothing yet.</p>}
+          {fitting.length === 0 && (
+            <p class="empty">{calls.length === 0 ? 'Nothing yet.' : 'Nothing fits.'}</p>
+          )}
           <ul class="turn-list">
-            {answer.calls.map((one) => (
-              <DecidedRow key={`${one.turn}/${one.callId}`} {...one} />
+            {fitting.map((one) => (
+              <DecidedRow
+                key={`${one.turn}/${one.callId}/${one.approver}/${one.what}`}
+                {...one}
+                isNamed={isAll}
+              />
             ))}
           </ul>
         </>
@@ -42,8 +89,10 @@ function lookedText({ looked, isCut }: DecidedAnswer): string {
   return `From ${turns}, whichever way the decision came.`;
 }
 
-function DecidedRow(one: DecidedCall): JSX.Element {
-  const { turn, callId, summary, what, at, reason, hunks, outcome, message } = one;
+const FACET_NAMES = ['', 'denied', 'failed', 'edited', 'granted'] as const satisfies readonly Facet[];
+
+function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JSX.Element {
+  const { turn, callId, summary, what, at, reason, suggestion, hunks, outcome, message, approver } = one;
   const now = useNow();
   return (
     <li>
@@ -53,7 +102,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
         </span>
         <Chip of={outcome === undefined ? describePhase(one) : describeOutcome(outcome)} />
         <span class="row-foot">
-          {what === 'granted' ? 'ran by your grant' : what}
+          {isNamed ? <Text of={wordsBy(what, approver)} /> : what === 'granted' ? 'ran by your grant' : what}
           {hunksText(hunks)} · {dateTime(at)}, {relative(at, now)}
           {howKnown(one) !== 'signed in' && ` · ${howKnown(one)}`} ·{' '}
           <code>
@@ -62,6 +111,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
           {message !== undefined && ' · '}
           {message !== undefined && <Text of={message} />}
           <Reason of={reason} />
+          <Reason of={suggestion} />
         </span>
       </a>
     </li>

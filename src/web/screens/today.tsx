@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { day, relative } from '../../contract/text/times';
 import type { DecidedAnswer, InboxPage, PauseBody } from '../../server/api';
 import { send } from '../http';
+import { hasFailed } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
@@ -14,7 +15,7 @@ export function Today({ page }: { page: InboxPage }): JSX.Element {
   const now = useNow(10_000);
   const { data: decided } = usePolled<DecidedAnswer>('api/decided');
   const today = (decided?.calls ?? []).filter(({ at }) => day(at) === day(new Date(now).toISOString()));
-  const failed = today.filter(({ outcome }) => outcome !== undefined && !FINE.includes(outcome));
+  const failed = today.filter(hasFailed);
   const oldest = page.rows.map(({ since }) => since).sort()[0];
   const facts: readonly (readonly [string, string, boolean])[] = [
     ['Waits', grouped(page.waiting), true],
@@ -46,9 +47,6 @@ export function Today({ page }: { page: InboxPage }): JSX.Element {
     </div>
   );
 }
-
-/** Ends of calls that are no failure of the tool. */
-const FINE: readonly string[] = ['done', 'denied', 'cancelled'];
 
 /** A button that holds calls on every worker, after the person has said which and why. */
 function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {

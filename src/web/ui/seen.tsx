@@ -159,7 +159,7 @@ export function SeenPart({ lines, of, draw }: PartProps): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
   const isNear = useNear(ref);
   return (
-    <div class={isNear ? 'part' : 'part far'} ref={ref} style={{ '--lines': String(lines) }}>
+    <div class={isNear ? 'seen-part' : 'seen-part far'} ref={ref} style={{ '--lines': String(lines) }}>
       {isNear && draw()}
       <SeenEnd of={of} />
     </div>

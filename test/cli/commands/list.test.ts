@@ -40,6 +40,7 @@ const one: DecidedCall = {
     agent: 'a',
     callId: '1.1',
     tool: 'pay',
+    values: '{}',
     summary: 'pay amount=10\u001b[2J',
     approver: 'ann',
   },

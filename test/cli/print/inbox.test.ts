@@ -43,6 +43,13 @@ it('stays a list with short ids on 40 columns', () => {
   ]);
 });
 
+it('says at 40 columns that a call is in doubt, before what it is', () => {
+  const screen = { screen: testScreen(40), command: (args: string) => `cs ${args}` };
+  const [, doubt, other] = inboxLines([item({ kind: 'in_doubt' }), item()], screen, NOW);
+  expect(doubt).toMatch(/^t-1\/1\.1 +(in doubt +|)in doubt: pay/);
+  expect(other).not.toContain('in doubt');
+});
+
 it('says what to type next on a terminal, with the turn as a shell wants it', () => {
   const screen = { ...testScreen(120), isTerminal: true };
   const lines = inboxLines([item({ turn: 'a turn' })], { screen, command: (args) => `cs ${args}` }, NOW);

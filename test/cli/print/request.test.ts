@@ -122,13 +122,26 @@ describe('a request', () => {
     expect(text).toContain('policy   over 5');
     expect(text).toContain('notes    /to: a text is read as JSON; checked by the server only: x');
     expect(text).toContain('expires  in 60 min');
-    expect(text).toContain('what the model asked for:\n  amount  99');
+    expect(text).toContain('against what the model asked for:\n  amount: 99 → 10\n');
     expect(text).toContain('changed  by ann: too much');
   });
 
   it('does not set what the model wrote against defaults that were filled in', () => {
     const text = proposalLines(request({ proposed: {} }), place()).join('\n');
     expect(text).not.toContain('what the model asked for');
+  });
+
+  it('shows a diff once, and the other arguments after it', () => {
+    const edits = [{ old_text: 'a', new_text: 'b' }];
+    const asked = proposal({ arguments: { path: 'a.txt', edits, note: 'x' } });
+    const lines = proposalLines(asked, place());
+    expect(lines.slice(lines.indexOf('arguments:'))).toEqual([
+      'arguments:',
+      '  path  a.txt',
+      '  note  x',
+      '  2 more values that the diff shows',
+    ]);
+    expect(lines.indexOf('what it does:')).toBeLessThan(lines.indexOf('arguments:'));
   });
 
   it('names the server that has the tool', () => {
@@ -147,7 +160,7 @@ describe('a request', () => {
   it('cuts nothing of 250 KB', () => {
     const text = `${'a\n'.repeat(125_000)}rm -rf /`;
     const lines = proposalLines(request({ arguments: {}, preview: { text } }), place());
-    expect(lines.at(-1)).toBe('  rm -rf /');
+    expect(lines.slice(-3)).toEqual(['  rm -rf /', 'arguments:', '  (none)']);
     expect(lines.length).toBeGreaterThan(125_000);
   });
 

@@ -144,6 +144,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['a, then Enter', 'approve; what you changed is approved with the changes'],
   ['e', 'change the arguments'],
   ['d, then Ctrl+Enter', 'deny, with a reason'],
+  ['i', 'say what the model should do instead'],
   ['Ctrl+Enter in a changed field', 'approve with the changes'],
   ['1 … 9', 'tick or untick a hunk'],
   ['1, 2, 3', 'for a call in doubt: it happened, it did not, run it again'],

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import { callTitle } from '../../../history/labels';
 import { FILTER_CHARACTERS } from '../../../contract/limits';
@@ -35,7 +35,8 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
   const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
   const Title = usePanelTitle();
-  useTabTitle(Title === 'h1' && call !== undefined ? callTitle(call) : undefined);
+  const title = useMemo(() => call && callTitle(call), [call]);
+  useTabTitle(Title === 'h1' ? title : undefined);
   if (problem !== undefined) return <Title class="empty problem">{problem}</Title>;
   if (details === undefined) return <Title class="empty">Reading the request …</Title>;
   if (call === undefined) return <Title class="empty">This turn has no call {callId}.</Title>;

@@ -5,7 +5,7 @@ import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
 import type { Json, JsonObject } from '../../../contract/json';
 import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/seen';
 import { Text } from '../../ui/text';
-import { leavesBeside } from '../../model/diff';
+import { leavesBeside } from '../../../contract/text/plan-leaves';
 import { type ArgumentsPart, leafParts, partsOf, type Rows } from '../../model/parts';
 import { approvedHunks, changesOf, isLong, type Part } from '../../model/review';
 import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
@@ -32,35 +32,39 @@ interface ArgumentsProps {
 /** All arguments, in parts of about one screen, so that nothing is hidden or cut. */
 export function ArgumentsView({ of, plan, mayFold = false }: ArgumentsProps): JSX.Element {
   const wasSeen = useSeenBefore();
-  const { parts, shown } = useMemo(() => {
+  // Drawn once: each part that comes into view draws the screen around it anew.
+  return useMemo(() => {
     const { own, shown } = leavesBeside(plan, leavesOf(of));
-    const parts = shown.length === 0 ? partsOf(of) : leafParts(own);
-    return { shown, parts: parts.map((part) => ({ part, key: JSON.stringify(part) })) };
-  }, [of, plan]);
-  if (parts.length + shown.length === 0) {
+    const all = (shown.length === 0 ? partsOf(of) : leafParts(own)).map(keyed);
+    if (all.length + shown.length === 0) {
+      return (
+        <p class="quiet">
+          None. <SeenEnd />
+        </p>
+      );
+    }
+    const folded = mayFold ? all.filter(({ key }) => wasSeen(key)) : [];
+    const open = all.filter((one) => !folded.includes(one));
     return (
-      <p class="quiet">
-        None. <SeenEnd />
-      </p>
+      <>
+        {open.length > 0 && <Parts of={open} />}
+        {folded.length > 0 && (
+          <Folded what={`${counted(folded.length, 'part')} that you saw before and nobody changed`}>
+            <Parts of={folded} />
+          </Folded>
+        )}
+        {shown.length > 0 && (
+          <Folded what={`${counted(shown.length, 'more value')} that the diff stands for`}>
+            <Parts of={leafParts(shown).map(keyed)} />
+          </Folded>
+        )}
+      </>
     );
-  }
-  const folded = mayFold ? parts.filter(({ key }) => wasSeen(key)) : [];
-  const open = parts.filter((one) => !folded.includes(one));
-  return (
-    <>
-      {open.length > 0 && <Parts of={open} />}
-      {folded.length > 0 && (
-        <Folded what={`${counted(folded.length, 'part')} that you saw before and nobody changed`}>
-          <Parts of={folded} />
-        </Folded>
-      )}
-      {shown.length > 0 && (
-        <Folded what={`${counted(shown.length, 'more value')} that the diff stands for`}>
-          <Parts of={leafParts(shown).map((part, index) => ({ part, key: String(index) }))} />
-        </Folded>
-      )}
-    </>
-  );
+  }, [of, plan, mayFold]);
+}
+
+function keyed(part: ArgumentsPart): { part: ArgumentsPart; key: string } {
+  return { part, key: JSON.stringify(part) };
 }
 
 function Parts({ of }: { of: readonly { part: ArgumentsPart; key: string }[] }): JSX.Element {
