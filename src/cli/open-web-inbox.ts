@@ -16,6 +16,8 @@ interface WebInboxOptions {
   host?: string;
   port?: number;
   allowHosts?: readonly string[];
+  /** The origins of other pages that may ask here. */
+  allowOrigins?: readonly string[];
   usersFile?: string;
   /** The time for which the page holds a decision before it sends it, in milliseconds. */
   undoMs?: number;

@@ -9,6 +9,7 @@ import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
 import { fewAtOnce } from './auth/few-at-once';
+import { createIssuerTokens } from './auth/issuer-tokens';
 import { createOidc, type OidcOptions } from './auth/oidc';
 import { createHosts, requireOwnOrigin } from './auth/origin';
 import { type Access, createDirectory, type People } from './auth/people';
@@ -25,6 +26,7 @@ import { createDecidedReader } from './reading/decided-reader';
 import { grantRoutes, grantsRoutes } from './grant-routes';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
+import { ownPageRoutes } from './own-page/routes';
 import { pageRoutes, protectiveHeaders } from './page';
 import { pushRoutes } from './push/routes';
 import type { Push } from './push/store';
@@ -84,6 +86,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   voters?: AppDeps['voters'];
   /** The parts for notifying browsers. @default no browser is notified */
   push?: Push;
+  /** The origins of other pages that may use the conversations here. @default none */
+  allowOrigins?: readonly string[];
   /** How people of an approvers file sign in. @default by token and link only */
   signIn?: SignInOptions;
   /** Called with a new link when a person opens a link that was already used. */
@@ -172,6 +176,7 @@ export async function startWeb({
         allowHosts: [...allowHosts, ...(signIn === undefined ? [] : [new URL(signIn.publicUrl).host])],
       }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
+      ownPage: { allowOrigins: options.allowOrigins, publicUrl: signIn?.publicUrl },
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       feed,
       texts,
@@ -229,6 +234,7 @@ function authenticatorOf({
     people,
     signInAt: signIn?.oidc && SIGN_IN,
     proxy: signIn?.proxy && createProxy(signIn.proxy),
+    tokens: signIn?.oidc && createIssuerTokens(signIn.oidc, createOidc(signIn.oidc, signIn.publicUrl)),
   });
 }
 
@@ -250,6 +256,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     '/',
     probeRoutes(() => deps.client.client.connection),
   );
+  app.route('/', ownPageRoutes(deps));
   app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
   app.use('/api/*', noStore);
   // A file is larger than any other body, so this route comes before `limitBody`. The route reads no part of the file

@@ -19,7 +19,7 @@ import { createDecidedReader } from '../../src/server/reading/decided-reader';
 import { createShownCalls } from '../../src/server/shown-calls';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
-import type { AppDeps, SentFiles } from '../../src/server/deps';
+import type { AppDeps, OwnPageOptions, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/visible-turns';
 import type { Signers } from '../../src/server/signer';
@@ -75,6 +75,7 @@ interface TestAppOptions {
   people?: AuthenticatorParts['people'];
   push?: Push;
   voters?: AppDeps['voters'];
+  ownPage?: OwnPageOptions;
   /** Milliseconds between two reads of visibility where workers tell of requests. */
   told?: number;
 }
@@ -82,7 +83,7 @@ interface TestAppOptions {
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people, push, voters, told = 50 }: TestAppOptions = {},
+  { signers, signIn, files, people, push, voters, ownPage, told = 50 }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -132,6 +133,7 @@ export async function createTestApp(
       files,
       push,
       voters,
+      ownPage,
       client,
       authenticator,
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),

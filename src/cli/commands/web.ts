@@ -15,6 +15,7 @@ interface WebOptions {
   host?: string;
   port?: string;
   allowHost?: string[];
+  allowOrigin?: string[];
   users?: string;
   undo?: string;
   metrics?: string;
@@ -37,6 +38,11 @@ export function addWeb(program: Command, context: Context): void {
     .option(
       '--allow-host <name>',
       "another host name of this server, such as a reverse proxy's; may be repeated",
+      collect,
+    )
+    .option(
+      '--allow-origin <origin>',
+      "origin of a product's own page that may ask here, such as https://shop.example.com; may be repeated",
       collect,
     )
     .option('--users <file>', "file of the users who may sign in (default: in the user's state directory)")
@@ -63,14 +69,21 @@ export function addWeb(program: Command, context: Context): void {
 }
 
 async function openWebInbox(
-  { host, port, allowHost, users, undo, metrics, ...files }: WebOptions,
+  { host, port, allowHost, allowOrigin, users, undo, metrics, ...files }: WebOptions,
   context: Context,
 ): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
     ...readUndo(undo, '--undo'),
-    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics, ...files }),
+    ...defined({
+      host,
+      allowHosts: allowHost,
+      allowOrigins: allowOrigin,
+      usersFile: users,
+      metrics,
+      ...files,
+    }),
   };
   const stop = takeStopSignals(() => undefined);
   try {

@@ -51,6 +51,10 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
   'GET /api/push': 'viewer',
   'POST /api/push': 'approver',
   'DELETE /api/push': 'viewer',
+  // Who says something there has to be an approver, which the routes check.
+  'POST /api/chat/:agent': 'viewer',
+  'GET /api/chat/:agent/:thread/stream': 'viewer',
+  'POST /ag-ui/:agent': 'viewer',
 };
 
 /**
@@ -114,7 +118,8 @@ async function sendersOf(reader: Reader, session: string): Promise<string[]> {
   return messages.flatMap(({ sender }) => sender ?? []);
 }
 
-function notAllowed(role: Permit['role'], needed: Needed | undefined): CountersignError {
+/** The error for a person whose role does not allow something. */
+export function notAllowed(role: Permit['role'], needed: Needed | undefined): CountersignError {
   const whose = needed === 'own' ? 'what you asked for, or who is an admin' : `who is ${articleOf(needed)}`;
   return new CountersignError(
     'not_allowed',
