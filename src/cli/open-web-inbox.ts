@@ -16,6 +16,8 @@ interface WebInboxOptions {
   host?: string;
   port?: number;
   allowHosts?: readonly string[];
+  /** The origins of other pages that may ask here. */
+  allowOrigins?: readonly string[];
   /** The path under which a reverse proxy serves the web inbox. */
   basePath?: string;
   usersFile?: string;

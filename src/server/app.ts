@@ -16,11 +16,12 @@ import { type Env, requireSignedIn } from './session';
  * The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. The app works without a port:
  * `app.request` sends it a request.
  */
-export function createApp(deps: AppDeps, { large, open, signedIn, pages }: Routes = ROUTES): Hono<Env> {
+export function createApp(deps: AppDeps, routes: Routes = ROUTES): Hono<Env> {
   const { basePath } = deps;
   const app = new Hono<Env>({ getPath: (request) => pathUnder(basePath, getPath(request)) });
-  const add = ({ at, make }: RouteGroup): void => void app.route(at, make(deps));
-  const role = requireRole(needsOf({ large, open, signedIn, pages }));
+  const add = ({ at, make }: RouteGroup): void => void app.route(at, make(deps, role));
+  const { doors, large, open, signedIn, pages } = routes;
+  const role = requireRole(needsOf(routes));
   app.use((c, next) => {
     c.set('basePath', basePath);
     // The page asks for its parts beside its own address, so that has to end with a slash.
@@ -35,6 +36,7 @@ export function createApp(deps: AppDeps, { large, open, signedIn, pages }: Route
     '/',
     probeRoutes(() => deps.client.client.connection),
   );
+  doors.forEach(add);
   app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
   app.use('/api/*', noStore);
   for (const { at } of large) app.use(`${at}/*`, requireSignedIn(deps), role);

@@ -76,22 +76,25 @@ function answerRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /** A decision that was sent, and the turn's answer to it. */
-interface Sent extends Pick<LoggedRefusal, 'turn' | 'callId' | 'what'> {
+export interface Sent extends Pick<LoggedRefusal, 'turn' | 'callId' | 'what'> {
   answer: Answer;
 }
 
-/** Sends the answer to a decision. A refused decision leaves no event in history, so we record it here. */
-export async function respond(
+/** Answers with the answer to a decision. */
+export async function respond(deps: AppDeps, c: Context<Env>, sent: Sent): Promise<Response> {
+  await noteAnswer(deps, c, sent);
+  return c.json(sent.answer, sent.answer.status === 'refused' ? 409 : 200);
+}
+
+/** Notes the answer to a decision. A refused decision leaves no event in history, so we record it here. */
+export async function noteAnswer(
   { client: { namespace }, feed, refusals, decided }: AppDeps,
   c: Context<Env>,
   { answer, ...attempt }: Sent,
-): Promise<Response> {
+): Promise<void> {
   feed.refresh(attempt.turn);
   const user = senderOf(c).approver;
-  if (answer.status !== 'refused') {
-    decided.note(user, attempt.turn);
-    return c.json(answer);
-  }
+  if (answer.status !== 'refused') return decided.note(user, attempt.turn);
   const at = new Date().toISOString();
   const { code, standing } = answer.verdict;
   // If the turn cannot be read, only people who see all agents are shown this refusal.
@@ -100,5 +103,4 @@ export async function respond(
     .agentsOf(attempt.turn)
     .catch(() => ({}));
   await refusals.add({ at, namespace, user, ...attempt, ...about, code, standing });
-  return c.json(answer, 409);
 }

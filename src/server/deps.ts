@@ -37,6 +37,16 @@ export interface VotersFile {
   personOf(name: string): string | undefined;
 }
 
+/** How pages of a product use the conversations here. */
+export interface OwnPageOptions {
+  /** The origins of such pages, such as `https://shop.example.com`. */
+  allowOrigins?: readonly string[];
+  /** The address of the web inbox in links. @default the address that the request names */
+  publicUrl?: string;
+  /** The time for which a look at which nothing is new is held, in milliseconds. @default 25000 */
+  holdMs?: number;
+}
+
 /** The parts that the app works with. */
 export interface AppDeps extends Signers {
   /** Only for data that does not belong to one person. Turns and conversations are read through `readerOf`. */
@@ -70,6 +80,8 @@ export interface AppDeps extends Signers {
   /** See `Session.undoMs`. */
   undoMs: number;
   formatError: FormatError;
+  /** How other pages may use the conversations here. @default no page of another origin may */
+  ownPage?: OwnPageOptions;
   /** Ends every stream. */
   closing: AbortSignal;
 }

@@ -8,6 +8,7 @@ import { createApp } from './app';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
+import { createIssuerTokens } from './auth/issuer-tokens';
 import { createOidc, type OidcOptions } from './auth/oidc';
 import { createHosts } from './auth/origin';
 import { type Access, createDirectory, type People } from './auth/people';
@@ -69,6 +70,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   voters?: AppDeps['voters'];
   /** The parts for notifying browsers. @default no browser is notified */
   push?: Push;
+  /** The origins of other pages that may use the conversations here. @default none */
+  allowOrigins?: readonly string[];
   /** How people of an approvers file sign in. @default by token and link only */
   signIn?: SignInOptions;
   /** Called with a new link when a person opens a link that was already used. */
@@ -163,6 +166,7 @@ export async function startWeb({
         basePath,
         ...defined({ signIn, people: options.people }),
       }),
+      ownPage: { allowOrigins: options.allowOrigins, publicUrl: signIn?.publicUrl },
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       feed,
       texts,
@@ -223,6 +227,7 @@ function authenticatorOf({
     people,
     signInAt: signIn?.oidc && basePath + SIGN_IN,
     proxy: signIn?.proxy && createProxy(signIn.proxy),
+    tokens: signIn?.oidc && createIssuerTokens(signIn.oidc, createOidc(signIn.oidc, signIn.publicUrl)),
   });
 }
 

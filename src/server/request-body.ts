@@ -70,10 +70,10 @@ export async function readBodyBytes(c: Context, limit: BodyLimit): Promise<Buffe
  *
  * @throws CountersignError `usage`.
  */
-export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
+export async function readBody<T>(c: Context, schema: z.ZodType<T>, limit = MAX_BODY): Promise<T> {
   if (!/^application\/json(\s*;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new CountersignError('usage', 'the body has to be application/json');
-  return checkInput(schema, parseBody(await readBodyBytes(c, MAX_BODY)));
+  return checkInput(schema, parseBody(await readBodyBytes(c, limit)));
 }
 
 /**

@@ -1,10 +1,11 @@
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import type { Needed } from './auth/roles';
 import { conversationRoutes } from './conversations';
 import { decisionRoutes } from './decisions';
 import type { AppDeps } from './deps';
 import { fileRoutes } from './files';
 import { grantRoutes, grantsRoutes } from './grant-routes';
+import { ownPageRoutes } from './own-page/routes';
 import { pageRoutes } from './page';
 import { pauseRoutes } from './pauses';
 import { pushRoutes } from './push/routes';
@@ -26,13 +27,16 @@ import { cancelRoutes, forkRoutes, turnRoutes } from './turns';
 export interface RouteGroup {
   /** The path that each path of `make` begins with. */
   at: string;
-  make(deps: AppDeps): Hono<Env>;
+  /** `role` refuses who has not the role that a route needs. All groups but `doors` come after it. */
+  make(deps: AppDeps, role: MiddlewareHandler<Env>): Hono<Env>;
   /** The role that each route of the API needs. The app refuses a route that is not named here. */
   needs?: Readonly<Record<string, Needed>>;
 }
 
 /** The groups, by what a request passes before it reaches them. */
 export interface Routes {
+  /** Pages of other origins may ask here. Each group checks origin, user and role itself. */
+  doors: readonly RouteGroup[];
   /** Needs a signed-in user. The body may be large: the group itself limits it once it knows the sender. */
   large: readonly RouteGroup[];
   /** Needs no session. Each group checks its senders itself. */
@@ -45,6 +49,18 @@ export interface Routes {
 
 /** All routes of the web inbox beside its probes. A feature adds its group here. */
 export const ROUTES: Routes = {
+  doors: [
+    {
+      at: '/',
+      make: ownPageRoutes,
+      // Who says something there has to be an approver, which the routes check.
+      needs: {
+        'POST /api/chat/:agent': 'viewer',
+        'GET /api/chat/:agent/:thread/stream': 'viewer',
+        'POST /ag-ui/:agent': 'viewer',
+      },
+    },
+  ],
   large: [{ at: '/api/files', make: fileRoutes, needs: { 'POST /api/files': 'approver' } }],
   open: [
     { at: '/api/session', make: signInRoutes, needs: { 'POST /api/session': 'anybody' } },
@@ -142,6 +158,8 @@ export const ROUTES: Routes = {
 };
 
 /** The role that each route needs. */
-export function needsOf({ large, open, signedIn }: Routes): ReadonlyMap<string, Needed> {
-  return new Map([...large, ...open, ...signedIn].flatMap(({ needs = {} }) => Object.entries(needs)));
+export function needsOf({ doors, large, open, signedIn }: Routes): ReadonlyMap<string, Needed> {
+  return new Map(
+    [...doors, ...large, ...open, ...signedIn].flatMap(({ needs = {} }) => Object.entries(needs)),
+  );
 }

@@ -23,12 +23,12 @@ export type { Env } from './deps';
  *
  * @throws CountersignError `signed_out`, `too_many_attempts`.
  */
-export function requireSignedIn({
-  authenticator,
-  readerOf,
-}: Pick<AppDeps, 'authenticator' | 'readerOf'>): MiddlewareHandler<Env> {
+export function requireSignedIn(
+  { authenticator, readerOf }: Pick<AppDeps, 'authenticator' | 'readerOf'>,
+  credentialsIn: (c: Context) => Credentials = (c) => credentialsOf(c, authenticator.assertedIn),
+): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const credentials = credentialsOf(c, authenticator.assertedIn);
+    const credentials = credentialsIn(c);
     const who = await authenticator.identify(credentials);
     requireShownUser(c, who.user, authenticator);
     const permit = await authenticator.permitOf(who);
@@ -93,9 +93,14 @@ export function senderOf(c: Context<Env>): { approver: string; channel: string; 
 
 /** The credentials of a request. A token in the URL is ignored. */
 function credentialsOf(c: Context<Env>, header: string | undefined): Credentials {
-  const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
   const asserted = header === undefined ? undefined : c.req.header(header);
-  return { from: addressOf(c), bearer, asserted, session: getCookie(c, cookieName(c)) };
+  return { ...bearerOf(c), asserted, session: getCookie(c, cookieName(c)) };
+}
+
+/** The credentials of a request that signs in by a token alone, because any page may make a browser send a cookie. */
+export function bearerOf(c: Context<Env>): Credentials {
+  const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
+  return { from: addressOf(c), bearer };
 }
 
 /** Opens a session for somebody who has just signed in. */

@@ -18,6 +18,16 @@ export interface EventSource {
   /** Ends the stream. */
   closing: AbortSignal;
   formatError: FormatError;
+  /** How events are written. @default with their names, for our own page */
+  wire?: Wire;
+}
+
+/** How the events of a stream are written. */
+export interface Wire {
+  opening: string;
+  /** Shows that the stream is alive. */
+  beat(): string;
+  encode(event: ServerEvent): string;
 }
 
 /** The milliseconds that a person who was removed or signed out keeps a silent stream. */
@@ -52,10 +62,11 @@ export function eventStream(source: EventSource): Response {
 }
 
 async function* encoded(source: EventSource, gone: AbortController): AsyncGenerator<string> {
+  const { opening, beat, encode } = source.wire ?? NAMED;
   const signal = AbortSignal.any([gone.signal, source.closing]);
   const events = eventsOrTrouble(source, signal);
   try {
-    yield RETRY_AFTER + beat();
+    yield opening + beat();
     let beatAt = performance.now();
     for (let next = events.next(); ;) {
       const result = await orTimeout(next);
@@ -101,11 +112,13 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
  * page does not see comments. It also keeps proxies from closing the connection, and reveals clients that are gone.
  */
 function beat(): string {
-  return encode({ event: 'beat', data: { at: new Date().toISOString() } });
+  return encodeNamed({ event: 'beat', data: { at: new Date().toISOString() } });
 }
 
-function encode({ event, data, id }: ServerEvent): string {
+function encodeNamed({ event, data, id }: ServerEvent): string {
   const idLine = id === undefined ? '' : `id: ${id}\n`;
   // JSON contains no line breaks of its own, so this is always one line.
   return `${idLine}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
+
+const NAMED: Wire = { opening: RETRY_AFTER, beat, encode: encodeNamed };

@@ -21,7 +21,7 @@ import { createDecidedReader } from '../../src/server/reading/decided-reader';
 import { createShownCalls } from '../../src/server/shown-calls';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
-import type { AppDeps, SentFiles } from '../../src/server/deps';
+import type { AppDeps, OwnPageOptions, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/visible-turns';
 import type { Signers } from '../../src/server/signer';
@@ -80,6 +80,7 @@ interface TestAppOptions {
   /** The routes. @default those of the web inbox */
   routes?: Routes;
   basePath?: string;
+  ownPage?: OwnPageOptions;
   /** Milliseconds between two reads of visibility where workers tell of requests. */
   told?: number;
 }
@@ -94,6 +95,7 @@ export async function createTestApp(
     people,
     push,
     voters,
+    ownPage,
     basePath = '',
     routes = ROUTES,
     told = 50,
@@ -148,6 +150,7 @@ export async function createTestApp(
         files,
         push,
         voters,
+        ownPage,
         client,
         authenticator,
         oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),

@@ -15,6 +15,7 @@ interface WebOptions {
   host?: string;
   port?: string;
   allowHost?: string[];
+  allowOrigin?: string[];
   basePath?: string;
   users?: string;
   undo?: string;
@@ -38,6 +39,11 @@ export function addWeb(program: Command, context: Context): void {
     .option(
       '--allow-host <name>',
       "another host name of this server, such as a reverse proxy's; may be repeated",
+      collect,
+    )
+    .option(
+      '--allow-origin <origin>',
+      "origin of a product's own page that may ask here, such as https://shop.example.com; may be repeated",
       collect,
     )
     .option('--base-path <path>', 'path under which a reverse proxy serves it, such as /countersign')
@@ -65,14 +71,22 @@ export function addWeb(program: Command, context: Context): void {
 }
 
 async function openWebInbox(
-  { host, port, allowHost, basePath, users, undo, metrics, ...files }: WebOptions,
+  { host, port, allowHost, allowOrigin, basePath, users, undo, metrics, ...files }: WebOptions,
   context: Context,
 ): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
     ...readUndo(undo, '--undo'),
-    ...defined({ host, allowHosts: allowHost, basePath, usersFile: users, metrics, ...files }),
+    ...defined({
+      host,
+      allowHosts: allowHost,
+      allowOrigins: allowOrigin,
+      basePath,
+      usersFile: users,
+      metrics,
+      ...files,
+    }),
   };
   const stop = takeStopSignals(() => undefined);
   try {

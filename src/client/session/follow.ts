@@ -8,7 +8,7 @@ import type { TurnEvent } from '../../history/events';
 import type { ClientContext } from '../context';
 import type { FollowOptions } from '../requests';
 import { followWithText } from '../streamed-text';
-import type { SessionText, SessionTurnEvent } from './types';
+import type { FollowSessionOptions, SessionText, SessionTurnEvent } from './types';
 
 /** An event of a session or of its running turn, or a piece of text. They come in order. */
 export type FollowedEvent = SessionEvent | SessionTurnEvent | SessionText;
@@ -20,10 +20,10 @@ export type FollowedEvent = SessionEvent | SessionTurnEvent | SessionText;
 export function followSession(
   context: ClientContext,
   session: string,
-  options: FollowOptions,
+  options: FollowSessionOptions,
 ): AsyncGenerator<SessionEvent | SessionTurnEvent> {
-  const readEvents: ReadTurn<TurnEvent> = (turn, signal) =>
-    readTurn(context.source, turn, { live: true, signal });
+  const readEvents: ReadTurn<TurnEvent> = (turn, signal, onCaughtUp) =>
+    readTurn(context.source, turn, { live: true, signal, onCaughtUp });
   return followBoth(context, { ...options, session }, readEvents, (turn, event) => ({
     type: 'turn_event',
     turn,
@@ -49,11 +49,16 @@ export function followSessionWithText(
 }
 
 /** Reads the events of a turn until it ends. */
-type ReadTurn<T> = (turn: string, signal: AbortSignal) => AsyncIterable<T>;
+type ReadTurn<T> = (turn: string, signal: AbortSignal, onCaughtUp: () => void) => AsyncIterable<T>;
 
 async function* followBoth<T, E extends object>(
   { source }: ClientContext,
-  { session, signal = new AbortController().signal, onCaughtUp }: FollowOptions & { session: string },
+  {
+    session,
+    signal = new AbortController().signal,
+    onCaughtUp,
+    onTurnCaughtUp,
+  }: FollowSessionOptions & { session: string },
   readRunning: ReadTurn<T>,
   ofTurn: (turn: string, event: T) => E,
 ): AsyncGenerator<SessionEvent | E> {
@@ -66,7 +71,8 @@ async function* followBoth<T, E extends object>(
   const over = new Set<string>();
   const follow = (turn: string): void => {
     const isOver = (): boolean => over.has(turn) || either.aborted;
-    const events = onceThere(() => readRunning(turn, either), isOver);
+    const onTurn = (): void => mailbox.caughtUp(() => onTurnCaughtUp?.(turn));
+    const events = onceThere(() => readRunning(turn, either, onTurn), isOver);
     turnOver = pump(events, (event) => mailbox.put(ofTurn(turn, event)));
     turnOver.catch((error: unknown) => mailbox.fail(error));
   };

@@ -53,7 +53,7 @@ export function openSession(context: ClientContext, id: string, options: Session
     id: session,
     send: (message) =>
       sendMessage(context, { session, options }, typeof message === 'string' ? { text: message } : message),
-    follow: (how: FollowOptions = {}) => followSession(context, session, how),
+    follow: (how = {}) => followSession(context, session, how),
     followWithText: (how: FollowOptions = {}) => followSessionWithText(context, session, how),
     history,
     state: () => stateOf(context, session),

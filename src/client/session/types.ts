@@ -98,6 +98,12 @@ export interface SessionsPage {
   older: string | null;
 }
 
+/** Options for following a session. */
+export interface FollowSessionOptions extends FollowOptions {
+  /** Like `onCaughtUp`, for the events of the turn that runs. */
+  onTurnCaughtUp?: (turn: string) => void;
+}
+
 /**
  * A conversation with an agent. Every operation fails with CountersignError `not_found` if there is no such
  * session.
@@ -117,7 +123,7 @@ export interface Session {
    */
   send(message: string | SendRequest): Promise<SentMessage>;
   /** Every event of the session from its start, then live until it ends, with the events of the turn that runs. */
-  follow(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
+  follow(options?: FollowSessionOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
   /** Like `follow`, and also gives the text of models while they write it. See `followWithText` of a client. */
   followWithText(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent | SessionText>;
   /** Messages, turns and their answers so far. Needs no worker. */

@@ -26,6 +26,8 @@ export interface AuthenticatorParts {
   people?: () => Promise<Pick<People, 'permitOf'>>;
   /** A reverse proxy that signs people in. A proxy needs a directory. Absent if there is no proxy. */
   proxy?: IdentityProxy;
+  /** An issuer whose tokens are taken as bearer tokens. Such an issuer needs a directory. Absent if there is none. */
+  tokens?: Pick<IdentityProxy, 'identify'>;
   /** The page at which signing in at the issuer begins. */
   signInAt?: string;
   /** The clock, in milliseconds. @default Date.now */
@@ -96,8 +98,8 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
     },
     identify: (credentials) => identify(parts, credentials),
     stillSignedIn: async ({ bearer, session, asserted }) => {
-      if (bearer !== undefined) return byToken(parts, bearer);
-      if (asserted !== undefined) return byProxy(parts, asserted).catch(unlessRefused);
+      if (bearer !== undefined) return byBearer(parts, bearer).catch(unlessRefused);
+      if (asserted !== undefined) return vouchedBy(parts, parts.proxy, asserted).catch(unlessRefused);
       const who = parts.sessions.peek(session ?? '');
       return who && withCurrentRights(parts, who);
     },
@@ -116,13 +118,13 @@ async function identify(
 ): Promise<SignedIn> {
   if (bearer !== undefined) {
     // A valid token is accepted even if many attempts through the same proxy failed.
-    const who = await byToken(parts, bearer);
+    const who = await byBearer(parts, bearer);
     if (who !== undefined) return who;
     parts.attempts.check(from);
     parts.attempts.failed(from);
   } else if (asserted !== undefined) {
     // If the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
-    const who = await byProxy(parts, asserted);
+    const who = await vouchedBy(parts, parts.proxy, asserted);
     if (who !== undefined) return who;
   } else if (session !== undefined) {
     const who = parts.sessions.use(session);
@@ -141,9 +143,21 @@ async function byToken({ users }: AuthenticatorParts, token: string): Promise<Si
   return user && signedInAs(user);
 }
 
-/** @throws CountersignError as `Proxy.identify` and `Directory.find`. */
-async function byProxy(parts: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
-  const identity = await parts.proxy?.identify(token);
+/** The parts of a token that an issuer signs. Our own tokens have no dot. */
+const SIGNED_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** @throws CountersignError as `vouchedBy`. */
+async function byBearer(parts: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
+  return SIGNED_TOKEN.test(token) ? vouchedBy(parts, parts.tokens, token) : byToken(parts, token);
+}
+
+/** @throws CountersignError as `IdentityProxy.identify` and `Directory.find`. */
+async function vouchedBy(
+  parts: AuthenticatorParts,
+  by: Pick<IdentityProxy, 'identify'> | undefined,
+  token: string,
+): Promise<SignedIn | undefined> {
+  const identity = await by?.identify(token);
   return identity && personOf(parts, { identity, at: clockOf(parts) });
 }
 

@@ -54,6 +54,12 @@ export interface Oidc {
    * @throws CountersignError `issuer_unreachable`.
    */
   leave(idToken: string): Promise<string | undefined>;
+  /**
+   * The address of the issuer's public keys.
+   *
+   * @throws CountersignError `issuer_unreachable`.
+   */
+  keysAt(): Promise<string>;
   /** @throws CountersignError `issuer_unreachable`. */
   check(): Promise<void>;
 }
@@ -93,6 +99,11 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
   const discover = remembered(() => discovered(options, now));
   return {
     check: async () => void (await discover()),
+    keysAt: async () => {
+      const { jwks_uri: url } = (await discover()).config.serverMetadata();
+      if (url === undefined) throw unreachable(options.issuer);
+      return url;
+    },
     begin: async (anew = false) => {
       const { client, config } = await discover();
       const { secret, state, nonce, verifier } = underWay.begin();

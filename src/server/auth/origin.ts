@@ -40,7 +40,7 @@ function findStranger(c: Context, hosts: Hosts, header: string | undefined): str
  * Whether an origin is our own. Host name and port must equal the host name and port of the request. The scheme may
  * differ, because a proxy may change it.
  */
-function isOwn(origin: string, host: string): boolean {
+export function isOwn(origin: string, host: string): boolean {
   return [`http://${host}`, `https://${host}`].includes(origin);
 }
 

@@ -19,6 +19,8 @@ export interface ProxyOptions {
   keys: { url: string } | { set: JSONWebKeySet };
   /** The claim that lists groups. @default groups */
   groupsClaim?: string;
+  /** Whether a mail address counts only if the token says that it was verified. @default false */
+  onlyVerifiedMail?: boolean;
 }
 
 /** Reads the name of the person for whom a proxy vouches. */
@@ -37,7 +39,7 @@ const MOST_CHARACTERS = 16_384;
 
 /** @param now The clock, in milliseconds. */
 export function createProxy(options: ProxyOptions, now: () => number = Date.now): IdentityProxy {
-  const { header, issuer, audience, groupsClaim = 'groups' } = options;
+  const { header, issuer, audience } = options;
   let loading: Promise<JWTVerifyGetKey> | undefined;
   return {
     header,
@@ -54,7 +56,7 @@ export function createProxy(options: ProxyOptions, now: () => number = Date.now)
           currentDate: new Date(now()),
           requiredClaims: ['exp'],
         });
-        return identityOf(payload, header, groupsClaim);
+        return identityOf(payload, options);
       } catch (error) {
         throw inWords(error, options);
       }
@@ -83,11 +85,10 @@ const claimsSchema = z.object({
  */
 function identityOf(
   claims: Readonly<Record<string, unknown>>,
-  header: string,
-  groupsClaim: string,
+  { header, groupsClaim = 'groups', onlyVerifiedMail: isStrict = false }: ProxyOptions,
 ): Identity {
-  const { sub, email, email_verified: isVerified } = claimsSchema.parse(claims);
-  const mail = isVerified === undefined || isVerified === true ? email : undefined;
+  const { sub, email, email_verified: isVerified = !isStrict } = claimsSchema.parse(claims);
+  const mail = isVerified === true ? email : undefined;
   if (sub === undefined && mail === undefined) throw invalid(header, 'it names nobody');
   return { groups: groupsIn(claims[groupsClaim]), subject: sub, mail };
 }
@@ -124,7 +125,7 @@ function invalid(header: string, why: string): CountersignError {
   return new CountersignError(
     'sign_in_failed',
     `the token in the header ${header} is not accepted: ${why}`,
-    'compare `proxy` in the sign-in file with the settings of the reverse proxy',
+    'compare `proxy` or `oidc` in the sign-in file with the settings of the reverse proxy or of the issuer',
   );
 }
 

@@ -76,7 +76,8 @@ async function sendersOf(reader: Reader, session: string): Promise<string[]> {
   return messages.flatMap(({ sender }) => sender ?? []);
 }
 
-function notAllowed(role: Permit['role'], needed: Needed | undefined): CountersignError {
+/** The error for a person whose role does not allow something. */
+export function notAllowed(role: Permit['role'], needed: Needed | undefined): CountersignError {
   const whose = needed === 'own' ? 'what you asked for, or who is an admin' : `who is ${articleOf(needed)}`;
   return new CountersignError(
     'not_allowed',

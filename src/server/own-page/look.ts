@@ -1,0 +1,101 @@
+import { isSeenBy, type Permit } from '../../authority/rules/permits';
+import type { ApiError } from '../api';
+import type { FormatError } from '../failure';
+import type { ServerEvent } from '../sse';
+import type { NewWords, Outcome, PersonAnswer } from './answers';
+import {
+  endOf,
+  isIdle,
+  type Item,
+  itemsOf,
+  type Onlooker,
+  runningTurn,
+  type Thread,
+  type ThreadEnd,
+} from './thread';
+import { pause, type SharedThread } from './threads';
+
+/** What a client asks for, in whatever protocol. */
+export interface Asked {
+  thread: string;
+  channel: string;
+  /** The same for a request that is sent again. */
+  runId: string;
+  words: readonly NewWords[];
+  answers: readonly PersonAnswer[];
+  writer(who: Onlooker): Writer;
+}
+
+/** Writes a conversation in the events of a protocol. It knows what its client has. */
+interface Writer {
+  begin(): object[];
+  /** What the client lacks. */
+  write(thread: Thread): object[];
+  /** What became of an answer. */
+  said(outcome: Outcome): object;
+  /** The end of a look at a turn that merely waits. */
+  waits(items: readonly Item[]): object[];
+  ended(end: ThreadEnd): object[];
+  failed(error: ApiError): object[];
+}
+
+/** A look at a conversation: it lasts until its turn merely waits for people, or nothing goes on any more. */
+export interface Look {
+  open(): SharedThread;
+  writer: Writer;
+  permit: Permit;
+  who: Onlooker;
+  /** What became of the answers that came with this request. */
+  outcomes: readonly Outcome[];
+  /** The time for which a look at which nothing is new is held, in milliseconds. */
+  holdMs: number;
+  formatError: FormatError;
+}
+
+/** The time until the server has pushed what was recorded before a look, such as a decision from elsewhere, in milliseconds. */
+const PUSHED_MS = 250;
+
+/** The events of a look. An error is an event, too. */
+export async function* eventsOf(look: Look, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  try {
+    for await (const events of lookAt(look, signal))
+      for (const data of events) yield { event: 'message', data };
+  } catch (error) {
+    for (const data of look.writer.failed(look.formatError(error).body)) yield { event: 'message', data };
+  }
+}
+
+async function* lookAt(look: Look, signal: AbortSignal): AsyncGenerator<object[]> {
+  const { writer, permit, who, holdMs } = look;
+  const shared = look.open();
+  const begunAt = performance.now();
+  let newsAt: number | undefined;
+  let { outcomes } = look;
+  yield writer.begin();
+  for (;;) {
+    const { change } = shared;
+    const thread = await shared.read(signal);
+    if (thread === undefined) return;
+    const now = performance.now();
+    const seen = seenBy(permit, thread);
+    const news = [...writer.write(seen), ...outcomes.map((one) => writer.said(one))];
+    outcomes = [];
+    if (news.length > 0) newsAt = now;
+    yield news;
+    const end = endOf(thread);
+    if (end !== undefined) return yield writer.ended(end);
+    const items = itemsOf(seen, who);
+    const age = now - begunAt;
+    const isOver = newsAt !== undefined && age >= PUSHED_MS && isIdle(thread, runningTurn(thread));
+    if (items.length > 0 && (isOver || now - (newsAt ?? begunAt) >= holdMs)) return yield writer.waits(items);
+    await pause(age < PUSHED_MS ? PUSHED_MS - age : holdMs, signal, change);
+  }
+}
+
+/** The conversation without child turns of agents that the person may not see. */
+function seenBy(permit: Permit, thread: Thread): Thread {
+  const turns = [...thread.turns].filter(([, { agent, lineage = [] }]) =>
+    isSeenBy(permit, { agent, callers: lineage.map((one) => one.agent) }),
+  );
+  return { ...thread, turns: new Map(turns) };
+}

@@ -1,0 +1,127 @@
+/** Drives the doors of a web inbox with the official clients, as the test beside it asks, and prints what they have then. */
+import { HttpAgent } from '@ag-ui/client';
+import { Chat } from '@ai-sdk/react';
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
+
+const { url, token, agent: name, query, thread, prompts } = JSON.parse(process.argv[2]);
+const headers = { authorization: `Bearer ${token}` };
+console.warn = () => undefined;
+
+const openAgent = (threadId) => new HttpAgent({ url: `${url}/ag-ui/${name}${query}`, headers, threadId });
+const cancelled = ({ pendingInterrupts }) =>
+  pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' }));
+const textsOf = ({ messages }) => messages.map(({ role, content }) => `${role}: ${content ?? ''}`);
+const idsOf = ({ pendingInterrupts }) => pendingInterrupts.map(({ id }) => id.split('.t1').at(-1));
+
+const say = async (agent, content) => {
+  agent.addMessage({ id: crypto.randomUUID(), role: 'user', content });
+  await agent.runAgent({ resume: cancelled(agent) });
+};
+
+/** Decides the first open request, and leaves the others to somebody else. */
+const decide = (agent, decision) => {
+  const [{ id, metadata }] = agent.pendingInterrupts;
+  const { seenDigest } = metadata.countersign;
+  const entry = { interruptId: id, status: 'resolved', payload: { seenDigest, ...decision } };
+  return agent.runAgent({ resume: [entry, ...cancelled(agent).slice(1)] });
+};
+
+const decided = async (prompt, decision) => {
+  const agent = openAgent(`${thread}-${prompt}`);
+  await say(agent, prompts[prompt]);
+  await decide(agent, decision);
+  return textsOf(agent);
+};
+
+/** Two requests: one is decided in the inbox meanwhile. */
+const twoRequests = async () => {
+  const agent = openAgent(`${thread}-two`);
+  await say(agent, prompts.two);
+  const open = idsOf(agent);
+  const refused = await agent.runAgent({ resume: cancelled(agent).slice(1) }).then(
+    () => 'sent',
+    (error) => error.message,
+  );
+  const elsewhere = agent.pendingInterrupts[1];
+  const { seenDigest, callKey, callId } = elsewhere.metadata.countersign;
+  const held = agent.runAgent({ resume: cancelled(agent) });
+  const turn = elsewhere.id.slice(0, elsewhere.id.lastIndexOf('/'));
+  const response = await fetch(`${url}/api/turns/${turn}/decisions`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ callId, callKey, seenDigest, decision: 'approved' }),
+  });
+  await held;
+  return { open, refused, status: response.status, left: idsOf(agent), texts: textsOf(agent) };
+};
+
+/** The same conversation on another machine, and after a stream that broke. */
+const moved = async () => {
+  const first = openAgent(`${thread}-moved`);
+  await say(first, prompts.moved);
+  const other = openAgent(`${thread}-moved`);
+  await other.runAgent({});
+  const broken = new AbortController();
+  await first
+    .runAgent(
+      { resume: cancelled(first), abortController: broken },
+      { onRunStartedEvent: () => broken.abort() },
+    )
+    .catch(() => undefined);
+  await first.runAgent({ resume: cancelled(first) });
+  return { first: textsOf(first), other: textsOf(other), open: [idsOf(first), idsOf(other)] };
+};
+
+const answered = async () => {
+  const agent = openAgent(`${thread}-question`);
+  await say(agent, prompts.question);
+  await decide(agent, { answer: 'answered', content: { answer: 'large' } });
+  return textsOf(agent);
+};
+
+const openChat = (id) =>
+  new Chat({
+    id,
+    transport: new DefaultChatTransport({
+      ...{ api: `${url}/api/chat/${name}${query}`, headers },
+      prepareReconnectToStreamRequest: () => ({ api: `${url}/api/chat/${name}/${id}/stream`, headers }),
+    }),
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+const shown = ({ messages }) =>
+  messages.map(({ role, parts }) => [
+    role,
+    ...parts.flatMap(({ type, text, state }) =>
+      type === 'text' ? [text] : type === 'dynamic-tool' ? [state] : [],
+    ),
+  ]);
+const until = async (isTrue) => {
+  for (const end = Date.now() + 60_000; !isTrue(); await new Promise((go) => setTimeout(go, 20)))
+    if (Date.now() > end) throw new Error('nothing came');
+};
+
+const chatted = async (prompt, approved) => {
+  const chat = openChat(`${thread}-${prompt}`);
+  await chat.sendMessage({ text: prompts[prompt] });
+  const before = shown(chat);
+  const again = openChat(`${thread}-${prompt}`);
+  await again.resumeStream();
+  const { approval } = chat.lastMessage.parts.find(({ type }) => type === 'dynamic-tool');
+  await chat.addToolApprovalResponse({ id: approval.id, approved, reason: 'so' });
+  await until(() => chat.status === 'ready' && chat.lastMessage.parts.at(-1).type === 'text');
+  return { before, again: shown(again), after: shown(chat), error: chat.error?.message };
+};
+
+process.stdout.write(
+  JSON.stringify({
+    approved: await decided('approve', { decision: 'approved' }),
+    edited: await decided('edit', { decision: 'modified', arguments: { tag: 'edited-here' } }),
+    denied: await decided('deny', { decision: 'denied', reason: 'too dear' }),
+    answered: await answered(),
+    two: await twoRequests(),
+    moved: await moved(),
+    chatApproved: await chatted('chat', true),
+    chatDenied: await chatted('chatNo', false),
+  }),
+);
+process.exit(0);

@@ -1,0 +1,180 @@
+/**
+ * Writes recorded histories as the doors would, and reads them with the official clients: what was cut at any event, or
+ * broke in the middle of a stream, and what a model writes meanwhile. Prints how many looks there were, or fails.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { AbstractAgent } from '@ag-ui/client';
+import { EventSchemas } from '@ag-ui/core/schemas';
+import { readUIMessageStream, uiMessageChunkSchema } from 'ai';
+import { from } from 'rxjs';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const require = createRequire(import.meta.url);
+const lib = (name) => require(join(root, 'lib', name));
+const { AG_UI_INPUT, agUi, recordOf } = lib('server/own-page/ag-ui.js');
+const { UI_INPUT, aiSdk } = lib('server/own-page/ai-sdk.js');
+const { endOf, itemsOf, stepsOf } = lib('server/own-page/thread.js');
+const { turnEventsOfJson } = lib('history/exported.js');
+const { viewOf } = lib('history/view.js');
+
+const [seedGiven = '1', runsGiven = '10'] = process.argv.slice(2);
+const who = { user: 'ann', isApprover: true, inbox: 'http://inbox' };
+const THREAD = 'thread';
+
+/** The same numbers on every run of a seed. */
+const randomOf = (seed) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e3779b9) >>> 0;
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
+  };
+};
+
+const threadAt = (events, cut, random) => {
+  const view = viewOf(events.slice(0, cut));
+  const { turn, prompt, status, answer, endedAt } = view;
+  const messages = [{ messageId: 'words', text: prompt, mode: 'queue', at: '' }];
+  const turns = [
+    { turn, status: endedAt === null ? 'running' : status, messageId: 'words', prompt, took: [], answer },
+  ];
+  const step = Math.max(0, ...view.steps.map((one) => one.step)) + 1;
+  const text = ['', 'I', 'I wr', 'I write this', 'Again'][Math.floor(random() * 5)];
+  const words = text === '' || random() < 0.5 ? undefined : { turn, step, text };
+  return { session: { turns, messages, waiting: [], state: 'open' }, turns: new Map([[turn, view]]), words };
+};
+
+/** The moments at which a look writes, up to a last one. */
+const cutsOf = (events, first, random) => {
+  const cuts = [];
+  for (let at = first; at < events.length; at += 1 + Math.floor(random() * 4)) cuts.push(at);
+  return [...cuts.slice(0, 1 + Math.floor(random() * 5)), ...(random() < 0.4 ? [events.length] : [])];
+};
+
+const endingOf = (writer, thread) => {
+  const end = endOf(thread);
+  if (end !== undefined) return writer.ended(end);
+  const items = itemsOf(thread, who);
+  return items.length > 0 ? writer.waits(items) : undefined;
+};
+
+class Replay extends AbstractAgent {
+  run() {
+    return from(this.events);
+  }
+}
+
+const bare = ({ id, role, content, toolCalls = [], toolCallId }) => ({
+  ...{ id, role, content: content ?? '', toolCallId },
+  calls: toolCalls.map((call) => [call.id, call.function.name, call.function.arguments]),
+});
+
+const readByAgUi = async (events, random) => {
+  const agent = new Replay({ threadId: THREAD });
+  let looks = 0;
+  for (let at = 1; at <= events.length; looks += 1) {
+    const cuts = cutsOf(events, at, random);
+    const input = AG_UI_INPUT.parse({ threadId: THREAD, runId: `r${looks}`, messages: agent.messages });
+    const writer = agUi(input).writer(who);
+    const written = [...writer.begin()];
+    let thread;
+    for (const cut of cuts) written.push(...writer.write((thread = threadAt(events, cut, random))));
+    const ending = random() < 0.8 ? endingOf(writer, { ...thread, words: undefined }) : undefined;
+    const isWhole = ending !== undefined;
+    agent.events = JSON.parse(JSON.stringify([...written, ...(ending ?? [])])).slice(
+      0,
+      isWhole ? undefined : 1 + Math.floor(random() * written.length),
+    );
+    for (const event of agent.events) EventSchemas.parse(event);
+    const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' }));
+    await agent.runAgent({ runId: `r${looks}`, resume });
+    if (isWhole) {
+      const partial = thread.words;
+      assert.deepEqual(
+        agent.messages.map(bare),
+        JSON.parse(JSON.stringify(recordOf(thread))).map(bare),
+        partial,
+      );
+      const items = endOf(thread) === undefined ? itemsOf(thread, who) : [];
+      assert.deepEqual(
+        agent.pendingInterrupts.map(({ id }) => id),
+        items.map(({ id }) => id),
+      );
+    }
+    at = (cuts.at(-1) ?? at) + 1;
+  }
+  return looks;
+};
+
+const streamOf = (chunks) =>
+  new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+
+const readByAiSdk = async (events, random) => {
+  const user = { id: 'words', role: 'user', parts: [{ type: 'text', text: 'words' }] };
+  let message;
+  let looks = 0;
+  for (let at = 1; at <= events.length; looks += 1) {
+    const cuts = cutsOf(events, at, random);
+    const messages = message === undefined ? [user] : [user, message];
+    const writer = aiSdk(UI_INPUT.parse(JSON.parse(JSON.stringify({ id: THREAD, messages })))).writer(who);
+    let thread;
+    const chunks = cuts.flatMap((cut) => writer.write((thread = { ...threadAt(events, cut, random) })));
+    thread.words = undefined;
+    const ending = endingOf(writer, thread);
+    // A page reloads a stream that broke from its beginning, so a part of one is read and forgotten.
+    const isWhole = ending !== undefined && ending[0]?.type !== 'error';
+    const sent = JSON.parse(JSON.stringify([...chunks, ...(ending ?? [])]));
+    const schema = uiMessageChunkSchema();
+    for (const chunk of sent)
+      assert.equal((await schema.validate(chunk)).success, true, JSON.stringify(chunk));
+    let read = message && structuredClone(message);
+    const errors = [];
+    const onError = (error) => void errors.push(error);
+    for await (const one of readUIMessageStream({ message: read, stream: streamOf(sent), onError }))
+      read = one;
+    if (ending?.[0]?.type !== 'error') assert.deepEqual(errors, []);
+    if (isWhole && read !== undefined) {
+      message = read;
+      const shown = stepsOf(thread, [...thread.turns.keys()][0]);
+      const texts = read.parts.filter(({ type }) => type === 'text').map(({ text }) => text);
+      const kept = texts.filter((text) => !['I', 'I wr', 'I write this', 'Again'].includes(text));
+      assert.deepEqual(
+        kept,
+        shown.map(({ text }) => text).filter((text) => text !== ''),
+      );
+      const tools = read.parts.filter(({ type }) => type === 'dynamic-tool').map((one) => one.toolCallId);
+      assert.deepEqual(
+        tools,
+        shown.flatMap(({ calls }) => calls.map(({ id }) => id)),
+      );
+    }
+    at = (cuts.at(-1) ?? at) + 1;
+  }
+  return looks;
+};
+
+console.warn = () => undefined;
+let looks = 0;
+const folder = join(root, 'test', 'histories');
+for (const name of readdirSync(folder)) {
+  const events = await turnEventsOfJson(readFileSync(join(folder, name), 'utf8'));
+  if (events[0]?.type !== 'turn_started') continue;
+  for (let run = 0; run < Number(runsGiven); run += 1) {
+    const seed = Number(seedGiven) * 1_000 + run;
+    try {
+      looks += await readByAgUi(events, randomOf(seed));
+      looks += await readByAiSdk(events, randomOf(seed));
+    } catch (error) {
+      process.stderr.write(`${name}, seed ${seed}\n`);
+      throw error;
+    }
+  }
+}
+process.stdout.write(`${looks} looks\n`);
