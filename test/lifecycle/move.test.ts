@@ -9,8 +9,9 @@ function decide(approvals: Calls, decision: object): string {
   return verdict.accepted ? 'take' : verdict.code;
 }
 
-const takeUpWaits = (approvals: Calls, waits: readonly MovedCall[]): void =>
-  void approvals.do({ type: 'take_up', waits });
+const takeUpWaits = (approvals: Calls, waits: readonly MovedCall[]): void => {
+  for (const wait of waits) approvals.do({ type: 'taken_up', callId: wait.callId, wait });
+};
 
 const approve = (approvals: Calls): void => void decide(approvals, { decision: 'approved' });
 
@@ -39,7 +40,7 @@ describe('a turn is held where', () => {
       (all) => {
         decide(all, { decision: 'modified', arguments: { amount: 5 } });
         const prepared = validCall({ preview: 'pays 5', args: { amount: 5 } });
-        all.do({ type: 'prepare', callId: '1.1', prepared });
+        all.do({ type: 'prepared', callId: '1.1', prepared, at: 1 });
       },
       /was edited/,
     ],
