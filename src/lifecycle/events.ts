@@ -1,5 +1,12 @@
-import type { AskAgain, InDoubt, PreparedCall, SpentDecision, ValidCall } from '../contract/call';
-import { isValidCall, timeToDecide } from '../contract/call';
+import {
+  type AskAgain,
+  type InDoubt,
+  isValidCall,
+  type PreparedCall,
+  type SpentDecision,
+  timeToDecide,
+  type ValidCall,
+} from '../contract/call';
 import { type ClosingCause, notRenewed, unpreviewed, VOTED_BEFORE } from '../contract/call-texts';
 import type { Vote } from '../contract/authority';
 import type { Abandonment, Accepted, QuestionAnswer, Refused } from '../contract/decision';
@@ -10,18 +17,21 @@ import type { ToolResult } from '../contract/result';
 import type { MovedCall } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
 import { joinedAuthority, renewedAuthority } from '../authority/votes/authority-in-force';
-import type {
-  Approvals,
-  CallFacts,
-  CallState,
-  DoneCall,
-  FinalDecision,
-  Leave,
-  PreparingCall,
-  QuestionCall,
-  RequestCall,
+import {
+  type Approvals,
+  type CallFacts,
+  type CallState,
+  type DoneCall,
+  type FinalDecision,
+  type Leave,
+  type PreparingCall,
+  type QuestionCall,
+  type RequestCall,
+  isOpen,
+  leaveOf,
+  secretOf,
+  withoutVoter,
 } from './state';
-import { isOpen, leaveOf, secretOf, withoutVoter } from './state';
 
 /** A call was opened. Times are workflow times in ms. */
 interface Registered {

@@ -4,7 +4,7 @@ import { ENDINGS, nobodyHad } from '../contract/call-texts';
 import { TIMES } from '../contract/limits';
 import { failureOf } from '../lifecycle/results';
 import type { Settlement } from '../lifecycle/starts';
-import type { CallState, PreparingCall, ReadyCall, RunningCall } from '../lifecycle/state';
+import type { CallState, PreparingCall, ReadyCall } from '../lifecycle/state';
 import { act, callIn } from './approvals';
 import { type CallAttempt, prepareCall, scheduleCall, untilUnpaused } from './call-activities';
 import { type Life, untilTrue } from './call-life';

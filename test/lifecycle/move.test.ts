@@ -1,8 +1,7 @@
-import type { ThinkOutput } from '../../src/contract/think';
 import { movedStep, whyHeld } from '../../src/lifecycle/move';
-import type { MovedCall } from '../../src/contract/think';
+import type { MovedCall, ThinkOutput } from '../../src/contract/think';
 import { result, thinkOutput } from '../history/script';
-import { approvalsWith, type Calls, type CallShape, callsWith, validCall } from '../support/calls';
+import { approvalsWith, type Calls, type CallShape, validCall } from '../support/calls';
 
 function decide(approvals: Calls, decision: object): string {
   const verdict = approvals.say('decision', { callId: '1.1', approver: 'ann', ...decision });
