@@ -15,7 +15,7 @@ import {
   type Said,
 } from './messages';
 import { failureOf, successOf } from './results';
-import { type Approvals, type CallState, type Question, standingOf } from './state';
+import { type Approvals, type CallState, type QuestionCall, standingOf } from './state';
 import { SOMEBODY } from '../contract/authority';
 
 /**
@@ -72,7 +72,7 @@ function expired(answer: QuestionAnswer): Refused {
 }
 
 /** The answer closes the question and becomes its result. No call runs because of an answer. */
-function answeredBy(state: Question, answer: QuestionAnswer, { digest, id, now }: Fresh) {
+function answeredBy(state: QuestionCall, answer: QuestionAnswer, { digest, id, now }: Fresh) {
   const { callId, answer: decision, approver = SOMEBODY, reason, content = {} } = answer;
   const by = { approver, reason };
   const result =

@@ -33,10 +33,10 @@ import {
 import { failureOf } from './results';
 import {
   type Approvals,
-  type CallHead,
+  type CallFacts,
   type CallState,
   type FinalDecision,
-  type Request,
+  type RequestCall,
   standingOf,
 } from './state';
 import type { SpentDecision } from '../contract/call';
@@ -74,7 +74,7 @@ export function decideDecision(calls: Approvals, said: Said, now: number): Decid
  * Fills in the defaults of the schema. A person approves them together with the arguments, so they are on record before
  * the call runs.
  */
-function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallHead): Decision {
+function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallFacts): Decision {
   if (decision.arguments === undefined) return decision;
   return { ...decision, arguments: withDefaults(schemas.get(call.toolDigest), decision.arguments) };
 }
@@ -102,7 +102,7 @@ function expired(decision: Decision): Refused {
   return refuse('expired', REQUEST_EXPIRED, decision);
 }
 
-function checkSeen(decision: Decision, state: CallHead): Refused | undefined {
+function checkSeen(decision: Decision, state: CallFacts): Refused | undefined {
   if (decision.seenDigest !== undefined && decision.seenDigest !== state.seenDigest) {
     return refuse('stale_args', 'this request changed since you looked; look again', decision);
   }
@@ -126,7 +126,7 @@ function misfit(decision: Decision, issues: Issue[]): Refused {
   return { ...refuse(code, `the new arguments do not fit: ${describeIssues(issues)}`, decision), issues };
 }
 
-function checkArguments({ schemas }: Approvals, args: JsonObject, { call }: CallHead): Issue[] {
+function checkArguments({ schemas }: Approvals, args: JsonObject, { call }: CallFacts): Issue[] {
   if (utf8Bytes(JSON.stringify(args)) > LIMITS.argumentsBytes) {
     return [{ path: '', message: `over ${LIMITS.argumentsBytes} bytes` }];
   }
@@ -135,7 +135,7 @@ function checkArguments({ schemas }: Approvals, args: JsonObject, { call }: Call
   return [{ path: '', message: 'the tool has no schema to check them against' }];
 }
 
-function taken(state: Request, decision: Decision, fresh: Fresh) {
+function taken(state: RequestCall, decision: Decision, fresh: Fresh) {
   const { callId, approver = SOMEBODY, reason, suggestion = reason } = decision;
   const standing: FinalDecision = {
     decision: voteOf(decision) ?? decision.decision,
@@ -173,7 +173,7 @@ interface By {
 }
 
 /** Applies a decision or, if rules say who decides, counts it as a vote. */
-function effectOf(state: Request, by: By, fresh: Fresh): Effect {
+function effectOf(state: RequestCall, by: By, fresh: Fresh): Effect {
   const { decision, decisionId } = by;
   const { callId, reason, suggestion } = decision;
   const { now } = fresh;
@@ -199,7 +199,7 @@ function effectOf(state: Request, by: By, fresh: Fresh): Effect {
 }
 
 function allow(
-  before: Request,
+  before: RequestCall,
   by: By,
   { fresh, votes: all }: { fresh: Fresh; votes: readonly Vote[] | undefined },
 ): CallEvent[] {
@@ -215,7 +215,7 @@ function allow(
 
 /** The decision that a message gives a call. It allows only the request as it is now. */
 export function decisionFor(
-  { call, edit, seenDigest }: CallHead,
+  { call, edit, seenDigest }: CallFacts,
   said: Pick<SpentDecision, 'decisionId' | 'approver'> & {
     [K in 'reason' | 'hunks' | 'votes']: SpentDecision[K] | undefined;
   },
@@ -227,7 +227,7 @@ export function decisionFor(
 }
 
 /** `isPrepared`: the old preview shows the old arguments, so nobody can approve the call before it has a new one. */
-function editOf(state: CallHead, { decision, standing: { approver } }: By, isPrepared: boolean): Edited {
+function editOf(state: CallFacts, { decision, standing: { approver } }: By, isPrepared: boolean): Edited {
   const { callId, arguments: args = state.effective, reason } = decision;
   return {
     type: 'edited',

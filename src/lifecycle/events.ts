@@ -1,5 +1,12 @@
-import type { AskAgain, InDoubt, PreparedCall, SpentDecision, ValidCall } from '../contract/call';
-import { isValidCall, timeToDecide } from '../contract/call';
+import {
+  type AskAgain,
+  type InDoubt,
+  isValidCall,
+  type PreparedCall,
+  type SpentDecision,
+  timeToDecide,
+  type ValidCall,
+} from '../contract/call';
 import { type ClosingCause, notRenewed, unpreviewed, VOTED_BEFORE } from '../contract/call-texts';
 import type { Vote } from '../contract/authority';
 import type { Abandonment, Accepted, QuestionAnswer, Refused } from '../contract/decision';
@@ -10,19 +17,21 @@ import type { ToolResult } from '../contract/result';
 import type { MovedCall } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
 import { joinedAuthority, renewedAuthority } from '../authority/votes/authority-in-force';
-import type {
-  Approvals,
-  CallHead,
-  CallState,
-  Done,
-  FinalDecision,
-  Leave,
-  Preparing,
-  Question,
-  Request,
+import {
+  type Approvals,
+  type CallFacts,
+  type CallState,
+  type DoneCall,
+  type FinalDecision,
+  type Leave,
+  type PreparingCall,
+  type QuestionCall,
+  type RequestCall,
+  isOpen,
+  leaveOf,
+  secretOf,
+  withoutVoter,
 } from './state';
-import { isOpen, leaveOf, secretOf } from './state';
-import { withoutVoter } from './votes';
 
 /** A call was opened. Times are workflow times in ms. */
 interface Registered {
@@ -30,7 +39,7 @@ interface Registered {
   call: ValidCall;
   callKey: string;
   at: number;
-  asking?: Question['asking'];
+  asking?: QuestionCall['asking'];
 }
 
 /** A call has its result. `cause` is set if the workflow closed it by itself, `standing` if a person did. */
@@ -113,6 +122,13 @@ export type LifeEvent =
   | { type: 'left'; callId: string }
   /** What was closed is published. */
   | { type: 'published' };
+
+/** What the workflow knows by itself. It is an event as it is, and changes nothing where it does not fit. */
+export type LifeFact = Extract<
+  LifeEvent,
+  | { type: 'began' | 'knew' | 'registered' | 'taken_up' | 'prepared' | 'given_back' | 'closed' }
+  | { type: 'scope_cancelled' | 'heard' | 'left' }
+>;
 
 /** The state after one event. An event that does not fit the state of its call changes nothing. */
 export function apply(calls: Approvals, event: LifeEvent): Approvals {
@@ -210,7 +226,7 @@ function put(calls: Approvals, state: CallState): Approvals {
 }
 
 /** The fields that a call takes along into each state. */
-function headOf(state: CallState): CallHead {
+function headOf(state: CallState): CallFacts {
   const { call, callKey, generation, effective, effectiveDigest, seenDigest, votes, voided } = state;
   const { proposed, edit, editors, note, isEscalated, isOther, mayHaveRun, isCancelled } = state;
   const changed = { proposed, edit, editors, note, isEscalated, isOther, mayHaveRun, isCancelled };
@@ -219,7 +235,7 @@ function headOf(state: CallState): CallHead {
 }
 
 function opened({ call, callKey, at, asking }: Registered): CallState {
-  const head: CallHead = {
+  const head: CallFacts = {
     call,
     callKey,
     generation: 0,
@@ -302,18 +318,18 @@ function close(calls: Approvals, { callId, cause, standing, at }: Closed, before
   return put(noted, { ...by, asked: { questions, leftMs: leftMs - (at - before.since) } });
 }
 
-function done(state: CallState, { result, contentDigest, said }: Closed): Done {
+function done(state: CallState, { result, contentDigest, said }: Closed): DoneCall {
   const leave = leaveOf(state);
   return { ...headOf(state), phase: 'done', result, ...defined({ leave, contentDigest, said }) };
 }
 
 /** Keeps three records apart: what the model proposed, what a person approved, and what runs. */
 function edited(
-  state: Request,
+  state: RequestCall,
   { arguments: effective, digest, approver, reason, isPrepared }: Edited,
-): Request | Preparing {
+): RequestCall | PreparingCall {
   const { call } = state;
-  const next: Request = {
+  const next: RequestCall = {
     ...state,
     proposed: state.proposed ?? call.proposed ?? call.arguments,
     effective,
@@ -331,9 +347,9 @@ function edited(
  * and a note that says why. If asking again failed, the request stays as it was, with its votes and its time.
  */
 function prepared(
-  state: Preparing,
+  state: PreparingCall,
   { prepared: call, at }: Extract<CallEvent, { type: 'prepared' }>,
-): Request {
+): RequestCall {
   const { renewedBy, editBefore, since, deadline } = state;
   const head = headOf(state);
   const old = state.call;
@@ -351,7 +367,7 @@ function prepared(
 }
 
 /** The request that a call becomes, with its whole time to decide. */
-function requestAgain(head: CallHead, changes: Partial<CallHead>, at: number): Request {
+function requestAgain(head: CallFacts, changes: Partial<CallFacts>, at: number): RequestCall {
   const next = { ...head, ...changes };
   const deadline = deadlineOf(next.call, at);
   return { ...next, phase: 'request', seenDigest: seenDigestOf(next.call), since: at, deadline };
@@ -377,7 +393,7 @@ function allowed(
 function voided(
   state: CallState,
   { said: { struck, authority, askAgain: note, mayHaveRun }, at }: Extract<CallEvent, { type: 'voided' }>,
-): Request {
+): RequestCall {
   const head = headOf(state);
   const votes = struck === undefined ? [] : head.votes.filter(({ voter }) => !struck.includes(voter));
   const joined = authority && joinedAuthority(head.call, { authority });
@@ -412,9 +428,9 @@ function voided(
  * takes only an approval with the digest of what its sender saw.
  */
 function takenUp(
-  state: Request | Question,
+  state: RequestCall | QuestionCall,
   { seenDigest, since, deadline, isOther }: MovedCall,
-): Request | Question {
+): RequestCall | QuestionCall {
   return state.seenDigest === seenDigest
     ? { ...state, since, deadline, isOther }
     : { ...state, isOther: true };

@@ -19,7 +19,7 @@ import { readResult } from '../contract/payloads';
 import type { OutcomeReport } from '../contract/call';
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { LifeEvent } from './events';
-import type { Approvals, CallHead } from './state';
+import type { Approvals, CallFacts } from './state';
 import { digestJson } from '../contract/digest';
 import { utf8Bytes } from '../contract/text/bytes';
 
@@ -230,7 +230,7 @@ export function isTooLate({ deadline }: { deadline: number | null }, now: number
 /** Why a message does not fit its call. Checks only the call key and the length of the words. */
 export function checkMessage(
   message: Pick<Decision, 'callKey' | 'reason' | 'suggestion'>,
-  { callKey }: CallHead,
+  { callKey }: CallFacts,
 ): Refused | undefined {
   if (message.callKey !== undefined && message.callKey !== callKey)
     return refuse('stale_args', 'this call was asked anew since you looked; look again', message);

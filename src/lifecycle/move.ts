@@ -2,7 +2,6 @@ import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } fr
 import { mayHaveRun } from '../contract/call-texts';
 import { isRaise } from '../contract/spending/budget';
 import type { MovedCall, MovedStep, ThinkOutput } from '../contract/think';
-import type { LifeEvent } from './events';
 import { type Approvals, type CallState, isOpen, resultOf } from './state';
 
 /**
@@ -95,9 +94,4 @@ function movedWait(state: CallState): MovedCall[] {
   if (!isOpen(state)) return [];
   const { call, seenDigest, since, deadline, isOther } = state;
   return [{ callId: call.callId, seenDigest, since, deadline, isOther }];
-}
-
-/** Takes up the calls that waited on another build, once they are registered here. */
-export function takeUpWaits(waits: readonly MovedCall[]): LifeEvent[] {
-  return waits.map((wait) => ({ type: 'taken_up', callId: wait.callId, wait }));
 }

@@ -15,10 +15,10 @@ import {
 import { failureOf, successOf } from './results';
 import {
   type Approvals,
-  type CallHead,
+  type CallFacts,
   type CallState,
   decisionOf,
-  type Doubted,
+  type DoubtedCall,
   isCancelled,
 } from './state';
 import { approvalsIn, castVote, checkAllowed } from './votes';
@@ -55,7 +55,7 @@ function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallSta
 }
 
 /** A person who looked at an earlier start knows nothing about this one. */
-function checkGeneration(resolution: Resolution, { generation }: CallHead): Refused | undefined {
+function checkGeneration(resolution: Resolution, { generation }: CallFacts): Refused | undefined {
   if ((resolution.generation ?? generation) === generation) return undefined;
   return refuse('stale_args', 'this call was started again since you looked; look again', resolution);
 }
@@ -65,7 +65,7 @@ function checkCancelled(approvals: Approvals, resolution: Resolution, state: Cal
   return refuse('cancelled', 'the turn was cancelled; a call of it cannot run again', resolution);
 }
 
-function resolved(state: Doubted, resolution: Resolution, fresh: Fresh) {
+function resolved(state: DoubtedCall, resolution: Resolution, fresh: Fresh) {
   const { callId, resolution: decision, approver = SOMEBODY, content, reason } = resolution;
   const at = new Date(fresh.now).toISOString();
   const decisionId = fresh.id();
@@ -77,7 +77,7 @@ function resolved(state: Doubted, resolution: Resolution, fresh: Fresh) {
   return accepted(events, verdict, { digest: fresh.digest, words: content ?? reason });
 }
 
-function closed(state: Doubted, resolution: Resolution, now: number): CallEvent {
+function closed(state: DoubtedCall, resolution: Resolution, now: number): CallEvent {
   const { callId, resolution: decision, approver = SOMEBODY, reason, content } = resolution;
   const by = { approver, reason };
   const result =
@@ -91,7 +91,7 @@ function closed(state: Doubted, resolution: Resolution, now: number): CallEvent 
  * new decision for a new generation: the idempotency key changes, the call does not.
  */
 function runAgain(
-  state: Doubted,
+  state: DoubtedCall,
   { callId, approver, reason, signature }: Resolution & { approver: string },
   { fresh: { now, isOld }, decisionId }: { fresh: Fresh; decisionId: string },
 ): { events: CallEvent[]; needs: Accepted['needs'] } {

@@ -5,7 +5,7 @@ import type { UsedState } from '../contract/tool';
 import type { LifeEvent } from './events';
 import { type Decided, refuse } from './messages';
 import { failureOf } from './results';
-import { type Approvals, type CallState, decisionOf, type Ready, type Running } from './state';
+import { type Approvals, type CallState, decisionOf, type ReadyCall, type RunningCall } from './state';
 
 /**
  * How the activity of a call ended, or what its failure means. `contentDigest` is set only if an activity made the
@@ -35,7 +35,7 @@ export function decideStart(calls: Approvals, callId: string, secret: string | u
   return { events: [{ type: 'started', callId, secret }] };
 }
 
-function isAllowed({ leave, call, generation, seenDigest, voided }: Ready): boolean {
+function isAllowed({ leave, call, generation, seenDigest, voided }: ReadyCall): boolean {
   if (leave.by === 'decision')
     return leave.decision.seenDigest === seenDigest && leave.generation === generation;
   const needsNone = leave.by === 'grant' || call.kind === 'run';
@@ -64,7 +64,7 @@ export function settle(calls: Approvals, callId: string, settlement: Settlement,
  */
 function askAgain(
   { cancelled }: Approvals,
-  state: Running,
+  state: RunningCall,
   { said, now }: { said: AskAgain; now: number },
 ): LifeEvent[] {
   const { callId } = state.call;
@@ -76,7 +76,7 @@ function askAgain(
 }
 
 /** The ids of the decisions that do not count: the decision that was held, or the votes of the people in `struck`. */
-function voidIds(state: Running, struck: readonly string[] | undefined): string[] {
+function voidIds(state: RunningCall, struck: readonly string[] | undefined): string[] {
   const held = decisionOf(state)?.decision;
   if (struck === undefined || held?.votes === undefined) return held === undefined ? [] : [held.decisionId];
   return state.votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));

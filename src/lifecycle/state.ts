@@ -31,7 +31,7 @@ export type Leave =
     };
 
 /** What a call has in each of its states. */
-export interface CallHead {
+export interface CallFacts {
   /** The call as it was prepared. An edit with a new plan replaces it. */
   readonly call: ValidCall;
   readonly callKey: string;
@@ -73,19 +73,19 @@ interface Wait {
 }
 
 /** The call waits for a decision. */
-export interface Request extends CallHead, Wait {
+export interface RequestCall extends CallFacts, Wait {
   readonly phase: 'request';
 }
 
 /** The call waits for an answer, and the answer ends it. It never starts. */
-export interface Question extends CallHead, Wait {
+export interface QuestionCall extends CallFacts, Wait {
   readonly phase: 'question';
   /** Only for a question that a running call asks: the attempt that asks, and the number of the question in it. */
   readonly asking?: { attempt: number; number: number };
 }
 
 /** The call is prepared anew, and then is a request again. `deadline` and `editBefore` count if that fails. */
-export interface Preparing extends CallHead, Wait {
+export interface PreparingCall extends CallFacts, Wait {
   readonly phase: 'preparing';
   readonly editBefore?: SpentDecision['edit'];
   /** The admin who wants people to be asked again. Absent: a person changed the arguments. */
@@ -93,13 +93,13 @@ export interface Preparing extends CallHead, Wait {
 }
 
 /** The call may start when the order of the step lets it. Its decision is not spent. */
-export interface Ready extends CallHead {
+export interface ReadyCall extends CallFacts {
   readonly phase: 'ready';
   readonly leave: Leave;
 }
 
 /** The call has started, and its decision is spent for good. */
-export interface Running extends CallHead {
+export interface RunningCall extends CallFacts {
   readonly phase: 'running';
   readonly leave: Leave;
   /** Only a sender who knows this secret can report a late outcome, or ask in the name of the call. */
@@ -113,7 +113,7 @@ export interface Running extends CallHead {
 }
 
 /** The call was started, and nobody knows the outcome. */
-export interface Doubted extends CallHead {
+export interface DoubtedCall extends CallFacts {
   readonly phase: 'in_doubt';
   readonly leave: Leave;
   readonly since: number;
@@ -122,7 +122,7 @@ export interface Doubted extends CallHead {
 }
 
 /** The call has its result. */
-export interface Done extends CallHead {
+export interface DoneCall extends CallFacts {
   readonly phase: 'done';
   readonly result: ToolResult;
   /** Absent: the call was never allowed. */
@@ -134,7 +134,8 @@ export interface Done extends CallHead {
 }
 
 /** One call. */
-export type CallState = Request | Question | Preparing | Ready | Running | Doubted | Done;
+export type CallState =
+  RequestCall | QuestionCall | PreparingCall | ReadyCall | RunningCall | DoubtedCall | DoneCall;
 
 /**
  * A decision id that was used, and the verdict. The same content gets the same verdict again. Other content is refused.
@@ -219,7 +220,7 @@ export function resultOf(state: CallState | undefined): ToolResult | undefined {
 }
 
 /** Whether a call waits for a decision or an answer. */
-export function isOpen(state: CallState): state is Request | Question {
+export function isOpen(state: CallState): state is RequestCall | QuestionCall {
   return state.phase === 'request' || state.phase === 'question';
 }
 
@@ -232,4 +233,9 @@ export function standingOf({ closed, calls }: Approvals, callId: string): FinalD
 /** Whether a call was cancelled, with its turn or alone. */
 export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: CallState): boolean {
   return cancelled || state.isCancelled === true;
+}
+
+/** The votes of everybody else. */
+export function withoutVoter({ votes }: CallFacts, voter: string): Vote[] {
+  return votes.filter((one) => one.voter !== voter);
 }

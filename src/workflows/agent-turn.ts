@@ -135,7 +135,7 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     // recognizes a call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
     turn.by = output.notes && { model: output.model, notes: output.notes };
-    act(turn, { type: 'know', schemas: output.schemas });
+    act(turn, { type: 'knew', schemas: output.schemas });
     const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
     const move = (): Promise<void> => moveTurn(turn, runtime, { ...output, calls });
     const results = await runStep(turn, calls, runtime, { isRefused: isRepeated(turn, calls), move });

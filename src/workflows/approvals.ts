@@ -1,6 +1,6 @@
 import type { SignalVerdict } from '../contract/decision';
 import type { OpenMemo } from '../contract/turn';
-import { type Command, decide } from '../lifecycle/decide';
+import { type LifeCommand, decide } from '../lifecycle/decide';
 import { apply } from '../lifecycle/events';
 import type { Decided } from '../lifecycle/messages';
 import type { Approvals, CallState } from '../lifecycle/state';
@@ -27,11 +27,12 @@ export function markChanged(context: ApprovalContext): void {
 }
 
 /** Carries out a command, unless it is refused. Nothing else changes the state of calls. */
-export function act(context: ApprovalContext, command: Command): Decided {
+export function act(context: ApprovalContext, command: LifeCommand): Decided {
   const decided = decide(context.approvals, command, Date.now());
   if (decided.refused !== undefined || decided.events.length === 0) return decided;
-  context.approvals = decided.events.reduce(apply, context.approvals);
-  markChanged(context);
+  const next = decided.events.reduce(apply, context.approvals);
+  if (next !== context.approvals) markChanged(context);
+  context.approvals = next;
   return decided;
 }
 

@@ -26,7 +26,7 @@ import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
-import { type CallState, leaveOf, type Preparing } from '../lifecycle/state';
+import { type CallState, leaveOf, type PreparingCall } from '../lifecycle/state';
 import { authorityOf } from '../lifecycle/votes';
 import { act } from './approvals';
 import { resetRun } from './current-build';
@@ -42,7 +42,7 @@ import { MOST_ASKED } from './think';
 import { isDry } from '../contract/dry-run';
 
 /** What is known of one start of a call, while it is scheduled once or more. */
-export interface Attempt {
+export interface CallAttempt {
   /** When its activity was last scheduled, as workflow time in ms. */
   scheduledAt: number;
   /** What the turn knew about the shared state by then. Only if the call shares state. */
@@ -63,7 +63,7 @@ export interface Attempt {
 export function scheduleCall(
   turn: Turn,
   state: CallState,
-  attempt: Attempt,
+  attempt: CallAttempt,
   isInherited = false,
 ): Promise<RawValue> {
   const known = turn.states.place(state.call);
@@ -135,7 +135,7 @@ function placedIn(
     : placed;
 }
 
-function inputOf(turn: Turn, state: CallState, { placed, absent, pauses }: Attempt): CallInput {
+function inputOf(turn: Turn, state: CallState, { placed, absent, pauses }: CallAttempt): CallInput {
   const { call, voided } = state;
   const leave = leaveOf(state);
   const rounds = (absent?.rounds ?? 0) + pauses + voided;
@@ -170,7 +170,7 @@ function inputOf(turn: Turn, state: CallState, { placed, absent, pauses }: Attem
   };
 }
 
-function activityOptions(state: CallState, { placed, absent }: Attempt): ActivityOptions {
+function activityOptions(state: CallState, { placed, absent }: CallAttempt): ActivityOptions {
   const { callId, settings } = state.call;
   const holder = placed?.holder;
   return {
@@ -240,7 +240,7 @@ async function remote(turn: Turn, call: RemoteCall, asked = 1): Promise<Prepared
 }
 
 /** Prepares a call again, with the arguments that a person gave, or because an admin asked for it. Never throws. */
-export function prepareCall(turn: Turn, state: Preparing): Promise<PreparedCall> {
+export function prepareCall(turn: Turn, state: PreparingCall): Promise<PreparedCall> {
   const { renewedBy, call } = state;
   const { callId, id, tool, settings } = call;
   const raw = JSON.stringify(state.effective);
@@ -267,7 +267,7 @@ async function prepare(
   try {
     const { call, schema } = await prepared(input, taskQueue);
     if (schema !== undefined && call.kind === 'ask')
-      act(turn, { type: 'know', schemas: { [call.toolDigest]: schema } });
+      act(turn, { type: 'knew', schemas: { [call.toolDigest]: schema } });
     return call;
   } catch (error) {
     return withoutWorker(input, error);

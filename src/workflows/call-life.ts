@@ -1,7 +1,7 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import type { PreparedCall } from '../contract/call';
 import type { Settlement } from '../lifecycle/starts';
-import type { CallState, Done, Preparing, Ready, Running } from '../lifecycle/state';
+import type { CallState, DoneCall, PreparingCall, ReadyCall, RunningCall } from '../lifecycle/state';
 import { act, type ApprovalContext, callIn } from './approvals';
 
 /** What the life of a call needs from whoever runs the call: a turn, or a gate in another workflow. */
@@ -11,13 +11,13 @@ export interface Life {
   /** Waits, in the scope of the call. */
   until(isTrue: () => boolean): Promise<void>;
   /** Prepares the call anew after an edit, or because an admin asked for it. */
-  prepare(state: Preparing): Promise<PreparedCall>;
+  prepare(state: PreparingCall): Promise<PreparedCall>;
   /** Waits until a call that is allowed may start. */
-  place(state: Ready): Promise<void>;
+  place(state: ReadyCall): Promise<void>;
   /** The secret of this start. Undefined: it needs none. */
-  secretFor(state: Ready): string | undefined;
+  secretFor(state: ReadyCall): string | undefined;
   /** Runs the call once, until it has ended in any way. */
-  attempt(state: Running): Promise<Settlement>;
+  attempt(state: RunningCall): Promise<Settlement>;
   /** Asks in the background for the outcome of a call in doubt. Returns a function that stops asking. */
   verify?(): () => void;
 }
@@ -27,7 +27,7 @@ export interface Life {
  * ends with a result or in doubt. It starts once more if a person wants to run it again, or if its decision did not
  * hold and it was allowed anew.
  */
-export async function liveCall(life: Life): Promise<Done> {
+export async function liveCall(life: Life): Promise<DoneCall> {
   for (;;) {
     const state = await allowed(life);
     if (state.phase === 'ready') await life.place(state);
@@ -46,7 +46,7 @@ export async function allowed(
     const state = stateOf(life);
     if (state.phase === 'preparing') {
       const prepared = await life.prepare(state);
-      act(life.context, { type: 'prepare', callId: life.callId, prepared });
+      act(life.context, { type: 'prepared', callId: life.callId, prepared, at: Date.now() });
     } else if (state.phase === 'request' || state.phase === 'question') {
       await life.until(() => stateOf(life).phase !== state.phase);
     } else return state;
@@ -61,7 +61,7 @@ async function run(life: Life): Promise<void> {
 }
 
 /** Starts a call that is allowed. Throws if there is no decision that allows this start. */
-export function start(life: Pick<Life, 'context' | 'callId' | 'secretFor'>): Running {
+export function start(life: Pick<Life, 'context' | 'callId' | 'secretFor'>): RunningCall {
   const { callId, context } = life;
   const state = stateOf(life);
   const secret = state.phase === 'ready' ? life.secretFor(state) : undefined;

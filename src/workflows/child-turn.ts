@@ -152,7 +152,7 @@ export async function runChild(turn: Turn, state: CallState, ready: ChildReady):
       : await endOf(turn, state, { child, settings, ready });
   if (end.kind === 'completed' && isTurnResult(end.result)) {
     turn.spending.spent = addSpent(turn.spending.spent, spentBy(end.result));
-    act(turn, { type: 'hear', names: end.result.others ?? [] });
+    act(turn, { type: 'heard', names: end.result.others ?? [] });
   }
   const of = { child, head: resultHead(state), facts: factsOf(state, Date.now()), outputBytes };
   return noted(state, childResult(end, of));

@@ -15,7 +15,7 @@ import { type CallState, secretOf } from '../lifecycle/state';
 import { act, callIn } from './approvals';
 import { decodedValueOf } from './messages';
 import { MOST_ASKED } from './think';
-import { type Attempt, verifyCall } from './call-activities';
+import { type CallAttempt, verifyCall } from './call-activities';
 import type { Turn } from './turn-state';
 import { unreadable, UNREADABLE } from '../contract/call-texts';
 import {
@@ -61,7 +61,7 @@ async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | un
 }
 
 /** What the end of a call's activity means. */
-export function outcomeOf(state: CallState, attempt: Attempt, running: Promise<RawValue>): Promise<Said> {
+export function outcomeOf(state: CallState, attempt: CallAttempt, running: Promise<RawValue>): Promise<Said> {
   return running.then(
     (result) => settlementIn(state, result),
     (error: unknown) => settlementOf(state, attempt, { error, now: Date.now() }),
@@ -91,7 +91,7 @@ export function settlementIn(state: CallState, result: RawValue): Said {
  */
 export function settlementOf(
   state: CallState,
-  { placed, scheduledAt }: Attempt,
+  { placed, scheduledAt }: CallAttempt,
   { error, now }: { error: unknown; now: number },
 ): Exclude<Settlement, AskAgain> | (NotHere & { mayHaveRun?: true }) {
   const cause = error instanceof ActivityFailure ? error.cause : error;

@@ -15,8 +15,8 @@ import { failureOf } from '../lifecycle/results';
 import {
   type Approvals,
   type CallState,
-  type Question as OpenQuestion,
-  type Running,
+  type QuestionCall as OpenQuestion,
+  type RunningCall,
   secretOf,
 } from '../lifecycle/state';
 import { act } from './approvals';
@@ -28,7 +28,7 @@ import type { Turn } from './turn-state';
 
 /** A question that a running call may ask, with the call. */
 interface Asked {
-  by: Running;
+  by: RunningCall;
   question: Question;
   attempt: number;
   number: number;
@@ -74,7 +74,7 @@ export function withdrawQuestion(turn: Turn, message: unknown): void {
 
 function close(turn: Turn, state: OpenQuestion, cause: 'askerWithdrew' | 'askerEnded'): void {
   const result = failureOf(state, ENDINGS[cause], Date.now());
-  act(turn, { type: 'close', callId: state.call.callId, cause, result });
+  act(turn, { type: 'closed', callId: state.call.callId, cause, result, at: Date.now() });
 }
 
 /**
@@ -156,12 +156,18 @@ function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): str
   const call = questionCall(by, question);
   const { callId } = call;
   const asking = { attempt, number };
-  act(turn, { type: 'register', call, callKey: callKey(turn.stepKey, callId), asking });
+  act(turn, {
+    type: 'registered',
+    call,
+    callKey: callKey(turn.stepKey, callId),
+    asking,
+    at: Date.now(),
+  });
   recordCall(call);
   return callId;
 }
 
-function questionCall(by: Running, question: Question): ValidCall {
+function questionCall(by: RunningCall, question: Question): ValidCall {
   const { questions, leftMs } = askedOf(by);
   const { callId: askedBy, tool, toolDigest, settings } = by.call;
   // A call that runs again asks anew, and its questions get new ids.

@@ -24,7 +24,7 @@ import { prepareRaise } from './call-activities';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedSpending } from '../contract/spending/carried';
-import type { CallState, Done } from '../lifecycle/state';
+import type { CallState, DoneCall } from '../lifecycle/state';
 import { act, callIn } from './approvals';
 import { recordCall } from './publish';
 import { askingCalls } from './questions';
@@ -135,7 +135,7 @@ async function ruledOn(turn: Turn, request: ValidCall): Promise<PreparedCall> {
 }
 
 /** Waits for a decision on the request, which has the same inbox, decisions and expiry as the requests of calls. */
-async function decided(turn: Turn, call: ValidCall, runtime: TurnRuntime): Promise<Done> {
+async function decided(turn: Turn, call: ValidCall, runtime: TurnRuntime): Promise<DoneCall> {
   recordCall(call);
   await runStep(turn, [call], runtime);
   const state = callIn(turn, call.callId);
@@ -162,7 +162,7 @@ function requestOf(turn: Turn, { crossing, of, why, isSession }: UsedUp, asked: 
       `the turn cannot go on: ${why}. Spent so far: ${on}. ` +
       `${isSession ? "The session's" : 'Its'} budget: ${budgetText(of.budget)}. Approve to add ${amountText(kind, more, currency)}`,
   });
-  act(turn, { type: 'know', schemas: { [request.toolDigest]: schema } });
+  act(turn, { type: 'knew', schemas: { [request.toolDigest]: schema } });
   return request;
 }
 

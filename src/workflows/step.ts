@@ -19,7 +19,7 @@ interface StepOptions {
   move?: () => Promise<void>;
 }
 
-/** Lives the calls of one reply until each has its result. Returns the results, in the model's order. */
+/** Runs the calls of one reply, until each has its result. Returns the results, in the model's order. */
 export async function runStep(
   turn: Turn,
   calls: readonly PreparedCall[],
@@ -47,13 +47,13 @@ export async function runStep(
 }
 
 function open(turn: Turn, calls: readonly PreparedCall[], isRefused: boolean): void {
-  act(turn, { type: 'begin' });
+  act(turn, { type: 'began' });
   turn.reserved.clear();
   for (const call of calls) {
     if (call.kind !== 'run' && call.kind !== 'ask') continue;
-    act(turn, { type: 'register', call, callKey: callKey(turn.stepKey, call.callId) });
+    act(turn, { type: 'registered', call, callKey: callKey(turn.stepKey, call.callId), at: Date.now() });
   }
-  act(turn, { type: 'take_up', waits: turn.moved?.waits ?? [] });
+  for (const wait of turn.moved?.waits ?? []) act(turn, { type: 'taken_up', callId: wait.callId, wait });
   delete turn.moved;
   closeDry(turn);
   if (isRefused) refuseAll(turn);
@@ -84,13 +84,13 @@ function closeDry(turn: Turn): void {
   const timestamp = new Date(Date.now()).toISOString();
   for (const [callId, { call }] of turn.approvals.calls) {
     const result = resultWithoutRun(turn.fork, call, timestamp);
-    if (result !== undefined) act(turn, { type: 'close', callId, result });
+    if (result !== undefined) act(turn, { type: 'closed', callId, result, at: Date.now() });
   }
 }
 
 function refuseAll(turn: Turn): void {
   for (const [callId, state] of turn.approvals.calls) {
     const result = failureOf(state, ENDINGS.repeated, Date.now());
-    act(turn, { type: 'close', callId, cause: 'repeated', result });
+    act(turn, { type: 'closed', callId, cause: 'repeated', result, at: Date.now() });
   }
 }

@@ -8,7 +8,13 @@ import type { SignalVerdict } from '../contract/decision';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-texts';
 import { type ClosedMemo, type OpenItem, openItemOf, type OpenMemo } from '../contract/turn';
-import { type CallState, type Doubted, isOpen, type Question, type Request } from '../lifecycle/state';
+import {
+  type CallState,
+  type DoubtedCall,
+  isOpen,
+  type QuestionCall,
+  type RequestCall,
+} from '../lifecycle/state';
 import { authorityOf } from '../lifecycle/votes';
 import type { ApprovalContext } from './approvals';
 
@@ -25,7 +31,7 @@ function shownSummary({ call, effective, note }: CallState): string {
 }
 
 /** A call that waits for a person. */
-export type OpenCall = Request | Question | Doubted;
+export type OpenCall = RequestCall | QuestionCall | DoubtedCall;
 
 /** The calls that wait for a person, in the model's order. */
 export function openCalls(calls: Iterable<CallState>): OpenCall[] {

@@ -4,9 +4,9 @@ import { ENDINGS, nobodyHad } from '../contract/call-texts';
 import { TIMES } from '../contract/limits';
 import { failureOf } from '../lifecycle/results';
 import type { Settlement } from '../lifecycle/starts';
-import type { CallState, Preparing, Ready, Running } from '../lifecycle/state';
+import type { CallState, PreparingCall, ReadyCall } from '../lifecycle/state';
 import { act, callIn } from './approvals';
-import { type Attempt, prepareCall, scheduleCall, untilUnpaused } from './call-activities';
+import { type CallAttempt, prepareCall, scheduleCall, untilUnpaused } from './call-activities';
 import { type Life, untilTrue } from './call-life';
 import { releaseChild, runChild } from './child-turn';
 import { mayStart } from './order';
@@ -24,7 +24,7 @@ export class TurnCall implements Life {
     private readonly runtime: TurnRuntime,
   ) {}
 
-  prepare(state: Preparing): Promise<PreparedCall> {
+  prepare(state: PreparingCall): Promise<PreparedCall> {
     return prepareCall(this.context, state);
   }
 
@@ -35,14 +35,14 @@ export class TurnCall implements Life {
     while (isReady() && !isNext()) await untilTrue(() => !isReady() || isNext());
   }
 
-  secretFor({ call: { settings } }: Ready): string | undefined {
+  secretFor({ call: { settings } }: ReadyCall): string | undefined {
     return settings.effect === 'unsafe' || settings.askMs !== undefined ? uuid4() : undefined;
   }
 
   /** Schedules the call until a worker has taken it. */
   async attempt(): Promise<Settlement> {
     const { context: turn, callId } = this;
-    const attempt: Attempt = { scheduledAt: 0, pauses: 0 };
+    const attempt: CallAttempt = { scheduledAt: 0, pauses: 0 };
     const settlement = await this.ended(attempt);
     turn.states.end(this.state.call, attempt.placed, usedIn(settlement));
     closeQuestions(turn, callId);
@@ -60,7 +60,7 @@ export class TurnCall implements Life {
     return callIn(this.context, this.callId);
   }
 
-  private async ended(attempt: Attempt): Promise<Settlement> {
+  private async ended(attempt: CallAttempt): Promise<Settlement> {
     const { context: turn, callId, runtime } = this;
     for (;;) {
       const running = scheduleCall(turn, this.state, attempt, runtime.queue.isBeforeReset(turn.stepTask));
@@ -80,20 +80,20 @@ export class TurnCall implements Life {
    * Waits before a call that did not start is scheduled again, with the same key and decision. Returns a result instead
    * if the time to start is over or the turn was cancelled.
    */
-  private async givenBack(attempt: Attempt, said: NotHere | Paused): Promise<Settlement | undefined> {
+  private async givenBack(attempt: CallAttempt, said: NotHere | Paused): Promise<Settlement | undefined> {
     const { context, callId } = this;
     const isHeld = 'paused' in said;
     const mayHaveRun = 'mayHaveRun' in said ? said.mayHaveRun : undefined;
-    act(context, { type: 'give_back', callId, isHeld, mayHaveRun });
+    act(context, { type: 'given_back', callId, isHeld, mayHaveRun });
     const isOver = 'paused' in said ? await this.resumed(attempt) : await this.nextRound(attempt, said);
-    if (isHeld) act(context, { type: 'give_back', callId, isHeld: false });
+    if (isHeld) act(context, { type: 'given_back', callId, isHeld: false });
     if (isOver !== undefined) return isOver;
     if (!context.approvals.cancelled) return undefined;
     return { cause: 'neverStarted', result: failureOf(this.state, ENDINGS.neverStarted, Date.now()) };
   }
 
   /** The time of a pause does not count for the time to start. */
-  private async resumed(attempt: Attempt): Promise<undefined> {
+  private async resumed(attempt: CallAttempt): Promise<undefined> {
     const since = Date.now();
     attempt.pauses += 1;
     await untilUnpaused(this.context, this.state.call, attempt.pauses);
@@ -104,7 +104,7 @@ export class TurnCall implements Life {
    * If the worker that held the state of the call did not take the call, that state is lost, and the call goes to the
    * task queue of its tool.
    */
-  private async nextRound(attempt: Attempt, said: NotHere): Promise<Settlement | undefined> {
+  private async nextRound(attempt: CallAttempt, said: NotHere): Promise<Settlement | undefined> {
     const { states } = this.context;
     const { call } = this.state;
     const holder = attempt.placed?.holder;

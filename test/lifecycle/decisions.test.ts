@@ -213,7 +213,7 @@ describe('edits', () => {
     const approvals = approvalsWith({});
     const cents = { type: 'number', default: 100_000, maximum: 100_000 };
     const schema = { type: 'object', properties: { to: { type: 'string' }, cents } };
-    approvals.do({ type: 'know', schemas: { 'pay-1': schema } });
+    approvals.do({ type: 'knew', schemas: { 'pay-1': schema } });
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { to: 'bob' } });
     const state = approvals.call();
     expect(state.effective).toEqual({ to: 'bob', cents: 100_000 });
@@ -258,10 +258,8 @@ describe('what was seen', () => {
   const reopened = (): Calls => {
     const approvals = approvalsWith(planned());
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { amount: 10 }, approver: 'bob' });
-    approvals.do(
-      { type: 'prepare', callId: '1.1', prepared: validCall(planned({ baseHash: 'changed' })) },
-      2,
-    );
+    const prepared = validCall(planned({ baseHash: 'changed' }));
+    approvals.do({ type: 'prepared', callId: '1.1', prepared, at: 2 });
     return approvals;
   };
 
@@ -304,7 +302,7 @@ describe('what was seen', () => {
     const approvals = approvalsWith({ preview: 'old' });
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { amount: 5 } });
     const prepared = validCall({ kind: 'run', args: { amount: 5 }, effect: 'idempotent' });
-    approvals.do({ type: 'prepare', callId: '1.1', prepared: { ...prepared, toolDigest: 'pay-2' } }, 2);
+    approvals.do({ type: 'prepared', callId: '1.1', prepared: { ...prepared, toolDigest: 'pay-2' }, at: 2 });
     expect(approvals.call()).toMatchObject({
       phase: 'request',
       effective: { amount: 5 },
@@ -319,7 +317,7 @@ describe('what was seen', () => {
     const before = approvals.call().seenDigest;
     decide(approvals, { callId: '1.1', decision: 'modified', arguments: { amount: 5 } });
     const remote = { kind: 'remote' as const, callId: '1.1', id: 'm', tool: 'pay', raw: '', taskQueue: 'q' };
-    approvals.do({ type: 'prepare', callId: '1.1', prepared: remote }, 2);
+    approvals.do({ type: 'prepared', callId: '1.1', prepared: remote, at: 2 });
     expect(approvals.call()).toMatchObject({
       phase: 'request',
       seenDigest: before,
@@ -366,7 +364,7 @@ describe('hunks', () => {
 it('registers a call anew under another key without its old decision', () => {
   const approvals = approvalsWith({});
   decide(approvals, { callId: '1.1', decision: 'approved' });
-  approvals.do({ type: 'register', call: validCall({ args: { amount: 99 } }), callKey: 'k2:1.1' }, 0);
+  approvals.do({ type: 'registered', call: validCall({ args: { amount: 99 } }), callKey: 'k2:1.1', at: 0 });
   expect(leaveOf(approvals.call())).toBeUndefined();
   expect(() => approvals.start()).toThrow('not ready');
 });

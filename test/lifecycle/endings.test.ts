@@ -1,5 +1,5 @@
 import type { ValidCall } from '../../src/contract/call';
-import { type CallState, leaveOf, type Ready } from '../../src/lifecycle/state';
+import { type CallState, leaveOf, type ReadyCall } from '../../src/lifecycle/state';
 import { failureOf, successOf } from '../../src/lifecycle/results';
 import { result } from '../history/script';
 import { approvalsWith, Calls, validCall } from '../support/calls';
@@ -150,7 +150,7 @@ it.each<[string, string, (approvals: Calls) => unknown]>([
   [
     'a new preview',
     '= request = = = =',
-    (approvals) => approvals.do({ type: 'prepare', callId: '1.1', prepared: validCall() }, 6),
+    (approvals) => approvals.do({ type: 'prepared', callId: '1.1', prepared: validCall(), at: 6 }),
   ],
   [
     'an end of the turn with open doubts, after its cancellation',
@@ -224,7 +224,7 @@ it('a call does not start twice by one decision', () => {
   expect(approvals.call().phase).toBe('in_doubt');
 });
 
-it.each<[string, Partial<Ready>]>([
+it.each<[string, Partial<ReadyCall>]>([
   ['has no decision', { leave: { by: 'nobody' } }],
   ['shows something else by now', { seenDigest: 'other' }],
   ['is in another generation by now', { generation: 1 }],
@@ -238,7 +238,7 @@ it.each<[string, Partial<Ready>]>([
 
 const GRANT = { id: 'g', by: 'ann', until: '', times: 1 };
 
-it.each<[string, Partial<Ready>]>([
+it.each<[string, Partial<ReadyCall>]>([
   ['a question', { call: validCall({ question: true }) }],
   ['one that runs again', { generation: 1 }],
   ['one whose decision did not hold', { voided: 1 }],
@@ -246,8 +246,8 @@ it.each<[string, Partial<Ready>]>([
   const { state } = approvalsWith({ kind: 'run' });
   const ready = state.calls.get('1.1');
   if (ready?.phase !== 'ready') throw new Error('not ready');
-  const leave: Ready['leave'] = { by: 'grant', grant: GRANT };
-  const broken: Ready = { ...ready, leave, ...change };
+  const leave: ReadyCall['leave'] = { by: 'grant', grant: GRANT };
+  const broken: ReadyCall = { ...ready, leave, ...change };
   const approvals = new Calls({ ...state, calls: new Map([['1.1', broken]]) });
   expect(() => approvals.start()).toThrow('no unspent decision that matches');
 });
@@ -259,7 +259,7 @@ it('a call that needs no decision starts without one', () => {
 it('a call that its workflow runs itself has spent its decision, and a second decision hears of the first', () => {
   const approvals = inPhase('ready');
   expect(approvals.start()).toMatchObject({ approver: 'ann' });
-  approvals.do({ type: 'leave', callId: '1.1' });
+  approvals.do({ type: 'left', callId: '1.1' });
   expect(approvals.state.calls.size).toBe(0);
   expect(decide(approvals, { decision: 'denied' })).toMatchObject({ code: 'already_decided' });
 });
@@ -270,7 +270,7 @@ it.each<[number | null, number | null]>([
 ])('a request that expires after %s ms, registered at 5, has the deadline %s', (expiresMs, deadline) => {
   const approvals = new Calls();
   const register = (call: ValidCall) =>
-    approvals.do({ type: 'register', call, callKey: `k:${call.callId}` }, 5);
+    approvals.do({ type: 'registered', call, callKey: `k:${call.callId}`, at: 5 });
   register(validCall({ expiresMs }));
   register(validCall({ kind: 'run', callId: '1.2', expiresMs }));
   expect(approvals.call()).toMatchObject({ phase: 'request', deadline });

@@ -243,7 +243,7 @@ function apply(calls: Calls, witness: Witness, op: Operation): void {
       const fresh = validCall({ callId: op.callId, args: state.effective, plan });
       const bad = { kind: 'remote' as const, callId: '', id: '', tool: '', raw: '', taskQueue: '' };
       const prepared = op.works ? fresh : bad;
-      return void calls.do({ type: 'prepare', callId: op.callId, prepared }, now);
+      return void calls.do({ type: 'prepared', callId: op.callId, prepared, at: now });
     }
     case 'wait':
       witness.now += op.ms;

@@ -1,16 +1,16 @@
-import type { ThinkOutput } from '../../src/contract/think';
 import { movedStep, whyHeld } from '../../src/lifecycle/move';
-import type { MovedCall } from '../../src/contract/think';
+import type { MovedCall, ThinkOutput } from '../../src/contract/think';
 import { result, thinkOutput } from '../history/script';
-import { approvalsWith, type Calls, type CallShape, callsWith, validCall } from '../support/calls';
+import { approvalsWith, type Calls, type CallShape, validCall } from '../support/calls';
 
 function decide(approvals: Calls, decision: object): string {
   const verdict = approvals.say('decision', { callId: '1.1', approver: 'ann', ...decision });
   return verdict.accepted ? 'take' : verdict.code;
 }
 
-const takeUpWaits = (approvals: Calls, waits: readonly MovedCall[]): void =>
-  void approvals.do({ type: 'take_up', waits });
+const takeUpWaits = (approvals: Calls, waits: readonly MovedCall[]): void => {
+  for (const wait of waits) approvals.do({ type: 'taken_up', callId: wait.callId, wait });
+};
 
 const approve = (approvals: Calls): void => void decide(approvals, { decision: 'approved' });
 
@@ -39,7 +39,7 @@ describe('a turn is held where', () => {
       (all) => {
         decide(all, { decision: 'modified', arguments: { amount: 5 } });
         const prepared = validCall({ preview: 'pays 5', args: { amount: 5 } });
-        all.do({ type: 'prepare', callId: '1.1', prepared });
+        all.do({ type: 'prepared', callId: '1.1', prepared, at: 1 });
       },
       /was edited/,
     ],

@@ -153,7 +153,7 @@ it('makes a new request of an edit, without the votes, and under both rules', ()
     ...validCall({ args: { amount: 900 } }),
     authority: authority({ name: 'huge', need: 1, rosters: [['anna', 'bob', 'lea']] }),
   };
-  approvals.do({ type: 'prepare', callId: '1.1', prepared: call }, 2);
+  approvals.do({ type: 'prepared', callId: '1.1', prepared: call, at: 2 });
   expect(approvals.call()).toMatchObject({
     phase: 'request',
     call: { authority: { rule: { name: 'huge', need: 2 } } },
@@ -320,14 +320,8 @@ it('never lets a call run without as many approvals of what would run as its rul
         const verdict = say(approvals, approver, more);
         if (!verdict.accepted) continue;
         if (decision === 'edit') {
-          approvals.do(
-            {
-              type: 'prepare',
-              callId: '1.1',
-              prepared: { ...validCall({ args: { amount } }), authority: authority(rule) },
-            },
-            2,
-          );
+          const prepared = { ...validCall({ args: { amount } }), authority: authority(rule) };
+          approvals.do({ type: 'prepared', callId: '1.1', prepared, at: 2 });
           seen = new Map();
         } else if (decision === 'withdrawn') seen.delete(approver.toLowerCase());
         else seen.set(approver.toLowerCase(), decision);
@@ -359,7 +353,12 @@ describe('asking again', () => {
   it('leaves the rule it was under and its votes behind, and keeps who asked for the turn', () => {
     const approvals = renewing();
     const today = { ...authority({ name: 'small', need: 1, rosters: [['lea']] }), requesters: ['sam'] };
-    approvals.do({ type: 'prepare', callId: '1.1', prepared: { ...validCall(), authority: today } }, 500);
+    approvals.do({
+      type: 'prepared',
+      callId: '1.1',
+      prepared: { ...validCall(), authority: today },
+      at: 500,
+    });
     expect(approvals.call()).toMatchObject({
       ...{ phase: 'request', since: 500, votes: [] },
       call: { authority: { rule: { name: 'small', need: 1 }, requesters: ['rita', 'sam'] } },
@@ -372,10 +371,8 @@ describe('asking again', () => {
     const approvals = renewing();
     const result = failureOf(approvals.call(), { code: 'refused', message: 'dora is not an admin' }, 5);
     const before = structuredClone(approvals.call().call);
-    approvals.do(
-      { type: 'prepare', callId: '1.1', prepared: { ...validCall(), kind: 'invalid', proposed: {}, result } },
-      500,
-    );
+    const prepared = { ...validCall(), kind: 'invalid' as const, proposed: {}, result };
+    approvals.do({ type: 'prepared', callId: '1.1', prepared, at: 500 });
     expect(approvals.call()).toMatchObject({ phase: 'request', since: 0, deadline: 1000, isEscalated: true });
     expect(approvals.call()).toMatchObject({ votes: [{ voter: 'anna' }], call: before });
     expect(approvals.call().note).toMatch(/^it was not asked again: .*dora is not an admin/);

@@ -6,7 +6,7 @@ import type { Question } from '../../src/contract/question';
 import type { Effect } from '../../src/contract/tool';
 import type { ToolResult } from '../../src/contract/result';
 import { makeApprovals, type Approvals, type CallState, resultOf } from '../../src/lifecycle/state';
-import { type Command, decide } from '../../src/lifecycle/decide';
+import { type LifeCommand, decide } from '../../src/lifecycle/decide';
 import { apply, type LifeEvent } from '../../src/lifecycle/events';
 import type { Decided } from '../../src/lifecycle/messages';
 
@@ -99,7 +99,7 @@ export class Calls {
   constructor(public state: Approvals = makeApprovals()) {}
 
   /** Carries out a command. */
-  do(command: Command, now = 1): Decided {
+  do(command: LifeCommand, now = 1): Decided {
     const decided = decide(this.state, command, now);
     if (decided.refused === undefined) this.take(...decided.events);
     return decided;
@@ -146,8 +146,8 @@ export class Calls {
 /** Calls that are registered at time 0, under the key `k:<callId>`. */
 export function callsWith(...calls: readonly ValidCall[]): Calls {
   const made = new Calls();
-  made.do({ type: 'know', schemas: { 'pay-1': PAY_SCHEMA } });
-  for (const call of calls) made.do({ type: 'register', call, callKey: `k:${call.callId}` }, 0);
+  made.do({ type: 'knew', schemas: { 'pay-1': PAY_SCHEMA } });
+  for (const call of calls) made.do({ type: 'registered', call, callKey: `k:${call.callId}`, at: 0 });
   return made;
 }
 

@@ -2,7 +2,7 @@ import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { isObject } from '../../src/contract/json';
 import type { CallSettings, PreparedCall, RemoteCall } from '../../src/contract/call';
 import type { CallState } from '../../src/lifecycle/state';
-import { type Attempt, prepareRemote, scheduleCall } from '../../src/workflows/call-activities';
+import { type CallAttempt, prepareRemote, scheduleCall } from '../../src/workflows/call-activities';
 import { pauseAfter } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { thinkOutput } from '../history/script';
@@ -35,7 +35,7 @@ const turnWith = (
   return { turn, state: calls.call() };
 };
 
-const attemptOf = (more: Partial<Attempt> = {}): Attempt => ({ scheduledAt: 0, pauses: 0, ...more });
+const attemptOf = (more: Partial<CallAttempt> = {}): CallAttempt => ({ scheduledAt: 0, pauses: 0, ...more });
 
 /** The worker says that the decision does not hold, and a person decides once more. */
 const voidOnce: Change = (calls) => {
@@ -58,7 +58,7 @@ const commandsOf = async (run: () => unknown): Promise<Command[]> => {
   return commands;
 };
 
-it.each<[string, CallShape, Change | undefined, Partial<Attempt>, string]>([
+it.each<[string, CallShape, Change | undefined, Partial<CallAttempt>, string]>([
   ['a call', { kind: 'run' }, undefined, {}, 'schedule call-1.1-0'],
   ['a local call', { kind: 'run', local: true }, undefined, {}, 'schedule locally'],
   ['a local call with a decision', { local: true }, undefined, {}, 'schedule call-1.1-0'],
@@ -130,7 +130,7 @@ it.each<[string, CallShape, number | undefined]>([
 
 const absent = { since: 0, rounds: 2 };
 
-it.each<[string, Change | undefined, Partial<Attempt>, number | undefined]>([
+it.each<[string, Change | undefined, Partial<CallAttempt>, number | undefined]>([
   ['never', undefined, {}, undefined],
   ['because its decision did not hold', voidOnce, {}, 1],
   ['for each reason', voidOnce, { absent, pauses: 3 }, 6],

@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { LIMITS } from '../../src/contract/limits';
 import { MEMO, SCHEDULED_BY } from '../../src/contract/names';
-import { type Command as LifeCommand, decide } from '../../src/lifecycle/decide';
+import { type LifeCommand, decide } from '../../src/lifecycle/decide';
 import { apply } from '../../src/lifecycle/events';
 import { makeApprovals } from '../../src/lifecycle/state';
 import type { ApprovalContext } from '../../src/workflows/approvals';
@@ -183,7 +183,7 @@ describe('closings', () => {
 
   it('are taken out of the memo by the next change of what waits', async () => {
     const context = contextWith({ expiresMs: 5 }, { callId: '1.2' });
-    const change = (): void => take(context, { type: 'leave', callId: '1.2' }, 9);
+    const change = (): void => take(context, { type: 'left', callId: '1.2' }, 9);
     const { commands } = await published(
       context,
       () => take(context, { type: 'look' }, 9),

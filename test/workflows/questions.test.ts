@@ -37,7 +37,7 @@ async function running(
   const made = validCall({ kind: 'run', effect: 'unsafe' });
   const call: ValidCall = askMs === null ? made : { ...made, settings: { ...made.settings, askMs } };
   const calls = new Calls();
-  calls.do({ type: 'register', call, callKey: 'key:1.1' }, 0);
+  calls.do({ type: 'registered', call, callKey: 'key:1.1', at: 0 });
   calls.start('1.1', 's');
   change?.(calls);
   const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: calls.state };

@@ -107,7 +107,7 @@ function started(line: string, order: Order): string {
     const [, phase = 'o'] = word;
     if (['x', 'd', 'o'].includes(phase) && word !== '') calls.start(callId);
     if (phase === 'd') calls.lose(callId);
-    if (phase === 'o') calls.do({ type: 'close', callId, result: result(callId) });
+    if (phase === 'o') calls.do({ type: 'closed', callId, result: result(callId), at: 1 });
     if (phase === 'p') calls.say('decision', { callId, decision: 'modified', arguments: { amount: 1 } });
   }
   return nextToStart([...calls.state.calls.values()], order)

@@ -2,7 +2,13 @@ import { type CancellationScope, condition, uuid4 } from '@temporalio/workflow';
 import { type CallSettings, isValidCall, type PreparedCall } from '../../contract/call';
 import { callIdIn, callKey } from '../../contract/names';
 import { approvalNote } from '../../lifecycle/results';
-import { type CallState, decisionOf, type Done, type Preparing, standingOf } from '../../lifecycle/state';
+import {
+  type CallState,
+  decisionOf,
+  type DoneCall,
+  type PreparingCall,
+  standingOf,
+} from '../../lifecycle/state';
 import { act, type ApprovalContext, callIn } from '../approvals';
 import type { ChangeNotifier } from '../changes';
 import { memoRoom, recordCall } from '../publish';
@@ -42,8 +48,8 @@ export function open<A extends object>(
   gate.asked += 1;
   if (approvals.calls.size === 0) gate.stepKey = uuid4();
   if (request.schema !== undefined)
-    act(gate, { type: 'know', schemas: { [call.toolDigest]: request.schema } });
-  act(gate, { type: 'register', call, callKey: callKey(gate.stepKey, callId) });
+    act(gate, { type: 'knew', schemas: { [call.toolDigest]: request.schema } });
+  act(gate, { type: 'registered', call, callKey: callKey(gate.stepKey, callId), at: Date.now() });
   recordCall(call);
   return callId;
 }
@@ -65,7 +71,7 @@ export class GateCall<A extends object> {
   }
 
   /** The verdict on the edit is published before the new request, so history shows them in this order. */
-  async prepare(state: Preparing): Promise<PreparedCall> {
+  async prepare(state: PreparingCall): Promise<PreparedCall> {
     this.context.changes.look();
     const prepared = toEditedCall(this.request, state, memoRoom());
     recordCall(isValidCall(prepared) ? prepared : state.call);
@@ -83,7 +89,7 @@ export class GateCall<A extends object> {
  * open request.
  */
 export function close(gate: GateState, callId: string): void {
-  act(gate, { type: 'leave', callId });
+  act(gate, { type: 'left', callId });
   gate.changes.look();
 }
 
@@ -110,7 +116,7 @@ function effectiveOf<A extends object>(state: CallState, request: PlainRequest<A
 }
 
 /** The decision that the workflow gets if a call may not run. */
-export function forbiddenBy({ approvals }: GateState, { call, callKey, result }: Done): GateForbidden {
+export function forbiddenBy({ approvals }: GateState, { call, callKey, result }: DoneCall): GateForbidden {
   const { callId } = call;
   return {
     callId,

@@ -9,7 +9,7 @@ import { type FailureText, type LostCall, settleOwn, timeoutsOf } from '../../co
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
 import { approvalNote } from '../../lifecycle/results';
-import type { CallState, Done } from '../../lifecycle/state';
+import type { CallState, DoneCall } from '../../lifecycle/state';
 import { lostActivity } from '../outcome';
 import {
   type GateAllowed,
@@ -122,7 +122,7 @@ function causesOf(error: unknown): FailureText[] {
 /** The outcome that the workflow gets for a call that has ended. */
 export function gateOutcomeOf<A extends object, R>(
   allowed: GateAllowed<A>,
-  state: Done,
+  state: DoneCall,
   ended: Ended<R>,
 ): GateOutcome<A, R> {
   const { result } = state;

@@ -10,7 +10,7 @@ import { ENDINGS, STARTED_BEFORE } from '../../contract/call-texts';
 import { activityIds, idempotencyKey } from '../../contract/names';
 import { failureOf, successOf } from '../../lifecycle/results';
 import type { Settlement } from '../../lifecycle/starts';
-import { type CallState, resultOf, type Running } from '../../lifecycle/state';
+import { type CallState, resultOf, type RunningCall } from '../../lifecycle/state';
 import { act } from '../approvals';
 import { liveCall } from '../call-life';
 import { retryOf } from '../call-activities';
@@ -66,7 +66,7 @@ function watchCancellation(gate: GateState, callId: string): () => void {
   if (!gate.watched.has(scope)) {
     gate.watched.set(scope, calls);
     void scope.cancelRequested.catch(() => {
-      for (const one of calls) act(gate, { type: 'cancel_scope', callId: one });
+      for (const one of calls) act(gate, { type: 'scope_cancelled', callId: one });
     });
   }
   return () => void calls.delete(callId);
@@ -97,7 +97,7 @@ class RunCall<A extends object, R> extends GateCall<A> {
     this.allowed ??= toGateAllowed(this.state, this.request);
   }
 
-  async attempt(state: Running): Promise<Settlement> {
+  async attempt(state: RunningCall): Promise<Settlement> {
     const scheduledAt = Date.now();
     // History has to hold the decision before the call that it allows.
     this.context.changes.look();
@@ -115,7 +115,7 @@ class RunCall<A extends object, R> extends GateCall<A> {
   }
 }
 
-function optionsOf(state: Running, hasHeartbeat: boolean): ActivityOptions {
+function optionsOf(state: RunningCall, hasHeartbeat: boolean): ActivityOptions {
   const { timeoutMs, heartbeatMs, startWithinMs, taskQueue } = state.call.settings;
   return {
     startToCloseTimeout: timeoutMs,

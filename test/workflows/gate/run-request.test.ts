@@ -3,7 +3,7 @@ import { TIMES } from '../../../src/contract/limits';
 import { FAILURES } from '../../../src/contract/names';
 import type { ToolResult } from '../../../src/contract/result';
 import { failureOf, successOf } from '../../../src/lifecycle/results';
-import type { CallState, Done } from '../../../src/lifecycle/state';
+import type { CallState, DoneCall } from '../../../src/lifecycle/state';
 import type { GateAllowed } from '../../../src/workflows/gate';
 import {
   type Ended,
@@ -18,9 +18,9 @@ const settings = (more: Partial<GateRunRequest> = {}, activity = 'pay') =>
   runSettings(activity, { tool: 'pay', arguments: {}, ...more });
 
 /** A call that has ended in this way. */
-const ended = (made: (state: CallState) => ToolResult, calls = approvalsWith({})): Done => {
+const ended = (made: (state: CallState) => ToolResult, calls = approvalsWith({})): DoneCall => {
   const state = calls.call();
-  calls.do({ type: 'close', callId: '1.1', result: made(state) });
+  calls.do({ type: 'closed', callId: '1.1', result: made(state), at: 1 });
   const done = calls.call();
   if (done.phase !== 'done') throw new Error('it has not ended');
   return done;

@@ -26,7 +26,7 @@ it('who edited a call asked for it, and for nothing else of its turn', () => {
     const decision = { callId: '1.1', decision: 'modified', arguments: { amount }, approver };
     expect(approvals.say('decision', decision)).toMatchObject({ asksAgain: true });
     const prepared = validCall({ args: { amount }, preview: 'pays' });
-    approvals.do({ type: 'prepare', callId: '1.1', prepared });
+    approvals.do({ type: 'prepared', callId: '1.1', prepared, at: 1 });
   }
   expect(originOfCall(turn, approvals.call())).toEqual({ requester: 'anna', others: ['bob', 'cleo'] });
   expect(turn.origin).toEqual({ requester: 'anna' });
