@@ -25,7 +25,7 @@ export function leafParts(leaves: readonly Leaf[]): ArgumentsPart[] {
 }
 
 /** All arguments in parts. */
-export function partsOf(args: JsonObject): ArgumentsPart[] {
+export function argumentParts(args: JsonObject): ArgumentsPart[] {
   const parts: ArgumentsPart[] = [];
   let beside: Leaf[] = [];
   for (const leaf of leavesOf(args, (value) => tableOf(value) !== undefined)) {
