@@ -13,7 +13,7 @@ export interface Rows {
 /** A part of arguments that fits one screen, also on a phone, and has to be seen together. */
 export type ArgumentsPart = { leaves: readonly Leaf[] } | Rows;
 
-/** A list with fewer objects, or with more columns, is no table. */
+/** The least rows and the most columns of a table. */
 const LEAST_ROWS = 3;
 const MOST_COLUMNS = 12;
 
