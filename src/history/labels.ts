@@ -238,12 +238,17 @@ export function votesNeededOn(call: CallView, now: number): VoteCount | undefine
 
 /**
  * The rule of a call, the votes, and the votes that are still needed, in words. Undefined if no rule says who
- * decides it.
+ * decides it. `mayAct`: whether today's approvers file lets a person decide and see the call.
  */
-export function describeVoting(call: CallView, now: number): string | undefined {
+export function describeVoting(
+  call: CallView,
+  now: number,
+  mayAct: (person: string) => boolean = () => true,
+): string | undefined {
   const authority = call.request?.authority;
-  const count = votesNeededOn(call, now);
-  if (authority === undefined || count === undefined) return undefined;
+  const found = votesNeededOn(call, now);
+  if (authority === undefined || found === undefined) return undefined;
+  const count = { ...found, mayVote: found.mayVote.filter(mayAct) };
   const { name, assurance } = authority.rule;
   const wanted = counted(approvalsNeeded(authority.rule), 'approval');
   const sure = assurance === 'claimed' ? '' : `, ${assuranceText(assurance)}`;

@@ -240,7 +240,7 @@ export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'comp
 /** A pause that holds calls, or why none may start. */
 export interface HeldPause {
   text: string;
-  /** The scope of the pause. Absent: it is no pause that somebody can end here. */
+  /** The scope of the pause. Absent: nobody can end this here. */
   of?: Pick<PauseAsked, 'agent' | 'tool'>;
 }
 

@@ -35,6 +35,8 @@ export interface SentFiles {
 export interface VotersFile {
   people: readonly Voter[];
   personOf(name: string): string | undefined;
+  /** What a person may do and see. Absent: everybody may do everything. */
+  permitOf?(name: string): Permit;
 }
 
 /** How pages of a product use the conversations here. */

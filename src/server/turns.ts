@@ -10,7 +10,8 @@ import { LISTED_STATES } from '../contract/turn-states';
 import { turnNotFound } from '../history/server-errors';
 import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
-import type { AppDeps } from './deps';
+import { EVERYTHING, isAtLeast, isSeenBy } from '../authority/rules/permits';
+import type { AppDeps, VotersFile } from './deps';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
@@ -41,6 +42,7 @@ export function turnRoutes({
   closing,
   formatError,
   shown,
+  voters,
   ...signers
 }: AppDeps): Hono<Env> {
   return new Hono<Env>()
@@ -60,7 +62,8 @@ export function turnRoutes({
       const turn = await findExactly(c);
       const user = senderOf(c).approver;
       const who = { user, role: c.get('permit').role, signs: await assuranceHere(signers, user) };
-      const details = await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who });
+      const about = { turn, callId: c.req.param('callId'), who, file: await voters?.() };
+      const details = await callDetails(c.get('reader'), about);
       shown.keep(details.view);
       return c.json(details);
     });
@@ -87,7 +90,7 @@ async function turnDetails(client: Reader, turn: string): Promise<TurnDetails> {
 
 async function callDetails(
   client: Reader,
-  { turn, callId, who }: { turn: string; callId: string; who: Onlooker },
+  { turn, callId, who, file }: { turn: string; callId: string; who: Onlooker; file: VotersFile | undefined },
 ): Promise<CallDetails> {
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
@@ -96,15 +99,22 @@ async function callDetails(
   const tools = call.phase === 'requested' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
   const now = Date.now();
+  const mayAct = (person: string): boolean => {
+    const permit = file?.permitOf?.(person) ?? EVERYTHING;
+    const callers = view.lineage?.map((one) => one.agent);
+    return isAtLeast(permit.role, 'approver') && isSeenBy(permit, { agent: view.agent, callers });
+  };
+  const { votersLeft, ...offered } = offersOn(view, call, who, { now, changed });
   return {
     view,
     callId,
     schema,
     timeoutMs,
     changed,
-    voting: describeVoting(call, now),
+    voting: describeVoting(call, now, mayAct),
+    votersLeft: votersLeft?.filter(mayAct),
     afterWords: afterWords(authorityOn(call), { approver: who.user, now }),
-    ...offersOn(view, call, who, { now, changed }),
+    ...offered,
   };
 }
 

@@ -86,7 +86,7 @@ export { ArgumentsView, DecidedPreview, Outcome } from './screens/call/content';
 export { EditArguments, LeftOver, whatHappened } from './screens/call/edit';
 export { Writing } from './ui/writing';
 export { SelectBox } from './screens/inbox-list';
-export { isArgumentsDraft, loadTyped, NOTHING_TYPED, textOf } from './kept-input';
+export { isArgumentsDraft, loadTyped, NOTHING_TYPED, keptText } from './kept-input';
 export {
   goTo,
   Late,

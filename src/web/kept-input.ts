@@ -48,10 +48,10 @@ export function readTyped(value: unknown): Typed | undefined {
   if (!isObject(value)) return undefined;
   const { reason, suggestion, args, hunks, answer, generation, content, how } = value;
   return {
-    reason: textOf(reason),
-    suggestion: textOf(suggestion),
-    content: textOf(content),
-    how: textOf(how),
+    reason: keptText(reason),
+    suggestion: keptText(suggestion),
+    content: keptText(content),
+    how: keptText(how),
     args: isTypedArguments(args) ? args : undefined,
     hunks: isHunks(hunks) ? hunks : undefined,
     answer: RESOLUTIONS.find((kind) => kind === answer),
@@ -60,7 +60,7 @@ export function readTyped(value: unknown): Typed | undefined {
 }
 
 /** A value that is a text, or the empty text. */
-export function textOf(value: unknown): string {
+export function keptText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

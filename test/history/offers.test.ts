@@ -1,5 +1,6 @@
 import type { RuleSnapshot, Voter } from '../../src/contract/authority';
 import { type Offer, offersOn, type Onlooker } from '../../src/history/offers';
+import { describeVoting } from '../../src/history/labels';
 import type { CallView, TurnView } from '../../src/history/view';
 import { isAtLeast, ROLES } from '../../src/authority/rules/permits';
 import { decide } from '../../src/lifecycle/decide';
@@ -173,6 +174,13 @@ describe.each(Object.keys(STATES))('%s', (name) => {
 
 const NONE = { offers: [] };
 const LATER = Date.parse('2026-12-26T00:00:00Z');
+
+test('names only people who may act as those who may vote', () => {
+  const authority = { fileDigest: 'f', ruleDigest: 'r', people: PEOPLE, requesters: [], rule: RULE };
+  const one = call({ request: request({ authority }) });
+  expect(describeVoting(one, LATER)).toContain('anna, bob, rita may vote');
+  expect(describeVoting(one, LATER, (name) => name !== 'bob')).toContain('anna, rita may vote');
+});
 
 describe('says what of the votes on a call is somebody’s own', () => {
   const people = ['bob', 'dave', 'xena', 'yan'].map((name) => ({ name, groups: [], delegates: [] }));

@@ -2,7 +2,7 @@ import type { FilePlan, Hunk } from '../plan';
 import type { Leaf } from './json-diff';
 
 /** The names that file tools use for a text that is in the file before or after the change. */
-const FILE_TEXTS = new Set(['old_text', 'new_text', 'content']);
+const FILE_TEXTS: readonly string[] = ['old_text', 'new_text', 'content'];
 
 /**
  * Divides the arguments by whether the diff shows them. The diff shows a text of several lines that occurs in it before
@@ -19,7 +19,7 @@ export function leavesBeside(
     if (typeof value !== 'string') return false;
     const text = value.replace(/\n$/, '');
     if (path === 'content' && isAfter(value, plan)) return true;
-    const mayBe = text.includes('\n') || FILE_TEXTS.has(path.split('.').at(-1) ?? '');
+    const mayBe = text.includes('\n') || FILE_TEXTS.includes(path.split('.').at(-1) ?? '');
     return mayBe && text.trim() !== '' && sides.some((side) => side.includes(text));
   };
   return { own: leaves.filter((leaf) => !isShown(leaf)), shown: leaves.filter(isShown) };

@@ -2,7 +2,7 @@ import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import type { CallView } from '../../history/view-types';
 import type { ForkBody } from '../../server/api';
-import { isArgumentsDraft, textOf } from '../kept-input';
+import { isArgumentsDraft, keptText } from '../kept-input';
 import { type ArgumentsDraft, issuesOf } from './draft';
 
 /** The change that a fork makes at a call. `same`: no change, so the fork repeats the path of the turn. */
@@ -93,9 +93,9 @@ export function readForkDraft(value: unknown): ForkDraft | undefined {
     way,
     args,
     live: live === true,
-    reason: textOf(reason),
-    reply: textOf(reply),
-    model: textOf(model),
+    reason: keptText(reason),
+    reply: keptText(reply),
+    model: keptText(model),
   };
 }
 

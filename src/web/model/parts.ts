@@ -13,7 +13,7 @@ export interface Rows {
 /** A part of arguments that fits one screen, also on a phone, and has to be seen together. */
 export type ArgumentsPart = { leaves: readonly Leaf[] } | Rows;
 
-/** A list with fewer objects, or with more columns, is no table. */
+/** The least rows and the most columns of a table. */
 const LEAST_ROWS = 3;
 const MOST_COLUMNS = 12;
 
@@ -25,7 +25,7 @@ export function leafParts(leaves: readonly Leaf[]): ArgumentsPart[] {
 }
 
 /** All arguments in parts. */
-export function partsOf(args: JsonObject): ArgumentsPart[] {
+export function argumentParts(args: JsonObject): ArgumentsPart[] {
   const parts: ArgumentsPart[] = [];
   let beside: Leaf[] = [];
   for (const leaf of leavesOf(args, (value) => tableOf(value) !== undefined)) {

@@ -83,7 +83,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element
       <code>
         <Text of={item.tool} /> <Text of={titleIn(item)} />
       </code>
-      <span class="button primary">{OPENS[item.kind]}</span>
+      <span class="button">{OPENS[item.kind]}</span>
       <span class="row-foot">
         <Text of={item.agent} /> asks · <Ago at={item.since} now={now} />
         {isHeld && ' · decided by you, not sent yet'}

@@ -305,6 +305,7 @@ describe('review', () => {
     await terminal.sees('1.1 approved by ann');
     await terminal.answer('Your decision', 'd');
     await terminal.answer('Why not? The model reads it: ', 'too much');
+    await terminal.answer('What instead? (Enter: nothing) ', 'Pay 5');
     await terminal.sees('1.1 denied by ann');
     await terminal.answer('Your decision', 'n');
     expect(await terminal.ended).toBe(0);

@@ -1,5 +1,5 @@
 import { leavesOf } from '../../../src/contract/text/json-diff';
-import { type ArgumentsPart, leafParts, partsOf } from '../../../src/web/model/parts';
+import { type ArgumentsPart, leafParts, argumentParts } from '../../../src/web/model/parts';
 
 const shape = (part: ArgumentsPart): string =>
   'rows' in part
@@ -9,7 +9,7 @@ const shape = (part: ArgumentsPart): string =>
 const people = (count: number) =>
   Array.from({ length: count }, (_, n) => ({ name: `p${n}`, home: { zip: n } }));
 
-test.each<[string, Parameters<typeof partsOf>[0], string[]]>([
+test.each<[string, Parameters<typeof argumentParts>[0], string[]]>([
   ['no arguments', {}, []],
   ['values', { a: 1, b: { c: [true] } }, ['a,b.c.#1']],
   ['a list of like objects', { people: people(3) }, ['people #1: 3 of name,home.zip']],
@@ -30,11 +30,11 @@ test.each<[string, Parameters<typeof partsOf>[0], string[]]>([
   ],
   ['objects that differ', { some: [{ a: 1 }, { b: 1 }, { c: 1 }] }, ['some.#1.a,some.#2.b,some.#3.c']],
 ])('%s', (_, args, parts) => {
-  expect(partsOf(args).map(shape)).toEqual(parts);
+  expect(argumentParts(args).map(shape)).toEqual(parts);
 });
 
 test('an object that lacks a value has an empty cell, which is not null', () => {
-  const [part] = partsOf({ rows: [{ a: 1, b: null }, { a: 2 }, { a: 3, b: 4 }] });
+  const [part] = argumentParts({ rows: [{ a: 1, b: null }, { a: 2 }, { a: 3, b: 4 }] });
   expect(part).toMatchObject({
     rows: [
       [1, null],
@@ -51,7 +51,7 @@ test('100 KB of nested rows are fewer parts than screens are read in', () => {
   }));
   const args = { catalog: { name: 'all', rows } };
   expect(JSON.stringify(args).length).toBeGreaterThan(100_000);
-  const parts = partsOf(args);
+  const parts = argumentParts(args);
   expect(parts.length).toBeLessThanOrEqual(120);
   const shown = parts.flatMap((part) =>
     'rows' in part ? part.rows.flat() : part.leaves.map(({ value }) => value),

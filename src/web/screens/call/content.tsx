@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../../contract/json';
 import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { leavesBeside } from '../../../contract/text/plan-leaves';
-import { type ArgumentsPart, leafParts, partsOf, type Rows } from '../../model/parts';
+import { type ArgumentsPart, leafParts, argumentParts, type Rows } from '../../model/parts';
 import { approvedHunks, changesOf, isLong, type Part } from '../../model/review';
 import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
 import { hrefOf } from '../../model/route';
@@ -35,7 +35,7 @@ export function ArgumentsView({ of, plan, mayFold = false }: ArgumentsProps): JS
   // Drawn once: each part that comes into view draws the screen around it anew.
   return useMemo(() => {
     const { own, shown } = leavesBeside(plan, leavesOf(of));
-    const all = (shown.length === 0 ? partsOf(of) : leafParts(own)).map(keyed);
+    const all = (shown.length === 0 ? argumentParts(of) : leafParts(own)).map(keyed);
     if (all.length + shown.length === 0) {
       return (
         <p class="quiet">
