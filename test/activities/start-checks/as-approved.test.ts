@@ -92,6 +92,11 @@ describe('the last look before the handler', () => {
     return rest;
   };
 
+  it('says which arguments were changed: those of the call, before what the approver saw', async () => {
+    const message = 'Refused before it ran: the arguments are not those that were approved.';
+    expect(await check(input({ argsDigest: 'other' }))).toEqual({ failure: { code: 'refused', message } });
+  });
+
   it.each<[string, CallInput, Policy | undefined, string]>([
     ['a tool that changed', input({ toolDigest: 'other' }), undefined, 'refused'],
     ['a call that was prepared with another effect', input({ effect: 'pure' }), undefined, 'refused'],
