@@ -103,7 +103,7 @@ const chatted = async (prompt, approved) => {
   await again.resumeStream();
   const { approval } = chat.lastMessage.parts.find(({ type }) => type === 'dynamic-tool');
   await chat.addToolApprovalResponse({ id: approval.id, approved, reason: 'so' });
-  await until(() => chat.status === 'ready' && chat.lastMessage.parts.at(-1).type === 'text');
+  await until(() => chat.status === 'ready' && shown(chat).at(-1).includes('That is all.'));
   return { before, again: shown(again), after: shown(chat), error: chat.error?.message };
 };
 

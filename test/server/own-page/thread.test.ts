@@ -16,7 +16,7 @@ test.each(HISTORIES)('%s: who waits for people is idle, and who has ended has an
 });
 
 test('a turn that runs a call or asks its model is not idle', async () => {
-  const events = await eventsOf('approved');
+  const events = await eventsOf('edited');
   const idleAfter = (type: string): boolean => {
     const thread = threadAt(events, events.findIndex((event) => event.type === type) + 1);
     return isIdle(thread, runningTurn(thread));
