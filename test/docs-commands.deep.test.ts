@@ -59,6 +59,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign dev examples/runbook/agent.ts': EXAMPLE,
   'npx countersign dev examples/maintainer/agent.ts': EXAMPLE,
   'npx countersign dev examples/support-desk/agent.ts': EXAMPLE,
+  'npx countersign dev examples/support-desk/agent.ts --no-web': EXAMPLE,
+  'node examples/own-page/serve.mjs':
+    'it ends when it is stopped; the test of server/own-page builds this page',
   'npx countersign dev examples/lisp/agent.ts': LISP,
   "npx countersign run operator 'run bin/status then run bin/rotate-logs 3'": EXAMPLE,
   "npx countersign run maintainer 'make the tests pass'": EXAMPLE,

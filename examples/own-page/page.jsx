@@ -16,7 +16,7 @@ function SignIn({ onSignIn }) {
         Web inbox <input name="inbox" defaultValue="http://127.0.0.1:7243" required />
       </label>
       <label>
-        Agent <input name="agent" defaultValue="support-desk" required />
+        Agent <input name="agent" defaultValue="desk" required />
       </label>
       <label>
         Token <input name="token" type="password" required />

@@ -66,7 +66,8 @@ export function agUi({ threadId, runId, messages, resume }: z.infer<typeof AG_UI
     const delta = now.content.slice(before?.content.length ?? 0);
     const calls = now.toolCalls.slice(before?.toolCalls.length ?? 0);
     const events = role === 'assistant' && (delta !== '' || calls.length > 0) ? toStep(messageId) : [];
-    if (delta !== '' && open !== messageId) events.push({ type: 'TEXT_MESSAGE_START', messageId, role });
+    if (delta !== '' && open !== messageId)
+      events.push(...close(), { type: 'TEXT_MESSAGE_START', messageId, role });
     if (delta !== '') {
       open = messageId;
       events.push({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta });
@@ -89,12 +90,8 @@ export function agUi({ threadId, runId, messages, resume }: z.infer<typeof AG_UI
         const record = recordOf(thread);
         const known = new Map(has.map((one) => [one.id, one]));
         const partial = thread.words && `${thread.words.turn}/${thread.words.step}`;
-        const isContinued = has.every((one) =>
-          isGrown(
-            one,
-            record.find((now) => now.id === one.id),
-          ),
-        );
+        const next = new Map(record.map((one) => [one.id, one]));
+        const isContinued = has.every((one) => isGrown(one, next.get(one.id)));
         has = record;
         return isContinued
           ? record.flatMap((now) =>

