@@ -9,6 +9,7 @@ const HOUSE = [
   'contract',
   'encryption',
   'engine',
+  'gateway',
   'history',
   'lifecycle',
   'models',
@@ -145,6 +146,12 @@ const boundaries = [
       forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'The web inbox runs without a native module.'),
     ],
     message: "The web inbox is an approver's: it knows what a client knows.",
+  }),
+  boundary({
+    from: 'gateway',
+    folders: ['authority', 'client', 'contract', 'history', 'server', 'system', 'tools'],
+    packages: [forbid(`^(${NATIVE.join('|')})`, 'Clients are answered without a native module.')],
+    message: 'The gateway runs safe calls as a worker does; the command gives it a worker for the others.',
   }),
   boundary({
     from: 'encryption',

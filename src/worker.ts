@@ -19,6 +19,7 @@ import type { OpenConfig } from './tools/mcp';
 import {
   activityDeps,
   converterOf,
+  type LentTools,
   makeShared,
   openTools,
   type Shared,
@@ -72,12 +73,13 @@ export interface RunningWorker {
 }
 
 /**
- * Starts a worker: registers missing search attributes, then takes turns and calls until `stop`.
+ * Starts a worker: registers missing search attributes, then takes turns and calls until `stop`. `lent`: the process has
+ * the tools open already, and closes them itself.
  *
  * @throws CountersignError `not_installed`, `no_server` (after some ten seconds if nothing comes back),
  * `not_ready`, `config_invalid`, also for a queue that no agent or tool has and for an address that cannot be opened.
  */
-export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
+export async function startWorker(settings: WorkerSettings, lent?: LentTools): Promise<RunningWorker> {
   requireOneSdk();
   // Keys are read before the network is tried, because wrong keys can be found without a server.
   const encryption = loadEncryption(settings.encryption);
@@ -86,7 +88,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   installRuntime(settings);
   const place = await connectNative(settings);
   try {
-    return await startAt(place, settings, encryption);
+    return await startAt(place, settings, { encryption, lent });
   } catch (error) {
     // An open connection keeps the process alive. If closing fails, too, the first error matters more.
     await place.connection.close().catch(() => undefined);
@@ -97,14 +99,14 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
 async function startAt(
   place: NativePlace,
   settings: WorkerSettings,
-  encryption: Encryption,
+  { encryption, lent }: { encryption: Encryption; lent: LentTools | undefined },
 ): Promise<RunningWorker> {
   await requireNamespace(place.connection, place.namespace);
   await ensureAttributes(place);
   const queues = settings.queues ?? queuesOf(settings.config);
-  const shared = await makeShared(settings, encryption);
+  const shared = await makeShared(settings, encryption, lent);
   const { warn = (line) => shared.log.warn(line) } = settings;
-  const tools = await openTools({ ...settings, queues, warn }, shared);
+  const tools = lent?.open ?? (await openTools({ ...settings, queues, warn }, shared));
   try {
     return await startWith({ ...settings, queues, warn }, { place, shared, tools });
   } catch (error) {

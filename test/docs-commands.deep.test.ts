@@ -49,6 +49,8 @@ const DOCKER = 'needs Docker; compose.test.ts compares the file with the code';
 
 const KUBERNETES = 'needs a cluster; kubernetes.test.ts checks the manifests against schemas and code';
 
+const GATEWAY = 'it needs a config of its own; the tests of the gateway have one';
+
 const BUILDS = 'it needs workers of two builds; the tests of deploys have them';
 
 /** Lines that are not run here, and why. */
@@ -82,6 +84,11 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:scale -- --sizes 1000,3000 --cached 200': SCALE,
   'npm run bench:scale -- --minutes 30': SCALE,
   'npm run bench:scale -- --write': SCALE,
+  'npx countersign mcp gateway files': GATEWAY,
+  'npx countersign mcp gateway --http 7300': GATEWAY,
+  'npx countersign mcp allow files': GATEWAY,
+  'npx countersign mcp install claude-code files': GATEWAY,
+  'npx countersign hook install claude-code': GATEWAY,
   'npx countersign reset <turn> --before 2.1': TERMINAL,
   'npx countersign approve <turn>/<call> --edit': TERMINAL,
   'npx countersign approve <turn>/<call> --patch': TERMINAL,

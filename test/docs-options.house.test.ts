@@ -12,6 +12,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['traces of defineConfig', 'tools/define-config', 'TraceOptions'],
   ['log of defineConfig', 'tools/call-log', 'CallLogOptions'],
   ['mcpTools of defineConfig', 'tools/mcp/declare', 'McpToolSettings'],
+  ['hookTools of defineConfig', 'tools/permit-tools', 'HookToolSettings'],
   ['mcpServers of defineConfig: a program', 'tools/mcp/declare', 'McpCommand'],
   ['mcpServers of defineConfig: an address', 'tools/mcp/declare', 'McpAddress'],
   ['oauth of mcpServers', 'tools/mcp/declare', 'McpOAuth'],

@@ -13,6 +13,7 @@ import { addDoctor, addSetup } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
 import { addGrants } from './commands/grants';
+import { addHook } from './commands/hook';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
@@ -77,6 +78,7 @@ export const COMMANDS: readonly AddCommand[] = [
   addPolicy,
   addKeys,
   addMcp,
+  addHook,
   addSchedule,
   addDeploy,
   addDrain,

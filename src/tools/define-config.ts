@@ -11,6 +11,7 @@ import { isAgent, type Agent, modelsOf } from './define-agent';
 import { describeZodIssues, duration } from './option-values';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock-file';
+import { type HookToolSettings, hookToolsSchema } from './permit-tools';
 import type { Hooks } from './hooks';
 import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
@@ -24,6 +25,7 @@ const CONFIG = Symbol.for('countersign.config');
 
 /** The options of `defineConfig`. */
 export interface ConfigOptions {
+  /** May be empty where there are `mcpServers` or `hookTools`, for a config of the gateway. */
   agents: readonly Agent[];
   /** Queue of the worker and its turns. @default 'countersign' */
   taskQueue?: string;
@@ -63,6 +65,11 @@ export interface ConfigOptions {
    * safety of its tools are never believed. @default dangerous and unsafe
    */
   mcpTools?: Readonly<Record<string, McpToolSettings>>;
+  /**
+   * A coding agent's own tools whose calls wait for a decision, by the agent's names, such as `Bash`; see
+   * docs/hooks.md. @default none
+   */
+  hookTools?: Readonly<Record<string, HookToolSettings>>;
   /** The lock file with the allowed tools, relative to the current folder. @default 'countersign.mcp.lock' */
   mcpLock?: string;
   /**
@@ -118,6 +125,7 @@ export interface Config {
   readonly secrets: SecretProvider | undefined;
   readonly mcpServers: McpServers | undefined;
   readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
+  readonly hookTools: Readonly<Record<string, HookToolSettings>>;
   readonly mcpLock: string;
   readonly approvers: string | undefined;
   readonly policy: string | readonly PolicyRule[] | undefined;
@@ -134,7 +142,7 @@ const callable = z
 const price = z.number().nonnegative();
 
 const optionsSchema = z.strictObject({
-  agents: z.array(guarded(isAgent, 'must be made with defineAgent')).min(1, 'must name at least one agent'),
+  agents: z.array(guarded(isAgent, 'must be made with defineAgent')),
   taskQueue: filled.optional(),
   hooks: z.looseObject({ before: callable, after: callable, onError: callable }).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).optional(), calls: z.boolean().optional() }).optional(),
@@ -149,6 +157,7 @@ const optionsSchema = z.strictObject({
     .optional(),
   mcpServers: serversSchema.optional(),
   mcpTools: settingsSchema.optional(),
+  hookTools: hookToolsSchema.optional(),
   mcpLock: filled.optional(),
   approvers: filled.optional(),
   // The content of the rules is checked when a worker starts, against the tools that the worker has by then.
@@ -190,7 +199,9 @@ export function defineConfig(options: ConfigOptions): Config {
   if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const { taskQueue = TASK_QUEUE, log = {}, stateDir, files, agentWait } = parsed.data;
   const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = parsed.data;
-  const { mcpServers, mcpTools = {}, metrics, prices } = options;
+  const { mcpServers, mcpTools = {}, hookTools = {}, metrics, prices } = options;
+  if (options.agents.length === 0 && mcpServers === undefined && options.hookTools === undefined)
+    throw invalid('`agents` must name at least one agent');
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
@@ -210,6 +221,7 @@ export function defineConfig(options: ConfigOptions): Config {
     secrets,
     mcpServers,
     mcpTools,
+    hookTools,
     mcpLock,
     approvers,
     policy: typeof policy === 'object' ? Object.freeze(structuredClone(policy)) : policy,

@@ -142,19 +142,27 @@ export type Shared = Omit<ActivityDeps, OfQueue> & {
   news?: InboxNews;
 };
 
+/** What this process has open already: tools, the secrets that they hand out, and the rules. */
+export interface LentTools {
+  open: OpenConfig;
+  secrets: Secrets;
+  rules: Pick<ActivityDeps, 'approvers' | 'rules'>;
+}
+
 /** The resources that the workers of one process share. */
 export async function makeShared(
   { config, stateDir, logLevel, stream }: TurnWorkerSettings,
   encryption: Encryption,
+  given?: LentTools,
 ): Promise<Shared> {
   const sender = streamSender(stream);
   // All workers of a user share one folder, so that each knows which calls another worker started.
   const directory = journalFolder(stateDir ?? config.stateDir);
   const metrics = createMetrics(Runtime.instance().metricMeter);
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
-  const authority = await openRules(config, callLog);
+  const authority = given?.rules ?? (await openRules(config, callLog));
   // All task queues share the secrets, because a value that was given to one call may appear in the output of another.
-  const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
+  const secrets = given?.secrets ?? createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const onFault = (why: string | undefined): void => tellOfJournal(log, { directory, why });
   const sealer = encryption.sealer();

@@ -25,6 +25,7 @@ it('fills in the defaults', () => {
     agentWaitMs: 600_000,
     runner: inProcess,
     mcpTools: {},
+    hookTools: {},
     pricing: { currency: 'USD', prices: {} },
     traces: { content: false },
     callsPerMinute: {},

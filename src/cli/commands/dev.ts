@@ -28,16 +28,16 @@ interface DevOptions extends WorkerOptions {
 }
 
 /** Temporal's own defaults, so that every other command finds the server without options. */
-const PORT = 7233;
+export const DEV_PORT = 7233;
 const UI_PORT = 8233;
-const DEFAULTS = [`${LOOPBACK_HOST}:${PORT}`, `localhost:${PORT}`];
+const DEFAULTS = [`${LOOPBACK_HOST}:${DEV_PORT}`, `localhost:${DEV_PORT}`];
 
 /** `dev [config]`. */
 export function addDev(program: Command, context: Context): void {
   program
     .command('dev [config]')
     .description("run a Temporal server with Temporal's own UI, a worker and the web inbox, until Ctrl-C")
-    .option('--port <port>', `port of the server (default: ${PORT})`)
+    .option('--port <port>', `port of the server (default: ${DEV_PORT})`)
     .option('--ui-port <port>', `port of Temporal's own UI (default: ${UI_PORT}, or a free one)`)
     .option('--data-dir <folder>', 'folder for the data of the server (default: .countersign)')
     .option('--no-web', 'without the web inbox')
@@ -72,7 +72,7 @@ interface DevServer {
 async function dev(named: string | undefined, options: DevOptions, context: Context): Promise<void> {
   const loaded = await loadConfig(named);
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
-  const port = options.port === undefined ? PORT : readCount(options.port, '--port');
+  const port = options.port === undefined ? DEV_PORT : readCount(options.port, '--port');
   const wanted = { port, ...defined({ uiPort }) };
   const place = { ...readPort(options.webPort, '--web-port'), ...readUndo(options.webUndo, '--web-undo') };
   const { approvers } = loaded.config;
@@ -143,7 +143,8 @@ function foreign(address: string, namespace: string): DevServer {
   return { address, namespace, isOwn: false, stop: () => Promise.resolve(), gone };
 }
 
-async function ownServer(
+/** Starts a server of one's own, or uses the one that runs on the same data. */
+export async function ownServer(
   binary: string,
   dataDir: string,
   wanted: Ports & { namespace?: string },

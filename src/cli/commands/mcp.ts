@@ -34,6 +34,7 @@ import {
 import type { Screen } from '../print/screen';
 import { confirm } from '../review/confirm';
 import { withTerminal } from '../review/terminal';
+import { addGateway } from './mcp-gateway';
 import { addLogin } from './mcp-login';
 
 interface McpOptions {
@@ -46,11 +47,11 @@ interface AllowOptions extends McpOptions {
   only?: string[];
 }
 
-/** `mcp list`, `mcp test`, `mcp allow`, `mcp inspect`, `mcp login` and `mcp logout`. */
+/** `mcp list`, `mcp test`, `mcp allow`, `mcp inspect`, the login, and the gateway with its entries. */
 export function addMcp(program: Command, context: Context): void {
   const mcp = program
     .command('mcp')
-    .description('look at MCP servers, and allow what workers may use of them');
+    .description('look at MCP servers, allow what workers may use of them, and serve them through the gate');
   const add = (name: string, about: string): Command =>
     mcp
       .command(name)
@@ -72,6 +73,7 @@ export function addMcp(program: Command, context: Context): void {
     .option('-y, --yes', 'agree without being asked: what is written is reviewed elsewhere')
     .action((name: string, options: AllowOptions) => allow(name, options, context));
   addLogin(add, context);
+  addGateway(mcp, context);
 }
 
 async function list({ config: file, json = false }: McpOptions, { screen }: Context): Promise<void> {

@@ -1,0 +1,95 @@
+import { Argument, type Command } from 'commander';
+import { LOOPBACK_HOST } from '../../system/loopback';
+import { shellWord } from '../../contract/text/shell-word';
+import { errorMessage, usageError } from '../../contract/errors';
+import type { HookedAgent } from '../../gateway/hooks';
+import type { Context } from '../context';
+import { EXIT } from '../exit-codes';
+import { nameOption, readCount, readText } from '../flags';
+import { loadConfig } from '../load-config';
+import { httpOption, openGateway, type OpenedGateway, workerOption } from '../open-gateway';
+import { osUser } from '../context';
+import { programName } from '../own-modules';
+import { takeStopSignals } from '../stop-signals';
+import { takeStdout } from '../take-stdout';
+
+interface HookOptions {
+  config?: string;
+  worker: boolean;
+  as?: string;
+}
+
+/** `hook claude-code`, `hook codex` and `hook install <agent>`. */
+export function addHook(program: Command, context: Context): void {
+  const hook = program.command('hook').description("put a coding agent's own tools behind the gate");
+  for (const agent of ['claude-code', 'codex'] as const)
+    hook
+      .command(agent)
+      .description(`answer one hook of ${agent}, from stdin to stdout`)
+      .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
+      .addOption(workerOption())
+      .addOption(nameOption('who asks for the call'))
+      .action((options: HookOptions) => answer(agent, options, context));
+  hook
+    .command('install')
+    .description('print the settings of the hook; writes nothing')
+    .addArgument(new Argument('<agent>', 'the coding agent').choices(['claude-code', 'codex']))
+    .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
+    .addOption(httpOption())
+    .action((agent: HookedAgent, options: { config?: string; http?: string }) =>
+      install(agent, options, context),
+    );
+}
+
+/** Answers one event. Whatever fails is a denial, because an agent runs a call whose hook failed. */
+async function answer(agent: HookedAgent, options: HookOptions, context: Context): Promise<void> {
+  const stdout = takeStdout();
+  const stop = takeStopSignals(() => undefined);
+  const { answerHook, claudeCodeOutput, codexRefusal } = await import('../../gateway/hooks.js');
+  let opened: OpenedGateway | undefined;
+  try {
+    const text = await readText('@-', 'the event', context);
+    const loaded = await loadConfig(options.config).catch((error: unknown) => {
+      throw new Error(`the config cannot be used: ${errorMessage(error)}`);
+    });
+    const { hookTools } = loaded.config;
+    const open = async () => (opened = await openGateway({}, options, context, loaded)).gateway;
+    const who = options.as ?? osUser();
+    finish(agent, await answerHook(text, { hookTools, open, who, signal: stop.signal }));
+  } catch (error) {
+    finish(agent, { answer: 'deny', reason: `Countersign: ${errorMessage(error)}` });
+  } finally {
+    stop.release();
+    stdout.release();
+    await opened?.close();
+  }
+
+  function finish(of: HookedAgent, answered: Awaited<ReturnType<typeof answerHook>>): void {
+    if (of === 'claude-code')
+      return void stdout.stream.write(`${JSON.stringify(claudeCodeOutput(answered))}\n`);
+    const refusal = codexRefusal(answered);
+    if (refusal === undefined) return;
+    context.screen.note(refusal);
+    context.exitWith(EXIT.usage);
+  }
+}
+
+async function install(
+  agent: HookedAgent,
+  { config: named, http }: { config?: string; http?: string },
+  { screen, env }: Context,
+): Promise<void> {
+  const { config, file } = await loadConfig(named);
+  const { hookSettings } = await import('../../gateway/hooks.js');
+  const tools = Object.keys(config.hookTools);
+  if (tools.length === 0)
+    throw usageError('the config names no `hookTools`', 'Name them, such as `hookTools: { Bash: {} }`.');
+  if (agent === 'codex' && http !== undefined)
+    throw usageError('Codex takes commands only; leave --http out');
+  const how =
+    http === undefined
+      ? { command: `${programName(env)} hook ${agent} --config ${shellWord(file)}` }
+      : { url: `http://${LOOPBACK_HOST}:${readCount(http, '--http')}/hooks/${agent}` };
+  const where = agent === 'codex' ? '~/.codex/hooks.json' : '.claude/settings.json';
+  screen.lines([`Add this to ${where}:`, '', JSON.stringify(hookSettings(agent, tools, how), null, 2)]);
+}

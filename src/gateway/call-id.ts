@@ -1,0 +1,53 @@
+import { digestJson, canonicalJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
+import { callMemoOf, type CallMemo, type GivenCall } from '../contract/turn';
+
+/** A call of a client of the gateway. */
+export interface ClientCall {
+  /** Who asks for it. */
+  who: string;
+  tool: string;
+  arguments: JsonObject;
+  /** The client's own id of the call, and what it is an id of. Absent: the client gives none. */
+  key?: readonly string[];
+}
+
+/** Where a call is on record: the turn, its input, and the memo by which the turn is known. */
+export interface CallPlace {
+  turn: string;
+  call: GivenCall;
+  memo: CallMemo;
+  /** Whether the client named the call, so that the turn is for this one call for good. */
+  isNamed: boolean;
+}
+
+const ID_CHARACTERS = 32;
+
+/**
+ * Where a call is on record. The same id of one person is the same turn, whatever connection it comes from. Without an id,
+ * a call with the same tool and arguments joins the turn of an earlier one while that is open.
+ */
+export function placeOfCall({ who, tool, arguments: args, key }: ClientCall): CallPlace {
+  const call = { tool, raw: canonicalJson(args) };
+  const isNamed = key !== undefined;
+  const named = isNamed ? ['key', who, ...key] : ['call', who, call.tool, call.raw];
+  const turn = `gateway-${digestJson(named).slice(0, ID_CHARACTERS)}`;
+  return { turn, call, memo: callMemoOf(call, who), isNamed };
+}
+
+/** The most characters of a client's id. */
+const KEY_CHARACTERS = 200;
+
+/** The names under which a request carries the client's id of its call. */
+const KEYS = ['claudecode/toolUseId', 'io.countersign/key'];
+
+/** The client's id of a call. Undefined if the request has none. */
+export function keyIn(meta: Readonly<Record<string, unknown>> = {}): readonly string[] | undefined {
+  const name = KEYS.find((one) => typeof meta[one] === 'string' && meta[one] !== '');
+  return name === undefined ? undefined : ['mcp', String(meta[name]).slice(0, KEY_CHARACTERS)];
+}
+
+/** The task queue of the gateways of one config file on one machine. `what`: the server or agent that they are for. */
+export function gatewayQueue(file: string, what: string, host: string): string {
+  return `gateway-${digestJson([file, what]).slice(0, 12)}@${host}`;
+}

@@ -1,0 +1,251 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../tools/define-config';
+import { CountersignError, errorMessage } from '../contract/errors';
+import { canonicalJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
+import { makeFailure, type ToolResult } from '../contract/result';
+import { askRules, type RuleOwner } from '../authority/rules/worker-verdict';
+import type { CallLog } from '../tools/call-log';
+import { runJob } from '../tools/executor';
+import { NOTHING_RAN, policyRefusal } from '../tools/function-policy';
+import { prepare, type ReadyCall } from '../tools/prepare';
+import type { Secrets } from '../tools/secrets';
+import type { Tool } from '../tools/types';
+import { answerOf, type CallAnswer, pendingAnswer, textAnswer, WAIT_TOOL } from './answers';
+import type { Backend, CallEnd } from './backend';
+import type { ClientCall } from './call-id';
+import type { GatewayTools } from './tools';
+
+/** How long a call is held, in milliseconds. Clients give up at different times, which change from month to month. */
+export const HOLD = {
+  /** Every call is answered so soon if it can be. */
+  first: 1_000,
+  /** A client that hears of progress. Some give up after four minutes, whatever they hear. */
+  withProgress: 210_000,
+  /** Any other client. Some give up after a minute. */
+  without: 45_000,
+  progress: 10_000,
+};
+
+/** A call as a client asks for it. */
+export interface Asked {
+  who: string;
+  /** The name under which the tool was offered. */
+  name: string;
+  arguments: JsonObject;
+  key?: readonly string[] | undefined;
+  /** Whether the client takes the call as a task. */
+  asTask: boolean;
+  /** Aborts when the client cancels the call or is gone. */
+  signal: AbortSignal;
+  /** Tells the client of progress. Absent: the client did not ask for that. */
+  onProgress?: ((step: number) => void) | undefined;
+}
+
+/** The answer to a call, or the turn that the client follows as a task. */
+export type Answered = { answer: CallAnswer } | { task: string };
+
+/** The gate for clients: a call runs here, or is a turn of its own on which people decide. */
+export interface Gateway {
+  tools: GatewayTools;
+  backend: Backend;
+  /** Never rejects, unless the signal aborts. */
+  call(asked: Asked): Promise<Answered>;
+  /** Starts a call as a turn, and waits for its end. If the signal aborts first, an undecided call is withdrawn. */
+  decide(call: ClientCall, signal: AbortSignal): Promise<CallEnd>;
+}
+
+interface GatewayParts {
+  tools: GatewayTools;
+  backend: Backend;
+  config: Config;
+  secrets: Secrets;
+  log: CallLog;
+  /** The rules of the config, which hold for calls without a turn, too. */
+  rules: Pick<RuleOwner, 'approvers' | 'rules'>;
+  /** Whether safe calls are turns, too. */
+  recordsAll: boolean;
+  /** @default HOLD */
+  hold?: typeof HOLD;
+}
+
+/** Makes the gateway of some tools. */
+export function createGateway(parts: GatewayParts): Gateway {
+  const { tools, backend } = parts;
+  const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map() };
+  return {
+    tools,
+    backend,
+    call: (asked) => answerCall(all, asked),
+    decide: async (call, signal) => {
+      const { turn } = await backend.start(call);
+      try {
+        return await backend.end(turn, signal);
+      } catch (error) {
+        if (signal.aborted) await withdraw(all, turn, call.who);
+        throw error;
+      }
+    },
+  };
+}
+
+type Parts = GatewayParts &
+  Required<Pick<GatewayParts, 'hold'>> & {
+    /** The number of clients that wait for each turn. */
+    held: Map<string, number>;
+  };
+
+async function answerCall(parts: Parts, asked: Asked): Promise<Answered> {
+  try {
+    if (asked.name === WAIT_TOOL) return await waitAgain(parts, asked);
+    return await runOrRecord(parts, asked);
+  } catch (error) {
+    if (asked.signal.aborted) throw error;
+    return { answer: textAnswer(failureText(error), true) };
+  }
+}
+
+/** A failure as a client reads it: what happened, and what helps. */
+function failureText(error: unknown): string {
+  const { code, hint } = error instanceof CountersignError ? error : { code: undefined, hint: undefined };
+  // The server may have taken the call.
+  const ran = code === 'server_failed' ? '' : ' Nothing ran.';
+  return `${errorMessage(error)}.${ran}${hint === undefined ? '' : ` (${hint})`}`;
+}
+
+async function runOrRecord(parts: Parts, asked: Asked): Promise<Answered> {
+  const { tools, recordsAll } = parts;
+  const name = tools.nameOf(asked.name);
+  if (name === undefined)
+    return { answer: textAnswer(`There is no tool ${asked.name.slice(0, 100)}. Nothing ran.`, true) };
+  const ready = prepare(tools.agent.registry, name, canonicalJson(asked.arguments));
+  if (!ready.ok) return { answer: answerOf(notRun(name, asked, ready.failure)) };
+  const here = recordsAll || !runsHere(ready.tool) ? undefined : await runHere(parts, ready, asked);
+  return here === undefined ? record(parts, name, asked) : { answer: answerOf(here) };
+}
+
+/** Whether calls of a tool need no turn: they have no effect, nobody decides, and they are run in this process. */
+function runsHere({ safety, effect, state, taskQueue, child, asks, askMs }: Tool): boolean {
+  const isPlain = taskQueue === undefined && child === undefined && asks === undefined && askMs === undefined;
+  return safety === 'safe' && effect === 'pure' && state === 'call' && isPlain;
+}
+
+/** Runs a call in this process, as a turn would. Undefined: the rules want that a person decides. */
+async function runHere(parts: Parts, ready: ReadyCall, asked: Asked): Promise<ToolResult | undefined> {
+  const { tools, config, log, secrets, rules } = parts;
+  const { tool, args, value } = ready;
+  const owner = { agent: tools.agent.name, policy: tools.agent.policy, log, ...rules };
+  const verdict = await askRules(owner, { tool, args, value, requesters: [asked.who] });
+  if (verdict.decision === 'ask') return undefined;
+  if (verdict.decision === 'refuse') return notRun(tool.name, asked, policyRefusal(verdict, NOTHING_RAN));
+  const call = { callId: '1.1', id: 'call_1_1', arguments: args };
+  const about = { agent: tools.agent.name, requester: asked.who };
+  const { result } = await runJob(
+    {
+      ...{ tool, value, call, about, approved: false, attempt: 1, signal: asked.signal },
+      idempotencyKey: crypto.randomUUID(),
+    },
+    { hooks: config.hooks, log, runner: config.runner, secrets },
+  );
+  return result;
+}
+
+function notRun(
+  tool: string,
+  { arguments: args }: Asked,
+  failure: Parameters<typeof makeFailure>[1],
+): ToolResult {
+  const head = { id: 'call_1_1', callId: '1.1', tool, arguments: args };
+  return makeFailure(head, failure, { timestamp: new Date().toISOString() });
+}
+
+async function record(parts: Parts, tool: string, asked: Asked): Promise<Answered> {
+  const { who, arguments: args, key } = asked;
+  const { turn, isNamed } = await parts.backend.start({ who, tool, arguments: args, ...(key && { key }) });
+  try {
+    return await hold(parts, turn, { ...asked, isNamed });
+  } catch (error) {
+    if (asked.signal.aborted) throw error;
+    const how = `Call ${WAIT_TOOL} with the id ${turn} to get it; do not make the call again.`;
+    const why = `The call is on record, but its result could not be read: ${errorMessage(error)}.`;
+    return { answer: textAnswer(`${why} ${how}`, true) };
+  }
+}
+
+async function waitAgain(parts: Parts, asked: Asked): Promise<Answered> {
+  const turn = String(asked.arguments['id'] ?? '');
+  const state = await parts.backend.stateOf(turn, asked.who);
+  if (state === undefined) return { answer: textAnswer(`There is no call ${turn.slice(0, 100)}.`, true) };
+  // A client that only waits takes nothing back.
+  return hold(parts, turn, { ...asked, isNamed: true });
+}
+
+/** Waits for a call as long as its client does, and then says how to get the result. */
+async function hold(parts: Parts, turn: string, asked: Asked & { isNamed: boolean }): Promise<Answered> {
+  const { backend, hold: times, held } = parts;
+  const { signal, asTask, onProgress, isNamed, who } = asked;
+  const stop = new AbortController();
+  const waits = AbortSignal.any([signal, stop.signal]);
+  held.set(turn, (held.get(turn) ?? 0) + 1);
+  const end = backend.end(turn, waits);
+  end.catch(() => undefined);
+  try {
+    const first = await within(end, times.first, waits);
+    if (first !== undefined) return { answer: endAnswer(first) };
+    if (asTask) return { task: turn };
+    const most = onProgress === undefined ? times.without : times.withProgress;
+    const until = performance.now() + most;
+    for (let step = 1; performance.now() < until; step++) {
+      onProgress?.(step);
+      const found = await within(end, Math.min(times.progress, until - performance.now()), waits);
+      if (found !== undefined) return { answer: endAnswer(found) };
+    }
+    return { answer: pendingAnswer(turn, (await backend.stateOf(turn, who))?.open) };
+  } catch (error) {
+    const isLast = held.get(turn) === 1;
+    if (signal.aborted && isLast && !isNamed && !asTask) await withdraw(parts, turn, who);
+    throw error;
+  } finally {
+    stop.abort();
+    const left = (held.get(turn) ?? 1) - 1;
+    if (left > 0) held.set(turn, left);
+    else held.delete(turn);
+  }
+}
+
+/** What comes within a time. Undefined: it did not come. */
+async function within<T>(coming: Promise<T>, ms: number, signal: AbortSignal): Promise<T | undefined> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([
+      coming,
+      delay(Math.max(ms, 0), undefined, { signal: AbortSignal.any([signal, over.signal]) }),
+    ]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** The answer for the end of a call. */
+export function endAnswer(end: CallEnd): CallAnswer {
+  return end.kind === 'result' ? answerOf(end.result) : textAnswer(end.message, true);
+}
+
+/** The time that a call gets to ask its person before it is taken back, and the pause between two looks. */
+const ASKS_WITHIN_MS = 10_000;
+const LOOK_MS = 200;
+
+/** Takes an undecided call back. A call that runs, or is in doubt, goes on. */
+async function withdraw({ backend, log }: Parts, turn: string, who: string): Promise<void> {
+  try {
+    for (const until = performance.now() + ASKS_WITHIN_MS; performance.now() < until; await delay(LOOK_MS)) {
+      const state = await backend.stateOf(turn, who);
+      if (state?.status !== 'working' || state.runs) return;
+      if (state.open === undefined) continue;
+      const isUndecided = state.open.items.every(({ kind }) => kind === 'request');
+      return isUndecided ? await backend.cancel(turn, 'its client does not wait for it') : undefined;
+    }
+  } catch (error) {
+    log.warn(`${turn} could not be withdrawn: ${errorMessage(error)}`);
+  }
+}

@@ -1,0 +1,120 @@
+import { Hono, type MiddlewareHandler } from 'hono';
+import { CountersignError } from '../contract/errors';
+import { LIMITS } from '../contract/limits';
+import { inUrl, listen } from '../server/address';
+import { createHosts, requireOwnOrigin } from '../server/auth/origin';
+import { createUsers, type Users } from '../server/auth/users';
+import type { Env } from '../server/deps';
+import { fewAtOnce } from '../server/auth/few-at-once';
+import { createErrorFormatter } from '../server/failure';
+import { isAtLeast, type Permit } from '../authority/rules/permits';
+import { readBodyBytes } from '../server/request-body';
+import type { HookToolSettings } from '../tools/permit-tools';
+import type { Gateway } from './gateway';
+import { answerHook, claudeCodeOutput, type HookAnswer } from './hooks';
+import { createProtocol } from './protocol';
+
+/** How a gateway is served over HTTP. */
+interface HttpOptions {
+  gateway: Gateway;
+  version: string;
+  host: string;
+  port: number;
+  /** File of the users whose tokens count. */
+  usersFile: string;
+  hookTools: Readonly<Record<string, HookToolSettings>>;
+  /** What a person may do by the approvers file. */
+  permitOf(user: string): Promise<Permit>;
+  report(error: unknown): void;
+}
+
+/** A gateway that listens. */
+export interface RunningHttp {
+  url: string;
+  toolsChanged(): void;
+  stop(): Promise<void>;
+}
+
+/** The most requests of one gateway that are answered at once. Each may wait for a person for minutes. */
+const AT_ONCE = 1_000;
+
+/**
+ * Serves MCP at `/mcp` and hooks at `/hooks/claude-code`, for users with a token. Each request has an instance of its own,
+ * so a restart loses nothing.
+ *
+ * @throws CountersignError `usage`: the port is taken, or nobody has a token.
+ */
+export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
+  const { host, gateway, version } = options;
+  const users = createUsers(options.usersFile);
+  if ((await users.list()).length === 0)
+    throw new CountersignError(
+      'usage',
+      'the gateway does not listen: nobody has a token',
+      'add a user first: countersign web user add <name>',
+    );
+  const library = await import('@modelcontextprotocol/server');
+  const listening = await listen({ host, port: options.port });
+  const handler = library.createMcpHandler(
+    ({ authInfo }) => createProtocol({ library, gateway, version, who: authInfo?.clientId ?? '' }),
+    { onerror: options.report },
+  );
+  const app = new Hono<Env>();
+  const formatError = createErrorFormatter(options.report);
+  app.use(requireOwnOrigin(createHosts({ host, port: listening.port, allowHosts: [] })));
+  app.use(requireUser(options, users), fewAtOnce(AT_ONCE, tooMany));
+  app.all('/mcp', (c) => {
+    const token = c.req.header('authorization') ?? '';
+    return handler.fetch(c.req.raw, { authInfo: { token, clientId: c.get('who').user, scopes: [] } });
+  });
+  app.post('/hooks/claude-code', async (c) => {
+    const text = (await readBodyBytes(c, HOOK_BODY)).toString('utf8');
+    const { hookTools } = options;
+    const open = () => Promise.resolve(gateway);
+    const by = { hookTools, open, who: c.get('who').user, signal: c.req.raw.signal };
+    return c.json(claudeCodeOutput(await answerHook(text, by)));
+  });
+  app.notFound(() => {
+    throw new CountersignError('not_found', 'there is nothing here', 'MCP is at /mcp');
+  });
+  app.onError((error, c) => {
+    const { status, body } = formatError(error);
+    // An agent lets a call pass whose hook fails, so a refusal has to be an answer.
+    const denied: HookAnswer = { answer: 'deny', reason: `Countersign: ${error.message}` };
+    if (c.req.path.startsWith('/hooks/')) return c.json(claudeCodeOutput(denied));
+    if (status === 401) c.header('WWW-Authenticate', 'Bearer');
+    return c.json(body, status);
+  });
+  listening.serve(app);
+  return {
+    url: `http://${inUrl(host)}:${listening.port}`,
+    toolsChanged: () => handler.notify.toolsChanged(),
+    stop: async () => {
+      await handler.close();
+      await listening.close();
+    },
+  };
+}
+
+const HOOK_BODY = { bytes: LIMITS.sessionMessageBytes, what: 'event of the hook' };
+
+function tooMany(): CountersignError {
+  return new CountersignError('too_many_attempts', `${AT_ONCE} requests are being answered already`);
+}
+
+/** Accepts requests with the token of a user whom the approvers file does not make a viewer. */
+function requireUser({ permitOf }: Pick<HttpOptions, 'permitOf'>, users: Users): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const [, token] = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
+    const user = token === undefined ? undefined : await users.withToken(token);
+    if (user === undefined)
+      throw new CountersignError('signed_out', 'no user has this token', {
+        hint: 'send `Authorization: Bearer <token>`; countersign web user add <name> gives a token',
+      });
+    const { role } = await permitOf(user.name);
+    if (!isAtLeast(role, 'approver'))
+      throw new CountersignError('not_allowed', 'the approvers file makes you a viewer, who makes no calls');
+    c.set('who', { user: user.name, rights: user.rights });
+    await next();
+  };
+}

@@ -1,0 +1,86 @@
+import type * as Library from '@modelcontextprotocol/server' with { 'resolution-mode': 'import' };
+import { z } from 'zod';
+import { isJsonObject } from '../contract/json';
+import { TASKS, taskOf, takesTasks, WAIT_DEFINITION } from './answers';
+import { keyIn } from './call-id';
+import { endAnswer, type Gateway } from './gateway';
+
+/** What serves MCP: the library, the gateway, and whose calls come in. */
+interface ProtocolParts {
+  library: typeof Library;
+  gateway: Gateway;
+  version: string;
+  who: string;
+}
+
+const INSTRUCTIONS =
+  'Some tools wait for a person to decide. A result that begins with "Pending" says how to wait; never make such a call a second time.';
+
+const taskParams = z.looseObject({ taskId: z.string().min(1).max(200) });
+
+/** A server of MCP for one connection or request of one person. It has the gateway's tools, and nothing else. */
+export function createProtocol({ library, gateway, version, who }: ProtocolParts): Library.Server {
+  const capabilities = { tools: { listChanged: true }, extensions: { [TASKS]: {} } };
+  const server = new library.Server(
+    { name: 'countersign', version },
+    { capabilities, instructions: INSTRUCTIONS },
+  );
+  const { tools, backend } = gateway;
+  const noTask = (taskId: string): Error =>
+    new library.ProtocolError(library.ProtocolErrorCode.InvalidParams, `there is no such task ${taskId}`);
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...tools.offered(), WAIT_DEFINITION].map((tool) => toolSchema.parse(tool)),
+  }));
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { name, arguments: args = {} } = params;
+    const asTask = takesTasks(context.mcpReq.envelope);
+    if (!isJsonObject(args))
+      throw new library.ProtocolError(library.ProtocolErrorCode.InvalidParams, 'the arguments are not JSON');
+    const answered = await gateway.call({
+      ...{ who, name, arguments: args, asTask, key: keyIn(context.mcpReq._meta) },
+      signal: context.mcpReq.signal,
+      onProgress: progressTo(context),
+    });
+    if ('answer' in answered) return answerSchema.parse(answered.answer);
+    const state = await backend.stateOf(answered.task, who);
+    if (state === undefined) throw noTask(answered.task);
+    return answerSchema.parse({ resultType: 'task', ...taskOf(state), content: [] });
+  });
+  server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, { mcpReq }) => {
+    const state = await backend.stateOf(taskId, who);
+    if (state === undefined) throw noTask(taskId);
+    const task = taskOf(state);
+    if (state.status === 'working' || state.status === 'cancelled') return task;
+    const end = await backend.end(taskId, mcpReq.signal);
+    if (end.kind !== 'result')
+      return { ...task, status: 'failed', error: { code: FAILED, message: end.message } };
+    return { ...task, result: { ...endAnswer(end), resultType: 'complete' } };
+  });
+  server.setRequestHandler('tasks/cancel', { params: taskParams }, async ({ taskId }) => {
+    const state = await backend.stateOf(taskId, who);
+    if (state === undefined) throw noTask(taskId);
+    if (state.status === 'working') await backend.cancel(taskId, `${who} cancelled it`);
+    return {};
+  });
+  return server;
+}
+
+/** The code of JSON-RPC for an internal error. */
+const FAILED = -32603;
+
+// The library's own types want what our types cannot promise, such as a schema whose root is an object.
+const toolSchema = z.looseObject({
+  name: z.string(),
+  inputSchema: z.looseObject({ type: z.literal('object').default('object') }),
+});
+const answerSchema = z.looseObject({ content: z.array(z.any()) });
+
+function progressTo({ mcpReq }: Library.ServerContext): ((step: number) => void) | undefined {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return (progress) => {
+    const params = { progressToken, progress, message: 'waits for a person to decide' };
+    // A client that is gone is noticed by its signal.
+    void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
+  };
+}

@@ -1,0 +1,172 @@
+import { CountersignError, usageError } from '../contract/errors';
+import { isJsonObject, type JsonObject } from '../contract/json';
+import { GATEWAY_AGENT } from '../contract/names';
+import { FIND_TOOLS } from '../tools/builtin/find-tools';
+import { type Agent, defineAgent, withTools } from '../tools/define-agent';
+import { type Config, withAgents } from '../tools/define-config';
+import { openConfig } from '../tools/mcp';
+import { declaredServers, type McpServer } from '../tools/mcp/declare';
+import { toolNames } from '../tools/mcp/definition';
+import { lockedServer, readLock } from '../tools/mcp/lock-file';
+import type { OpenDeps } from '../tools/mcp/reach';
+import { whyNotAgreed } from '../tools/mcp/servers';
+import { whyNotStarted } from '../tools/mcp/exact-version';
+import { permitTools } from '../tools/permit-tools';
+import type { Tool } from '../tools/types';
+
+/** What a gateway is for: one server under its own names, an agent, or all servers. */
+export interface Served {
+  server?: string;
+  agent?: string;
+}
+
+/** A tool as clients see it. */
+interface OfferedTool {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema: JsonObject;
+  annotations?: JsonObject;
+}
+
+/** The tools of a gateway, open. */
+export interface GatewayTools {
+  agent: Agent;
+  /** The config of the gateway's own worker. */
+  config: Config;
+  /** The tools that a client is offered now. */
+  offered(): OfferedTool[];
+  /** Our name of a tool that a client names. Undefined if it is not offered. */
+  nameOf(offered: string): string | undefined;
+  close(): Promise<void>;
+}
+
+/** Never asked: the only call of each turn is given. */
+const NO_MODEL = {
+  id: 'none',
+  generate: () => Promise.reject(new Error('the gateway asks no model')),
+};
+
+/**
+ * Opens the tools of a gateway by the lock, without waiting for any server. `onGone` is called when a server turns out
+ * not to have a tool as it was allowed.
+ *
+ * @throws CountersignError `usage` for a server or an agent that the config does not name; `config_invalid`, also for a
+ * named server that may not be started.
+ */
+export async function openGatewayTools(
+  config: Config,
+  served: Served,
+  deps: Pick<OpenDeps, 'secrets' | 'warn'> & { onGone(): void },
+): Promise<GatewayTools> {
+  const servers = config.mcpServers === undefined ? [] : await declaredServers(config.mcpServers);
+  const chosen = await chosenServers(servers, config, served);
+  const gone = new Set<string>();
+  const later = (names: readonly string[]): void => {
+    for (const name of names) gone.add(name);
+    if (names.length > 0) deps.onGone();
+  };
+  const only = Object.fromEntries(Object.entries(config.mcpTools).filter(([name]) => isOf(chosen, name)));
+  const agent = withPermits(agentFor(config, served, chosen), config);
+  const own = withAgents({ ...config, mcpTools: only, ...serversOf(config, chosen) }, [agent]);
+  const opened = await openConfig(own, { ...deps, later });
+  const [equipped = agent] = opened.config.agents;
+  const offers = await offersOf(equipped, { config, served, chosen });
+  const names = new Map(offers.map(({ offered, tool }) => [offered.name, tool]));
+  const isThere = (tool: string): boolean => !gone.has(tool);
+  return {
+    agent: equipped,
+    config: withAgents({ ...opened.config, mcpServers: undefined }, [equipped]),
+    offered: () => offers.filter(({ tool }) => isThere(tool)).map(({ offered }) => offered),
+    nameOf: (offered) => [names.get(offered)].find((tool) => tool !== undefined && isThere(tool)),
+    close: opened.close,
+  };
+}
+
+/** The chosen servers in place of the config's. A file of servers is read anew, so that only these are opened. */
+function serversOf({ mcpServers }: Config, chosen: readonly McpServer[]): Pick<Config, 'mcpServers'> {
+  if (typeof mcpServers !== 'object') return { mcpServers };
+  const names = chosen.map(({ name }) => name);
+  return {
+    mcpServers: Object.fromEntries(Object.entries(mcpServers).filter(([name]) => names.includes(name))),
+  };
+}
+
+function isOf(servers: readonly McpServer[], tool: string): boolean {
+  return servers.some(({ prefix }) => tool.startsWith(`${prefix}__`));
+}
+
+async function chosenServers(
+  servers: readonly McpServer[],
+  config: Config,
+  { server }: Served,
+): Promise<readonly McpServer[]> {
+  if (server === undefined) return servers;
+  const one = servers.find(({ name }) => name === server);
+  if (one === undefined)
+    throw usageError(
+      `the config names no MCP server ${server}`,
+      `It names: ${servers.map(({ name }) => name).join(', ') || 'none'}.`,
+    );
+  const locked = lockedServer(await readLock(config.mcpLock), one.name);
+  const why = whyNotStarted(one.start) ?? whyNotAgreed(one, locked);
+  if (why !== undefined) throw new CountersignError('config_invalid', `MCP server ${server}: ${why}`);
+  return [one];
+}
+
+/** The agent whose calls the gateway makes: one of the config, or one that has all tools of the servers. */
+function agentFor(config: Config, { agent: named }: Served, servers: readonly McpServer[]): Agent {
+  const own = config.agents.find(({ name }) => name === (named ?? GATEWAY_AGENT));
+  if (own !== undefined) return own;
+  if (named !== undefined)
+    throw usageError(
+      `the config has no agent ${named}`,
+      `It has: ${config.agents.map(({ name }) => name).join(', ') || 'none'}.`,
+    );
+  return defineAgent({
+    name: GATEWAY_AGENT,
+    instructions: 'Runs the calls of MCP clients.',
+    model: NO_MODEL,
+    tools: servers.map(({ prefix }) => `${prefix}__*`),
+    findTools: false,
+  });
+}
+
+function withPermits(agent: Agent, { hookTools }: Config): Agent {
+  const permits = agent.name === GATEWAY_AGENT ? permitTools(hookTools) : [];
+  return permits.length === 0 ? agent : withTools(agent, permits);
+}
+
+interface Offer {
+  offered: OfferedTool;
+  tool: string;
+}
+
+/** The tools as clients see them: those of a server by its own definitions, from the lock. */
+async function offersOf(
+  agent: Agent,
+  { config, served, chosen }: { config: Config; served: Served; chosen: readonly McpServer[] },
+): Promise<Offer[]> {
+  const lock = await readLock(config.mcpLock);
+  const permits = permitTools(config.hookTools).map(({ name }) => name);
+  const own = agent.registry
+    .list()
+    .filter((tool) => tool.server === 'local' && tool.name !== FIND_TOOLS && !permits.includes(tool.name))
+    .map((tool) => ({ offered: describe(tool), tool: tool.name }));
+  const ofServers = chosen.flatMap(({ name, prefix }) => {
+    const locked = lockedServer(lock, name)?.tools ?? {};
+    const names = toolNames(prefix, Object.keys(locked));
+    return [...names].flatMap(([original, tool]): Offer[] => {
+      const definition = locked[original]?.definition;
+      if (definition === undefined || agent.registry.get(tool) === undefined) return [];
+      // Without a schema of results: a client would refuse a result that says that the call still waits.
+      const { outputSchema: _, ...rest } = definition;
+      return [{ offered: { ...rest, name: served.server === undefined ? tool : original }, tool }];
+    });
+  });
+  return served.agent === undefined ? ofServers : [...own, ...ofServers];
+}
+
+function describe({ name, description, schema }: Tool): OfferedTool {
+  return { name, description, inputSchema: isJsonObject(schema) ? schema : { type: 'object' } };
+}

@@ -1,0 +1,235 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObject } from '../../src/contract/json';
+import { placeOfCall } from '../../src/gateway/call-id';
+import { approveNext, denyNext, waitForEnd, waitForRequest } from '../../src/testing';
+import { until } from '../support/until';
+import { useGateway } from './support';
+
+const held = useGateway(
+  {
+    mcpTools: {
+      files__read_text_file: { safety: 'safe', effect: 'pure' },
+      every__get_tiny_image: { safety: 'safe', effect: 'pure' },
+    },
+    hookTools: { Bash: {} },
+  },
+  {
+    // Another definition than the server has now: somebody allowed an earlier one.
+    change: (name, tools) => name === 'every' && delete tools['get-sum'],
+    hold: { first: 100, progress: 100, withProgress: 700, without: 300 },
+  },
+);
+
+const writes = (name: string, content = 'hi') => ({
+  name: 'files__write_file',
+  arguments: { path: join(held.here.folder, name), content },
+});
+const written = (name: string): string | undefined => {
+  const path = join(held.here.folder, name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+};
+const textOf = (answer: unknown): string => JSON.stringify(answer);
+const pendingId = (answer: unknown): string => /id (gateway-[0-9a-f]+)/.exec(textOf(answer))?.[1] ?? '';
+/** Waits until a turn is on record. */
+const recorded = (turn: string) =>
+  until(`the turn ${turn}`, () => held.here.client.view(turn).catch(() => undefined));
+/** The turn of a named call that waits. */
+const turnOf = (task: Record<string, unknown>): string => String(task['taskId']);
+const keyed = (key: string) => ({ _meta: { 'claudecode/toolUseId': key } });
+
+/** Waits for the end of a task, as a client does. */
+const endOfTask = (user: string, taskId: string) =>
+  until(`the end of ${taskId}`, async () => {
+    const task = await held.here.send(user, 'tasks/get', { taskId });
+    return task['status'] !== 'working' && task;
+  });
+
+it('lists what was allowed under our names, and not what was not', async () => {
+  const client = await held.here.connect('ann');
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['files__write_file', 'every__echo', 'countersign_wait']));
+  for (const absent of ['every__get_sum', 'agent__bash']) expect(names).not.toContain(absent);
+});
+
+it('runs a safe call at once, without a turn, and hands its image on', async () => {
+  const client = await held.here.connect('ann');
+  const before = (await held.here.client.list({ agent: 'gateway' })).length;
+  const { content } = await client.callTool({ name: 'every__get_tiny_image', arguments: {} });
+  expect(JSON.stringify(content)).toContain('"type":"image"');
+  expect((await held.here.client.list({ agent: 'gateway' })).length).toBe(before);
+});
+
+it('gives a client that takes tasks a task, whose end is the answer', async () => {
+  const { send, client } = held.here;
+  const task = await send('ann', 'tools/call', { ...writes('task.txt'), ...keyed('task-1') });
+  expect(task).toMatchObject({
+    resultType: 'task',
+    status: 'working',
+    taskId: expect.stringMatching(/^gateway-/),
+  });
+  const taskId = turnOf(task);
+  await waitForRequest(client, taskId);
+  expect(await send('ann', 'tasks/get', { taskId })).toMatchObject({
+    ...{ status: 'working', statusMessage: expect.stringContaining('a person has to decide') },
+  });
+  expect(await send('bea', 'tasks/get', { taskId })).toMatchObject({ code: -32602 });
+  expect(await send('bea', 'tasks/cancel', { taskId })).toMatchObject({ code: -32602 });
+  await approveNext(client, taskId);
+  const ended = await endOfTask('ann', taskId);
+  expect(ended).toMatchObject({
+    status: 'completed',
+    result: { resultType: 'complete', content: [{ type: 'text' }] },
+  });
+  expect(written('task.txt')).toBe('hi');
+});
+
+it('cancels a task, and then nothing runs', async () => {
+  const { send, client } = held.here;
+  const taskId = turnOf(await send('ann', 'tools/call', { ...writes('cancel.txt'), ...keyed('cancel-1') }));
+  await waitForRequest(client, taskId);
+  expect(await send('ann', 'tasks/cancel', { taskId })).toMatchObject({ resultType: 'complete' });
+  expect(await endOfTask('ann', taskId)).toMatchObject({ status: 'cancelled' });
+  expect(written('cancel.txt')).toBeUndefined();
+});
+
+it('answers a repeat under the same id with the first answer, and refuses another call under it', async () => {
+  const { send, client } = held.here;
+  const call = { ...writes('repeat.txt', 'one'), ...keyed('repeat-1') };
+  const taskId = turnOf(await send('ann', 'tools/call', call));
+  expect(turnOf(await send('ann', 'tools/call', call))).toBe(taskId);
+  await approveNext(client, taskId);
+  await endOfTask('ann', taskId);
+  const again = await send('ann', 'tools/call', call);
+  expect(again).toMatchObject({ resultType: 'complete', content: [{ type: 'text' }] });
+  const other = await send('ann', 'tools/call', { ...writes('repeat.txt', 'two'), ...keyed('repeat-1') });
+  expect(textOf(other)).toContain('this id was given for another tool or other arguments; nothing ran');
+  expect(written('repeat.txt')).toBe('one');
+  const ofBea = await send('bea', 'tools/call', call);
+  expect(turnOf(ofBea)).not.toBe(taskId);
+  await denyNext(client, turnOf(ofBea));
+});
+
+it('joins a call without an id while it is open, and asks anew afterwards', async () => {
+  const { client } = held.here;
+  const [one, two] = await Promise.all([held.here.connect('ann'), held.here.connect('ann')]);
+  const asks = () => Promise.all([one, two].map((each) => each.callTool(writes('join.txt'))));
+  const ids = (await asks()).map(pendingId);
+  expect(new Set(ids).size).toBe(1);
+  await denyNext(client, ids[0] ?? '');
+  await waitForEnd(client, ids[0] ?? '');
+  expect((await asks()).map(pendingId)).toEqual(ids);
+  await waitForRequest(client, ids[0] ?? '');
+  await denyNext(client, ids[0] ?? '');
+});
+
+it('leaves a call in doubt whose server died, and answers with what a person says of it', async () => {
+  const { send, client } = held.here;
+  const call = { name: 'hostile__act', arguments: { how: 'crash', with: 'x' }, ...keyed('doubt-1') };
+  const taskId = turnOf(await send('ann', 'tools/call', call));
+  await approveNext(client, taskId);
+  await until('the doubt', async () =>
+    textOf(await send('ann', 'tasks/get', { taskId })).includes('nobody knows yet whether'),
+  );
+  await client.resolve(taskId, { callId: '1.1', resolution: 'did-not', approver: 'ann' });
+  const ended = await endOfTask('ann', taskId);
+  expect(ended).toMatchObject({ status: 'completed', result: { isError: true } });
+});
+
+it.each([
+  ['an unknown tool', { name: 'files__nothing', arguments: {} }, 'There is no tool'],
+  ['a tool of a hook', { name: 'agent__bash', arguments: {} }, 'There is no tool'],
+  ['arguments that do not fit', { name: 'files__write_file', arguments: { path: 7 } }, 'Error [validation]'],
+  ['arguments over 128 KiB', { name: 'every__echo', arguments: { message: 'x'.repeat(200_000) } }, 'at most'],
+  [
+    '20,000 keys',
+    {
+      name: 'every__echo',
+      arguments: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n])),
+    },
+    'at most',
+  ],
+])('answers %s with an error, and nothing runs', async (_case, call, words) => {
+  const client = await held.here.connect('ann');
+  const answer = await client.callTool(call);
+  expect(answer.isError).toBe(true);
+  expect(textOf(answer)).toContain(words);
+});
+
+describe('over HTTP', () => {
+  const post = (headers: Record<string, string>, body: string, path = '/mcp') =>
+    fetch(`${held.here.http.url}${path}`, {
+      ...{ method: 'POST', body },
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+    });
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const asAnn = () => ({ Authorization: `Bearer ${held.here.tokens['ann']}` });
+
+  it('wants a token, no other origin, and no body over its limit', async () => {
+    expect((await post({}, list)).status).toBe(401);
+    expect((await post({ Authorization: 'Bearer cs_wrong' }, list)).status).toBe(401);
+    expect((await post({ ...asAnn(), Origin: 'http://evil.example' }, list)).status).toBe(403);
+    // The server may close the connection before all of it has been sent.
+    const long = post(asAnn(), JSON.stringify({ long: 'x'.repeat(10 * 1024 * 1024) }));
+    expect(await long.then(({ status }) => status).catch(() => 413)).toBe(413);
+    expect((await post(asAnn(), list)).status).toBe(200);
+  });
+
+  const event = {
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: { command: 'ls' },
+    session_id: 's',
+  };
+  const turnOfHook = (id: string): string => {
+    const key = ['hook', 's', id];
+    return placeOfCall({ who: 'ann', tool: 'agent__bash', arguments: event.tool_input, key }).turn;
+  };
+  const hook = async (headers: Record<string, string>, body: string) => {
+    const answer: unknown = await (await post(headers, body, '/hooks/claude-code')).json();
+    return isObject(answer) && isObject(answer['hookSpecificOutput']) ? answer['hookSpecificOutput'] : answer;
+  };
+
+  it('answers a hook with what was approved, and the same id with the same', async () => {
+    const body = JSON.stringify({ ...event, tool_use_id: 'toolu_1' });
+    const asked = hook(asAnn(), body);
+    const turn = turnOfHook('toolu_1');
+    await recorded(turn);
+    await approveNext(held.here.client, turn, { arguments: { command: 'ls -a' } });
+    const allowed = { permissionDecision: 'allow', updatedInput: { command: 'ls -a' } };
+    expect(await asked).toMatchObject(allowed);
+    expect(await hook(asAnn(), body)).toMatchObject(allowed);
+    const [call] = (await held.here.client.view(turn)).calls;
+    expect(call?.result?.content).toContain('what comes of it is not known here');
+  });
+
+  it.each([
+    ['without a token', () => ({}), JSON.stringify(event), 'no user has this token'],
+    ['that cannot be read', asAnn, '{', 'cannot be understood'],
+    [
+      'from another origin',
+      () => ({ ...asAnn(), Origin: 'http://evil.example' }),
+      JSON.stringify(event),
+      'refused',
+    ],
+  ])('denies a hook %s, since a failure would let the call pass', async (_case, headers, body, words) => {
+    expect(await hook(headers(), body)).toMatchObject({
+      ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining(words) },
+    });
+  });
+
+  it('denies a hook after a denial, and lets other tools pass', async () => {
+    const asked = hook(asAnn(), JSON.stringify({ ...event, tool_use_id: 'toolu_2' }));
+    const turn = turnOfHook('toolu_2');
+    await recorded(turn);
+    await denyNext(held.here.client, turn, { reason: 'not that' });
+    expect(await asked).toMatchObject({
+      ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining('not that') },
+    });
+    expect(await hook(asAnn(), JSON.stringify({ ...event, tool_name: 'Read' }))).toEqual({});
+  });
+});
