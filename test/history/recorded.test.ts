@@ -136,10 +136,13 @@ test('asked: answers by update and by signal, a bad one, one declined and one qu
     ['1.4', 'done', 'look 1'],
     ['2.1', 'answered', 'somebody answered.\n\n{"answer":"old"}'],
   ]);
-  expect(view.calls[0]?.answers).toMatchObject([
-    { door: 'update', judgement: { accepted: true }, content: { age: 7, unit: 'years' } },
-    { door: 'signal', judgement: { accepted: false, code: 'invalid_answer' } },
-  ]);
+  // Whether both were judged in one workflow task is chance, and their order with it.
+  const byDoor = new Map(view.calls[0]?.answers.map((answer) => [answer.door, answer]));
+  expect(byDoor.get('update')).toMatchObject({
+    judgement: { accepted: true },
+    content: { age: 7, unit: 'years' },
+  });
+  expect(byDoor.get('signal')).toMatchObject({ judgement: { accepted: false, code: 'invalid_answer' } });
 });
 
 test('expired-cancelled: one request runs out of time, the other is closed by cancelling', async () => {

@@ -1,4 +1,3 @@
-import type { Leaf } from '../../contract/text/json-diff';
 import type { FilePlan, Hunk } from '../../contract/plan';
 import type { Segment } from '../../contract/text/unsafe-text';
 import { wordParts } from './review';

@@ -12,12 +12,12 @@ it('tells what the code did in each workflow task of a recorded turn', () => {
     [3, 'activity'],
     [9, 'activity', 'timer', 'memo', 'attributes'],
     [18],
-    [21, 'activity', 'memo', 'attributes', 'timer_cancelled'],
+    [21, 'memo', 'attributes', 'timer_cancelled', 'activity'],
     [32, 'activity'],
     [38, 'attributes', 'end'],
   ]);
-  expect(tasks[3]?.commands[0]).toEqual({
-    eventId: 25,
+  expect(tasks[3]?.commands.at(-1)).toEqual({
+    eventId: 28,
     command: { what: 'activity', id: 'call-1.2-0', type: 'pay' },
   });
 });
