@@ -187,10 +187,21 @@ describe.each([
 });
 
 describe('the rooms of lib', () => {
-  const [FILES, LOCK, PROBE, SETTINGS, TRACES, RACE, LOOPBACK, PROXIES, NAMED, STOP, VERSION, YAML] = [
-    ...['files', 'lock', 'server-probe', 'temporal-settings', 'traces', 'race', 'loopback', 'proxies'],
-    ...['named-files', 'until-stopped', 'installed-version', 'yaml'],
-  ].map((name) => `lib/system/${name}`);
+  const [FILES, GUARDED, LOCK, PROBE, SETTINGS, TRACES, RACE, LOOPBACK, PROXIES, NAMED, STOP, VERSION, YAML] =
+    [
+      ...[
+        'files',
+        'guarded',
+        'lock',
+        'server-probe',
+        'temporal-settings',
+        'traces',
+        'race',
+        'loopback',
+        'proxies',
+      ],
+      ...['named-files', 'until-stopped', 'installed-version', 'yaml'],
+    ].map((name) => `lib/system/${name}`);
   const [RULES, KEYS, OF_CLIENTS, OF_WORKERS] = ['pure', 'files', 'client', 'worker'].map(
     (part) => `authority: ${part}`,
   );
@@ -211,9 +222,12 @@ describe('the rooms of lib', () => {
     ['workflows', ['contract', 'lifecycle', RULES]],
     ['history', ['contract', RULES]],
     ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK, PROXIES]],
-    ['tools', ['contract', RULES, FILES, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
+    ['tools', ['contract', RULES, FILES, GUARDED, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
     ['models', ['contract', 'tools', PROXIES, VERSION]],
-    ['activities', ['contract', 'tools', 'models', 'history', 'store', RULES, OF_WORKERS, FILES, TRACES]],
+    [
+      'activities',
+      ['contract', 'tools', 'models', 'history', 'store', RULES, OF_WORKERS, FILES, GUARDED, TRACES],
+    ],
     [
       'client',
       [
@@ -227,7 +241,7 @@ describe('the rooms of lib', () => {
       'server',
       [
         ...['client', 'contract', 'history', RULES, OF_CLIENTS],
-        ...[FILES, LOCK, PROBE, RACE, LOOPBACK, PROXIES],
+        ...[FILES, GUARDED, LOCK, PROBE, RACE, LOOPBACK, PROXIES],
       ],
     ],
     [

@@ -319,7 +319,7 @@ const mutants = [
     put: "['request', 'question', 'preparing'].includes(state.phase)",
     tests: lifecycle('endings'),
   },
-  // A call has one life: what was said of it counts once, and its end is final.
+  // A call has one life: a message about it counts once, and its end is final.
   {
     name: 'life-over',
     promise: 'a call that has its result keeps it',

@@ -28,7 +28,7 @@ const CODE = new RegExp(`^(${CODES})$`);
 const CODE_IN_TEXT = new RegExp(`\\b(${CODES})\\b`);
 
 /** Codes of errors that mean that the other side was never reached. */
-const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'proxy_failed'];
+export const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'proxy_failed'];
 
 /** Whether one error says that a connection broke or was given up. */
 export function saysBroken({ name, message, code }: ErrorFacts): boolean {
@@ -37,17 +37,6 @@ export function saysBroken({ name, message, code }: ErrorFacts): boolean {
   if (typeof message === 'string' && GRPC_MESSAGE.test(message)) return true;
   if (name === 'FetchError') return !UNREACHED.includes(code);
   return name === 'TypeError' && FETCH_MESSAGES.includes(message);
-}
-
-/** Whether an error of `fetch` says that the other side was never reached, so that it cannot have acted. */
-export function isUnreached(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const errors = cause instanceof AggregateError ? cause.errors : [cause];
-  return errors.length > 0 && errors.every((one) => UNREACHED.includes(codeOf(one)));
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
 }
 
 /**

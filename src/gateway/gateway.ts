@@ -28,7 +28,7 @@ export const HOLD = {
 };
 
 /** A call as a client asks for it. */
-export interface Asked {
+export interface GatewayCall {
   who: string;
   /** The name under which the tool was offered. */
   name: string;
@@ -43,14 +43,14 @@ export interface Asked {
 }
 
 /** The answer to a call, or the turn that the client follows as a task. */
-export type Answered = { answer: CallAnswer } | { task: string };
+export type GatewayAnswer = { answer: CallAnswer } | { task: string };
 
 /** The gate for clients: a call runs here, or is a turn of its own on which people decide. */
 export interface Gateway {
   tools: GatewayTools;
   backend: Backend;
   /** Never rejects, unless the signal aborts. */
-  call(asked: Asked): Promise<Answered>;
+  call(asked: GatewayCall): Promise<GatewayAnswer>;
   /** Starts a call as a turn, and waits for its end. If the signal aborts first, an undecided call is withdrawn. */
   decide(call: ClientCall, signal: AbortSignal): Promise<CallEnd>;
 }
@@ -95,7 +95,7 @@ type Parts = GatewayParts &
     held: Map<string, number>;
   };
 
-async function answerCall(parts: Parts, asked: Asked): Promise<Answered> {
+async function answerCall(parts: Parts, asked: GatewayCall): Promise<GatewayAnswer> {
   try {
     if (asked.name === WAIT_TOOL) return await waitAgain(parts, asked);
     return await runOrRecord(parts, asked);
@@ -113,7 +113,7 @@ function failureText(error: unknown): string {
   return `${errorMessage(error)}.${ran}${hint === undefined ? '' : ` (${hint})`}`;
 }
 
-async function runOrRecord(parts: Parts, asked: Asked): Promise<Answered> {
+async function runOrRecord(parts: Parts, asked: GatewayCall): Promise<GatewayAnswer> {
   const { tools, recordsAll } = parts;
   const name = tools.nameOf(asked.name);
   if (name === undefined)
@@ -131,7 +131,7 @@ function runsHere({ safety, effect, state, taskQueue, child, asks, askMs }: Tool
 }
 
 /** Runs a call in this process, as a turn would. Undefined: the rules want that a person decides. */
-async function runHere(parts: Parts, ready: ReadyCall, asked: Asked): Promise<ToolResult | undefined> {
+async function runHere(parts: Parts, ready: ReadyCall, asked: GatewayCall): Promise<ToolResult | undefined> {
   const { tools, config, log, secrets, rules } = parts;
   const { tool, args, value } = ready;
   const owner = { agent: tools.agent.name, policy: tools.agent.policy, log, ...rules };
@@ -152,14 +152,14 @@ async function runHere(parts: Parts, ready: ReadyCall, asked: Asked): Promise<To
 
 function notRun(
   tool: string,
-  { arguments: args }: Asked,
+  { arguments: args }: GatewayCall,
   failure: Parameters<typeof makeFailure>[1],
 ): ToolResult {
   const head = { id: 'call_1_1', callId: '1.1', tool, arguments: args };
   return makeFailure(head, failure, { timestamp: new Date().toISOString() });
 }
 
-async function record(parts: Parts, tool: string, asked: Asked): Promise<Answered> {
+async function record(parts: Parts, tool: string, asked: GatewayCall): Promise<GatewayAnswer> {
   const { who, arguments: args, key } = asked;
   const { turn, isNamed } = await parts.backend.start({ who, tool, arguments: args, ...(key && { key }) });
   try {
@@ -172,7 +172,7 @@ async function record(parts: Parts, tool: string, asked: Asked): Promise<Answere
   }
 }
 
-async function waitAgain(parts: Parts, asked: Asked): Promise<Answered> {
+async function waitAgain(parts: Parts, asked: GatewayCall): Promise<GatewayAnswer> {
   const turn = String(asked.arguments['id'] ?? '');
   const state = await parts.backend.stateOf(turn, asked.who);
   if (state === undefined) return { answer: textAnswer(`There is no call ${turn.slice(0, 100)}.`, true) };
@@ -181,7 +181,7 @@ async function waitAgain(parts: Parts, asked: Asked): Promise<Answered> {
 }
 
 /** Waits for a call as long as its client does, and then says how to get the result. */
-async function hold(parts: Parts, turn: string, asked: Asked & { isNamed: boolean }): Promise<Answered> {
+async function hold(parts: Parts, turn: string, asked: GatewayCall & { isNamed: boolean }): Promise<GatewayAnswer> {
   const { backend, hold: times, held } = parts;
   const { signal, asTask, onProgress, isNamed, who } = asked;
   const stop = new AbortController();

@@ -8,7 +8,7 @@ import type { GrantMark, GrantUse } from '../contract/policy-rule';
 import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
-import { titleOf } from '../contract/text/call-summary';
+import { titleOf } from '../contract/text/call-title';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Attribution } from './call-events';

@@ -12,7 +12,7 @@ import {
   parseAnswer,
   readNew,
   refuse,
-  type Said,
+  type ReceivedMessage,
 } from './messages';
 import { failureOf, successOf } from './results';
 import { type Approvals, type CallState, type QuestionCall, standingOf } from './state';
@@ -22,7 +22,7 @@ import { SOMEBODY } from '../contract/authority';
  * What an answer leads to at workflow time `now` (ms). The first valid answer wins. At or after the deadline it is
  * `expired`, like a decision. Only a question takes an answer, and a question takes nothing else.
  */
-export function decideAnswer(calls: Approvals, said: Said, now: number): Decided {
+export function decideAnswer(calls: Approvals, said: ReceivedMessage, now: number): Decided {
   const read = readNew(calls, parseAnswer(said.message), { ...said, now });
   if ('decided' in read) return read.decided;
   const { message: answer, fresh } = read;

@@ -7,7 +7,7 @@ import { decideDecision } from './decisions';
 import { prove, takeAbandonment, takeOutcome } from './doubts';
 import { cancelAll, whatIsDue, withdraw } from './endings';
 import type { LifeFact } from './events';
-import { type Decided, refuse, type Said } from './messages';
+import { type Decided, refuse, type ReceivedMessage } from './messages';
 import { isVoidAfterReset, takeReset } from './reset';
 import { decideResolution } from './resolutions';
 import { decideStart, settle, type Settlement } from './starts';
@@ -16,7 +16,7 @@ import type { Approvals } from './state';
 /** What somebody says, what the workflow has to do about its calls, or a fact that nobody can refuse. */
 export type LifeCommand =
   /** A person decides on a request, resolves a call in doubt, or answers a question. */
-  | ({ type: 'decision' | 'resolution' | 'answer' } & Said)
+  | ({ type: 'decision' | 'resolution' | 'answer' } & ReceivedMessage)
   | { type: 'start'; callId: string; secret?: string }
   | { type: 'settle'; callId: string; settlement: Settlement }
   | { type: 'prove'; callId: string; result: ToolResult }
@@ -62,7 +62,7 @@ export function decide(calls: Approvals, command: LifeCommand, now: number): Dec
 }
 
 /** A message that a reset applies again is refused where its decision would be void. */
-function unlessVoid(calls: Approvals, { isAgain, message }: Said, decided: Decided): Decided {
+function unlessVoid(calls: Approvals, { isAgain, message }: ReceivedMessage, decided: Decided): Decided {
   if (!isAgain || decided.refused !== undefined || decided.events.length === 0) return decided;
   const state = calls.calls.get(decided.verdict?.callId ?? '');
   return state !== undefined && isVoidAfterReset(state)

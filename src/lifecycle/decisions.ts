@@ -28,12 +28,12 @@ import {
   parseDecision,
   readNew,
   refuse,
-  type Said,
+  type ReceivedMessage,
 } from './messages';
 import { failureOf } from './results';
 import {
   type Approvals,
-  type CallFacts,
+  type CallBasics,
   type CallState,
   type FinalDecision,
   type RequestCall,
@@ -48,7 +48,7 @@ import { SOMEBODY, type Vote } from '../contract/authority';
  * What a decision leads to at workflow time `now` (ms). The first valid decision wins. At or after the deadline it is
  * `expired`, even if the timer has not fired yet: we fail closed. Only here can a person make a request ready or deny it.
  */
-export function decideDecision(calls: Approvals, said: Said, now: number): Decided {
+export function decideDecision(calls: Approvals, said: ReceivedMessage, now: number): Decided {
   const read = readNew(calls, parseDecision(said.message), { ...said, now });
   if ('decided' in read) return read.decided;
   const { message, fresh } = read;
@@ -74,7 +74,7 @@ export function decideDecision(calls: Approvals, said: Said, now: number): Decid
  * Fills in the defaults of the schema. A person approves them together with the arguments, so they are on record before
  * the call runs.
  */
-function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallFacts): Decision {
+function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallBasics): Decision {
   if (decision.arguments === undefined) return decision;
   return { ...decision, arguments: withDefaults(schemas.get(call.toolDigest), decision.arguments) };
 }
@@ -102,7 +102,7 @@ function expired(decision: Decision): Refused {
   return refuse('expired', REQUEST_EXPIRED, decision);
 }
 
-function checkSeen(decision: Decision, state: CallFacts): Refused | undefined {
+function checkSeen(decision: Decision, state: CallBasics): Refused | undefined {
   if (decision.seenDigest !== undefined && decision.seenDigest !== state.seenDigest) {
     return refuse('stale_args', 'this request changed since you looked; look again', decision);
   }
@@ -126,7 +126,7 @@ function misfit(decision: Decision, issues: Issue[]): Refused {
   return { ...refuse(code, `the new arguments do not fit: ${describeIssues(issues)}`, decision), issues };
 }
 
-function checkArguments({ schemas }: Approvals, args: JsonObject, { call }: CallFacts): Issue[] {
+function checkArguments({ schemas }: Approvals, args: JsonObject, { call }: CallBasics): Issue[] {
   if (utf8Bytes(JSON.stringify(args)) > LIMITS.argumentsBytes) {
     return [{ path: '', message: `over ${LIMITS.argumentsBytes} bytes` }];
   }
@@ -215,7 +215,7 @@ function allow(
 
 /** The decision that a message gives a call. It allows only the request as it is now. */
 export function decisionFor(
-  { call, edit, seenDigest }: CallFacts,
+  { call, edit, seenDigest }: CallBasics,
   said: Pick<SpentDecision, 'decisionId' | 'approver'> & {
     [K in 'reason' | 'hunks' | 'votes']: SpentDecision[K] | undefined;
   },
@@ -227,7 +227,7 @@ export function decisionFor(
 }
 
 /** `isPrepared`: the old preview shows the old arguments, so nobody can approve the call before it has a new one. */
-function editOf(state: CallFacts, { decision, standing: { approver } }: By, isPrepared: boolean): Edited {
+function editOf(state: CallBasics, { decision, standing: { approver } }: By, isPrepared: boolean): Edited {
   const { callId, arguments: args = state.effective, reason } = decision;
   return {
     type: 'edited',

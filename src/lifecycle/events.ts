@@ -19,7 +19,7 @@ import type { JsonSchema } from '../contract/tool';
 import { joinedAuthority, renewedAuthority } from '../authority/votes/authority-in-force';
 import {
   type Approvals,
-  type CallFacts,
+  type CallBasics,
   type CallState,
   type DoneCall,
   type FinalDecision,
@@ -226,7 +226,7 @@ function put(calls: Approvals, state: CallState): Approvals {
 }
 
 /** The fields that a call takes along into each state. */
-function headOf(state: CallState): CallFacts {
+function headOf(state: CallState): CallBasics {
   const { call, callKey, generation, effective, effectiveDigest, seenDigest, votes, voided } = state;
   const { proposed, edit, editors, note, isEscalated, isOther, mayHaveRun, isCancelled } = state;
   const changed = { proposed, edit, editors, note, isEscalated, isOther, mayHaveRun, isCancelled };
@@ -235,7 +235,7 @@ function headOf(state: CallState): CallFacts {
 }
 
 function opened({ call, callKey, at, asking }: Registered): CallState {
-  const head: CallFacts = {
+  const head: CallBasics = {
     call,
     callKey,
     generation: 0,
@@ -367,7 +367,7 @@ function prepared(
 }
 
 /** The request that a call becomes, with its whole time to decide. */
-function requestAgain(head: CallFacts, changes: Partial<CallFacts>, at: number): RequestCall {
+function requestAgain(head: CallBasics, changes: Partial<CallBasics>, at: number): RequestCall {
   const next = { ...head, ...changes };
   const deadline = deadlineOf(next.call, at);
   return { ...next, phase: 'request', seenDigest: seenDigestOf(next.call), since: at, deadline };

@@ -19,7 +19,7 @@ import { readResult } from '../contract/payloads';
 import type { OutcomeReport } from '../contract/call';
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { LifeEvent } from './events';
-import type { Approvals, CallFacts } from './state';
+import type { Approvals, CallBasics } from './state';
 import { digestJson } from '../contract/digest';
 import { utf8Bytes } from '../contract/text/bytes';
 
@@ -166,7 +166,7 @@ export type Decided =
   | { refused: Refused; isChecked?: true };
 
 /** A message from any sender. */
-export interface Said {
+export interface ReceivedMessage {
   message: unknown;
   /** Draws the id of a message that has none. Called once the message is accepted. */
   newId(): string;
@@ -190,7 +190,7 @@ export interface Fresh {
 export function readNew<M extends { decisionId?: string; runId?: string }>(
   { verdicts }: Approvals,
   parsed: Parsed<M>,
-  { message, newId, runId, isAgain, now }: Said & { now: number },
+  { message, newId, runId, isAgain, now }: ReceivedMessage & { now: number },
 ): { message: M; fresh: Fresh } | { decided: Decided } {
   if (!parsed.ok) return { decided: { refused: refuse('malformed', parsed.message, message) } };
   const { decisionId, ...content } = parsed.value;
@@ -230,7 +230,7 @@ export function isTooLate({ deadline }: { deadline: number | null }, now: number
 /** Why a message does not fit its call. Checks only the call key and the length of the words. */
 export function checkMessage(
   message: Pick<Decision, 'callKey' | 'reason' | 'suggestion'>,
-  { callKey }: CallFacts,
+  { callKey }: CallBasics,
 ): Refused | undefined {
   if (message.callKey !== undefined && message.callKey !== callKey)
     return refuse('stale_args', 'this call was asked anew since you looked; look again', message);

@@ -10,12 +10,12 @@ import {
   parseResolution,
   readNew,
   refuse,
-  type Said,
+  type ReceivedMessage,
 } from './messages';
 import { failureOf, successOf } from './results';
 import {
   type Approvals,
-  type CallFacts,
+  type CallBasics,
   type CallState,
   decisionOf,
   type DoubtedCall,
@@ -28,7 +28,7 @@ import { SOMEBODY } from '../contract/authority';
  * What a resolution leads to at workflow time `now` (ms). A call in doubt does not expire. Only here can a person end a
  * doubt.
  */
-export function decideResolution(calls: Approvals, said: Said, now: number): Decided {
+export function decideResolution(calls: Approvals, said: ReceivedMessage, now: number): Decided {
   const read = readNew(calls, parseResolution(said.message), { ...said, now });
   if ('decided' in read) return read.decided;
   const { message: resolution, fresh } = read;
@@ -55,7 +55,7 @@ function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallSta
 }
 
 /** A person who looked at an earlier start knows nothing about this one. */
-function checkGeneration(resolution: Resolution, { generation }: CallFacts): Refused | undefined {
+function checkGeneration(resolution: Resolution, { generation }: CallBasics): Refused | undefined {
   if ((resolution.generation ?? generation) === generation) return undefined;
   return refuse('stale_args', 'this call was started again since you looked; look again', resolution);
 }

@@ -5,7 +5,7 @@ import type { UsedState } from '../contract/tool';
 import type { LifeEvent } from './events';
 import { type Decided, refuse } from './messages';
 import { failureOf } from './results';
-import { type Approvals, type CallState, decisionOf, type ReadyCall, type RunningCall } from './state';
+import { type Approvals, type CallState, decisionOf, type AllowedCall, type RunningCall } from './state';
 
 /**
  * How the activity of a call ended, or what its failure means. `contentDigest` is set only if an activity made the
@@ -35,7 +35,7 @@ export function decideStart(calls: Approvals, callId: string, secret: string | u
   return { events: [{ type: 'started', callId, secret }] };
 }
 
-function isAllowed({ leave, call, generation, seenDigest, voided }: ReadyCall): boolean {
+function isAllowed({ leave, call, generation, seenDigest, voided }: AllowedCall): boolean {
   if (leave.by === 'decision')
     return leave.decision.seenDigest === seenDigest && leave.generation === generation;
   const needsNone = leave.by === 'grant' || call.kind === 'run';

@@ -31,7 +31,7 @@ export type Leave =
     };
 
 /** What a call has in each of its states. */
-export interface CallFacts {
+export interface CallBasics {
   /** The call as it was prepared. An edit with a new plan replaces it. */
   readonly call: ValidCall;
   readonly callKey: string;
@@ -73,19 +73,19 @@ interface Wait {
 }
 
 /** The call waits for a decision. */
-export interface RequestCall extends CallFacts, Wait {
+export interface RequestCall extends CallBasics, Wait {
   readonly phase: 'request';
 }
 
 /** The call waits for an answer, and the answer ends it. It never starts. */
-export interface QuestionCall extends CallFacts, Wait {
+export interface QuestionCall extends CallBasics, Wait {
   readonly phase: 'question';
   /** Only for a question that a running call asks: the attempt that asks, and the number of the question in it. */
   readonly asking?: { attempt: number; number: number };
 }
 
 /** The call is prepared anew, and then is a request again. `deadline` and `editBefore` count if that fails. */
-export interface PreparingCall extends CallFacts, Wait {
+export interface PreparingCall extends CallBasics, Wait {
   readonly phase: 'preparing';
   readonly editBefore?: SpentDecision['edit'];
   /** The admin who wants people to be asked again. Absent: a person changed the arguments. */
@@ -93,13 +93,13 @@ export interface PreparingCall extends CallFacts, Wait {
 }
 
 /** The call may start when the order of the step lets it. Its decision is not spent. */
-export interface ReadyCall extends CallFacts {
+export interface AllowedCall extends CallBasics {
   readonly phase: 'ready';
   readonly leave: Leave;
 }
 
 /** The call has started, and its decision is spent for good. */
-export interface RunningCall extends CallFacts {
+export interface RunningCall extends CallBasics {
   readonly phase: 'running';
   readonly leave: Leave;
   /** Only a sender who knows this secret can report a late outcome, or ask in the name of the call. */
@@ -113,7 +113,7 @@ export interface RunningCall extends CallFacts {
 }
 
 /** The call was started, and nobody knows the outcome. */
-export interface DoubtedCall extends CallFacts {
+export interface DoubtedCall extends CallBasics {
   readonly phase: 'in_doubt';
   readonly leave: Leave;
   readonly since: number;
@@ -122,7 +122,7 @@ export interface DoubtedCall extends CallFacts {
 }
 
 /** The call has its result. */
-export interface DoneCall extends CallFacts {
+export interface DoneCall extends CallBasics {
   readonly phase: 'done';
   readonly result: ToolResult;
   /** Absent: the call was never allowed. */
@@ -135,7 +135,7 @@ export interface DoneCall extends CallFacts {
 
 /** One call. */
 export type CallState =
-  RequestCall | QuestionCall | PreparingCall | ReadyCall | RunningCall | DoubtedCall | DoneCall;
+  RequestCall | QuestionCall | PreparingCall | AllowedCall | RunningCall | DoubtedCall | DoneCall;
 
 /**
  * A decision id that was used, and the verdict. The same content gets the same verdict again. Other content is refused.
@@ -236,6 +236,6 @@ export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: 
 }
 
 /** The votes of everybody else. */
-export function withoutVoter({ votes }: CallFacts, voter: string): Vote[] {
+export function withoutVoter({ votes }: CallBasics, voter: string): Vote[] {
   return votes.filter((one) => one.voter !== voter);
 }

@@ -3,7 +3,7 @@ import { countVotesUnder, stillNeeded, type VoteCount, areSameHunks } from '../a
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../contract/decision';
 import type { CallEvent } from './events';
 import { refuse } from './messages';
-import { type CallFacts, type CallState, withoutVoter } from './state';
+import { type CallBasics, type CallState, withoutVoter } from './state';
 import { SOMEBODY, type Authority, type Vote } from '../contract/authority';
 import { authorityNow } from '../authority/votes/authority-in-force';
 
@@ -18,12 +18,12 @@ interface Said {
  * The authority that decides a call, with the people to whom the call was escalated. Undefined: anybody who may signal
  * the turn may decide.
  */
-export function authorityOf({ call, isEscalated }: CallFacts): Authority | undefined {
+export function authorityOf({ call, isEscalated }: CallBasics): Authority | undefined {
   return authorityNow(call.authority, isEscalated);
 }
 
 /** Why the sender may not say this about a call now, and which people may. Undefined: nothing forbids it. */
-export function checkAllowed(state: CallFacts, message: Said, now: number): Refused | undefined {
+export function checkAllowed(state: CallBasics, message: Said, now: number): Refused | undefined {
   const authority = authorityOf(state);
   const { approver = SOMEBODY } = message;
   const why = authority && whyMayNot(authority, { approver, now }, state.votes);
@@ -33,7 +33,7 @@ export function checkAllowed(state: CallFacts, message: Said, now: number): Refu
 }
 
 /** Why a decision cannot be cast as a vote now. Undefined: it can. */
-export function checkVote(state: CallFacts, decision: Decision, now: number): Refused | undefined {
+export function checkVote(state: CallBasics, decision: Decision, now: number): Refused | undefined {
   const authority = authorityOf(state);
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
   // The worker checks by today's rules who may ask again, because the people whom the frozen rule names may all have
@@ -56,7 +56,7 @@ export function checkVote(state: CallFacts, decision: Decision, now: number): Re
 }
 
 /** Why an approval would not add to the approvals that are there: they are for other hunks. Undefined: it would. */
-function otherHunks({ votes }: CallFacts, { decision, hunks }: Decision): string | undefined {
+function otherHunks({ votes }: CallBasics, { decision, hunks }: Decision): string | undefined {
   if (decision !== 'approved' || hunks?.length === 0) return undefined;
   const first = votes.find((vote) => vote.decision === 'approved');
   if (first === undefined || areSameHunks(first.hunks, hunks)) return undefined;
@@ -64,13 +64,13 @@ function otherHunks({ votes }: CallFacts, { decision, hunks }: Decision): string
   return `${first.voter} approved ${what}, and votes count together only for the same: approve that, or deny it`;
 }
 
-function checkRenewal({ call }: CallFacts, decision: Decision): Refused | undefined {
+function checkRenewal({ call }: CallBasics, decision: Decision): Refused | undefined {
   if (call.settings.gate === undefined) return undefined;
   return refuse('malformed', 'a workflow of its own asks about it, and only that can ask again', decision);
 }
 
 function checkWithdrawal(
-  state: CallFacts,
+  state: CallBasics,
   decision: Decision,
   authority: Authority | undefined,
 ): Refused | undefined {
@@ -78,7 +78,7 @@ function checkWithdrawal(
   return refuse('malformed', `${decision.approver ?? SOMEBODY} has no vote on it to withdraw`, decision);
 }
 
-function voteOf(state: CallFacts, { approver = SOMEBODY }: Said): Vote | undefined {
+function voteOf(state: CallBasics, { approver = SOMEBODY }: Said): Vote | undefined {
   const voter = voterIn(authorityOf(state), approver);
   return state.votes.find((one) => one.voter === voter);
 }
@@ -104,7 +104,7 @@ interface Ballot extends Said {
 }
 
 /** Casts a vote, which replaces the earlier vote of the same voter. Undefined: no rule says who decides. */
-export function castVote(state: CallFacts, ballot: Ballot, now: number): Cast | undefined {
+export function castVote(state: CallBasics, ballot: Ballot, now: number): Cast | undefined {
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
   const {
@@ -131,7 +131,7 @@ export function castVote(state: CallFacts, ballot: Ballot, now: number): Cast | 
 
 /** Takes a vote back. */
 export function withdrawVote(
-  state: CallFacts,
+  state: CallBasics,
   decision: Decision,
   now: number,
 ): { event: CallEvent; needs: VotesNeeded } {

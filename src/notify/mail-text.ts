@@ -1,6 +1,6 @@
 import { someNames } from '../authority/votes/voters';
 import { callFragment } from '../contract/names';
-import { titleIn } from '../contract/text/call-summary';
+import { titleIn } from '../contract/text/call-title';
 import { utc } from '../contract/text/times';
 import { cut } from '../contract/text/columns';
 import { escapeProse, escapeText } from '../contract/text/escape';

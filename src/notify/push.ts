@@ -12,7 +12,7 @@ import { cut } from '../contract/text/columns';
 import { type Browsers, pushToBrowser, type PushSender } from './browsers';
 import { type Room, wholeText } from '../cli/print/whole';
 import { whyOnlyLink } from './buttons';
-import { titleIn } from '../contract/text/call-summary';
+import { titleIn } from '../contract/text/call-title';
 import { headingOf, inboxPathOf, namesOf } from './mail-text';
 import {
   type Correction,

@@ -76,12 +76,12 @@ function answerRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /** A decision that was sent, and the turn's answer to it. */
-export interface Sent extends Pick<LoggedRefusal, 'turn' | 'callId' | 'what'> {
+export interface SentAttempt extends Pick<LoggedRefusal, 'turn' | 'callId' | 'what'> {
   answer: Answer;
 }
 
 /** Answers with the answer to a decision. */
-export async function respond(deps: AppDeps, c: Context<Env>, sent: Sent): Promise<Response> {
+export async function respond(deps: AppDeps, c: Context<Env>, sent: SentAttempt): Promise<Response> {
   await noteAnswer(deps, c, sent);
   return c.json(sent.answer, sent.answer.status === 'refused' ? 409 : 200);
 }
@@ -90,7 +90,7 @@ export async function respond(deps: AppDeps, c: Context<Env>, sent: Sent): Promi
 export async function noteAnswer(
   { client: { namespace }, feed, refusals, decided }: AppDeps,
   c: Context<Env>,
-  { answer, ...attempt }: Sent,
+  { answer, ...attempt }: SentAttempt,
 ): Promise<void> {
   feed.refresh(attempt.turn);
   const user = senderOf(c).approver;

@@ -20,8 +20,8 @@ export const hookToolsSchema = z.record(
   }),
 );
 
-/** What such a call leaves on record: the agent runs it, and tells nobody what came of it. */
-const PERMITTED = 'Permitted. The agent runs this call itself; what comes of it is not known here.';
+/** What such a call leaves on record: the agent runs it, and tells nobody how it ended. */
+const PERMITTED = 'Permitted. The agent runs this call itself; its outcome is not known here.';
 
 /** Our name of a coding agent's tool: `agent__bash` for `Bash`. Undefined if it cannot have one. */
 export function permitName(name: string): string | undefined {

@@ -20,7 +20,7 @@ export { allowedBy, effectOfDecision, effectOfResolution } from '../history/deci
 export { kindOfResult, outputOf, without } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
 export { leavesOf } from '../contract/text/json-diff';
-export { titleIn, titleOf } from '../contract/text/call-summary';
+export { titleIn, titleOf } from '../contract/text/call-title';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 export { needsText } from '../contract/text/waits';
 export { clock, dateTime, day, relative, span } from '../contract/text/times';

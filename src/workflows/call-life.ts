@@ -1,7 +1,7 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import type { PreparedCall } from '../contract/call';
 import type { Settlement } from '../lifecycle/starts';
-import type { CallState, DoneCall, PreparingCall, ReadyCall, RunningCall } from '../lifecycle/state';
+import type { CallState, DoneCall, PreparingCall, AllowedCall, RunningCall } from '../lifecycle/state';
 import { act, type ApprovalContext, callIn } from './approvals';
 
 /** What the life of a call needs from whoever runs the call: a turn, or a gate in another workflow. */
@@ -13,9 +13,9 @@ export interface Life {
   /** Prepares the call anew after an edit, or because an admin asked for it. */
   prepare(state: PreparingCall): Promise<PreparedCall>;
   /** Waits until a call that is allowed may start. */
-  place(state: ReadyCall): Promise<void>;
+  place(state: AllowedCall): Promise<void>;
   /** The secret of this start. Undefined: it needs none. */
-  secretFor(state: ReadyCall): string | undefined;
+  secretFor(state: AllowedCall): string | undefined;
   /** Runs the call once, until it has ended in any way. */
   attempt(state: RunningCall): Promise<Settlement>;
   /** Asks in the background for the outcome of a call in doubt. Returns a function that stops asking. */

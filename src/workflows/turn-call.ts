@@ -4,7 +4,7 @@ import { ENDINGS, nobodyHad } from '../contract/call-texts';
 import { TIMES } from '../contract/limits';
 import { failureOf } from '../lifecycle/results';
 import type { Settlement } from '../lifecycle/starts';
-import type { CallState, PreparingCall, ReadyCall } from '../lifecycle/state';
+import type { CallState, PreparingCall, AllowedCall } from '../lifecycle/state';
 import { act, callIn } from './approvals';
 import { type CallAttempt, prepareCall, scheduleCall, untilUnpaused } from './call-activities';
 import { type Life, untilTrue } from './call-life';
@@ -35,7 +35,7 @@ export class TurnCall implements Life {
     while (isReady() && !isNext()) await untilTrue(() => !isReady() || isNext());
   }
 
-  secretFor({ call: { settings } }: ReadyCall): string | undefined {
+  secretFor({ call: { settings } }: AllowedCall): string | undefined {
     return settings.effect === 'unsafe' || settings.askMs !== undefined ? uuid4() : undefined;
   }
 

@@ -123,7 +123,7 @@ it('joins a call without an id while it is open, and asks anew afterwards', asyn
   await denyNext(client, ids[0] ?? '');
 });
 
-it('leaves a call in doubt whose server died, and answers with what a person says of it', async () => {
+it('leaves a call in doubt whose server died, and answers with what a person says about it', async () => {
   const { send, client } = held.here;
   const call = { name: 'hostile__act', arguments: { how: 'crash', with: 'x' }, ...keyed('doubt-1') };
   const taskId = turnOf(await send('ann', 'tools/call', call));

@@ -1,5 +1,5 @@
 import type { ValidCall } from '../../src/contract/call';
-import { type CallState, leaveOf, type ReadyCall } from '../../src/lifecycle/state';
+import { type CallState, leaveOf, type AllowedCall } from '../../src/lifecycle/state';
 import { failureOf, successOf } from '../../src/lifecycle/results';
 import { result } from '../history/script';
 import { approvalsWith, Calls, validCall } from '../support/calls';
@@ -224,7 +224,7 @@ it('a call does not start twice by one decision', () => {
   expect(approvals.call().phase).toBe('in_doubt');
 });
 
-it.each<[string, Partial<ReadyCall>]>([
+it.each<[string, Partial<AllowedCall>]>([
   ['has no decision', { leave: { by: 'nobody' } }],
   ['shows something else by now', { seenDigest: 'other' }],
   ['is in another generation by now', { generation: 1 }],
@@ -238,7 +238,7 @@ it.each<[string, Partial<ReadyCall>]>([
 
 const GRANT = { id: 'g', by: 'ann', until: '', times: 1 };
 
-it.each<[string, Partial<ReadyCall>]>([
+it.each<[string, Partial<AllowedCall>]>([
   ['a question', { call: validCall({ question: true }) }],
   ['one that runs again', { generation: 1 }],
   ['one whose decision did not hold', { voided: 1 }],
@@ -246,8 +246,8 @@ it.each<[string, Partial<ReadyCall>]>([
   const { state } = approvalsWith({ kind: 'run' });
   const ready = state.calls.get('1.1');
   if (ready?.phase !== 'ready') throw new Error('not ready');
-  const leave: ReadyCall['leave'] = { by: 'grant', grant: GRANT };
-  const broken: ReadyCall = { ...ready, leave, ...change };
+  const leave: AllowedCall['leave'] = { by: 'grant', grant: GRANT };
+  const broken: AllowedCall = { ...ready, leave, ...change };
   const approvals = new Calls({ ...state, calls: new Map([['1.1', broken]]) });
   expect(() => approvals.start()).toThrow('no unspent decision that matches');
 });

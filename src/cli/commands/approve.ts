@@ -27,7 +27,7 @@ import type { JsonObject } from '../../contract/json';
 import { withDefaults } from '../../contract/schema/schema';
 import type { ChangedTool } from '../../contract/worker-tools';
 import type { RequestOpened } from '../../history/events';
-import { titleOf } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-title';
 import { changeLines } from '../print/arguments';
 import { changedLines, proposalLines, type Story } from '../print/request';
 import { confirm } from '../review/confirm';

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../json';
 import type { Preview } from '../plan';
-import { without } from '../result';
 
 const CHARS = 80;
 
@@ -22,41 +21,23 @@ export interface SummarizedCall {
 export function callSummary({ callId, tool, arguments: args, note, preview }: SummarizedCall): string {
   const noted = note === undefined ? [] : [`(${oneLine(note)})`];
   const shown = previewSummary(preview);
-  return cut([callId, tool, ...noted, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
-}
-
-/** What a call does, in one line without its id: `15.00 EUR to ann` from its preview, or `refund cents=1500`. */
-export function titleOf({ tool, arguments: args, preview }: Omit<SummarizedCall, 'callId' | 'note'>): string {
-  const shown = previewSummary(preview);
-  if (shown !== '' && preview?.plan === undefined) return cut(shown);
-  return cut([tool, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
-}
-
-/** The title in a summary that the workflow made: what the call does, without its id and its tool. */
-export function titleIn({
-  callId,
-  tool,
-  summary,
-}: {
-  callId: string;
-  tool: string;
-  summary: string;
-}): string {
-  return without(`${tool} `, without(`${callId} `, summary));
+  return cutLine(
+    [callId, tool, ...noted, shown === '' ? argumentsLine(args) : shown].filter(Boolean).join(' '),
+  );
 }
 
 /** Only the arguments, as one line: `cents=1500`. */
 export function argumentsSummary(args: JsonObject): string {
-  return cut(valuesIn(args));
+  return cutLine(argumentsLine(args));
 }
 
-function valuesIn(args: JsonObject): string {
+export function argumentsLine(args: JsonObject): string {
   return Object.entries(args)
     .map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`)
     .join(' ');
 }
 
-function cut(line: string): string {
+export function cutLine(line: string): string {
   return line.length <= CHARS ? line : `${line.slice(0, CHARS - 1)}…`;
 }
 
@@ -66,7 +47,7 @@ function oneLine(value: unknown): string {
 }
 
 /** The file and the number of its hunks, or the first line of the text. Empty for a diff without a plan. */
-function previewSummary({ text, plan }: Preview = { text: '' }): string {
+export function previewSummary({ text, plan }: Preview = { text: '' }): string {
   const count = plan?.hunks.length ?? 0;
   if (plan !== undefined && count > 0)
     return `${oneLine(plan.path)}, ${count} ${count === 1 ? 'hunk' : 'hunks'}`;

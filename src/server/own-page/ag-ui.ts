@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id } from '../request-body';
-import type { Asked } from './look';
-import { FAILURES, type Item, outcomeText, type ShownStep, stepsOf, type Thread } from './thread';
+import type { ThreadRequest } from './look';
+import { FAILED_ENDS, type Item, outcomeText, type ShownStep, stepsOf, type Thread } from './thread';
 
 /** The most answers in one request. */
 const MOST_ANSWERS = 200;
@@ -39,8 +39,8 @@ export const AG_UI_INPUT = z.object({
     .default([]),
 });
 
-/** Reads a request of AG-UI 1.0, and writes its events. `cancelled` means that somebody else may say it: it is no denial. */
-export function agUi({ threadId, runId, messages, resume }: z.infer<typeof AG_UI_INPUT>): Asked {
+/** Reads a request of AG-UI 1.0, and writes its events. `cancelled` means that somebody else may say it, and denies nothing. */
+export function agUi({ threadId, runId, messages, resume }: z.infer<typeof AG_UI_INPUT>): ThreadRequest {
   const words = messages.slice(messages.findLastIndex(({ role }) => role !== 'user') + 1);
   let has: Message[] = messages.filter(({ role }) => ['user', 'assistant', 'tool'].includes(role));
   let open: string | undefined;
@@ -107,7 +107,7 @@ export function agUi({ threadId, runId, messages, resume }: z.infer<typeof AG_UI
         ...finish({ type: 'interrupt', interrupts: items.map(interruptOf) }),
       ],
       ended: ({ status, answer, error = status }) => {
-        if (FAILURES.includes(status)) return [{ type: 'RUN_ERROR', message: error, code: status }];
+        if (FAILED_ENDS.includes(status)) return [{ type: 'RUN_ERROR', message: error, code: status }];
         const type = status === 'cancelled' ? status : 'success';
         return finish({ type }, type === 'success' ? { status, answer } : undefined);
       },

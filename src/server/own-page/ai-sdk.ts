@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { SessionTurn } from '../../history/session/events';
 import { id } from '../request-body';
-import type { Asked } from './look';
+import type { ThreadRequest } from './look';
 import {
-  FAILURES,
+  FAILED_ENDS,
   itemOf,
-  type Onlooker,
+  type PageReader,
   outcomeText,
-  type ShownCall,
+  type ThreadCall,
   type ShownStep,
   stepsOf,
 } from './thread';
@@ -32,7 +32,7 @@ export const UI_INPUT = z.object({
  * Reads a request of the AI SDK, and writes its UI message stream. A yes carries the digest of what was shown in its id,
  * so it is bound to that.
  */
-export function aiSdk({ id: thread, messages, messageId }: z.infer<typeof UI_INPUT>): Asked {
+export function aiSdk({ id: thread, messages, messageId }: z.infer<typeof UI_INPUT>): ThreadRequest {
   const words = messages.slice(messages.findLastIndex(({ role }) => role !== 'user') + 1).map((one) => ({
     messageId: one.id,
     text: one.parts.flatMap((given) => (given.type === 'text' ? [given.text] : [])).join('\n'),
@@ -95,7 +95,7 @@ interface Position {
   step?: string | undefined;
 }
 
-function uiWriter(who: Onlooker, position: Position): ReturnType<Asked['writer']> {
+function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest['writer']> {
   let past: ReadonlySet<string> | undefined;
   let current: string | undefined;
   let written = '';
@@ -175,14 +175,14 @@ function uiWriter(who: Onlooker, position: Position): ReturnType<Asked['writer']
     ],
     ended: ({ status, error = status }) => {
       if (status === 'cancelled') return [...endText(), { type: 'abort', reason: 'the turn was cancelled' }];
-      return FAILURES.includes(status) ? [{ type: 'error', errorText: error }] : finish('stop');
+      return FAILED_ENDS.includes(status) ? [{ type: 'error', errorText: error }] : finish('stop');
     },
     failed: ({ message }) => [{ type: 'error', errorText: message }],
   };
 }
 
 /** A call, its request, what people decided on it, and its outcome. `providerExecuted`: the page does not run it. */
-function chunksOf(call: ShownCall, who: Onlooker): object[] {
+function chunksOf(call: ThreadCall, who: PageReader): object[] {
   const { id: toolCallId, tool: toolName, arguments: input, request, settledBy, result } = call;
   const made = {
     type: 'tool-input-available',
@@ -207,7 +207,7 @@ function chunksOf(call: ShownCall, who: Onlooker): object[] {
   ];
 }
 
-function outcomeOf(call: ShownCall, code: string | undefined): object {
+function outcomeOf(call: ThreadCall, code: string | undefined): object {
   const said = { toolCallId: call.id };
   if (code === 'denied') return { type: 'tool-output-denied', ...said };
   if (code !== undefined) return { type: 'tool-output-error', ...said, errorText: outcomeText(call) };

@@ -12,13 +12,12 @@ import { CountersignError } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { describePhase } from '../../history/labels';
 import { waitingEvent } from '../../history/view-types';
-import { noteAnswer, type Sent } from '../decisions';
+import { noteAnswer, type SentAttempt } from '../decisions';
 import type { AppDeps } from '../deps';
 import { checkInput, messageBody } from '../request-body';
 import { type Env, senderOf } from '../session';
 import { type SignedMessage, signVote, type VoteToSign } from '../signer';
-import type { Asked } from './look';
-import { linkTo, type ShownCall, type Thread, whyNotHere } from './thread';
+import { inboxLink, type ThreadCall, type Thread, whyNotHere } from './thread';
 
 /** Words of a person that the conversation may not have yet. */
 export interface NewWords {
@@ -37,7 +36,7 @@ export interface PersonAnswer {
  * What became of an answer. `recorded`: it takes effect when a worker returns. `refused`: it changed nothing, and the
  * person may answer again. `not_open`: nobody is asked this any more.
  */
-export interface Outcome extends Said {
+export interface AnswerOutcome extends Said {
   id: string;
 }
 
@@ -60,7 +59,11 @@ const answerSchema = messageBody(QUESTION_ANSWER, []);
 const resolutionSchema = messageBody(RESOLUTION, []);
 
 /** What came with a request, and where. */
-interface From extends Pick<Asked, 'answers' | 'channel' | 'runId'> {
+interface From {
+  answers: readonly PersonAnswer[];
+  channel: string;
+  /** The same for a request that is sent again. */
+  runId: string;
   /** The turns of the conversation. */
   turns: readonly { turn: string }[];
   /** The address of the web inbox. */
@@ -72,11 +75,11 @@ interface From extends Pick<Asked, 'answers' | 'channel' | 'runId'> {
  *
  * @throws CountersignError `usage` if two answers are about the same call, and those of `Countersign.decide`.
  */
-export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): Promise<Outcome[]> {
+export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): Promise<AnswerOutcome[]> {
   const { answers, turns } = from;
   if (new Set(answers.map(({ id }) => id)).size < answers.length)
     throw new CountersignError('usage', 'two answers are about the same call: send one');
-  const outcomes: Outcome[] = [];
+  const outcomes: AnswerOutcome[] = [];
   for (const { id, said } of answers) {
     const { turn, callId } = partsOf(id);
     // A child turn has the id of its parent and more.
@@ -102,7 +105,7 @@ function unlessMissing(error: unknown): undefined {
 
 interface OneAnswer {
   open: NonNullable<ReturnType<typeof waitingEvent>>;
-  call: ShownCall;
+  call: ThreadCall;
   said: unknown;
   from: From;
 }
@@ -112,7 +115,7 @@ const HERE: readonly string[] = ['signature_needed', 'usage'];
 
 async function sendOne(deps: AppDeps, c: Context<Env>, one: OneAnswer): Promise<Said> {
   const { from, call } = one;
-  const link = linkTo(from.inbox, call);
+  const link = inboxLink(from.inbox, call);
   try {
     const { answer, what } = await answerOf(deps, c, one);
     await noteAnswer(deps, c, { answer, turn: call.turn, callId: call.callId, what });
@@ -124,7 +127,7 @@ async function sendOne(deps: AppDeps, c: Context<Env>, one: OneAnswer): Promise<
   }
 }
 
-type Given = Pick<Sent, 'answer' | 'what'>;
+type Given = Pick<SentAttempt, 'answer' | 'what'>;
 
 async function answerOf(
   deps: AppDeps,
@@ -159,7 +162,7 @@ async function answerOf(
 }
 
 /** Whether the record of a conversation has an answer that was taken. */
-export function isRecorded({ turns }: Thread, { id, status, verdict }: Outcome): boolean {
+export function isRecorded({ turns }: Thread, { id, status, verdict }: AnswerOutcome): boolean {
   const { turn, callId } = partsOf(id);
   const call = turns.get(turn)?.calls.find((one) => one.callId === callId);
   if (status !== 'accepted' || call === undefined) return true;

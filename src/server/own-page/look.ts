@@ -2,28 +2,28 @@ import { isSeenBy, type Permit } from '../../authority/rules/permits';
 import type { ApiError } from '../api';
 import type { FormatError } from '../failure';
 import type { ServerEvent } from '../sse';
-import type { NewWords, Outcome, PersonAnswer } from './answers';
+import type { NewWords, AnswerOutcome, PersonAnswer } from './answers';
 import {
-  endOf,
+  threadEnd,
   isIdle,
   type Item,
-  itemsOf,
-  type Onlooker,
+  askedItems,
+  type PageReader,
   runningTurn,
   type Thread,
   type ThreadEnd,
 } from './thread';
-import { pause, type SharedThread } from './threads';
+import { waitOrChange, type SharedThread } from './threads';
 
 /** What a client asks for, in whatever protocol. */
-export interface Asked {
+export interface ThreadRequest {
   thread: string;
   channel: string;
   /** The same for a request that is sent again. */
   runId: string;
   words: readonly NewWords[];
   answers: readonly PersonAnswer[];
-  writer(who: Onlooker): Writer;
+  writer(who: PageReader): Writer;
 }
 
 /** Writes a conversation in the events of a protocol. It knows what its client has. */
@@ -32,7 +32,7 @@ interface Writer {
   /** What the client lacks. */
   write(thread: Thread): object[];
   /** What became of an answer. */
-  said(outcome: Outcome): object;
+  said(outcome: AnswerOutcome): object;
   /** The end of a look at a turn that merely waits. */
   waits(items: readonly Item[]): object[];
   ended(end: ThreadEnd): object[];
@@ -40,13 +40,13 @@ interface Writer {
 }
 
 /** A look at a conversation: it lasts until its turn merely waits for people, or nothing goes on any more. */
-export interface Look {
+export interface TurnLook {
   open(): SharedThread;
   writer: Writer;
   permit: Permit;
-  who: Onlooker;
+  who: PageReader;
   /** What became of the answers that came with this request. */
-  outcomes: readonly Outcome[];
+  outcomes: readonly AnswerOutcome[];
   /** The time for which a look at which nothing is new is held, in milliseconds. */
   holdMs: number;
   formatError: FormatError;
@@ -56,7 +56,7 @@ export interface Look {
 const PUSHED_MS = 250;
 
 /** The events of a look. An error is an event, too. */
-export async function* eventsOf(look: Look, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+export async function* eventsOf(look: TurnLook, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   try {
     for await (const events of lookAt(look, signal))
       for (const data of events) yield { event: 'message', data };
@@ -65,7 +65,7 @@ export async function* eventsOf(look: Look, signal: AbortSignal): AsyncGenerator
   }
 }
 
-async function* lookAt(look: Look, signal: AbortSignal): AsyncGenerator<object[]> {
+async function* lookAt(look: TurnLook, signal: AbortSignal): AsyncGenerator<object[]> {
   const { writer, permit, who, holdMs } = look;
   const shared = look.open();
   const begunAt = performance.now();
@@ -82,13 +82,13 @@ async function* lookAt(look: Look, signal: AbortSignal): AsyncGenerator<object[]
     outcomes = [];
     if (news.length > 0) newsAt = now;
     yield news;
-    const end = endOf(thread);
+    const end = threadEnd(thread);
     if (end !== undefined) return yield writer.ended(end);
-    const items = itemsOf(seen, who);
+    const items = askedItems(seen, who);
     const age = now - begunAt;
     const isOver = newsAt !== undefined && age >= PUSHED_MS && isIdle(thread, runningTurn(thread));
     if (items.length > 0 && (isOver || now - (newsAt ?? begunAt) >= holdMs)) return yield writer.waits(items);
-    await pause(age < PUSHED_MS ? PUSHED_MS - age : holdMs, signal, change);
+    await waitOrChange(age < PUSHED_MS ? PUSHED_MS - age : holdMs, signal, change);
   }
 }
 

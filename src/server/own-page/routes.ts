@@ -14,7 +14,7 @@ import { eventStream, type Wire } from '../sse';
 import { AG_UI_INPUT, agUi } from './ag-ui';
 import { aiSdk, UI_INPUT } from './ai-sdk';
 import { isRecorded, type NewWords, sendAnswers } from './answers';
-import { type Asked, eventsOf } from './look';
+import { type ThreadRequest, eventsOf } from './look';
 import type { Thread } from './thread';
 import { createThreads, type SharedThread } from './threads';
 
@@ -64,7 +64,7 @@ const WHOLE_TURNS = 10;
 
 type Open = (session: string) => SharedThread;
 
-async function look(deps: AppDeps, open: Open, c: Context<Env>, asked: Asked): Promise<Response> {
+async function look(deps: AppDeps, open: Open, c: Context<Env>, asked: ThreadRequest): Promise<Response> {
   const { authenticator, closing, formatError, ownPage } = deps;
   const permit = c.get('permit');
   const isApprover = isAtLeast(permit.role, 'approver');
@@ -103,7 +103,7 @@ const messageId = z
 const newWords = z.array(z.object({ messageId, text: z.string() }));
 
 /** Says the words that the conversation does not have, and returns them. They start it if it does not exist. */
-async function sayWords(open: Open, c: Context<Env>, asked: Asked): Promise<readonly NewWords[]> {
+async function sayWords(open: Open, c: Context<Env>, asked: ThreadRequest): Promise<readonly NewWords[]> {
   const agent = checkInput(id, c.req.param('agent'));
   const taskQueue = checkInput(id.optional(), c.req.query('taskQueue'));
   const sender = senderOf(c).approver;

@@ -20,7 +20,7 @@ export interface Thread {
 }
 
 /** A call as a page shows it, by its id `<turn>/<call>`. */
-export interface ShownCall extends CallView {
+export interface ThreadCall extends CallView {
   id: string;
   turn: string;
 }
@@ -31,7 +31,7 @@ export interface ShownStep {
   text: string;
   /** The model still writes the text. */
   isPartial?: true;
-  calls: ShownCall[];
+  calls: ThreadCall[];
 }
 
 /** The steps of a turn, in order. Empty if the turn is not known in whole. */
@@ -53,7 +53,7 @@ export function stepsOf(thread: Thread, turn: string): ShownStep[] {
 }
 
 /** A call, and the calls of its child turn that people were asked about. */
-function withChild(thread: Thread, turn: string, call: CallView): ShownCall[] {
+function withChild(thread: Thread, turn: string, call: CallView): ThreadCall[] {
   const { child = '' } = call;
   const below = (thread.turns.get(child)?.calls ?? []).flatMap((one) => withChild(thread, child, one));
   const asked = below.filter(({ request, question, doubt }) => request ?? question ?? doubt);
@@ -86,7 +86,7 @@ export function isIdle(thread: Thread, turn: string): boolean {
 export type ThreadEnd = Pick<SessionTurn, 'status' | 'answer' | 'error'>;
 
 /** How the last turn ended, if none runs or is about to start. Undefined: the conversation goes on. */
-export function endOf(thread: Thread): ThreadEnd | undefined {
+export function threadEnd(thread: Thread): ThreadEnd | undefined {
   const { turns, waiting, state } = thread.session;
   const isOpen = ['open', 'paused', 'closing'].includes(state);
   if (isOpen && (runningTurn(thread) !== '' || (waiting.length > 0 && state === 'open'))) return undefined;
@@ -94,10 +94,10 @@ export function endOf(thread: Thread): ThreadEnd | undefined {
 }
 
 /** The ends of a turn that are failures. */
-export const FAILURES: readonly string[] = ['failed', 'terminated', 'timed_out'];
+export const FAILED_ENDS: readonly string[] = ['failed', 'terminated', 'timed_out'];
 
 /** The person who looks. */
-export interface Onlooker {
+export interface PageReader {
   user: string;
   /** Whether the person's role lets them decide. */
   isApprover: boolean;
@@ -119,13 +119,13 @@ export interface Item {
 }
 
 /** What people are asked now. */
-export function itemsOf(thread: Thread, who: Onlooker): Item[] {
+export function askedItems(thread: Thread, who: PageReader): Item[] {
   const calls = stepsOf(thread, runningTurn(thread)).flatMap((step) => step.calls);
   return calls.filter(isWaiting).flatMap((call) => itemOf(call, who) ?? []);
 }
 
 /** What people are asked about a call. Undefined if nobody is asked. */
-export function itemOf(call: ShownCall, { user, isApprover, inbox }: Onlooker): Item | undefined {
+export function itemOf(call: ThreadCall, { user, isApprover, inbox }: PageReader): Item | undefined {
   const open = waitingEvent(call);
   if (open === undefined) return undefined;
   const now = Date.now();
@@ -140,7 +140,7 @@ export function itemOf(call: ShownCall, { user, isApprover, inbox }: Onlooker): 
     about: {
       // The rule names people, and the schema stands by itself.
       ...{ ...open, authority: undefined, schema: undefined, kind: open.type, generation: call.generation },
-      link: linkTo(inbox, call),
+      link: inboxLink(inbox, call),
       mayDecide: isApprover && (authority === undefined || votingOf(authority, user, now).ok),
       needs: count && stillNeeded(count),
       voting: describeVoting(call, now),
@@ -150,7 +150,7 @@ export function itemOf(call: ShownCall, { user, isApprover, inbox }: Onlooker): 
 }
 
 /** Where the web inbox shows a call. */
-export function linkTo(inbox: string, { turn, callId }: Pick<ShownCall, 'turn' | 'callId'>): string {
+export function inboxLink(inbox: string, { turn, callId }: Pick<ThreadCall, 'turn' | 'callId'>): string {
   return `${inbox}/${callFragment(turn, callId)}`;
 }
 

@@ -18,7 +18,7 @@ const UNUSED_MS = 60_000;
 type Sources = Pick<AppDeps, 'readerOf' | 'texts' | 'closing'>;
 
 /** Waits for this time in milliseconds, or until one of the signals aborts. */
-export async function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
+export async function waitOrChange(ms: number, ...signals: AbortSignal[]): Promise<void> {
   await delay(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined);
 }
 
@@ -82,7 +82,7 @@ export class SharedThread {
         this.expected = this.expected.filter((isThere) => !isThere(thread));
         if (this.expected.length === 0) return thread;
       }
-      await pause(EXPECTED_MS, signal, change);
+      await waitOrChange(EXPECTED_MS, signal, change);
     }
     return undefined;
   }

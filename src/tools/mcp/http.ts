@@ -1,5 +1,5 @@
 import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
-import { isUnreached } from '../../contract/network-errors';
+import { UNREACHED } from '../../contract/network-errors';
 import { outgoingFetch, proxyFault } from '../../system/proxies';
 import { TransportError } from '../errors';
 import { limitAnswers } from './limit-answers';
@@ -103,4 +103,15 @@ function endOfEvents(chunk: Uint8Array): number {
     if (isEmptyLine || (here === CR && before === CR)) return at + 1;
   }
   return 0;
+}
+
+/** Whether an error of `fetch` says that the other side was never reached, so that it cannot have acted. */
+function isUnreached(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const errors = cause instanceof AggregateError ? cause.errors : [cause];
+  return errors.length > 0 && errors.every((one) => UNREACHED.includes(codeOf(one)));
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
 }

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view-types';
 import type { Deceiving, Segment } from '../../contract/text/unsafe-text';
-import { titleOf } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-title';
 import { changedLeaves } from '../../contract/text/json-diff';
 
 /** A part of a compared text. */

@@ -4,7 +4,7 @@ import type { InboxItem } from '../../server/api';
 import { useInboxRows } from '../inbox-rows';
 import { grouped, keyOf } from '../model/inbox';
 import { messageName, readMessageDraft } from '../model/conversation';
-import { titleIn } from '../../contract/text/call-summary';
+import { titleIn } from '../../contract/text/call-title';
 import { hrefOf, queryOf } from '../model/route';
 import { loadTyped } from '../kept-input';
 import { useAppContext, useNow } from '../ui/app';

@@ -4,7 +4,7 @@ import type { InboxItem } from '../../server/api';
 import type { InboxRows } from '../inbox-rows';
 import { BULK, isSelected, mayJoin, toggled } from '../model/alike';
 import { keyOf, rowWindow, scrollFor } from '../model/inbox';
-import { titleIn } from '../../contract/text/call-summary';
+import { titleIn } from '../../contract/text/call-title';
 import { hrefOf } from '../model/route';
 import { useAppContext } from '../ui/app';
 import { Text, visibleText } from '../ui/text';

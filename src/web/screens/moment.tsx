@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { titleOf } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-title';
 import { span } from '../../contract/text/times';
 import type { TranscriptEntry } from '../../contract/transcript';
 import type { TurnEvent } from '../../history/events';

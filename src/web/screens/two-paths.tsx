@@ -16,7 +16,7 @@ import {
   type PathEnd,
   type PathStep,
 } from '../../history/compare';
-import { titleOf } from '../../contract/text/call-summary';
+import { titleOf } from '../../contract/text/call-title';
 
 interface TwoPathsProps {
   fork: NonNullable<TurnView['fork']>;

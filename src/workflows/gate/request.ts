@@ -14,7 +14,7 @@ import { checkSchema } from '../../contract/schema/schema';
 import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { describeIssues } from '../../contract/read-json';
-import type { CallFacts, SpentId } from '../../lifecycle/state';
+import type { CallBasics, SpentId } from '../../lifecycle/state';
 import type { Effect, JsonSchema } from '../../contract/tool';
 
 /** How to open a gate. */
@@ -194,7 +194,7 @@ function previewOf<A extends object>(request: PlainRequest<A>): Preview | undefi
  */
 export function toEditedCall<A extends object>(
   request: PlainRequest<A>,
-  { call: { callId, id, tool, settings }, effective }: CallFacts,
+  { call: { callId, id, tool, settings }, effective }: CallBasics,
   room?: number,
 ): PreparedCall {
   try {

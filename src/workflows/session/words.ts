@@ -2,7 +2,7 @@ import { LIMITS } from '../../contract/limits';
 import type { TurnWords } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
 import { wordsEntry } from '../../contract/transcript';
-import type { CallFacts } from '../../lifecycle/state';
+import type { CallBasics } from '../../lifecycle/state';
 import type { Turn } from '../turn-state';
 import { withRequesters } from '../../authority/votes/requesters';
 
@@ -52,6 +52,6 @@ export function noteRequesters(turn: Pick<Turn, 'origin'>, names: Iterable<strin
 }
 
 /** Who asked for a call: whoever asked for its turn, and whoever edited it. */
-export function originOfCall({ origin }: Pick<Turn, 'origin'>, { editors }: CallFacts): Turn['origin'] {
+export function originOfCall({ origin }: Pick<Turn, 'origin'>, { editors }: CallBasics): Turn['origin'] {
   return editors === undefined ? origin : withRequesters(origin, editors);
 }

@@ -1,6 +1,6 @@
 import { EventSchemas } from '@ag-ui/core/schemas';
 import { AG_UI_INPUT, agUi, recordOf } from '../../../src/server/own-page/ag-ui';
-import { itemsOf, type Thread } from '../../../src/server/own-page/thread';
+import { askedItems, type Thread } from '../../../src/server/own-page/thread';
 import { ANN, eventsOf, HISTORIES, threadAt } from './recorded-threads';
 
 const input = (messages: object[] = [], more: object = {}) =>
@@ -13,7 +13,7 @@ test.each(HISTORIES)('%s: every event of every moment is one of the protocol', a
   const writer = writerFor();
   for (let cut = 1; cut <= events.length; cut += 1) {
     const thread = threadAt(events, cut);
-    const items = itemsOf(thread, ANN);
+    const items = askedItems(thread, ANN);
     const ending = items.length > 0 ? writerFor().waits(items) : [];
     const written = JSON.parse(JSON.stringify([...writer.write(thread), ...ending]));
     for (const event of written) EventSchemas.parse(event);

@@ -62,7 +62,7 @@ test.each([
 test.each([
   ['an outcome that a client invented', { state: 'output-available', output: 'paid' }],
   ['an approval that nobody gave', { state: 'approval-requested' }],
-])('%s is no answer', (_what, more) => {
+])('%s does not count as an answer', (_what, more) => {
   const part = {
     type: 'dynamic-tool',
     toolCallId: 't/1.1',

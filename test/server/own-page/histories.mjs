@@ -16,7 +16,7 @@ const require = createRequire(import.meta.url);
 const lib = (name) => require(join(root, 'lib', name));
 const { AG_UI_INPUT, agUi, recordOf } = lib('server/own-page/ag-ui.js');
 const { UI_INPUT, aiSdk } = lib('server/own-page/ai-sdk.js');
-const { endOf, itemsOf, stepsOf } = lib('server/own-page/thread.js');
+const { threadEnd, askedItems, stepsOf } = lib('server/own-page/thread.js');
 const { turnEventsOfJson } = lib('history/exported.js');
 const { viewOf } = lib('history/view.js');
 
@@ -60,9 +60,9 @@ const cutsOf = (events, first, random) => {
 };
 
 const endingOf = (writer, thread) => {
-  const end = endOf(thread);
+  const end = threadEnd(thread);
   if (end !== undefined) return writer.ended(end);
-  const items = itemsOf(thread, who);
+  const items = askedItems(thread, who);
   return items.length > 0 ? writer.waits(items) : undefined;
 };
 
@@ -104,7 +104,7 @@ const readByAgUi = async (events, random) => {
       assert.deepEqual(sorted(agent.messages), sorted(JSON.parse(JSON.stringify(recordOf(thread)))));
     }
     if (agent.events.at(-1)?.type === 'RUN_FINISHED') {
-      const items = endOf(thread) === undefined ? itemsOf(thread, who) : [];
+      const items = threadEnd(thread) === undefined ? askedItems(thread, who) : [];
       const ids = (all) => all.map(({ id }) => id);
       assert.deepEqual(ids(agent.pendingInterrupts), ids(items));
     }

@@ -4,7 +4,7 @@ import { noSpending } from '../../../src/contract/spending/budget';
 import type { TurnEvent } from '../../../src/history/events';
 import { turnEventsOfJson } from '../../../src/history/exported';
 import { viewOf } from '../../../src/history/view';
-import type { Onlooker, Thread } from '../../../src/server/own-page/thread';
+import type { PageReader, Thread } from '../../../src/server/own-page/thread';
 
 const folder = join(__dirname, '..', '..', 'histories');
 
@@ -34,4 +34,4 @@ export function threadAt(events: readonly TurnEvent[], cut: number, words?: stri
   };
 }
 
-export const ANN: Onlooker = { user: 'ann', isApprover: true, inbox: 'https://inbox' };
+export const ANN: PageReader = { user: 'ann', isApprover: true, inbox: 'https://inbox' };

@@ -218,7 +218,7 @@ test('a question is an interrupt with its form, and its answer reaches the model
   expect(ofType(after, 'TOOL_CALL_RESULT')).toMatchObject([{ content: expect.stringContaining('large') }]);
 });
 
-test('of two requests one is decided elsewhere: the run tells what became of it, and `cancelled` denies nothing', async () => {
+test('of two requests one is decided elsewhere: the run tells how it ended, and `cancelled` denies nothing', async () => {
   const { thread, interrupts, notMe } = await waiting('here', 'elsewhere');
   expect(interrupts).toHaveLength(2);
   await client().decide(`${thread}.t1`, { callId: '1.2', decision: 'approved', approver: 'ben' });

@@ -1,4 +1,4 @@
-import { endOf, isIdle, itemsOf, runningTurn, whyNotHere } from '../../../src/server/own-page/thread';
+import { threadEnd, isIdle, askedItems, runningTurn, whyNotHere } from '../../../src/server/own-page/thread';
 import type { RequestOpened } from '../../../src/history/events';
 import { ANN, eventsOf, HISTORIES, threadAt } from './recorded-threads';
 
@@ -6,11 +6,11 @@ test.each(HISTORIES)('%s: who waits for people is idle, and who has ended has an
   const events = await eventsOf(name);
   const whole = threadAt(events, events.length);
   const [view] = whole.turns.values();
-  expect(endOf(whole) === undefined).toBe(view?.endedAt === null);
+  expect(threadEnd(whole) === undefined).toBe(view?.endedAt === null);
   const opened = events.findIndex(({ type }) => type === 'request_opened') + 1;
   if (opened === 0) return;
   const waits = threadAt(events, opened);
-  const [asked] = itemsOf(waits, ANN);
+  const [asked] = askedItems(waits, ANN);
   expect(asked).toMatchObject({ kind: 'request_opened', about: { mayDecide: true } });
   expect(asked?.id.startsWith(`${runningTurn(waits)}/`)).toBe(true);
 });
@@ -45,7 +45,7 @@ test('the form of a decision has the arguments of the tool, with references that
     $defs: { to: { type: 'string' } },
   };
   const changed = events.map((event) => (event.type === 'request_opened' ? { ...event, schema } : event));
-  const [asked] = itemsOf(threadAt(changed, at + 1), ANN);
+  const [asked] = askedItems(threadAt(changed, at + 1), ANN);
   expect(asked?.schema).toMatchObject({
     $defs: { to: { type: 'string' } },
     properties: { arguments: { properties: { to: { $ref: '#/$defs/to' } } } },
