@@ -414,7 +414,7 @@ const RULES: readonly Rule[] = [
     run: interrupted,
     says: /http:\/\/127\.0\.0\.1:\d+/,
   },
-  { line: /^npx countersign web( --users users\.json)? user (add|list|remove)/, says: /ann/ },
+  { line: /^npx countersign web( --users users\.json)? user (add|list|remove)/, says: /ann|bea/ },
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askInbox, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
