@@ -7,7 +7,7 @@ import { testAddress } from '../support/server';
 import { until } from '../support/until';
 import { startCli } from '../cli/process';
 import { callPlace, gate, holdFirst, listOnly, lookAtAll, signOut } from './web-inbox';
-import { expectNoComplaints, usePage } from './page-fixture';
+import { close, expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 
 const AGENT = 'live-page';
@@ -127,7 +127,7 @@ test('a list of turns begins again if the server does not know its place any mor
   await page.locator('.turn-list li').first().waitFor();
   expect(await page.locator('.notice.bad').count()).toBe(0);
   await handle.terminate();
-  await page.context().close();
+  await close(page);
 });
 
 test.each([-10, 10])('a clock that is %d minutes wrong changes no deadline and no state', async (minutes) => {

@@ -21,7 +21,7 @@ export function useTabs(): (page: Page) => Page {
   });
   afterEach(async () => {
     isTesting = false;
-    await Promise.all(tabs.splice(0).map((page) => page.context().close()));
+    await Promise.all(tabs.splice(0).map(close));
   });
   return (page) => {
     if (isTesting) tabs.push(page);
@@ -45,4 +45,10 @@ export function usePage(name: string, makeTools: (effects: Effects) => Tool[], u
 /** The page of this file never complained: of errors, of what its policy refused, of dialogs. */
 export function expectNoComplaints(web: () => WebInbox): void {
   afterEach(() => expect(web().complaints).toEqual([]));
+}
+
+/** Closes a tab. A request that the test answers may still be on its way, and would fail after that. */
+export async function close(page: Page): Promise<void> {
+  if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().close();
 }
