@@ -108,7 +108,7 @@ describe('a turn, from the command line', () => {
     );
     expect(approved).toMatchObject({
       code: 0,
-      out: `${turn}/1.1 modified by bob\n  1.1 pay amount=7 to=ann\n`,
+      out: `${turn}/1.1 modified by bob\n  pay amount=7 to=ann\n`,
     });
     const { code, out } = await running.ended;
     expect(code).toBe(0);
