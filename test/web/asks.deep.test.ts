@@ -179,6 +179,7 @@ test('who writes a message is not disturbed, one that is folded up stays so, and
   expect(await panel(page).count()).toBe(0);
   await row.click();
   expect(await panel(page).getByLabel('Reason').inputValue()).toBe('half a reason');
+  await panel(page).getByRole('button', { name: 'Details' }).click();
   await panel(page)
     .getByRole('link', { name: new RegExp(session) })
     .waitFor();

@@ -31,7 +31,7 @@ it('what does not replay is shown in the words of the agent, then in those of Te
   const { code, out, err } = await replay(file);
   expect(code).toBe(1);
   expect(out).toMatch(
-    /does not replay: the code does something else now\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #25\n\s+history +runs call 1\.2, give\n\s+the code +runs call 1\.2, pay\n\s+Temporal says +\[TMPRL1100\] Nondeterminism error: Activity type/,
+    /does not replay: the code does something else now\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #28\n\s+history +runs call 1\.2, give\n\s+the code +runs call 1\.2, pay\n\s+Temporal says +\[TMPRL1100\] Nondeterminism error: Activity type/,
   );
   expect(out).toContain('1 of 1 runs do not replay');
   expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[failed\]\n$/);
@@ -81,7 +81,7 @@ describe('workflows of somebody else', () => {
     const { code, out, err } = await replay(file, ...endless);
     expect(code).toBe(1);
     expect(out).toMatch(
-      /does not replay: the code does not come to rest\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #21\n\s+history +runs call 1\.2, pay\n\s+the code +works for 4\.0 s and does not come to rest, at \S*endless-workflows\.ts:9:\d+\n/,
+      /does not replay: the code does not come to rest\n\s+run[^\n]+\n\s+where +step 1, event #21\n\s+history +publishes what waits for a person\n\s+the code +works for 4\.0 s and does not come to rest, at \S*endless-workflows\.ts:9:\d+\n/,
     );
     expect(out).toContain('1 of 3 runs do not replay');
     expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[failed\]\n$/);

@@ -184,7 +184,7 @@ describe('approve', () => {
     const printed = cli(['approve', target, '--as', 'ann']);
     expect(await printed.ended).toBe(0);
     expect(printed.shown()).not.toContain('[y/N]');
-    expect(printed.shown()).toMatch(/1\.1 approved by ann\n {2}1\.1 pay tag=asked amount=10/);
+    expect(printed.shown()).toMatch(/1\.1 approved by ann\n {2}pay tag=asked amount=10/);
     await handle.result();
     expect(statSync(join(root(), 'countersign', 'printed.json')).mode & 0o777).toBe(0o600);
   });
