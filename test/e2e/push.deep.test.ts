@@ -116,7 +116,8 @@ it('notifies who may decide and replaces that once it was decided elsewhere, als
   await arrived(ann, 1);
   const [first] = ann.messages;
   expect(first?.message).toMatchObject({
-    ...{ user: 'ann', turn, callId: '1.1', title: `Approval needed: note (${agent})`, text: '{"tag":"x"}' },
+    ...{ user: 'ann', turn, callId: '1.1', title: `Approve? tag=x · note (${agent})` },
+    text: expect.stringContaining('{"tag":"x"}'),
     seen: { seenDigest: (await client.view(turn)).calls[0]?.request?.seenDigest },
   });
   await until('it on record', () => killed.err().includes(`request.opened ${turn}`));
@@ -126,7 +127,7 @@ it('notifies who may decide and replaces that once it was decided elsewhere, als
   const again = start(...WATCH);
   await arrived(ann, 2);
   expect(ann.messages[1]?.message).toMatchObject({
-    ...{ isOver: true, title: 'No longer waits: note', text: 'denied by ann', tag: first?.message.tag },
+    ...{ isOver: true, title: 'No longer waits: tag=x', text: 'denied by ann', tag: first?.message.tag },
   });
   expect(ann.messages.map(({ headers }) => headers['topic'])).toEqual(Array(2).fill(first?.message.tag));
   again.signal('SIGINT');
@@ -142,7 +143,7 @@ it('notifies of an escalation those who may decide since then, and says to all h
   await arrived(lea, 1);
   await arrived(ann, 1);
   expect(lea.messages[0]?.message).toMatchObject({
-    ...{ user: 'lea', title: `Approval overdue: late (${agent})`, tag: ann.messages[0]?.message.tag },
+    ...{ user: 'lea', title: `Overdue. Approve? tag=x · late (${agent})`, tag: ann.messages[0]?.message.tag },
     seen: ann.messages[0]?.message.seen,
   });
   await deny(turn);
