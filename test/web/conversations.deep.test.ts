@@ -15,7 +15,8 @@ const pays = (tag: string) => ({ text: 'I pay.', toolCalls: [{ name: 'pay', argu
 /** Begins a conversation on the page, up to where its first message is written. */
 async function begin(): Promise<Page> {
   const page = await web().tab('#/conversations');
-  await page.getByLabel('Agent', { exact: true }).fill(AGENT);
+  await page.getByLabel('Agent of the new conversation').selectOption('another …');
+  await page.getByLabel('Name', { exact: true }).fill(AGENT);
   await page.getByLabel('Queue', { exact: true }).fill(fixture().taskQueue);
   await page.getByRole('button', { name: 'New conversation' }).click();
   await page.getByRole('heading', { name: `New conversation with ${AGENT}` }).waitFor();
