@@ -30,8 +30,9 @@ const shared = (found) => ({
   name: 'shared',
   setup({ onResolve }) {
     onResolve({ filter: /./ }, (asked) => {
-      if (asked.kind === 'entry-point' || OWN.test(asked.path)) return undefined;
-      return lateFile(found, asked) ?? { path: './app.js', external: true };
+      const part = lateFile(found, asked);
+      if (part !== undefined || asked.kind === 'entry-point' || OWN.test(asked.path)) return part;
+      return { path: './app.js', external: true };
     });
   },
 });

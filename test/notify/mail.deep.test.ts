@@ -60,7 +60,7 @@ it('sends each person a mail of their own, encrypted, once', async () => {
   expect(new Set(server.mails.map(({ id }) => id)).size).toBe(2);
   const [first] = server.mails;
   expect(first?.from).toBe('bot@example.org');
-  expect(first?.text).toMatch(/^Subject: Approval needed: pay \(clerk\)\r$/m);
+  expect(first?.text).toMatch(/^Subject: =\?UTF-8\?Q\?Approve=3F_a_=C2=B7_pay_=28clerk=29\?=\r$/m);
   expect(first?.text).toMatch(/^Auto-Submitted: auto-generated\r$/m);
   expect(first?.text).not.toContain('bob@');
 });

@@ -108,15 +108,14 @@ describe('a history that was changed', () => {
 });
 
 describe('code that was changed', () => {
-  const timer =
-    'this.timer.set((0, transitions_1.nextDeadline)(turn.approvals), "a request expires or is escalated"), ';
+  const timer = 'this.scope = at === null ? void 0 : this.start(at)';
   const ask = 'turn.step += 1;';
 
   it.each<[string, string, (code: string) => string, Partial<ReplayFinding>]>([
     [
       'sets no timer',
       'edited',
-      replaced(timer, ''),
+      replaced(timer, 'this.scope = void 0'),
       { kind: 'other', step: 1, history: 'sets a timer, as for the deadline of a request' },
     ],
     [
