@@ -29,10 +29,12 @@ export class TurnCall implements Life {
   }
 
   async place(): Promise<void> {
+    const { states } = this.context;
     const isReady = (): boolean => this.state.phase === 'ready';
     const isNext = (): boolean => mayStart(this.context, this.state);
-    // Calls that become ready together may want the same place. The first of them takes it.
-    while (isReady() && !isNext()) await untilTrue(() => !isReady() || isNext());
+    // Calls that become ready together may want the same place. The first of them takes it, before any of them starts.
+    while (isReady() && !(isNext() && states.reserve(this.state.call)))
+      await untilTrue(() => !isReady() || isNext());
   }
 
   secretFor({ call: { settings } }: AllowedCall): string | undefined {
