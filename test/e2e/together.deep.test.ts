@@ -39,16 +39,13 @@ test.concurrent.each<[string, (handle: TurnHandle) => Promise<unknown>, string[]
   [
     'an update',
     (handle) => decide(handle, APPROVAL),
-    [
-      ...['workflowExecutionUpdateAccepted', 'workflowExecutionUpdateCompleted'],
-      ...['activityTaskScheduled', ...CLOSED],
-    ],
+    ['workflowExecutionUpdateAccepted', 'workflowExecutionUpdateCompleted', ...CLOSED],
   ],
   [
     'a signal',
     (handle) => signalDecision(handle, APPROVAL).then(() => 'sent'),
     // The verdict is in the memo.
-    ['activityTaskScheduled', ...CLOSED, 'workflowPropertiesModified'],
+    [...CLOSED, 'workflowPropertiesModified'],
   ],
 ])(
   '%s and an outcome in one workflow task: the decision is on record before what it changed',

@@ -195,7 +195,6 @@ describe('for a screen reader', () => {
     const tree = await page.locator('.detail-pane').ariaSnapshot();
     const order = [
       'heading "propose_lines',
-      'Expires',
       'What it does',
       'Hunk 1',
       'Arguments',
@@ -227,7 +226,7 @@ describe('for a screen reader', () => {
     await page.locator('.row a').first().focus();
     await page.keyboard.press('Enter');
     await page.locator('.call-title:focus').waitFor();
-    await page.getByRole('button', { name: '← Inbox' }).click();
+    await page.getByRole('button', { name: 'Back to the inbox' }).click();
     await page.locator('.row').first().waitFor();
   });
 });
