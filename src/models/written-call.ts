@@ -58,7 +58,8 @@ function everyOne(list: readonly unknown[], tools: readonly string[]): string | 
 
 /** The tool that a name means, with or without what some models put around it. */
 export function toolIn(name: unknown, tools: readonly string[]): string | undefined {
-  return typeof name === 'string' ? tools.find((tool) => tool === bare(name)) : undefined;
+  const meant = typeof name === 'string' && bare(name);
+  return tools.find((tool) => tool === meant);
 }
 
 /** A name without what some models put around it, such as `functions.read_file:0`. */

@@ -42,7 +42,7 @@ function endedText({ signedIn }: ApiError): string {
   return `Your session has ended${who}. Sign in again; what you typed is kept.`;
 }
 
-/** The sign-in, or the page of the signed-in user. Exported, because esbuild bundles a script without exports as CommonJS, which is larger. */
+/** The sign-in, or the page of the signed-in user. */
 function App(): JSX.Element {
   const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
   useEffect(() => void openSession().then(setState), []);

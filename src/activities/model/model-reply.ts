@@ -49,11 +49,10 @@ export async function askModel(
         // The text of a second answer would follow that of the first, so it comes only with the finished reply.
         onText: more.length === 0 ? writer?.add : undefined,
       });
-      const toolCalls = reply.toolCalls.map((call) => ({
-        ...call,
-        name: toolIn(call.name, names) ?? call.name,
-      }));
-      return { ...reply, toolCalls };
+      return {
+        ...reply,
+        toolCalls: reply.toolCalls.map((call) => ({ ...call, name: toolIn(call.name, names) ?? call.name })),
+      };
     };
     const askWithin = async (): Promise<ModelReply> => {
       try {
