@@ -124,6 +124,14 @@ it('a gate has more open at the default limit than its memo could hold', async (
   await handle.terminate();
 });
 
+it('a turn has as much open at the default limit', async () => {
+  const handle = await startOn(unlimited, 'agentTurn', { agent: 'asker', prompt: 'x' });
+  await pending(handle, 62);
+  const { requests, questions } = await (await connect({ client: unlimited.client })).view(handle.workflowId);
+  expect([requests.length, questions.length]).toEqual([58, 4]);
+  await handle.terminate();
+});
+
 it('a request for which the own memo leaves no room fails in words, and the server ends nothing', async () => {
   const handle = await fixture.client.workflow.start('many', {
     ...{ args: [1, 14 * KB], taskQueue: fixture.taskQueue, workflowId: `memo-${randomUUID()}` },
