@@ -44,7 +44,6 @@ const PAUSES =
 
 const GRANTS = 'it would need a call that waits; the tests of grants have their own';
 
-const LANGUAGE = 'no test has a language server; the tests of MCP allow other servers';
 const DOCKER = 'needs Docker; compose.test.ts compares the file with the code';
 
 const KUBERNETES = 'needs a cluster; kubernetes.test.ts checks the manifests against schemas and code';
@@ -129,9 +128,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'the tests of traces have these packages',
   'npm install @slack/web-api@7 @slack/socket-mode@2': 'the tests of Slack have these packages',
   'npm install web-push@3': 'the tests of web push have this package',
-  'npm install --save-exact cclsp@0.7.0 typescript-language-server@4.4.1 typescript@5.9.3': LANGUAGE,
-  'npx countersign mcp allow typescript --only find_workspace_symbols find_references get_diagnostics':
-    LANGUAGE,
   'npm pack': PACKAGE,
   'npm install ../countersign/countersign-0.1.0.tgz zod': PACKAGE,
   'docker compose up --build --detach': DOCKER,
