@@ -43,6 +43,7 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
+  loadLate(join(staging, 'index.js'));
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
   await buildWeb(join(staging, 'web'));
   swap(staging);
@@ -57,6 +58,20 @@ const compile = (outDir, check) =>
     ...['-p', 'tsconfig.json', '--outDir', outDir],
     ...(check ? [] : ['--noCheck']),
   ]);
+
+/**
+ * Lets an entry load each module when one of its exports is first used: a config that only defines tools does not wait for
+ * the worker. `import` of Node still finds the names of the exports.
+ */
+const loadLate = (file) => {
+  const code = readFileSync(file, 'utf8')
+    .replace(
+      '"use strict";',
+      '"use strict"; const late = (load) => new Proxy({}, { get: (_, name) => load()[name] });',
+    )
+    .replace(/^(var \w+ = )(require\("[^"]+"\));$/gm, '$1late(() => $2);');
+  writeFileSync(file, code);
+};
 
 /** lib/ is put in place whole, so that a build that fails leaves the old one. */
 const swap = (staging) => {

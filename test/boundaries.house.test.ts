@@ -154,6 +154,16 @@ describe('the command line', () => {
   );
 });
 
+describe('a config', () => {
+  it.each(['@temporalio/client', '@temporalio/proto', '@temporalio/worker', 'rxjs'])(
+    'that starts no worker does not wait for %s',
+    (name) => {
+      const files = loadedBy(join(root, 'test', 'fixtures', 'plain-config.cjs'));
+      expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
+    },
+  );
+});
+
 describe.each([
   ['contract', (): string[] => filesOf(lib('contract'))],
   ['the life of a call', (): string[] => filesOf(lib('lifecycle'))],

@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Option } from 'commander';
 import type { Countersign } from '../client';
-import { CountersignError } from '../contract/errors';
 import type { Link } from '../gateway/backend';
 import type { Gateway } from '../gateway/gateway';
 import type { Served } from '../gateway/tools';
@@ -40,6 +39,8 @@ export interface OpenedGateway {
   who: string;
   usersFile: string;
   permitOf(user: string): Promise<Permit>;
+  /** Starts the servers, and reaches for Temporal. A call does so, too. */
+  begin(): void;
   /** Calls `tell` when a tool is gone. */
   onToolsChanged(tell: () => void): void;
   close(): Promise<void>;
@@ -69,7 +70,9 @@ export async function openGateway(
   const warn = (line: string): void => note(secrets.hide(line));
   const log = createCallLog({ log: (level, line) => (level === 'WARN' || level === 'ERROR') && note(line) });
   let changed: () => void = () => undefined;
-  const tools = await openGatewayTools(config, served, { secrets, warn, onGone: () => changed() });
+  let startServers: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => (startServers = resolve));
+  const tools = await openGatewayTools(config, served, { secrets, warn, begun, onGone: () => changed() });
   const own = gatewayQueue(file, served.server ?? served.agent ?? '', hostname());
   const taskQueue = options.worker ? own : config.taskQueue;
   const others = config.agents.filter(({ name }) => name !== tools.agent.name);
@@ -77,14 +80,17 @@ export async function openGateway(
   const worker = { config: tools.config, taskQueue, secrets, rules };
   const backend = openBackend({
     ...{ agent: tools.agent.name, taskQueue, warn },
-    open: () => openLink(options.worker ? worker : undefined, context),
+    open: () => {
+      startServers();
+      return openLink(options.worker ? worker : undefined, context);
+    },
   });
   const recordsAll = options.record === 'all';
   const gateway = createGateway({ tools, backend, config, secrets, log, rules, recordsAll });
   return {
     ...{ gateway, config, who: options.as ?? osUser(), usersFile: defaultUsersFile(env) },
     permitOf: async (user) => (await rules.approvers?.current())?.permitOf(user) ?? EVERYTHING,
-    onToolsChanged: (tell) => (changed = tell),
+    ...{ begin: backend.begin, onToolsChanged: (tell) => (changed = tell) },
     close: async () => {
       await backend.close();
       await tools.close();
@@ -127,20 +133,14 @@ interface LinkServer {
   stop?(): Promise<void>;
 }
 
-/** The time in which a server at the usual address has to answer, in milliseconds. */
-const KNOCK_MS = 1_000;
-
 async function findServer(context: Context): Promise<LinkServer> {
   const { address } = context.options();
   const { resolveEngine, existingServer } = await import('../engine/resolve.js');
   if (address !== undefined || existingServer(context.env) !== undefined) return {};
-  try {
-    await context.withClient(() => Promise.resolve(), { timeoutMs: KNOCK_MS });
-    return {};
-  } catch (error) {
-    if (!(error instanceof CountersignError) || error.code !== 'no_server') throw error;
-  }
   const { ownServer, DEV_PORT } = await import('./commands/dev.js');
+  const { isFree } = await import('../engine/server-args.js');
+  // What listens there is used, however slowly it answers: another server could not have its port.
+  if (!(await isFree(DEV_PORT))) return {};
   const progress = (line: string): void => context.screen.note(escapeText(line));
   const engine = await resolveEngine(context.env, { progress });
   if (engine.kind === 'existing') return {};

@@ -1,29 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  CancelledFailure,
-  TerminatedFailure,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
-} from '@temporalio/client';
 import type { Countersign } from '../client';
-import { CountersignError, errorMessage } from '../contract/errors';
-import { isObject } from '../contract/json';
-import { ACTIVITIES, MEMO, WORKFLOWS } from '../contract/names';
+import { CountersignError } from '../contract/errors';
 import type { ToolResult } from '../contract/result';
-import { argumentsSummary } from '../contract/text/call-summary';
-import { type CallMemo, type OpenMemo, startOf, type TurnInput, type TurnResult } from '../contract/turn';
-import { is } from '../history/fold/guards';
-import {
-  isAnswerLost,
-  isNotFound,
-  isNotReady,
-  isTransient,
-  retry,
-  toCountersignError,
-  unlessNotFound,
-} from '../history/server-errors';
 import type { TaskState } from './answers';
-import { type CallPlace, type ClientCall, placeOfCall } from './call-id';
+import type { CallPlace, ClientCall } from './call-id';
 
 /** A connection to Temporal with the worker of the gateway. */
 export interface Link {
@@ -39,8 +19,10 @@ export type CallEnd =
   | { kind: 'cancelled'; message: string }
   | { kind: 'failed'; message: string };
 
-/** The durable side of a gateway: every call in it is a turn. */
+/** The durable side of a gateway: every call in it is a turn. It connects when it is first needed. */
 export interface Backend {
+  /** Connects now, so that the first call need not wait for it. */
+  begin(): void;
   /**
    * Starts the turn of a call, or finds the turn that the call has already.
    *
@@ -64,7 +46,9 @@ interface BackendParts {
 }
 
 const AGAIN_MS = 2_000;
-const READY_MS = 30_000;
+
+/** The time that a call waits for Temporal to be there, in milliseconds. The client may wait no longer than a minute in all. */
+const LINK_MS = 20_000;
 
 /**
  * Connects in the background, and again whenever the connection or the worker is lost. A call that comes before the first
@@ -72,37 +56,40 @@ const READY_MS = 30_000;
  */
 export function openBackend(parts: BackendParts): Backend {
   const stop = new AbortController();
-  const keeping = keepOpen(parts, stop.signal);
-  const { link } = keeping;
+  const { link, over } = keepOpen(parts, stop.signal);
+  // Loaded when a call needs it: the list of tools does not wait for the client of Temporal.
+  const turns = () => import('./turns.js');
   return {
-    start: async (call) => startCall((await link()).client, call, parts),
+    begin: () => void link().catch(() => undefined),
+    start: async (call) => (await turns()).startCall((await link()).client, call, parts),
     end: async (turn, signal) => {
+      const { endOfCall, isPassing } = await turns();
       for (;;) {
         try {
           const { client } = await link();
-          return await client.client.withAbortSignal(signal, () => endOf(client, turn));
+          return await client.client.withAbortSignal(signal, () => endOfCall(client, turn));
         } catch (error) {
-          if (signal.aborted || stop.signal.aborted) throw error;
-          if (!isTransient(error) && !(error instanceof CountersignError)) throw error;
+          if (signal.aborted || stop.signal.aborted || !isPassing(error)) throw error;
           await delay(AGAIN_MS, undefined, { signal });
         }
       }
     },
-    stateOf: async (turn, who) => stateOf((await link()).client, turn, who),
+    stateOf: async (turn, who) => (await turns()).stateOfCall((await link()).client, turn, who),
     cancel: async (turn, reason) => (await link()).client.cancel(turn, reason),
     close: async () => {
       stop.abort();
-      await keeping.over;
+      await over();
     },
   };
 }
 
+/** Opens a connection at the first use, and keeps it. `over` resolves when it is closed after the signal has aborted. */
 function keepOpen(
   { open, warn }: BackendParts,
   signal: AbortSignal,
-): { link(): Promise<Link>; over: Promise<void> } {
+): { link(): Promise<Link>; over(): Promise<void> } {
   let current: Link | undefined;
-  let why: unknown;
+  let why: CountersignError | undefined;
   let tried: () => void = () => undefined;
   const firstTry = new Promise<void>((resolve) => (tried = resolve));
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
@@ -114,9 +101,10 @@ function keepOpen(
         await Promise.race([stopped, current.lost]);
         if (!signal.aborted) throw new CountersignError('no_server', 'the connection to Temporal is lost');
       } catch (error) {
-        if (errorMessage(error) !== errorMessage(why))
-          warn(`calls that need a record fail: ${errorMessage(error)}`);
-        why = error;
+        const { toCountersignError } = await import('../history/server-errors.js');
+        const found = toCountersignError(error, 'reaching Temporal');
+        if (found.message !== why?.message) warn(`calls that need a record fail: ${found.message}`);
+        why = found;
         tried();
       }
       const last = current;
@@ -125,118 +113,14 @@ function keepOpen(
       await Promise.race([stopped, delay(AGAIN_MS, undefined, { ref: false })]);
     }
   };
+  let keeping: Promise<void> | undefined;
   return {
     link: async () => {
-      await firstTry;
+      keeping ??= keep();
+      await Promise.race([firstTry, stopped, delay(LINK_MS, undefined, { ref: false })]);
       if (current !== undefined) return current;
-      throw toCountersignError(why, 'reaching Temporal');
+      throw why ?? new CountersignError('no_server', 'Temporal is still being started', 'try again soon');
     },
-    over: keep(),
+    over: async () => keeping,
   };
-}
-
-async function startCall(
-  client: Countersign,
-  asked: ClientCall,
-  { agent, taskQueue }: Pick<BackendParts, 'agent' | 'taskQueue'>,
-): Promise<CallPlace> {
-  const place = placeOfCall(asked);
-  const { turn, call, isNamed } = place;
-  const prompt = `${asked.tool} ${argumentsSummary(asked.arguments)}`.trim();
-  const input: TurnInput = { agent, prompt, origin: { requester: asked.who }, call };
-  const start = () =>
-    client.client.workflow.start(WORKFLOWS.turn, {
-      args: [input],
-      workflowId: turn,
-      taskQueue,
-      ...startOf(input, prompt),
-      workflowIdReusePolicy: isNamed ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: isNamed ? 'FAIL' : 'USE_EXISTING',
-    });
-  try {
-    // A call without a name may have ended already, and a second start would run it again.
-    const passes = (error: unknown) => isNotReady(error) || (isNamed && isTransient(error));
-    await retry({ passes, forMs: READY_MS }, start);
-  } catch (error) {
-    if (isAnswerLost(error)) throw maybeStarted(turn, error);
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError))
-      throw toCountersignError(error, 'recording the call');
-    const { memo } = (await describe(client, turn)) ?? {};
-    if (memo?.digest !== place.memo.digest) throw otherCall();
-  }
-  return place;
-}
-
-function maybeStarted(turn: string, cause: unknown): CountersignError {
-  const message = 'the server did not say whether the call was recorded; it may run';
-  return new CountersignError('server_failed', message, { hint: `countersign show ${turn} tells`, cause });
-}
-
-function otherCall(): CountersignError {
-  return new CountersignError(
-    'exists',
-    'this id was given for another tool or other arguments; nothing ran',
-    'give each call an id of its own',
-  );
-}
-
-/** What the server says of a turn that was started with its call. Undefined if there is none. */
-async function describe(client: Countersign, turn: string) {
-  const found = await unlessNotFound(client.client.workflow.getHandle(turn).describe());
-  const memo = found?.memo?.[MEMO.call];
-  if (found === undefined || !isCallMemo(memo)) return undefined;
-  const open = found.memo?.[MEMO.open];
-  return { found, memo, open: is.openMemo(open) ? open : undefined };
-}
-
-function isCallMemo(value: unknown): value is CallMemo {
-  return isObject(value) && typeof value['by'] === 'string' && typeof value['digest'] === 'string';
-}
-
-const STATUSES: Readonly<Record<string, TaskState['status']>> = {
-  RUNNING: 'working',
-  CONTINUED_AS_NEW: 'working',
-  COMPLETED: 'completed',
-  CANCELLED: 'cancelled',
-};
-
-async function stateOf(client: Countersign, turn: string, who: string): Promise<TaskState | undefined> {
-  const known = await describe(client, turn);
-  // Another person's call looks like one that does not exist.
-  if (known === undefined || known.memo.by !== who) return undefined;
-  const { found, memo, open } = known;
-  const createdAt = found.startTime.toISOString();
-  return {
-    turn,
-    by: memo.by,
-    status: STATUSES[found.status.name] ?? 'failed',
-    createdAt,
-    lastUpdatedAt: found.closeTime?.toISOString() ?? createdAt,
-    runs: (found.raw.pendingActivities ?? []).some(({ activityType }) => isTool(activityType?.name)),
-    open: openIn(open),
-  };
-}
-
-function isTool(activity: string | null | undefined): boolean {
-  return activity != null && !Object.values<string>(ACTIVITIES).includes(activity);
-}
-
-function openIn(open: OpenMemo | undefined): OpenMemo | undefined {
-  return open !== undefined && open.count > 0 ? open : undefined;
-}
-
-async function endOf(client: Countersign, turn: string): Promise<CallEnd> {
-  try {
-    const ended: Partial<TurnResult> = await client.client.workflow.getHandle(turn).result();
-    const { result } = ended;
-    if (is.turnResult(ended) && result !== undefined) return { kind: 'result', result };
-    return { kind: 'failed', message: 'the record of this call cannot be read' };
-  } catch (error) {
-    if (isNotFound(error)) return { kind: 'failed', message: 'the record of this call is gone' };
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    if (error.cause instanceof CancelledFailure)
-      return { kind: 'cancelled', message: 'The call was cancelled. See its record for what had run.' };
-    const ended = error.cause instanceof TerminatedFailure ? 'was ended by an operator' : 'failed';
-    return { kind: 'failed', message: `the turn of this call ${ended}: ${errorMessage(error.cause)}` };
-  }
 }

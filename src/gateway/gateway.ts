@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../tools/define-config';
+import type { CallProgress } from '../contract/call';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { canonicalJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
@@ -16,7 +17,10 @@ import type { Backend, CallEnd } from './backend';
 import type { ClientCall } from './call-id';
 import type { GatewayTools } from './tools';
 
-/** How long a call is held, in milliseconds. Clients give up at different times, which change from month to month. */
+/**
+ * How long a call is held from its arrival, in milliseconds. Clients give up at different times, which change from month to
+ * month.
+ */
 export const HOLD = {
   /** Every call is answered so soon if it can be. */
   first: 1_000,
@@ -39,7 +43,7 @@ export interface GatewayCall {
   /** Aborts when the client cancels the call or is gone. */
   signal: AbortSignal;
   /** Tells the client of progress. Absent: the client did not ask for that. */
-  onProgress?: ((step: number) => void) | undefined;
+  onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
 /** The answer to a call, or the turn that the client follows as a task. */
@@ -95,7 +99,15 @@ type Parts = GatewayParts &
     held: Map<string, number>;
   };
 
-async function answerCall(parts: Parts, asked: GatewayCall): Promise<GatewayAnswer> {
+/** A call with the time until which it is held, by the clock of `performance`. */
+interface HeldCall extends GatewayCall {
+  until: number;
+}
+
+async function answerCall(parts: Parts, call: GatewayCall): Promise<GatewayAnswer> {
+  const { hold: times } = parts;
+  const most = call.onProgress === undefined ? times.without : times.withProgress;
+  const asked = { ...call, until: performance.now() + most };
   try {
     if (asked.name === WAIT_TOOL) return await waitAgain(parts, asked);
     return await runOrRecord(parts, asked);
@@ -113,7 +125,7 @@ function failureText(error: unknown): string {
   return `${errorMessage(error)}.${ran}${hint === undefined ? '' : ` (${hint})`}`;
 }
 
-async function runOrRecord(parts: Parts, asked: GatewayCall): Promise<GatewayAnswer> {
+async function runOrRecord(parts: Parts, asked: HeldCall): Promise<GatewayAnswer> {
   const { tools, recordsAll } = parts;
   const name = tools.nameOf(asked.name);
   if (name === undefined)
@@ -144,6 +156,7 @@ async function runHere(parts: Parts, ready: ReadyCall, asked: GatewayCall): Prom
     {
       ...{ tool, value, call, about, approved: false, attempt: 1, signal: asked.signal },
       idempotencyKey: crypto.randomUUID(),
+      live: { progress: asked.onProgress },
     },
     { hooks: config.hooks, log, runner: config.runner, secrets },
   );
@@ -159,7 +172,7 @@ function notRun(
   return makeFailure(head, failure, { timestamp: new Date().toISOString() });
 }
 
-async function record(parts: Parts, tool: string, asked: GatewayCall): Promise<GatewayAnswer> {
+async function record(parts: Parts, tool: string, asked: HeldCall): Promise<GatewayAnswer> {
   const { who, arguments: args, key } = asked;
   const { turn, isNamed } = await parts.backend.start({ who, tool, arguments: args, ...(key && { key }) });
   try {
@@ -172,7 +185,7 @@ async function record(parts: Parts, tool: string, asked: GatewayCall): Promise<G
   }
 }
 
-async function waitAgain(parts: Parts, asked: GatewayCall): Promise<GatewayAnswer> {
+async function waitAgain(parts: Parts, asked: HeldCall): Promise<GatewayAnswer> {
   const turn = String(asked.arguments['id'] ?? '');
   const state = await parts.backend.stateOf(turn, asked.who);
   if (state === undefined) return { answer: textAnswer(`There is no call ${turn.slice(0, 100)}.`, true) };
@@ -181,9 +194,13 @@ async function waitAgain(parts: Parts, asked: GatewayCall): Promise<GatewayAnswe
 }
 
 /** Waits for a call as long as its client does, and then says how to get the result. */
-async function hold(parts: Parts, turn: string, asked: GatewayCall & { isNamed: boolean }): Promise<GatewayAnswer> {
+async function hold(
+  parts: Parts,
+  turn: string,
+  asked: HeldCall & { isNamed: boolean },
+): Promise<GatewayAnswer> {
   const { backend, hold: times, held } = parts;
-  const { signal, asTask, onProgress, isNamed, who } = asked;
+  const { signal, asTask, onProgress, isNamed, who, until } = asked;
   const stop = new AbortController();
   const waits = AbortSignal.any([signal, stop.signal]);
   held.set(turn, (held.get(turn) ?? 0) + 1);
@@ -193,10 +210,8 @@ async function hold(parts: Parts, turn: string, asked: GatewayCall & { isNamed: 
     const first = await within(end, times.first, waits);
     if (first !== undefined) return { answer: endAnswer(first) };
     if (asTask) return { task: turn };
-    const most = onProgress === undefined ? times.without : times.withProgress;
-    const until = performance.now() + most;
-    for (let step = 1; performance.now() < until; step++) {
-      onProgress?.(step);
+    while (performance.now() < until) {
+      onProgress?.({ text: 'waits for a person to decide' });
       const found = await within(end, Math.min(times.progress, until - performance.now()), waits);
       if (found !== undefined) return { answer: endAnswer(found) };
     }

@@ -7,8 +7,7 @@ import { permitName } from '../tools/permit-tools';
 import type { Gateway } from './gateway';
 
 /** The coding agents whose hooks are understood. */
-export const HOOKED_AGENTS = ['claude-code', 'codex'] as const;
-export type HookedAgent = (typeof HOOKED_AGENTS)[number];
+export type HookedAgent = 'claude-code' | 'codex';
 
 /** The time that `hook install` gives a hook, in seconds: a day, for people who sleep. */
 export const HOOK_SECONDS = 86_400;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
@@ -55,17 +56,28 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
     );
   const library = await import('@modelcontextprotocol/server');
   const listening = await listen({ host, port: options.port });
+  const held = new Map<string, AbortController>();
   const handler = library.createMcpHandler(
-    ({ authInfo }) => createProtocol({ library, gateway, version, who: authInfo?.clientId ?? '' }),
+    ({ authInfo, requestInfo }) => {
+      const who = authInfo?.clientId ?? '';
+      const client = requestInfo?.headers.get(SESSION);
+      const nameOf = (request: unknown) => JSON.stringify([who, client, request]);
+      const cancels = client == null ? undefined : { held, nameOf };
+      return createProtocol({ library, gateway, version, who, cancels });
+    },
     { onerror: options.report },
   );
   const app = new Hono<Env>();
   const formatError = createErrorFormatter(options.report);
   app.use(requireOwnOrigin(createHosts({ host, port: listening.port, allowHosts: [] })));
   app.use(requireUser(options, users), fewAtOnce(AT_ONCE, tooMany));
-  app.all('/mcp', (c) => {
+  app.all('/mcp', async (c) => {
     const token = c.req.header('authorization') ?? '';
-    return handler.fetch(c.req.raw, { authInfo: { token, clientId: c.get('who').user, scopes: [] } });
+    const authInfo = { token, clientId: c.get('who').user, scopes: [] };
+    const response = await handler.fetch(c.req.raw, { authInfo });
+    if (FIRST_HAS_NONE.every((name) => c.req.header(name) === undefined))
+      response.headers.set(SESSION, randomUUID());
+    return response;
   });
   app.post('/hooks/claude-code', async (c) => {
     const text = (await readBodyBytes(c, HOOK_BODY)).toString('utf8');
@@ -95,6 +107,15 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
     },
   };
 }
+
+/**
+ * A name for a client of the protocols before 2026-07-28, which it sends with all that follows. Nothing is kept for it: it
+ * tells whose call is cancelled, since two clients of a person give their requests the same ids.
+ */
+const SESSION = 'mcp-session-id';
+
+/** The headers that the first request of such a client does not have. */
+const FIRST_HAS_NONE = [SESSION, 'mcp-protocol-version'];
 
 const HOOK_BODY = { bytes: LIMITS.sessionMessageBytes, what: 'event of the hook' };
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isJsonObject } from '../contract/json';
 import { TASKS, taskOf, takesTasks, WAIT_DEFINITION } from './answers';
 import { keyIn } from './call-id';
-import { endAnswer, type Gateway } from './gateway';
+import { endAnswer, type Gateway, type GatewayCall } from './gateway';
 
 /** What serves MCP: the library, the gateway, and whose calls come in. */
 interface ProtocolParts {
@@ -11,6 +11,11 @@ interface ProtocolParts {
   gateway: Gateway;
   version: string;
   who: string;
+  /**
+   * Set where a client cancels a call by a request of its own, which another server gets: the calls that are held, by names
+   * that differ from client to client.
+   */
+  cancels?: { held: Map<string, AbortController>; nameOf(request: unknown): string } | undefined;
 }
 
 const INSTRUCTIONS =
@@ -19,7 +24,7 @@ const INSTRUCTIONS =
 const taskParams = z.looseObject({ taskId: z.string().min(1).max(200) });
 
 /** A server of MCP for one connection or request of one person. It has the gateway's tools, and nothing else. */
-export function createProtocol({ library, gateway, version, who }: ProtocolParts): Library.Server {
+export function createProtocol({ library, gateway, version, who, cancels }: ProtocolParts): Library.Server {
   const capabilities = { tools: { listChanged: true }, extensions: { [TASKS]: {} } };
   const server = new library.Server(
     { name: 'countersign', version },
@@ -36,16 +41,21 @@ export function createProtocol({ library, gateway, version, who }: ProtocolParts
     const asTask = takesTasks(context.mcpReq.envelope);
     if (!isJsonObject(args))
       throw new library.ProtocolError(library.ProtocolErrorCode.InvalidParams, 'the arguments are not JSON');
-    const answered = await gateway.call({
-      ...{ who, name, arguments: args, asTask, key: keyIn(context.mcpReq._meta) },
-      signal: context.mcpReq.signal,
-      onProgress: progressTo(context),
-    });
+    const answered = await cancellable(context.mcpReq, cancels, (signal) =>
+      gateway.call({
+        ...{ who, name, arguments: args, asTask, key: keyIn(context.mcpReq._meta) },
+        ...{ signal, onProgress: progressTo(context) },
+      }),
+    );
     if ('answer' in answered) return answerSchema.parse(answered.answer);
     const state = await backend.stateOf(answered.task, who);
     if (state === undefined) throw noTask(answered.task);
     return answerSchema.parse({ resultType: 'task', ...taskOf(state), content: [] });
   });
+  if (cancels !== undefined)
+    server.setNotificationHandler('notifications/cancelled', ({ params: { requestId } }) =>
+      cancels.held.get(cancels.nameOf(requestId))?.abort(),
+    );
   server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, { mcpReq }) => {
     const state = await backend.stateOf(taskId, who);
     if (state === undefined) throw noTask(taskId);
@@ -65,6 +75,23 @@ export function createProtocol({ library, gateway, version, who }: ProtocolParts
   return server;
 }
 
+/** Runs a call with a signal that aborts when its client is gone or cancels it. */
+async function cancellable<T>(
+  { id, signal }: Library.ServerContext['mcpReq'],
+  cancels: ProtocolParts['cancels'],
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (cancels === undefined) return run(signal);
+  const { held, nameOf } = cancels;
+  const cancelled = new AbortController();
+  held.set(nameOf(id), cancelled);
+  try {
+    return await run(AbortSignal.any([signal, cancelled.signal]));
+  } finally {
+    if (held.get(nameOf(id)) === cancelled) held.delete(nameOf(id));
+  }
+}
+
 /** The code of JSON-RPC for an internal error. */
 const FAILED = -32603;
 
@@ -75,11 +102,13 @@ const toolSchema = z.looseObject({
 });
 const answerSchema = z.looseObject({ content: z.array(z.any()) });
 
-function progressTo({ mcpReq }: Library.ServerContext): ((step: number) => void) | undefined {
+function progressTo({ mcpReq }: Library.ServerContext): GatewayCall['onProgress'] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
-  return (progress) => {
-    const params = { progressToken, progress, message: 'waits for a person to decide' };
+  let steps = 0;
+  return ({ fraction, text: message }) => {
+    const far = fraction === undefined ? { progress: (steps += 1) } : { progress: fraction, total: 1 };
+    const params = { progressToken, ...far, message };
     // A client that is gone is noticed by its signal.
     void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };

@@ -48,8 +48,8 @@ const NO_MODEL = {
 };
 
 /**
- * Opens the tools of a gateway by the lock, without waiting for any server. `onGone` is called when a server turns out
- * not to have a tool as it was allowed.
+ * Opens the tools of a gateway by the lock, without waiting for any server: they are started after `begun`. `onGone` is
+ * called when a server turns out not to have a tool as it was allowed.
  *
  * @throws CountersignError `usage` for a server or an agent that the config does not name; `config_invalid`, also for a
  * named server that may not be started.
@@ -57,19 +57,19 @@ const NO_MODEL = {
 export async function openGatewayTools(
   config: Config,
   served: Served,
-  deps: Pick<OpenDeps, 'secrets' | 'warn'> & { onGone(): void },
+  { begun, onGone, ...deps }: Pick<OpenDeps, 'secrets' | 'warn'> & { begun: Promise<void>; onGone(): void },
 ): Promise<GatewayTools> {
   const servers = config.mcpServers === undefined ? [] : await declaredServers(config.mcpServers);
   const chosen = await chosenServers(servers, config, served);
   const gone = new Set<string>();
-  const later = (names: readonly string[]): void => {
+  const leave = (names: readonly string[]): void => {
     for (const name of names) gone.add(name);
-    if (names.length > 0) deps.onGone();
+    if (names.length > 0) onGone();
   };
   const only = Object.fromEntries(Object.entries(config.mcpTools).filter(([name]) => isOf(chosen, name)));
   const agent = withPermits(agentFor(config, served, chosen), config);
   const own = withAgents({ ...config, mcpTools: only, ...serversOf(config, chosen) }, [agent]);
-  const opened = await openConfig(own, { ...deps, later });
+  const opened = await openConfig(own, { ...deps, later: { when: begun, gone: leave } });
   const [equipped = agent] = opened.config.agents;
   const offers = await offersOf(equipped, { config, served, chosen });
   const names = new Map(offers.map(({ offered, tool }) => [offered.name, tool]));

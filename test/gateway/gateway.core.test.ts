@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject } from '../../src/contract/json';
+import type { Client, ClientOptions } from '@modelcontextprotocol/client';
+import { isObject, type JsonObject } from '../../src/contract/json';
 import { placeOfCall } from '../../src/gateway/call-id';
 import { approveNext, denyNext, waitForEnd, waitForRequest } from '../../src/testing';
 import { until } from '../support/until';
@@ -9,6 +10,7 @@ import { useGateway } from './support';
 const held = useGateway(
   {
     mcpTools: {
+      files__create_directory: { requestExpires: '1 second' },
       files__read_text_file: { safety: 'safe', effect: 'pure' },
       every__get_tiny_image: { safety: 'safe', effect: 'pure' },
     },
@@ -17,7 +19,7 @@ const held = useGateway(
   {
     // Another definition than the server has now: somebody allowed an earlier one.
     change: (name, tools) => name === 'every' && delete tools['get-sum'],
-    hold: { first: 100, progress: 100, withProgress: 700, without: 300 },
+    hold: { first: 100, progress: 100, withProgress: 60_000, without: 300 },
   },
 );
 
@@ -28,6 +30,12 @@ const writes = (name: string, content = 'hi') => ({
 const written = (name: string): string | undefined => {
   const path = join(held.here.folder, name);
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+};
+/** How often the server did this: it writes a line into a file for each call. */
+const effectsOf = (how: string): number => {
+  const path = join(held.here.folder, 'effects');
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+  return lines.filter((line) => line === how).length;
 };
 const textOf = (answer: unknown): string => JSON.stringify(answer);
 const pendingId = (answer: unknown): string => /id (gateway-[0-9a-f]+)/.exec(textOf(answer))?.[1] ?? '';
@@ -123,6 +131,114 @@ it('joins a call without an id while it is open, and asks anew afterwards', asyn
   await denyNext(client, ids[0] ?? '');
 });
 
+/** The clients of the protocols before 2026-07-28, and of that one. */
+const CLIENTS: [string, ClientOptions][] = [
+  ['an earlier', {}],
+  ["today's", { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
+];
+
+/** The turn of a call of ann that has no id. */
+const turnFor = ({ name, arguments: args }: { name: string; arguments: JsonObject }) =>
+  placeOfCall({ who: 'ann', tool: name, arguments: args }).turn;
+
+/** A call of the official client, which hears of progress and waits as long as it does. */
+const ask = (client: Client, call: { name: string; arguments: JsonObject }, signal?: AbortSignal) => {
+  const heard: unknown[] = [];
+  const onprogress = (one: unknown) => void heard.push(one);
+  const answer = client.callTool(call, {
+    onprogress,
+    resetTimeoutOnProgress: true,
+    ...(signal && { signal }),
+  });
+  answer.catch(() => undefined);
+  return { answer, heard, turn: turnFor(call) };
+};
+
+describe.each(CLIENTS)('%s client', (which, options) => {
+  const file = (name: string) => writes(`${which.split(/\W/)[0] ?? ''}-${name}`);
+  const path = (name: string) => String(file(name).arguments.path);
+
+  it('hears of progress, and gets what a person made of its call', async () => {
+    const client = await held.here.connect('ann', options);
+    const { answer, heard, turn } = ask(client, file('edit'));
+    await recorded(turn);
+    await until('progress', () => heard.length > 1);
+    await approveNext(held.here.client, turn, { arguments: { path: path('edit'), content: 'changed' } });
+    expect(textOf(await answer)).toMatch(/changed the arguments of this call.*Successfully wrote/);
+    expect(readFileSync(path('edit'), 'utf8')).toBe('changed');
+    expect(heard[0]).toMatchObject({ progress: 1, message: 'waits for a person to decide' });
+  });
+
+  it('reads why a person denied its call, and that nobody decided in time', async () => {
+    const client = await held.here.connect('ann', options);
+    const denied = ask(client, file('denied'));
+    await recorded(denied.turn);
+    await denyNext(held.here.client, denied.turn, { reason: 'not there' });
+    expect(await denied.answer).toMatchObject({ isError: true });
+    expect(textOf(await denied.answer)).toContain('not there');
+    const late = ask(client, { name: 'files__create_directory', arguments: { path: path('late') } });
+    expect(textOf(await late.answer)).toContain('Error [expired]');
+    expect(['denied', 'late'].filter((name) => existsSync(path(name)))).toEqual([]);
+  });
+
+  it('waits again for a call that was pending, which nobody else can', async () => {
+    const client = await held.here.connect('ann', options);
+    const pending = await client.callTool(file('pending'));
+    const id = pendingId(pending);
+    expect(textOf(pending)).toContain('Pending: ');
+    const wait = { name: 'countersign_wait', arguments: { id } };
+    const bea = await held.here.connect('bea', options);
+    expect(textOf(await bea.callTool(wait))).toContain(`There is no call ${id}`);
+    await approveNext(held.here.client, id);
+    expect(textOf(await ask(client, wait).answer)).toContain('Successfully wrote');
+    expect(existsSync(path('pending'))).toBe(true);
+  });
+
+  it.each(['cancels', 'vanishes'])(
+    'takes an undecided call back when it %s, and no other call',
+    async (how) => {
+      const client = await held.here.connect('ann', options);
+      const other = await held.here.connect('ann', options);
+      const stop = new AbortController();
+      // Two clients of a person give their requests the same ids.
+      const calls = [ask(client, file(how), stop.signal), ask(other, file(`${how}-other`))] as const;
+      for (const { turn } of calls) {
+        await recorded(turn);
+        await waitForRequest(held.here.client, turn);
+      }
+      if (how === 'cancels') stop.abort();
+      else await client.close();
+      await waitForEnd(held.here.client, calls[0].turn);
+      expect(await held.here.client.view(calls[0].turn)).toMatchObject({ status: 'cancelled' });
+      await approveNext(held.here.client, calls[1].turn);
+      expect(textOf(await calls[1].answer)).toContain('Successfully wrote');
+      expect(existsSync(path(how))).toBe(false);
+    },
+  );
+});
+
+it('answers ten clients with two calls each, and each call ran once', async () => {
+  const clients = await Promise.all(Array.from({ length: 10 }, () => held.here.connect('ann')));
+  const calls = clients.flatMap((client, n) =>
+    ['a', 'b'].map((which) => {
+      const args = { how: 'echo', with: `ten-${n}-${which}` };
+      return ask(client, { name: 'hostile__act', arguments: args });
+    }),
+  );
+  const ran = () => effectsOf('echo');
+  expect(ran()).toBe(0);
+  await Promise.all(
+    calls.map(async ({ turn }) => {
+      await recorded(turn);
+      await approveNext(held.here.client, turn);
+    }),
+  );
+  const answers = (await Promise.all(calls.map(({ answer }) => answer))).map(textOf);
+  for (const [at, answer] of answers.entries())
+    expect(answer).toContain(`ten-${Math.floor(at / 2)}-${at % 2 === 0 ? 'a' : 'b'}`);
+  expect(ran()).toBe(20);
+});
+
 it('leaves a call in doubt whose server died, and answers with what a person says about it', async () => {
   const { send, client } = held.here;
   const call = { name: 'hostile__act', arguments: { how: 'crash', with: 'x' }, ...keyed('doubt-1') };
@@ -204,7 +320,7 @@ describe('over HTTP', () => {
     expect(await asked).toMatchObject(allowed);
     expect(await hook(asAnn(), body)).toMatchObject(allowed);
     const [call] = (await held.here.client.view(turn)).calls;
-    expect(call?.result?.content).toContain('what comes of it is not known here');
+    expect(call?.result?.content).toContain('its outcome is not known here');
   });
 
   it.each([

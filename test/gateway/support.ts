@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { EVERYTHING } from '../../src/authority/rules/permits';
 import { connect, type Countersign } from '../../src/client';
 import { isObject } from '../../src/contract/json';
@@ -57,8 +57,8 @@ export interface GatewayHere {
   folder: string;
   client: Countersign;
   tokens: Record<string, string>;
-  /** A client of MCP for a user. */
-  connect(user: string): Promise<Client>;
+  /** The official client for a user: of the protocols before 2026-07-28, unless the options say otherwise. */
+  connect(user: string, options?: ClientOptions): Promise<Client>;
   /** One request of today's protocol, as a client that takes tasks sends it. */
   send(user: string, method: string, params: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
@@ -66,13 +66,18 @@ export interface GatewayHere {
 /** Starts one for a test file, with this change of the lock. */
 export function useGateway(
   options: Partial<ConfigOptions>,
-  more: { served?: Served; change?: Parameters<typeof lockServers>[1]; hold?: Partial<typeof HOLD> } = {},
+  more: {
+    served?: Served;
+    change?: Parameters<typeof lockServers>[1];
+    hold?: Partial<typeof HOLD>;
+    servers?: typeof serversIn;
+  } = {},
 ): { here: GatewayHere } {
   const held: { here: GatewayHere } = Object.create(null);
   let stop: () => Promise<void> = () => Promise.resolve();
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-gateway-'));
-    const servers = serversIn(folder);
+    const servers = (more.servers ?? serversIn)(folder);
     const mcpLock = join(folder, 'countersign.mcp.lock');
     writeFileSync(mcpLock, await lockServers(servers, more.change));
     const stateDir = join(folder, 'state');
@@ -80,7 +85,9 @@ export function useGateway(
     const secrets = createSecrets();
     const log = createCallLog({ log: () => undefined });
     const warn = (): void => undefined;
-    const tools = await openGatewayTools(config, more.served ?? {}, { secrets, warn, onGone: warn });
+    const tools = await openGatewayTools(config, more.served ?? {}, {
+      ...{ secrets, warn, onGone: warn, begun: Promise.resolve() },
+    });
     const client = await connect({ address: testAddress() });
     const taskQueue = `gateway-test-${randomUUID()}`;
     const own = withAgents({ ...tools.config, taskQueue }, tools.config.agents);
@@ -118,8 +125,8 @@ export function useGateway(
     const clients: Client[] = [];
     held.here = {
       ...{ gateway, http, folder, client, tokens },
-      connect: async (user) => {
-        const one = new Client({ name: 'test', version: '1' });
+      connect: async (user, options = {}) => {
+        const one = new Client({ name: 'test', version: '1' }, options);
         const headers = { Authorization: `Bearer ${tokens[user === 'ann' ? 'ann' : 'bea']}` };
         await one.connect(
           new StreamableHTTPClientTransport(new URL(`${http.url}/mcp`), { requestInit: { headers } }),
@@ -145,20 +152,27 @@ export function useGateway(
 
 let sent = 0;
 
-/** Sends one request of today's protocol, and returns its result or its error. */
-export async function sendRaw(
-  url: string,
-  token: string,
-  { method, params }: { method: string; params: Record<string, unknown> },
-  signal?: AbortSignal,
-): Promise<Record<string, unknown>> {
+/** One request of today's protocol, as a client sends it that takes tasks. */
+export function todaysRequest(method: string, params: Record<string, unknown>) {
   const { _meta: meta, ...rest } = params;
   const envelope = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': { extensions: { [TASKS]: {} } },
   };
-  const name = String(rest['name'] ?? rest['taskId'] ?? '');
+  return {
+    ...{ jsonrpc: '2.0', id: (sent += 1), method },
+    params: { ...rest, _meta: { ...envelope, ...(isObject(meta) ? meta : {}) } },
+  };
+}
+
+/** Sends one request of today's protocol, and returns its result or its error. */
+export async function sendRaw(
+  url: string,
+  token: string,
+  { method, params }: { method: string; params: Record<string, unknown> },
+): Promise<Record<string, unknown>> {
+  const name = String(params['name'] ?? params['taskId'] ?? '');
   const response = await fetch(`${url}/mcp`, {
     method: 'POST',
     headers: {
@@ -166,11 +180,7 @@ export async function sendRaw(
       ...{ Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2026-07-28' },
       ...{ 'Mcp-Method': method, ...(name !== '' && { 'Mcp-Name': name }) },
     },
-    body: JSON.stringify({
-      ...{ jsonrpc: '2.0', id: (sent += 1), method },
-      params: { ...rest, _meta: { ...envelope, ...(isObject(meta) ? meta : {}) } },
-    }),
-    signal: signal ?? null,
+    body: JSON.stringify(todaysRequest(method, params)),
   });
   const text = await response.text();
   const line = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}');

@@ -61,10 +61,13 @@ async function serve(served: Served, options: ServeOptions, context: Context): P
   }
 }
 
+/** The time in which a client that starts asks for the list of tools, in milliseconds. */
+const BEGIN_MS = 300;
+
 type Opened = Awaited<ReturnType<typeof openGateway>>;
 
 async function serveStdio(
-  { gateway, who, onToolsChanged }: Opened,
+  { gateway, who, begin, onToolsChanged }: Opened,
   stdout: Writable,
   stopped: Promise<unknown>,
 ): Promise<void> {
@@ -82,12 +85,15 @@ async function serveStdio(
     },
     { transport },
   );
+  // A client waits for the list of tools, and nothing that it does not need for that may take its time.
+  const later = setTimeout(begin, BEGIN_MS);
   await Promise.race([ended, stopped]);
+  clearTimeout(later);
   await handle.close();
 }
 
 async function serveHttp(
-  { gateway, config, usersFile, permitOf, onToolsChanged }: Opened,
+  { gateway, config, usersFile, permitOf, begin, onToolsChanged }: Opened,
   { http = '0', host = LOOPBACK_HOST }: ServeOptions,
   { context: { screen }, until }: { context: Context; until: Promise<unknown> },
 ): Promise<void> {
@@ -97,6 +103,7 @@ async function serveHttp(
     ...{ hookTools: config.hookTools, version: manifest().version },
     report: (error) => screen.note(`the gateway failed: ${String(error)}`),
   });
+  begin();
   onToolsChanged(running.toolsChanged);
   screen.lines([`MCP is at ${running.url}/mcp, for users with a token.`, 'Ctrl-C ends the gateway.']);
   await until;

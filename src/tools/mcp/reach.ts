@@ -23,10 +23,10 @@ export interface OpenDeps {
   /** Receives lines for the worker's log. */
   warn(message: string): void;
   /**
-   * Set: nobody waits for the servers. All locked tools are there at once, and this gets our names of those that a
-   * server turns out not to have as they were allowed. Absent: the servers are asked first.
+   * Set: nobody waits for the servers, which are asked after `when`. All locked tools are there at once, and `gone` gets
+   * our names of those that a server turns out not to have as they were allowed. Absent: the servers are asked first.
    */
-  later?(gone: readonly string[]): void;
+  later?: { when: Promise<void>; gone(tools: readonly string[]): void };
 }
 
 /** Makes a connection to a server. Serves workers, and people who look at the server's tools before they allow them. */

@@ -46,12 +46,12 @@ export async function openServer(
     return undefined;
   }
   const connection = connectTo(server, deps);
-  const looking = stillAgreed(server, { locked, connection, warn: deps.warn });
+  const look = () => stillAgreed(server, { locked, connection, warn: deps.warn });
   // A connection of a state is closed below, so it is asked first.
-  const isLater = deps.later !== undefined && server.state === undefined;
-  if (isLater) void looking.then(({ others }) => deps.later?.(others ?? []));
+  const later = server.state === undefined ? deps.later : undefined;
+  void later?.when.then(look).then(({ others }) => later.gone(others ?? []));
   const all = { usable: Object.values(locked.tools), others: undefined };
-  const { usable, others } = isLater ? all : await looking;
+  const { usable, others } = later === undefined ? await look() : all;
   const link = await linkTo(server, connection, deps);
   const names = toolNames(server.prefix, Object.keys(locked.tools));
   const origin = { server: name, identity: digestStart(lockStart(start)), start, state: server.state };
