@@ -33,7 +33,7 @@ export const resolutionSchema = messageBody(
 export const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
 
 /** A signed-in person, as the sender of what they say about calls. */
-export type Speaker = ReturnType<typeof speakerOn>;
+type Speaker = ReturnType<typeof speakerOn>;
 
 /** The signed-in person, who says something about calls of a turn. `channel`: where they say it. */
 export function speakerOn(

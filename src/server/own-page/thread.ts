@@ -53,7 +53,9 @@ export function stepsOf(thread: Thread, turn: string): ShownStep[] {
       };
     });
   const { words } = thread;
-  if (words?.turn === turn && view.endedAt === null && !texts.has(words.step))
+  // Words may come before the record of what the model answers to.
+  const isAsked = view.thinking !== undefined && view.endedAt === null;
+  if (words?.turn === turn && isAsked && !texts.has(words.step))
     steps.push({ id: `${turn}/${words.step}`, turn, text: words.text, isPartial: true, calls: [] });
   return steps;
 }

@@ -35,6 +35,27 @@ test('the message that a client continues begins anew with its last step', async
   expect(typesOf(chunks).slice(1, 4)).toEqual(['reset-step', step.type, 'tool-input-available']);
 });
 
+test.each([
+  ['only its beginning', []],
+  [
+    'a text without an end',
+    [
+      { type: 'data-countersign-step', id: 'TURN/1' },
+      { type: 'text', text: 'I w' },
+    ],
+  ],
+])('a step of which %s came is written anew in its place', async (_what, parts) => {
+  const events = await eventsOf('approved');
+  const thread = threadAt(events, events.length);
+  const [turn = ''] = thread.turns.keys();
+  const came = JSON.parse(JSON.stringify(parts).replace('TURN', turn));
+  const user = { id: 'words', role: 'user', parts: [{ type: 'text', text: 'go' }] };
+  const messages = [user, { id: turn, role: 'assistant', parts: [{ type: 'step-start' }, ...came] }];
+  const chunks = aiSdk(input(messages)).writer(ANN).write(thread);
+  expect(typesOf(chunks).slice(0, 2)).toEqual(['start', 'reset-step']);
+  expect(typesOf(chunks).filter((type) => type === 'start-step')).toHaveLength(1);
+});
+
 test('a turn that waits and is known is not written again for words that wait behind it', async () => {
   const events = await eventsOf('approved');
   const at = events.findIndex(({ type }) => type === 'request_opened') + 1;
