@@ -28,10 +28,14 @@ const fileSchema = z.strictObject({
   proof: z.string().max(100),
 });
 
+export const messageId = z
+  .string()
+  .regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern), 'is 1 to 64 letters, digits, . _ : and -');
+
 const messageSchema = z.strictObject({
   text: z.string(),
   files: z.array(fileSchema).max(LIMITS.filesPerMessage).optional(),
-  messageId: z.string().regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern)),
+  messageId,
   mode: z.enum(MODES).optional(),
   agent: id.optional(),
   taskQueue: id.optional(),

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import type { z } from 'zod';
 import type { Answer } from '../client/types';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, voteOf } from '../contract/decision';
 import type { MessageSchema } from '../contract/schema/message';
@@ -17,7 +18,7 @@ export const SIGNED_DECISION = {
 } as const satisfies MessageSchema;
 
 /** The session says which person decides. A body that names a person is refused. */
-const decisionSchema = messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']).refine(
+export const decisionSchema = messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']).refine(
   ({ decision }) => decision !== 'ask-again',
   'asking again has a route of its own',
 );
@@ -25,58 +26,79 @@ const renewalSchema = messageBody(DECISION, ['seenDigest', 'callKey', 'reason'])
   ({ decision }) => decision === 'ask-again',
   'this route asks again',
 );
-const resolutionSchema = messageBody(
+export const resolutionSchema = messageBody(
   { ...RESOLUTION, properties: { ...RESOLUTION.properties, passkey: PASSKEY_FIELDS } },
   ['callKey'],
 );
-const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
+export const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
+
+/** A signed-in person, as the sender of what they say about calls. */
+type Speaker = ReturnType<typeof speakerOn>;
+
+/** The signed-in person, who says something about calls of a turn. `channel`: where they say it. */
+export function speakerOn(
+  deps: AppDeps,
+  c: Context<Env>,
+  { turn, ...by }: { turn: string; channel?: string },
+) {
+  const { signer, passkeys, shown } = deps;
+  const reader = c.get('reader');
+  const sender = { ...senderOf(c), ...by };
+  const sign = (said: Omit<VoteToSign, 'approver' | 'turn'> & { callKey: string }) => {
+    const client = signableBy(shown, reader, { turn, ...said });
+    return signVote({ client, signer, passkeys }, { turn, ...said, approver: sender.approver });
+  };
+  return {
+    decide: async ({ passkey, ...body }: z.infer<typeof decisionSchema>): Promise<SentAttempt> => {
+      const decision = voteOf(body);
+      const signed = decision === undefined ? {} : await sign({ ...body, decision, passkey });
+      const answer = await reader.decide(turn, { ...signed, ...body, ...sender });
+      return { answer, turn, callId: body.callId, what: 'decision' };
+    },
+    resolve: async ({ passkey, ...body }: z.infer<typeof resolutionSchema>): Promise<SentAttempt> => {
+      const { callId, callKey, resolution, reason, decisionId } = body;
+      const decision = 'run-again' as const;
+      const vote = { callId, callKey, reason, decision, decisionId, passkey };
+      const signed = resolution === decision ? await sign(vote) : {};
+      const answer = await reader.resolve(turn, { ...signed, ...body, ...sender });
+      return { answer, turn, callId, what: 'resolution' };
+    },
+    answer: async (body: z.infer<typeof answerSchema>): Promise<SentAttempt> => {
+      const answer = await reader.answer(turn, { ...body, ...sender });
+      return { answer, turn, callId: body.callId, what: 'answer' };
+    },
+  };
+}
 
 /** The routes for decisions, resolutions and answers. */
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
-  const { signer, passkeys, shown } = deps;
-  const sign = (c: Context<Env>, vote: Omit<VoteToSign, 'approver'> & { callKey?: string | undefined }) => {
-    const client = signableBy(shown, c.get('reader'), vote);
-    return signVote({ client, signer, passkeys }, { ...vote, approver: senderOf(c).approver });
-  };
+  const taking =
+    <T>(schema: z.ZodType<T>, say: (speaker: Speaker, body: T) => Promise<SentAttempt>) =>
+    async (c: Context<Env>): Promise<Response> => {
+      const body = await readBody(c, schema);
+      return respond(deps, c, await say(speakerOn(deps, c, { turn: await findExactly(c) }), body));
+    };
   return new Hono<Env>()
-    .post('/:turn/decisions', async (c) => {
-      const { passkey, ...body } = await readBody(c, decisionSchema);
-      const turn = await findExactly(c);
-      const decision = voteOf(body);
-      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision, passkey });
-      const answer = await c.get('reader').decide(turn, { ...signed, ...body, ...senderOf(c) });
-      return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
-    })
-    .post('/:turn/ask-again', async (c) => {
-      const body = await readBody(c, renewalSchema);
-      const turn = await findExactly(c);
-      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c) });
-      return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
-    })
-    .post('/:turn/resolutions', async (c) => {
-      const { passkey, ...body } = await readBody(c, resolutionSchema);
-      const turn = await findExactly(c);
-      const { callId, resolution, reason, decisionId } = body;
-      const decision = 'run-again' as const;
-      const vote = { turn, callId, reason, decision, decisionId, passkey };
-      const signed = resolution === decision ? await sign(c, vote) : {};
-      const answer = await c.get('reader').resolve(turn, { ...signed, ...body, ...senderOf(c) });
-      return respond(deps, c, { answer, turn, callId: body.callId, what: 'resolution' });
-    })
-    .route('/', answerRoutes(deps));
-}
-
-function answerRoutes(deps: AppDeps): Hono<Env> {
-  return new Hono<Env>().post('/:turn/answers', async (c) => {
-    const body = await readBody(c, answerSchema);
-    const turn = await findExactly(c);
-    const answer = await c.get('reader').answer(turn, { ...body, ...senderOf(c) });
-    return respond(deps, c, { answer, turn, callId: body.callId, what: 'answer' });
-  });
+    .post(
+      '/:turn/decisions',
+      taking(decisionSchema, ({ decide }, body) => decide(body)),
+    )
+    .post(
+      '/:turn/ask-again',
+      taking(renewalSchema, ({ decide }, body) => decide(body)),
+    )
+    .post(
+      '/:turn/resolutions',
+      taking(resolutionSchema, ({ resolve }, body) => resolve(body)),
+    )
+    .post(
+      '/:turn/answers',
+      taking(answerSchema, ({ answer }, body) => answer(body)),
+    );
 }
 
 /** A decision that was sent, and the turn's answer to it. */
-export interface SentAttempt extends Pick<LoggedRefusal, 'turn' | 'callId' | 'what'> {
+interface SentAttempt extends Pick<LoggedRefusal, 'turn' | 'callId' | 'what'> {
   answer: Answer;
 }
 

@@ -1,7 +1,7 @@
 import { sessionNotFound } from '../client/session/reader';
 import type { Session, SessionOptions } from '../client/session/types';
 import { CountersignError } from '../contract/errors';
-import { turnNotFound } from '../history/server-errors';
+import { turnNotFound, unlessGone } from '../history/server-errors';
 import type { Countersign } from '../client/countersign';
 import { type Permit, isSeenBy } from '../authority/rules/permits';
 import { noGrantText } from '../authority/grants/grant';
@@ -143,7 +143,7 @@ function scopedSession(
   const open = async (): Promise<Session> => {
     const { agent } = options ?? {};
     if (agent === undefined) return seen();
-    const now = await session.state().catch(unlessMissing);
+    const now = await unlessGone(session.state());
     if (!isSeenBy({ agents }, { agent }) || (now !== undefined && !isSeenBy({ agents }, now)))
       throw sessionNotFound(session.id);
     return session;
@@ -155,10 +155,6 @@ function scopedSession(
     followWithText: (how) => after(seen, () => session.followWithText(how)),
   };
   return only(session, ON_SESSION, { own, check: seen });
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (!(error instanceof CountersignError && error.code === 'not_found')) throw error;
 }
 
 async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterable<T>): AsyncGenerator<T> {

@@ -13,7 +13,7 @@ const content = z
     z.array(z.object({ text })).transform((parts) => parts.map((one) => one.text).join('\n')),
   ])
   .catch('');
-const called = z.object({ id: text, function: z.object({ name: text, arguments: text }) });
+const called = z.object({ id: text, type: text, function: z.object({ name: text, arguments: text }) });
 const message = z.object({ id: text, role: text, content, toolCalls: z.array(called).catch([]) });
 
 /** A message as clients of this protocol keep it. */
@@ -129,12 +129,9 @@ function callOf(
 
 /** Whether a client comes from one message to the other by additions alone. */
 function isGrown(one: Message, now: Message | undefined): boolean {
-  if (now?.role !== one.role || !now.content.startsWith(one.content)) return false;
-  if (one.role === 'tool' && now.content !== one.content) return false;
-  return one.toolCalls.every(({ id: call, function: given }, at) => {
-    const known = now.toolCalls[at];
-    return known?.id === call && known.function.arguments === given.arguments;
-  });
+  const calls = JSON.stringify(one.toolCalls).slice(0, -1);
+  if (now?.role !== one.role || !JSON.stringify(now.toolCalls).startsWith(calls)) return false;
+  return one.role === 'tool' ? now.content === one.content : now.content.startsWith(one.content);
 }
 
 /** The messages of a conversation. Of turns that are not known in whole, the words and the answer. */

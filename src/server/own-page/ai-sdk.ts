@@ -14,7 +14,7 @@ import {
 
 const text = z.string().catch('');
 const part = z.object({
-  ...{ type: text, text, state: text, toolCallId: text },
+  ...{ type: text, text, state: text, id: text },
   approval: z
     .object({ id: text, approved: z.boolean().optional(), reason: z.string().optional() })
     .optional(),
@@ -25,21 +25,21 @@ export const UI_INPUT = z.object({
   id,
   messages: z.array(z.object({ id: text, role: text, parts: z.array(part).catch([]) })),
   trigger: z.literal('submit-message', 'a turn is not made again: send new words').optional(),
-  messageId: z.string().optional(),
 });
 
 /**
  * Reads a request of the AI SDK, and writes its UI message stream. A yes carries the digest of what was shown in its id,
  * so it is bound to that.
  */
-export function aiSdk({ id: thread, messages, messageId }: z.infer<typeof UI_INPUT>): ThreadRequest {
+export function aiSdk({ id: thread, messages }: z.infer<typeof UI_INPUT>): ThreadRequest {
   const words = messages.slice(messages.findLastIndex(({ role }) => role !== 'user') + 1).map((one) => ({
     messageId: one.id,
     text: one.parts.flatMap((given) => (given.type === 'text' ? [given.text] : [])).join('\n'),
   }));
   const parts = messages.flatMap((one) => one.parts);
-  const last = messages.find((one) => one.id === messageId) ?? messages.at(-1);
+  const last = messages.at(-1);
   const continued = last?.role === 'assistant' ? last : undefined;
+  const begunAt = continued?.parts.findLastIndex(({ type }) => type === 'step-start') ?? -1;
   return {
     ...{ thread, words, channel: 'ai-sdk', runId: continued?.id ?? '' },
     answers: parts.flatMap(({ state, approval }) => {
@@ -52,35 +52,17 @@ export function aiSdk({ id: thread, messages, messageId }: z.infer<typeof UI_INP
       uiWriter(who, {
         message: continued?.id,
         words: words.map((one) => one.messageId),
-        has: new Set(parts.flatMap((one) => stepOf(one.toolCallId))),
-        step: continued && lastStepOf(continued),
+        has: new Set(stepsIn(parts)),
+        step: begunAt < 0 ? undefined : stepsIn(continued?.parts.slice(begunAt)).join(),
       }),
   };
 }
 
-/** The step of a call, by their ids. */
-function stepOf(call: string): string[] {
-  return /^.+\/\d+(?=\.)/.exec(call)?.slice(0, 1) ?? [];
-}
+/** A part that names the step in which it stands. It comes back with the message, so it tells what the client has. */
+const STEP = 'data-countersign-step';
 
-/**
- * The last step of a message: the step of its first call, or the one after the step before. The calls of child turns
- * stand behind the call that waits for them. A message begins with the first step of the turn that it is named after.
- */
-function lastStepOf({ id: turn, parts }: z.infer<typeof UI_INPUT>['messages'][number]): string | undefined {
-  let last: string | undefined;
-  let isNew = false;
-  for (const { type, toolCallId } of parts) {
-    const [step] = stepOf(toolCallId);
-    if (type === 'step-start') last = last === undefined ? `${turn}/1` : nextStep(last);
-    else if (isNew && step !== undefined) last = step;
-    isNew = type === 'step-start' || (isNew && step === undefined);
-  }
-  return last;
-}
-
-function nextStep(step: string): string {
-  return step.replace(/\d+$/, (number) => String(Number(number) + 1));
+function stepsIn(parts: readonly z.infer<typeof part>[] = []): string[] {
+  return parts.flatMap(({ type, id: step }) => (type === STEP ? step : []));
 }
 
 /** Where the client's copy of the conversation ends. */
@@ -89,9 +71,9 @@ interface Position {
   message?: string | undefined;
   /** The ids of the words that are answered. Empty: the turn that ran last is written. */
   words: readonly string[];
-  /** The steps with calls that the client has. */
+  /** The steps that the client has. */
   has: ReadonlySet<string>;
-  /** The last step in the continued message. It is written anew. */
+  /** The last step in the continued message. It is written anew. Empty: of this step only the beginning came. */
   step?: string | undefined;
 }
 
@@ -113,35 +95,35 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
     isTextOpen = false;
     return end;
   };
-  const begin = (step: ShownStep): object[] => {
-    const before = current === undefined ? start(step.id) : [...endText(), { type: 'finish-step' }];
-    const type = current === undefined && step.id === position.step ? 'reset-step' : 'start-step';
-    [current, written] = [step.id, ''];
-    begun.add(step.id);
-    return [...before, { type }];
+  const start = (turn?: string): object => ({ type: 'start', messageId: position.message ?? turn });
+  const begin = (type: 'start-step' | 'reset-step', step: string): object[] => {
+    [current, written] = [step, ''];
+    begun.add(step);
+    return [{ type }, { type: STEP, id: step, data: {} }];
   };
-  const start = (step = ''): object[] => {
-    const turn = step.slice(0, step.lastIndexOf('/')) || undefined;
-    return [{ type: 'start', messageId: position.message ?? turn }];
+  /** What comes before the text of a step. */
+  const opening = ({ id: step, turn, text: whole }: ShownStep): object[] => {
+    if (current === undefined) {
+      const isAnew = [step, ''].some((one) => one === position.step);
+      return [start(turn), ...begin(isAnew ? 'reset-step' : 'start-step', step)];
+    }
+    if (step !== current) return [...endText(), { type: 'finish-step' }, ...begin('start-step', step)];
+    // If the text is another one, the model began anew.
+    return whole.startsWith(written) ? [] : [...endText(), ...begin('reset-step', step)];
   };
   const callsOf = ({ calls }: ShownStep): object[] =>
     calls.flatMap((call) => chunksOf(call, who)).flatMap(once);
   const grown = (step: ShownStep): object[] => {
-    const { id: textId, text: whole, isPartial } = step;
-    const chunks: object[] = [];
-    if (!whole.startsWith(written)) {
-      // The model began anew.
-      chunks.push(...endText(), { type: 'reset-step' });
-      written = '';
-    }
-    const delta = whole.slice(written.length);
-    written = whole;
-    if (delta !== '' && !isTextOpen) chunks.push({ type: 'text-start', id: textId });
+    if (step.id !== current && begun.has(step.id)) return callsOf(step);
+    const chunks = opening(step);
+    const delta = step.text.slice(written.length);
+    written = step.text;
     if (delta !== '') {
+      if (!isTextOpen) chunks.push({ type: 'text-start', id: step.id });
+      chunks.push({ type: 'text-delta', id: step.id, delta });
       isTextOpen = true;
-      chunks.push({ type: 'text-delta', id: textId, delta });
     }
-    return [...chunks, ...(isPartial ? [] : endText()), ...callsOf(step)];
+    return [...chunks, ...(step.isPartial ? [] : endText()), ...callsOf(step)];
   };
   /** Whether the client has to get a turn that is there when the answer begins. */
   const isAsked = ({ turn, status, messageId, took }: SessionTurn, isLast: boolean): boolean =>
@@ -149,7 +131,7 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
     position.step?.startsWith(`${turn}/`) === true ||
     (position.words.length === 0 ? isLast : [messageId, ...took].some((one) => position.words.includes(one)));
   const finish = (finishReason: string): object[] => [
-    ...(current === undefined ? start() : [...endText(), { type: 'finish-step' }]),
+    ...(current === undefined ? [start()] : [...endText(), { type: 'finish-step' }]),
     { type: 'finish', finishReason },
   ];
   return {
@@ -158,11 +140,7 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
       const { turns } = thread.session;
       past ??= new Set(turns.flatMap((one, at) => (isAsked(one, at === turns.length - 1) ? [] : one.turn)));
       const steps = turns.flatMap(({ turn }) => (past?.has(turn) ? [] : stepsOf(thread, turn)));
-      const lacking = steps.filter((step) => step.id === position.step || !position.has.has(step.id));
-      return lacking.flatMap((step) => {
-        if (step.id === current) return grown(step);
-        return begun.has(step.id) ? callsOf(step) : [...begin(step), ...grown(step)];
-      });
+      return steps.flatMap((one) => (position.has.has(one.id) && one.id !== position.step ? [] : grown(one)));
     },
     said: (data) => ({ type: 'data-countersign-answer', id: data.id, data }),
     waits: (items) => [
@@ -184,32 +162,21 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
 /** A call, its request, what people decided on it, and its outcome. `providerExecuted`: the page does not run it. */
 function chunksOf(call: ThreadCall, who: PageReader): object[] {
   const { id: toolCallId, tool: toolName, arguments: input, request, settledBy, result } = call;
-  const made = {
-    type: 'tool-input-available',
-    toolCallId,
-    toolName,
-    input,
-    dynamic: true,
-    providerExecuted: true,
-  };
   const approvalId = `${toolCallId}#${request?.seenDigest}`;
-  const item = itemOf(call, who);
-  const isDecided = settledBy !== undefined || result !== undefined;
-  const approved = settledBy !== undefined && settledBy.decision !== 'denied';
+  const { kind, about } = itemOf(call, who) ?? {};
   const asked = { type: 'tool-approval-request', approvalId, toolCallId };
-  const approvalDescriptor = item?.about;
-  const said = { type: 'tool-approval-response', approvalId, approved, reason: settledBy?.reason };
-  const asks = item?.kind === 'request_opened' ? [{ ...asked, approvalDescriptor }] : [];
-  return [
-    made,
-    ...(request !== undefined && isDecided ? [asked, said] : asks),
-    ...(result === undefined ? [] : [outcomeOf(call, result.error?.code)]),
+  const chunks: object[] = [
+    { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, providerExecuted: true },
   ];
-}
-
-function outcomeOf(call: ThreadCall, code: string | undefined): object {
-  const said = { toolCallId: call.id };
-  if (code === 'denied') return { type: 'tool-output-denied', ...said };
-  if (code !== undefined) return { type: 'tool-output-error', ...said, errorText: outcomeText(call) };
-  return { type: 'tool-output-available', ...said, output: outcomeText(call) };
+  if (kind === 'request_opened') chunks.push({ ...asked, approvalDescriptor: about });
+  else if (request && (settledBy ?? result)) {
+    const approved = settledBy !== undefined && settledBy.decision !== 'denied';
+    const said = { type: 'tool-approval-response', approvalId, approved, reason: settledBy?.reason };
+    chunks.push(asked, said);
+  }
+  const output = outcomeText(call);
+  if (result?.error?.code === 'denied') chunks.push({ type: 'tool-output-denied', toolCallId });
+  else if (result?.error) chunks.push({ type: 'tool-output-error', toolCallId, errorText: output });
+  else if (result) chunks.push({ type: 'tool-output-available', toolCallId, output });
+  return chunks;
 }

@@ -1,29 +1,16 @@
 import type { Context } from 'hono';
-import {
-  type Accepted,
-  DECISION,
-  isApproval,
-  QUESTION_ANSWER,
-  RESOLUTION,
-  voteOf,
-} from '../../contract/decision';
+import { type Accepted, isApproval } from '../../contract/decision';
 import { digestText } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { describePhase } from '../../history/labels';
+import { unlessGone } from '../../history/server-errors';
 import { waitingEvent } from '../../history/view-types';
-import { noteAnswer, type SentAttempt } from '../decisions';
+import { answerSchema, decisionSchema, noteAnswer, resolutionSchema, speakerOn } from '../decisions';
 import type { AppDeps } from '../deps';
-import { checkInput, messageBody } from '../request-body';
-import { type Env, senderOf } from '../session';
-import { type SignedMessage, signVote, type VoteToSign } from '../signer';
+import { checkInput } from '../request-body';
+import type { Env } from '../session';
 import { inboxLink, type ThreadCall, type Thread, whyNotHere } from './thread';
-
-/** Words of a person that the conversation may not have yet. */
-export interface NewWords {
-  messageId: string;
-  text: string;
-}
 
 /** What a person said of something that they were asked. */
 export interface PersonAnswer {
@@ -36,11 +23,8 @@ export interface PersonAnswer {
  * What became of an answer. `recorded`: it takes effect when a worker returns. `refused`: it changed nothing, and the
  * person may answer again. `not_open`: nobody is asked this any more.
  */
-export interface AnswerOutcome extends Said {
+export interface AnswerOutcome {
   id: string;
-}
-
-interface Said {
   status: 'accepted' | 'recorded' | 'refused' | 'not_open';
   /** Only with `accepted`, with the votes that are still needed. */
   verdict?: Accepted;
@@ -50,13 +34,6 @@ interface Said {
   /** Where the person can answer instead. */
   link?: string;
 }
-
-const decisionSchema = messageBody(DECISION, ['seenDigest']).refine(
-  ({ decision }) => decision !== 'ask-again',
-  'only the web inbox asks again',
-);
-const answerSchema = messageBody(QUESTION_ANSWER, []);
-const resolutionSchema = messageBody(RESOLUTION, []);
 
 /** What came with a request, and where. */
 interface From {
@@ -84,12 +61,14 @@ export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): P
     const { turn, callId } = partsOf(id);
     // A child turn has the id of its parent and more.
     const isOurs = turns.some((one) => `${turn}.`.startsWith(`${one.turn}.`));
-    const view = isOurs ? await c.get('reader').view(turn).catch(unlessMissing) : undefined;
+    const view = isOurs ? await unlessGone(c.get('reader').view(turn)) : undefined;
     const call = view?.calls.find((one) => one.callId === callId);
-    const open = call && waitingEvent(call);
-    const message = call === undefined ? 'there is no such call here' : `it is ${describePhase(call)[0]}`;
-    const end = open && (await sendOne(deps, c, { open, call: { ...call, turn, id }, said, from }));
-    outcomes.push({ id, ...(end ?? { status: 'not_open', message }) });
+    if (call !== undefined && waitingEvent(call) !== undefined)
+      outcomes.push(await sendOne(deps, c, { call: { ...call, turn, id }, said, from }));
+    else {
+      const message = call === undefined ? 'there is no such call here' : `it is ${describePhase(call)[0]}`;
+      outcomes.push({ id, status: 'not_open', message });
+    }
   }
   return outcomes;
 }
@@ -99,12 +78,7 @@ function partsOf(id: string): { turn: string; callId: string } {
   return { turn: id.slice(0, Math.max(0, at)), callId: id.slice(at + 1) };
 }
 
-function unlessMissing(error: unknown): undefined {
-  if (!(error instanceof CountersignError && error.code === 'not_found')) throw error;
-}
-
 interface OneAnswer {
-  open: NonNullable<ReturnType<typeof waitingEvent>>;
   call: ThreadCall;
   said: unknown;
   from: From;
@@ -113,52 +87,37 @@ interface OneAnswer {
 /** Errors that are about one answer, which the person can give again or elsewhere. */
 const HERE: readonly string[] = ['signature_needed', 'usage'];
 
-async function sendOne(deps: AppDeps, c: Context<Env>, one: OneAnswer): Promise<Said> {
-  const { from, call } = one;
-  const link = inboxLink(from.inbox, call);
+async function sendOne(deps: AppDeps, c: Context<Env>, one: OneAnswer): Promise<AnswerOutcome> {
+  const { id } = one.call;
+  const link = inboxLink(one.from.inbox, one.call);
   try {
-    const { answer, what } = await answerOf(deps, c, one);
-    await noteAnswer(deps, c, { answer, turn: call.turn, callId: call.callId, what });
-    if (answer.status !== 'refused') return { ...answer };
-    return { ...answer.verdict, status: answer.status, link };
+    const sent = await attempt(deps, c, one);
+    await noteAnswer(deps, c, sent);
+    const { answer } = sent;
+    return answer.status === 'refused'
+      ? { id, ...answer.verdict, status: answer.status, link }
+      : { id, ...answer };
   } catch (error) {
     if (!(error instanceof CountersignError) || !HERE.includes(error.code)) throw error;
-    return { status: 'refused', code: error.code, message: error.message, link };
+    return { id, status: 'refused', code: error.code, message: error.message, link };
   }
 }
 
-type Given = Pick<SentAttempt, 'answer' | 'what'>;
-
-async function answerOf(
-  deps: AppDeps,
-  c: Context<Env>,
-  { open, call, said, from }: OneAnswer,
-): Promise<Given> {
-  const { turn, callId } = call;
-  const { callKey } = open;
-  const content = { ...(isObject(said) ? said : {}), callId };
-  const decisionId = digestText(JSON.stringify([from.runId, turn, content]));
-  const head = { callId, decisionId, callKey, ...senderOf(c), channel: from.channel };
-  const client = c.get('reader');
-  const sign = (
-    vote: Pick<VoteToSign, 'decision' | 'reason' | 'hunks' | 'seenDigest'>,
-  ): Promise<SignedMessage> => signVote({ client, signer: deps.signer }, { ...vote, ...head, turn });
-  if (open.type === 'question_opened') {
-    const body = checkInput(answerSchema, content);
-    return { what: 'answer', answer: await client.answer(turn, { ...body, ...head }) };
-  }
-  if (open.type === 'in_doubt') {
-    const body = { generation: call.generation, ...checkInput(resolutionSchema, content) };
-    const { resolution: decision, reason } = body;
-    const signed = decision === 'run-again' ? await sign({ decision, reason }) : {};
-    return { what: 'resolution', answer: await client.resolve(turn, { ...body, ...head, ...signed }) };
-  }
+function attempt(deps: AppDeps, c: Context<Env>, { call, said, from }: OneAnswer) {
+  const { turn, callId, generation } = call;
+  const { channel, runId } = from;
+  const open = waitingEvent(call);
+  const given = { ...(isObject(said) ? said : {}), callId, callKey: open?.callKey };
+  // The same answer has the same id when its request is sent again.
+  const content = { ...given, decisionId: digestText(JSON.stringify([runId, turn, given])) };
+  const speaker = speakerOn(deps, c, { turn, channel });
+  if (open?.type === 'question_opened') return speaker.answer(checkInput(answerSchema, content));
+  if (open?.type === 'in_doubt')
+    return speaker.resolve(checkInput(resolutionSchema, { generation, ...content }));
   const body = checkInput(decisionSchema, content);
-  const why = isApproval(body) ? whyNotHere(open) : undefined;
+  const why = open && isApproval(body) ? whyNotHere(open) : undefined;
   if (why !== undefined) throw new CountersignError('signature_needed', why);
-  const decision = voteOf(body);
-  const signed = decision === undefined ? {} : await sign({ ...body, decision });
-  return { what: 'decision', answer: await client.decide(turn, { ...body, ...head, ...signed }) };
+  return speaker.decide(body);
 }
 
 /** Whether the record of a conversation has an answer that was taken. */

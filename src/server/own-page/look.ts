@@ -2,7 +2,7 @@ import { isSeenBy, type Permit } from '../../authority/rules/permits';
 import type { ApiError } from '../api';
 import type { FormatError } from '../failure';
 import type { ServerEvent } from '../sse';
-import type { NewWords, AnswerOutcome, PersonAnswer } from './answers';
+import { type AnswerOutcome, isRecorded, type PersonAnswer } from './answers';
 import {
   threadEnd,
   isIdle,
@@ -14,6 +14,12 @@ import {
   type ThreadEnd,
 } from './thread';
 import { waitOrChange, type SharedThread } from './threads';
+
+/** Words of a person that the conversation may not have yet. */
+export interface NewWords {
+  messageId: string;
+  text: string;
+}
 
 /** What a client asks for, in whatever protocol. */
 export interface ThreadRequest {
@@ -41,6 +47,7 @@ interface Writer {
 
 /** A look at a conversation: it lasts until its turn merely waits for people, or nothing goes on any more. */
 export interface TurnLook {
+  /** The conversation is read for as long as a look opens it now and then. */
   open(): SharedThread;
   writer: Writer;
   permit: Permit;
@@ -66,19 +73,19 @@ export async function* eventsOf(look: TurnLook, signal: AbortSignal): AsyncGener
 }
 
 async function* lookAt(look: TurnLook, signal: AbortSignal): AsyncGenerator<object[]> {
-  const { writer, permit, who, holdMs } = look;
-  const shared = look.open();
+  const { open, writer, permit, who, holdMs } = look;
   const begunAt = performance.now();
   let newsAt: number | undefined;
   let { outcomes } = look;
   yield writer.begin();
   for (;;) {
+    const shared = open();
     const { change } = shared;
-    const thread = await shared.read(signal);
+    const thread = await shared.read(signal, (now) => outcomes.every((one) => isRecorded(now, one)));
     if (thread === undefined) return;
     const now = performance.now();
     const seen = seenBy(permit, thread);
-    const news = [...writer.write(seen), ...outcomes.map((one) => writer.said(one))];
+    const news = [...writer.write(seen), ...outcomes.map(writer.said)];
     outcomes = [];
     if (news.length > 0) newsAt = now;
     yield news;

@@ -4,19 +4,20 @@ import { z } from 'zod';
 import { isAtLeast } from '../../authority/rules/permits';
 import { sessionNotFound } from '../../client/session/reader';
 import { CountersignError } from '../../contract/errors';
-import { SESSION_MESSAGE } from '../../contract/session';
+import { unlessGone } from '../../history/server-errors';
 import { isOwn } from '../auth/origin';
 import { notAllowed } from '../auth/roles';
+import { messageId } from '../conversations';
 import type { AppDeps } from '../deps';
 import { checkInput, id, readBody } from '../request-body';
 import { bearerOf, checkConverse, type Env, mayGoOn, requireSignedIn, senderOf } from '../session';
 import { eventStream, type Wire } from '../sse';
 import { AG_UI_INPUT, agUi } from './ag-ui';
 import { aiSdk, UI_INPUT } from './ai-sdk';
-import { isRecorded, type NewWords, sendAnswers } from './answers';
-import { type ThreadRequest, eventsOf } from './look';
+import { sendAnswers } from './answers';
+import { type NewWords, type ThreadRequest, eventsOf } from './look';
 import type { Thread } from './thread';
-import { createThreads, type SharedThread } from './threads';
+import { createThreads, type OpenThread } from './threads';
 
 /** A client sends its whole list of messages. */
 const BODY = { bytes: 8 * 1024 * 1024, what: 'body', hint: 'send fewer messages: only new words are read' };
@@ -59,36 +60,32 @@ const WIRE: Wire = {
   encode: ({ data }) => `data: ${JSON.stringify(data)}\n\n`,
 };
 
-/** The most turns of the past that are written step by step. Of older ones only words and answer are. */
-const WHOLE_TURNS = 10;
-
-type Open = (session: string) => SharedThread;
-
-async function look(deps: AppDeps, open: Open, c: Context<Env>, asked: ThreadRequest): Promise<Response> {
+async function look(
+  deps: AppDeps,
+  open: OpenThread,
+  c: Context<Env>,
+  asked: ThreadRequest,
+): Promise<Response> {
   const { authenticator, closing, formatError, ownPage } = deps;
   const permit = c.get('permit');
-  const isApprover = isAtLeast(permit.role, 'approver');
-  const words = await sayWords(open, c, asked);
-  if (!isApprover && words.length + asked.answers.length > 0) throw notAllowed(permit.role, 'approver');
-  const shared = open(asked.thread);
-  for (const one of words) shared.expect((now) => hasWords(now, one));
-  const thread = await shared.read(AbortSignal.any([c.req.raw.signal, closing]));
+  const who = {
+    user: senderOf(c).approver,
+    isApprover: isAtLeast(permit.role, 'approver'),
+    inbox: ownPage?.publicUrl ?? new URL(c.req.url).origin + deps.basePath,
+  };
+  const signal = AbortSignal.any([c.req.raw.signal, closing]);
+  const words = await sayWords(open, c, { asked, signal });
+  const thread = await open(asked.thread).read(signal, (now) => words.every((one) => hasWords(now, one)));
   if (thread === undefined) throw new CountersignError('not_ready', 'the web inbox closes');
-  await shared.readEnded(thread.session.turns.slice(-WHOLE_TURNS).map(({ turn }) => turn));
-  const inbox = ownPage?.publicUrl ?? new URL(c.req.url).origin + deps.basePath;
-  const outcomes = await sendAnswers(deps, c, { ...asked, turns: thread.session.turns, inbox });
-  const who = { user: senderOf(c).approver, isApprover, inbox };
+  const { turns } = thread.session;
+  const outcomes = await sendAnswers(deps, c, { ...asked, turns, inbox: who.inbox });
   const about = {
+    ...{ permit, who, outcomes, formatError, holdMs: ownPage?.holdMs ?? HOLD_MS },
     open: () => open(asked.thread),
-    permit,
-    who,
-    outcomes,
-    formatError,
     writer: asked.writer(who),
   };
-  for (const one of outcomes) shared.expect((now) => isRecorded(now, one));
   const response = eventStream({
-    events: (signal) => eventsOf({ ...about, holdMs: ownPage?.holdMs ?? HOLD_MS }, signal),
+    events: (gone) => eventsOf(about, gone),
     isAllowed: mayGoOn(authenticator, c),
     ...{ closing, formatError, wire: WIRE },
   });
@@ -97,29 +94,30 @@ async function look(deps: AppDeps, open: Open, c: Context<Env>, asked: ThreadReq
   return response;
 }
 
-const messageId = z
-  .string()
-  .regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern), 'is 1 to 64 letters, digits, . _ : and -');
-const newWords = z.array(z.object({ messageId, text: z.string() }));
-
 /** Says the words that the conversation does not have, and returns them. They start it if it does not exist. */
-async function sayWords(open: Open, c: Context<Env>, asked: ThreadRequest): Promise<readonly NewWords[]> {
+async function sayWords(
+  open: OpenThread,
+  c: Context<Env>,
+  { asked, signal }: { asked: ThreadRequest; signal: AbortSignal },
+): Promise<readonly NewWords[]> {
   const agent = checkInput(id, c.req.param('agent'));
   const taskQueue = checkInput(id.optional(), c.req.query('taskQueue'));
   const sender = senderOf(c).approver;
   const session = c.get('reader').session(asked.thread, { agent, taskQueue, requester: sender });
-  const now = await session.state().catch((error: unknown) => {
-    const isMissing = error instanceof CountersignError && error.code === 'not_found';
-    if (!isMissing || asked.words.length === 0) throw error;
-  });
+  const state = session.state();
+  const now = await (asked.words.length > 0 ? unlessGone(state) : state);
   if (now !== undefined && now.agent !== agent) throw sessionNotFound(session.id);
-  const known = now && (await open(session.id).read(c.req.raw.signal));
+  const known = now && (await open(session.id).read(signal));
   const words = asked.words.filter((one) => known === undefined || !hasWords(known, one));
-  if (words.length === 0 || !isAtLeast(c.get('permit').role, 'approver')) return words;
-  checkConverse(c);
+  const { role } = c.get('permit');
+  if (!isAtLeast(role, 'approver') && words.length + asked.answers.length > 0)
+    throw notAllowed(role, 'approver');
+  if (words.length > 0) checkConverse(c);
   for (const one of checkInput(newWords, words)) await session.send({ ...one, sender });
   return words;
 }
+
+const newWords = z.array(z.object({ messageId, text: z.string() }));
 
 function hasWords({ session }: Thread, { messageId: one, text }: NewWords): boolean {
   return session.messages.some((said) => said.messageId === one && said.text === text);

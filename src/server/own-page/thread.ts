@@ -8,7 +8,7 @@ import type { RequestOpened } from '../../history/events';
 import { authorityOn, describeVoting, votesNeededOn } from '../../history/labels';
 import type { SessionTurn } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
-import { type CallView, isWaiting, type TurnView, waitingEvent } from '../../history/view-types';
+import { type CallView, type TurnView, waitingEvent } from '../../history/view-types';
 
 /** A conversation, as far as its record is known here. */
 export interface Thread {
@@ -28,6 +28,7 @@ export interface ThreadCall extends CallView {
 /** One reply of a model and its calls, by its id `<turn>/<step>`. A child turn's calls stand with the call that waits for them. */
 export interface ShownStep {
   id: string;
+  turn: string;
   text: string;
   /** The model still writes the text. */
   isPartial?: true;
@@ -44,11 +45,18 @@ export function stepsOf(thread: Thread, turn: string): ShownStep[] {
     .sort(([one], [other]) => one - other)
     .map(([step, text]): ShownStep => {
       const calls = view.calls.filter((call) => call.step === step);
-      return { id: `${turn}/${step}`, text, calls: calls.flatMap((call) => withChild(thread, turn, call)) };
+      return {
+        id: `${turn}/${step}`,
+        turn,
+        text,
+        calls: calls.flatMap((call) => withChild(thread, turn, call)),
+      };
     });
   const { words } = thread;
-  if (words?.turn === turn && view.endedAt === null && !texts.has(words.step))
-    steps.push({ id: `${turn}/${words.step}`, text: words.text, isPartial: true, calls: [] });
+  // Words may come before the record of what the model answers to.
+  const isAsked = view.thinking !== undefined && view.endedAt === null;
+  if (words?.turn === turn && isAsked && !texts.has(words.step))
+    steps.push({ id: `${turn}/${words.step}`, turn, text: words.text, isPartial: true, calls: [] });
   return steps;
 }
 
@@ -121,7 +129,7 @@ export interface Item {
 /** What people are asked now. */
 export function askedItems(thread: Thread, who: PageReader): Item[] {
   const calls = stepsOf(thread, runningTurn(thread)).flatMap((step) => step.calls);
-  return calls.filter(isWaiting).flatMap((call) => itemOf(call, who) ?? []);
+  return calls.flatMap((call) => itemOf(call, who) ?? []);
 }
 
 /** What people are asked about a call. Undefined if nobody is asked. */

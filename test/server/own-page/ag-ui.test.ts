@@ -79,5 +79,6 @@ test.each([
   ['terminated', 'RUN_ERROR', { code: 'terminated' }],
 ] as const)('a turn that is %s ends as %s', (status, type, more) => {
   const written = writerFor().ended({ status, answer: 'done', error: 'why' });
+  expect(typesOf(JSON.parse(JSON.stringify(written)))).toEqual([type]);
   expect(written).toMatchObject([{ type, ...more }]);
 });

@@ -26,12 +26,34 @@ test('the message that a client continues begins anew with its last step', async
   const events = await eventsOf('approved');
   const thread = threadAt(events, events.length);
   const [turn = ''] = thread.turns.keys();
+  const step = { type: 'data-countersign-step', id: `${turn}/1`, data: {} };
   const tool = { type: 'dynamic-tool', toolCallId: `${turn}/1.1`, state: 'approval-responded' };
   const user = { id: 'words', role: 'user', parts: [{ type: 'text', text: 'go' }] };
-  const messages = [user, { id: 'm', role: 'assistant', parts: [{ type: 'step-start' }, tool] }];
+  const messages = [user, { id: 'm', role: 'assistant', parts: [{ type: 'step-start' }, step, tool] }];
   const chunks = aiSdk(input(messages)).writer(ANN).write(thread);
   expect(chunks[0]).toEqual({ type: 'start', messageId: 'm' });
-  expect(typesOf(chunks).slice(1, 3)).toEqual(['reset-step', 'tool-input-available']);
+  expect(typesOf(chunks).slice(1, 4)).toEqual(['reset-step', step.type, 'tool-input-available']);
+});
+
+test.each([
+  ['only its beginning', []],
+  [
+    'a text without an end',
+    [
+      { type: 'data-countersign-step', id: 'TURN/1' },
+      { type: 'text', text: 'I w' },
+    ],
+  ],
+])('a step of which %s came is written anew in its place', async (_what, parts) => {
+  const events = await eventsOf('approved');
+  const thread = threadAt(events, events.length);
+  const [turn = ''] = thread.turns.keys();
+  const came = JSON.parse(JSON.stringify(parts).replace('TURN', turn));
+  const user = { id: 'words', role: 'user', parts: [{ type: 'text', text: 'go' }] };
+  const messages = [user, { id: turn, role: 'assistant', parts: [{ type: 'step-start' }, ...came] }];
+  const chunks = aiSdk(input(messages)).writer(ANN).write(thread);
+  expect(typesOf(chunks).slice(0, 2)).toEqual(['start', 'reset-step']);
+  expect(typesOf(chunks).filter((type) => type === 'start-step')).toHaveLength(1);
 });
 
 test('a turn that waits and is known is not written again for words that wait behind it', async () => {
@@ -39,9 +61,10 @@ test('a turn that waits and is known is not written again for words that wait be
   const at = events.findIndex(({ type }) => type === 'request_opened') + 1;
   const thread = threadAt(events, at);
   const [turn = ''] = thread.turns.keys();
+  const step = { type: 'data-countersign-step', id: `${turn}/1`, data: {} };
   const tool = { type: 'dynamic-tool', toolCallId: `${turn}/1.1`, state: 'approval-requested' };
   const messages = [
-    { id: 'm', role: 'assistant', parts: [{ type: 'step-start' }, tool] },
+    { id: 'm', role: 'assistant', parts: [{ type: 'step-start' }, step, tool] },
     { id: 'later', role: 'user', parts: [{ type: 'text', text: 'and then?' }] },
   ];
   const asked = aiSdk(input(messages));

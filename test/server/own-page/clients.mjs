@@ -19,11 +19,11 @@ const say = async (agent, content) => {
 };
 
 /** Decides the first open request, and leaves the others to somebody else. */
-const decide = (agent, decision) => {
+const decide = (agent, decision, subscriber) => {
   const [{ id, metadata }] = agent.pendingInterrupts;
   const { seenDigest } = metadata.countersign;
   const entry = { interruptId: id, status: 'resolved', payload: { seenDigest, ...decision } };
-  return agent.runAgent({ resume: [entry, ...cancelled(agent).slice(1)] });
+  return agent.runAgent({ resume: [entry, ...cancelled(agent).slice(1)] }, subscriber);
 };
 
 const decided = async (prompt, decision) => {
@@ -67,6 +67,27 @@ const moved = async () => {
   return { first: textsOf(first), other: textsOf(other), open: [idsOf(first), idsOf(other)] };
 };
 
+/** Resumes that are large, unknown or late, and a stream that breaks once it has brought one. */
+const resumed = async () => {
+  const [first, other] = [openAgent(`${thread}-resumed`), openAgent(`${thread}-resumed`)];
+  await say(first, prompts.resumed);
+  await other.runAgent({});
+  const answers = [];
+  const onCustomEvent = ({ event: { name: type, value } }) => {
+    if (type === 'countersign.answer') answers.push(value.status);
+  };
+  const large = { decision: 'modified', arguments: { tag: 'x'.repeat(262_144) } };
+  await decide(first, large, { onCustomEvent });
+  const unknown = { interruptId: 'unknown/1.1', status: 'resolved', payload: { decision: 'approved' } };
+  await first.runAgent({ resume: [unknown, ...cancelled(first)] }, { onCustomEvent });
+  const open = idsOf(first);
+  const onRunStartedEvent = () => first.abortRun();
+  await decide(first, { decision: 'approved' }, { onRunStartedEvent }).catch(() => undefined);
+  await decide(other, { decision: 'approved' }, { onCustomEvent });
+  await first.runAgent({ resume: cancelled(first) });
+  return { answers, open, first: textsOf(first), other: textsOf(other) };
+};
+
 const answered = async () => {
   const agent = openAgent(`${thread}-question`);
   await say(agent, prompts.question);
@@ -74,9 +95,9 @@ const answered = async () => {
   return textsOf(agent);
 };
 
-const openChat = (id) =>
+const openChat = (id, onData) =>
   new Chat({
-    id,
+    ...{ id, onData },
     transport: new DefaultChatTransport({
       ...{ api: `${url}/api/chat/${name}${query}`, headers },
       prepareReconnectToStreamRequest: () => ({ api: `${url}/api/chat/${name}/${id}/stream`, headers }),
@@ -107,6 +128,23 @@ const chatted = async (prompt, approved) => {
   return { before, again: shown(again), after: shown(chat), error: chat.error?.message };
 };
 
+/** A page that is left once its approval was taken, and one that goes on with the same conversation. */
+const chatLeft = async () => {
+  let isLeft = false;
+  const left = openChat(`${thread}-chatLeft`, ({ type }) => {
+    if (type !== 'data-countersign-answer') return;
+    isLeft = true;
+    void left.stop();
+  });
+  await left.sendMessage({ text: prompts.chatLeft });
+  const { approval } = left.lastMessage.parts.find(({ type }) => type === 'dynamic-tool');
+  await left.addToolApprovalResponse({ id: approval.id, approved: true });
+  await until(() => isLeft && left.status === 'ready');
+  const other = openChat(`${thread}-chatLeft`);
+  await other.resumeStream();
+  return shown(other);
+};
+
 process.stdout.write(
   JSON.stringify({
     approved: await decided('approve', { decision: 'approved' }),
@@ -115,8 +153,10 @@ process.stdout.write(
     answered: await answered(),
     two: await twoRequests(),
     moved: await moved(),
+    resumed: await resumed(),
     chatApproved: await chatted('chat', true),
     chatDenied: await chatted('chatNo', false),
+    chatLeft: await chatLeft(),
   }),
 );
 process.exit(0);

@@ -23,6 +23,14 @@ const { viewOf } = lib('history/view.js');
 const [seedGiven = '1', runsGiven = '10'] = process.argv.slice(2);
 const who = { user: 'ann', isApprover: true, inbox: 'http://inbox' };
 const THREAD = 'thread';
+const REFUSED = {
+  id: 'turn/1.1',
+  status: 'refused',
+  code: 'stale_args',
+  message: 'changed',
+  link: 'http://inbox',
+};
+const FAILURE = { code: 'not_ready', message: 'the web inbox closes' };
 
 /** The same numbers on every run of a seed. */
 const randomOf = (seed) => {
@@ -84,7 +92,7 @@ const readByAgUi = async (events, random) => {
     const cuts = cutsOf(events, at, random);
     const input = AG_UI_INPUT.parse({ threadId: THREAD, runId: `r${looks}`, messages: agent.messages });
     const writer = agUi(input).writer(who);
-    const written = [...writer.begin()];
+    const written = [...writer.begin(), writer.said(REFUSED)];
     let thread;
     for (const cut of cuts) written.push(...writer.write((thread = threadAt(events, cut, random))));
     const ending = random() < 0.8 ? endingOf(writer, { ...thread, words: undefined }) : undefined;
@@ -93,7 +101,7 @@ const readByAgUi = async (events, random) => {
       0,
       isWhole ? undefined : 1 + Math.floor(random() * written.length),
     );
-    for (const event of agent.events) EventSchemas.parse(event);
+    for (const event of [...agent.events, ...writer.failed(FAILURE)]) EventSchemas.parse(event);
     const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' }));
     const run = agent.runAgent({ runId: `r${looks}`, resume });
     // A stream that ends before anything was said is an error of the client.
@@ -140,11 +148,12 @@ const readByAiSdk = async (events, random) => {
     });
     thread.words = undefined;
     const ending = endingOf(writer, thread);
+    const said = chunks.length > 0 ? [writer.said(REFUSED)] : [];
     // A page reloads a stream that broke from its beginning, so a part of one is read and forgotten.
     const isWhole = ending !== undefined && ending[0]?.type !== 'error';
-    const sent = JSON.parse(JSON.stringify([...chunks, ...(ending ?? [])]));
+    const sent = JSON.parse(JSON.stringify([...chunks, ...said, ...(ending ?? [])]));
     const schema = uiMessageChunkSchema();
-    for (const chunk of sent)
+    for (const chunk of [...sent, ...writer.failed(FAILURE)])
       assert.equal((await schema.validate(chunk)).success, true, JSON.stringify(chunk));
     let read = message && structuredClone(message);
     const errors = [];

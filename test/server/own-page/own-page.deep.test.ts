@@ -102,7 +102,8 @@ const report = z.object({
   ...{ approved: texts, edited: texts, denied: texts, answered: texts },
   two: z.object({ open: texts, refused: z.string(), status: z.number(), left: texts, texts }),
   moved: z.object({ first: texts, other: texts, open: z.array(texts) }),
-  ...{ chatApproved: chat, chatDenied: chat },
+  resumed: z.object({ answers: texts, open: texts, first: texts, other: texts }),
+  ...{ chatApproved: chat, chatDenied: chat, chatLeft: z.unknown() },
 });
 
 test('the official clients approve, edit, deny and answer, and come back to what they left', async () => {
@@ -113,7 +114,8 @@ test('the official clients approve, edit, deny and answer, and come back to what
       deny: pays('never-a'),
       two: pays('mine', 'theirs'),
     },
-    ...{ moved: pays('moved'), chat: pays('by-chat'), chatNo: pays('never-b') },
+    ...{ moved: pays('moved'), resumed: pays('resumed') },
+    ...{ chat: pays('by-chat'), chatNo: pays('never-b'), chatLeft: pays('left') },
     question: book.add(
       { toolCalls: [{ name: 'ask_user', arguments: { question: 'Which size?' } }] },
       { text: 'thanks' },
@@ -138,6 +140,11 @@ test('the official clients approve, edit, deny and answer, and come back to what
   const open = [['/1.1'], ['/1.1']];
   const same = [`user: ${prompts.moved}`, asked];
   expect(found.moved).toEqual({ first: same, other: same, open });
+  const all = [`user: ${prompts.resumed}`, asked, 'tool: pay did resumed', paid];
+  expect(found.resumed).toEqual({
+    ...{ answers: ['refused', 'not_open', 'not_open'], open: ['/1.1'] },
+    ...{ first: all, other: all },
+  });
   const waits = ['assistant', 'I pay.', 'approval-requested'];
   expect(found.chatApproved).toEqual({
     before: [['user', prompts.chat], waits],
@@ -151,8 +158,11 @@ test('the official clients approve, edit, deny and answer, and come back to what
     ['user', prompts.chatNo],
     ['assistant', 'I pay.', 'output-denied', 'That is all.'],
   ]);
+  expect(found.chatLeft).toEqual([['assistant', 'I pay.', 'output-available', 'That is all.']]);
   const lines = await effects.lines();
-  expect(lines.sort()).toEqual(['pay as-it-is', 'pay by-chat', 'pay edited-here', 'pay theirs']);
+  expect(lines.sort()).toEqual([
+    ...['pay as-it-is', 'pay by-chat', 'pay edited-here', 'pay left', 'pay resumed', 'pay theirs'],
+  ]);
 }, 300_000);
 
 describe('the example page', () => {
@@ -177,6 +187,15 @@ describe('the example page', () => {
     await page.getByLabel('Message').fill(text);
     await page.getByRole('button', { name: 'Send' }).click();
   };
+
+  test('approves as it is by AG-UI', async () => {
+    const page = await openPage('AG-UI');
+    await write(page, pays('plain-yes'));
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('That is all.').waitFor();
+    expect(await effects.lines('plain-')).toEqual(['pay plain-yes']);
+    expect(complaints).toEqual([]);
+  });
 
   test('approves with changes and denies by AG-UI, from another origin, after a reload too', async () => {
     const page = await openPage('AG-UI');

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { EventSchemas } from '@ag-ui/core/schemas';
 import { z } from 'zod';
 import type { Countersign } from '../../../src/client';
@@ -8,6 +11,7 @@ import { agentTool } from '../../../src/tools/builtin/agent-tool';
 import { type Agent, defineAgent } from '../../../src/tools/define-agent';
 import { useAgent } from '../../support/agent-fixture';
 import { type Effects, recordTool } from '../../support/effects';
+import { type Fixture, startFixture } from '../../support/fixture';
 import { scriptBook } from '../../support/script-book';
 import { until } from '../../support/until';
 import { createTestApp, HOST, type TestApp } from '../support';
@@ -32,19 +36,21 @@ const PERMITS: Readonly<Record<string, Permit>> = {
 };
 let app: TestApp & { remove(): Promise<void> };
 const tokens = new Map<string, string>();
-/** How often somebody began to read a conversation. */
-let readers = 0;
+/** What began to read histories. */
+const readers: string[] = [];
+const READS = ['timeline', 'view', 'follow'];
 
-/** The client, with each reader of a conversation counted. */
+/** The client, with each reader of a history noted. */
 const counted = (inner: Countersign): Countersign =>
   new Proxy(inner, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name);
+      if (READS.some((one) => one === name)) readers.push(String(name));
       if (name !== 'session') return typeof member === 'function' ? member.bind(target) : member;
       return (...given: Parameters<Countersign['session']>) => {
         const session = target.session(...given);
         const follow: typeof session.follow = (how) => {
-          readers += 1;
+          readers.push('session');
           return session.follow(how);
         };
         return { ...session, follow };
@@ -52,11 +58,14 @@ const counted = (inner: Countersign): Countersign =>
     },
   });
 
-beforeAll(async () => {
-  app = await createTestApp(counted(client()), {
+const openApp = () =>
+  createTestApp(counted(client()), {
     people: async () => ({ permitOf: (name) => PERMITS[name] ?? EVERYTHING }),
     ownPage: { allowOrigins: [SHOP], holdMs: 400 },
   });
+
+beforeAll(async () => {
+  app = await openApp();
   for (const name of ['ann', 'ben', 'vera', 'hid'])
     tokens.set(name, await app.users.add(name, name === 'ben' ? [] : ['converse']));
 });
@@ -71,10 +80,15 @@ type Event = z.infer<typeof event>;
 interface Post {
   as?: string;
   headers?: Record<string, string>;
+  queue?: string;
 }
 
-const post = (path: string, json: object, { as = 'ann', headers = {} }: Post = {}): Promise<Response> =>
-  app.ask(`${path}?taskQueue=${fixture().taskQueue}`, {
+const post = (
+  path: string,
+  json: object,
+  { as = 'ann', headers = {}, queue = fixture().taskQueue }: Post = {},
+): Promise<Response> =>
+  app.ask(`${path}?taskQueue=${queue}`, {
     json,
     headers: { authorization: `Bearer ${tokens.get(as)}`, ...headers },
     without: ['origin', 'sec-fetch-site'],
@@ -82,9 +96,14 @@ const post = (path: string, json: object, { as = 'ann', headers = {} }: Post = {
 
 const eventsIn = async (response: Response): Promise<Event[]> => {
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
-  const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data: '));
-  return lines.map((line) => event.parse(JSON.parse(line.slice(6))));
+  return eventsOf(await response.text());
 };
+
+const eventsOf = (text: string): Event[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => event.parse(JSON.parse(line.slice(6))));
 
 const user = (content: string) => ({ id: randomUUID(), role: 'user', content });
 const newThread = (): string => `own-${randomUUID()}`;
@@ -93,11 +112,15 @@ interface Run extends Post {
   messages?: object[];
   resume?: object[];
   runId?: string;
+  agent?: string;
 }
 
 /** One run of AG-UI; each event is as the protocol wants it. */
-const run = async (threadId: string, { messages = [], resume, runId = randomUUID(), ...how }: Run = {}) => {
-  const events = await eventsIn(await post(`/ag-ui/${AGENT}`, { threadId, runId, messages, resume }, how));
+const run = async (
+  threadId: string,
+  { messages = [], resume, runId = randomUUID(), agent = AGENT, ...how }: Run = {},
+) => {
+  const events = await eventsIn(await post(`/ag-ui/${agent}`, { threadId, runId, messages, resume }, how));
   for (const one of events) EventSchemas.parse(one);
   return events;
 };
@@ -355,15 +378,24 @@ test('a turn that was cancelled or failed ends its run so', async () => {
   await until('the failure', async () => (await run(failing, {})).at(-1)?.type === 'RUN_ERROR');
 });
 
-test('what a model writes comes while it writes, and is taken back if it begins anew', async () => {
-  const { thread } = await waiting('live');
-  const piece = { namespace: 'default', turn: `${thread}.t1`, runId: 'r', step: 2, attempt: 1 };
+test('what a model writes comes while it writes, and then the rest of it', async () => {
+  const thread = newThread();
+  const held = new AbortController();
+  const reply = async () => {
+    await once(held.signal, 'abort');
+    return { text: 'I write.' };
+  };
+  const messages = [user(book.add(reply))];
+  const response = await post(`/ag-ui/${AGENT}`, { threadId: thread, runId: 'r', messages });
+  const piece = { namespace: 'default', turn: `${thread}.t1`, runId: 'r', step: 1, attempt: 1 };
   await app.texts.take([{ ...piece, scheduledAt: Date.now() + 60_000, revision: 0, at: 0, text: 'I w' }]);
-  const events = await run(thread, {});
-  expect(
-    ofType(events, 'MESSAGES_SNAPSHOT').length + ofType(events, 'TEXT_MESSAGE_CONTENT').length,
-  ).toBeGreaterThan(0);
-  expect(JSON.stringify(events)).toContain('I w');
+  let all = '';
+  for await (const bytes of response.body ?? []) {
+    all += new TextDecoder().decode(bytes);
+    if (all.includes('"I w"')) held.abort();
+  }
+  const deltas = eventsOf(all).flatMap((one) => (one.type === 'TEXT_MESSAGE_CONTENT' ? [one['delta']] : []));
+  expect(deltas.slice(-2)).toEqual(['I w', 'rite.']);
 });
 
 describe('who may', () => {
@@ -386,6 +418,17 @@ describe('who may', () => {
     const response = await post(`/ag-ui/${AGENT}`, body(thread, more), { as });
     expect(await refusal(response)).toMatchObject([status, { code }]);
     expect((await client().view(`${thread}.t1`)).calls[0]?.decisions).toEqual([]);
+  });
+
+  test('who does not see the agent finds nothing at the doors of the AI SDK', async () => {
+    const { thread } = await waiting('hidden');
+    const headers = { authorization: `Bearer ${tokens.get('hid')}` };
+    const posted = await post(`/api/chat/${AGENT}`, { id: thread, messages: [] }, { as: 'hid' });
+    const streamed = await app.ask(`/api/chat/${AGENT}/${thread}/stream`, { headers });
+    expect([posted.status, streamed.status]).toEqual([404, 404]);
+    const messages = [{ id: randomUUID(), role: 'user', parts: [{ type: 'text', text: 'hello' }] }];
+    const begun = await post(`/api/chat/${AGENT}`, { id: newThread(), messages }, { as: 'hid' });
+    expect(begun.status).toBe(404);
   });
 
   test('a viewer looks, and sees that they may not decide', async () => {
@@ -445,6 +488,7 @@ describe('the UI message stream of the AI SDK', () => {
   const chat = async (thread: string, messages: object[], more: object = {}): Promise<Event[]> =>
     eventsIn(await post(`/api/chat/${AGENT}`, { id: thread, messages, trigger: 'submit-message', ...more }));
   const typesOf = (chunks: Event[]) => chunks.map(({ type }) => type);
+  const STEP = 'data-countersign-step';
   const asked = z.looseObject({ approvalId: z.string(), toolCallId: z.string() });
 
   /** A thread that waits, and the client's messages once it has answered the request. */
@@ -455,26 +499,27 @@ describe('the UI message stream of the AI SDK', () => {
     const { approvalId, toolCallId } = asked.parse(ofType(chunks, 'tool-approval-request')[0]);
     const approval = { id: id ?? approvalId, approved, reason: 'because' };
     const tool = { type: 'dynamic-tool', toolName: 'pay', toolCallId, state: 'approval-responded', approval };
-    const message = { id: `${thread}.t1`, role: 'assistant', parts: [{ type: 'step-start' }, tool] };
+    const step = ofType(chunks, STEP)[0];
+    const message = { id: `${thread}.t1`, role: 'assistant', parts: [{ type: 'step-start' }, step, tool] };
     return { thread, chunks, messages: [words, message] };
   };
 
   test('an approval is bound to what was shown, and the answer continues the message', async () => {
     const { thread, chunks, messages } = await answered('chat', true);
     expect(typesOf(chunks)).toEqual([
-      ...['start', 'start-step', 'text-start', 'text-delta', 'text-end', 'tool-input-available'],
+      ...['start', 'start-step', STEP, 'text-start', 'text-delta', 'text-end', 'tool-input-available'],
       ...['tool-approval-request', 'finish-step', 'finish'],
     ]);
     const after = await chat(thread, messages);
     expect(typesOf(after)).toEqual([
-      ...['start', 'reset-step', 'text-start', 'text-delta', 'text-end', 'tool-input-available'],
+      ...['start', 'reset-step', STEP, 'text-start', 'text-delta', 'text-end', 'tool-input-available'],
       ...[
         'tool-approval-request',
         'tool-approval-response',
         'data-countersign-answer',
         'tool-output-available',
       ],
-      ...['finish-step', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish'],
+      ...['finish-step', 'start-step', STEP, 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish'],
     ]);
     expect(await effects.lines('chat')).toEqual(['pay chat']);
   });
@@ -519,14 +564,75 @@ describe('the UI message stream of the AI SDK', () => {
   });
 });
 
-test('100 who watch cost one reader', async () => {
-  const { thread } = await waiting('watched');
-  const before = readers;
-  const runs = Array.from({ length: 100 }, () => run(thread, {}));
+test('100 who watch cost one reader, and one reading of each turn that ended before', async () => {
+  const { thread, said } = await waiting('watched before');
+  await run(thread, { resume: [said(0, { decision: 'denied', reason: 'no' })] });
+  await run(thread, { messages: [user(pays('watched now'))] });
+  const other = await openApp();
+  const headers = { authorization: `Bearer ${await other.users.add('ann')}` };
+  const json = { threadId: thread, runId: 'r', messages: [] };
+  const look = () => other.ask(`/ag-ui/${AGENT}`, { json, headers, without: ['origin', 'sec-fetch-site'] });
+  readers.length = 0;
+  const runs = Array.from({ length: 100 }, async () => eventsIn(await look()));
   const ended = await Promise.all(runs);
-  expect(ended.every((events) => outcomeOf(events).interrupts.length === 1)).toBe(true);
-  expect(readers - before).toBeLessThanOrEqual(1);
+  expect(ended.map((events) => outcomeOf(events).interrupts.map(({ id }) => id))).toEqual(
+    runs.map(() => [`${thread}.t2/1.1`]),
+  );
+  expect(readers.sort()).toEqual(['session', 'timeline']);
+  other.close();
+  await other.remove();
 }, 60_000);
+
+describe('where a rule says who decides', () => {
+  const RULED = 'own-page-ruled';
+  const ruledBook = scriptBook();
+  let ruled: Fixture;
+  beforeAll(async () => {
+    ruled = await startFixture({});
+    const approvers = join(ruled.directory, 'approvers.yaml');
+    await writeFile(
+      approvers,
+      `
+installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
+people: { ann: {}, ben: {} }
+rules:
+  - { name: bens, tools: [pay], then: ask, approvers: { any: [ben] } }
+  - { name: default, then: by_safety }
+`,
+    );
+    const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous' })];
+    const clerk = defineAgent({ name: RULED, instructions: 'do', model: ruledBook.model, tools });
+    await ruled.addWorker({}, { agents: [clerk], approvers });
+  });
+
+  test('who may not decide by it is refused, which is recorded, and who may decides', async () => {
+    const thread = newThread();
+    const how = { agent: RULED, queue: ruled.taskQueue };
+    const pay = { name: 'pay', arguments: { tag: 'by rule' } };
+    const words = user(ruledBook.add({ toolCalls: [pay] }, { text: 'done' }));
+    const [asked] = outcomeOf(await run(thread, { ...how, messages: [words] })).interrupts;
+    const { seenDigest } = asked?.metadata.countersign ?? {};
+    expect(asked?.metadata.countersign).toMatchObject({
+      mayDecide: false,
+      voting: expect.stringContaining('bens'),
+    });
+    const payload = { decision: 'approved', seenDigest };
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload }];
+    const refused = await run(thread, { ...how, resume });
+    expect(answersOf(refused)).toMatchObject([{ status: 'refused', code: 'not_allowed' }]);
+    expect(outcomeOf(refused).interrupts).toMatchObject([{ id: asked?.id }]);
+    const lines = (await readFile(app.refusalsFile, 'utf8')).trim().split('\n');
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      ...{ user: 'ann', agent: RULED, turn: `${thread}.t1`, callId: '1.1' },
+      ...{ what: 'decision', code: 'not_allowed' },
+    });
+    expect(await effects.lines('by rule')).toEqual([]);
+    const [offered] = outcomeOf(await run(thread, { ...how, as: 'ben' })).interrupts;
+    expect(offered?.metadata.countersign).toMatchObject({ mayDecide: true });
+    expect(outcomeOf(await run(thread, { ...how, as: 'ben', resume })).type).toBe('success');
+    expect(await effects.lines('by rule')).toEqual(['pay by rule']);
+  });
+});
 
 test('a stream that breaks in the middle changes nothing', async () => {
   const { thread, said } = await waiting('broken');

@@ -1,4 +1,11 @@
-import { threadEnd, isIdle, askedItems, runningTurn, whyNotHere } from '../../../src/server/own-page/thread';
+import {
+  threadEnd,
+  isIdle,
+  askedItems,
+  runningTurn,
+  stepsOf,
+  whyNotHere,
+} from '../../../src/server/own-page/thread';
 import type { RequestOpened } from '../../../src/history/events';
 import { ANN, eventsOf, HISTORIES, threadAt } from './recorded-threads';
 
@@ -22,6 +29,17 @@ test('a turn that runs a call or asks its model is not idle', async () => {
     return isIdle(thread, runningTurn(thread));
   };
   expect(['thinking', 'request_opened', 'call_started'].map(idleAfter)).toEqual([false, true, false]);
+});
+
+test('words of a model count only while the record says that it is asked', async () => {
+  const events = await eventsOf('approved');
+  const partialAt = (cut: number): boolean => {
+    const thread = threadAt(events, cut, 'I w');
+    return stepsOf(thread, runningTurn(thread)).some(({ isPartial }) => isPartial === true);
+  };
+  const asked = events.flatMap(({ type }, at) => (type === 'thinking' ? at + 1 : []));
+  expect(asked.length).toBeGreaterThan(1);
+  expect(events.map((_, at) => at + 1).filter(partialAt)).toEqual(asked);
 });
 
 const requestOf = async (): Promise<RequestOpened> => {
