@@ -234,9 +234,9 @@ const boundaries = [
   ),
   boundary({
     from: 'history',
-    folders: ['contract', `authority/${PURE_PART}`],
+    folders: ['contract', 'lifecycle', `authority/${PURE_PART}`],
     packages: [forbid('^@temporalio/workflow', 'History is read outside the sandbox.')],
-    message: 'History imports contract, and what is pure of authority.',
+    message: 'History imports contract, lifecycle, and what is pure of authority.',
   }),
   boundary({
     from: 'activities',

@@ -230,7 +230,7 @@ describe('the rooms of lib', () => {
     ['system', ['contract', FILES]],
     ['lifecycle', ['contract', RULES]],
     ['workflows', ['contract', 'lifecycle', RULES]],
-    ['history', ['contract', RULES]],
+    ['history', ['contract', 'lifecycle', RULES]],
     ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK, PROXIES]],
     ['tools', ['contract', RULES, FILES, GUARDED, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
     ['models', ['contract', 'tools', PROXIES, VERSION]],

@@ -26,8 +26,8 @@ const NAMES_LEFT: readonly string[] = [];
 /** Features, by the words of their names. */
 const FEATURES = [
   ...['audit', 'budget', 'burst', 'confirmation', 'conversation', 'escalate', 'escalation', 'fork', 'grant'],
-  ...['holder', 'mail', 'mcp', 'passkey', 'pause', 'paused', 'push', 'replay', 'schedule', 'seal'],
-  ...['signature', 'signer', 'slack', 'stats', 'steer', 'vote'],
+  ...['holder', 'loop', 'mail', 'mcp', 'move', 'moved', 'passkey', 'pause', 'paused', 'push', 'repeat'],
+  ...['replay', 'schedule', 'seal', 'signature', 'signer', 'slack', 'stats', 'steer', 'vote'],
 ];
 
 /**
@@ -41,6 +41,8 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   'src/server/app.ts': [],
   // The pauses stand above every screen.
   'src/web/main.tsx': [],
+  // A burst is a way to ask for the next steps.
+  'src/workflows/agent-turn.ts': ['burst'],
 };
 
 const filesUnder = (folder: string): string[] =>

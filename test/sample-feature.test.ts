@@ -11,6 +11,13 @@ import { workerWith } from './activities/fake-worker';
 import { createTestApp, unreachable } from './server/support';
 import { root } from './support/build';
 import { PAY_INPUT } from './support/calls';
+import { runtimeOf } from './support/turn-runtime';
+import { endWorkflow, WorkflowUnderTest } from './support/workflow';
+import { inputOfNext } from '../src/workflows/continue-turn';
+import { carriedBy, endsBefore, firstOf, STEP_HOOKS } from '../src/workflows/step-hooks';
+import { makeTurn, type StepHook, type TurnEnding } from '../src/workflows/turn-state';
+
+afterEach(endWorkflow);
 
 /** A feature that no file of the core knows: each seam takes it by one entry in a list. */
 describe('a sample feature', () => {
@@ -32,6 +39,23 @@ describe('a sample feature', () => {
     const stop = await whatStops(startingCall(worker, PAY_INPUT), worker, [sample, sample]);
     expect(stop).toEqual({ failure: { code: 'refused', message: 'a sample' } });
     expect(asked).toEqual(['pay']);
+  });
+
+  it('adds a hook of the steps of a turn', async () => {
+    const turn = makeTurn({ agent: 'sampled', prompt: 'go' }, 'r');
+    const sample: StepHook = {
+      before: async ({ agent }) => ({ status: 'budget', why: `a sample of ${agent}` }),
+      closes: () => 'withdrawn',
+      carry: ({ agent }) => ({ step: agent.length }),
+    };
+    const hooks = [...STEP_HOOKS, sample];
+    let ending: TurnEnding | undefined;
+    await WorkflowUnderTest.start(async () => {
+      ending = await endsBefore(hooks, turn, runtimeOf(turn));
+    });
+    expect(ending).toEqual({ status: 'budget', why: 'a sample of sampled' });
+    expect(firstOf(hooks, ({ closes }) => closes?.(turn, []))).toBe('withdrawn');
+    expect(inputOfNext(turn, carriedBy(hooks, turn)).carried).toMatchObject({ step: 7, children: 0 });
   });
 
   it('adds a command', async () => {

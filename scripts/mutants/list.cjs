@@ -184,7 +184,7 @@ const mutants = [
   {
     name: 'unreadable-in-doubt',
     promise: 'an unsafe call is in doubt if its result cannot be read',
-    file: 'src/workflows/outcome.ts',
+    file: 'src/lifecycle/outcomes.ts',
     find: "if (settings.effect === 'unsafe') return",
     put: 'if (false) return',
     tests: files('workflows/outcome'),
@@ -356,8 +356,8 @@ const mutants = [
     name: 'life-undo-edit',
     promise: 'new arguments fall with the decision that brought them',
     file: 'src/lifecycle/events.ts',
-    find: 'const isEdited = head.effectiveDigest !== call.argsDigest;',
-    put: 'const isEdited = false;',
+    find: 'const { arguments: effective, argsDigest: effectiveDigest } = call;',
+    put: 'const { effective, effectiveDigest } = head;',
     tests: lifecycle('endings'),
   },
   {
@@ -670,7 +670,7 @@ const mutants = [
   {
     name: 'vote-assurance',
     promise: 'a vote that proves less than the rule wants does not count',
-    file: 'src/authority/votes/count-votes.ts',
+    file: 'src/authority/votes/worker-count.ts',
     find: 'if (isAssured(assurance, wanted)) return',
     put: 'if (true) return',
     tests: files('authority/rules/worker-verdict'),

@@ -1,6 +1,6 @@
 import { LIMITS, TIMES } from '../contract/limits';
 import type { CompactInput, CompactOutput } from '../contract/session';
-import { priced } from '../contract/spending/usage';
+import { priced } from '../contract/spending/prices';
 import { describeFile, utf8Bytes } from '../contract/text/bytes';
 import { cutContent, type TranscriptEntry } from '../contract/transcript';
 import type { Agent } from '../tools/define-agent';

@@ -1,5 +1,5 @@
 import type { Logger } from '@temporalio/common';
-import type { Pricing } from '../contract/spending/usage';
+import type { Pricing } from '../contract/spending/prices';
 import type { PolicyRules } from '../authority/rules/policy-file';
 import type { ApproversSource } from '../authority/rules/current-file';
 import type { Agent } from '../tools/define-agent';

@@ -573,21 +573,24 @@ export const VERIFY_OUTPUT = byField(
 /** Output of `countersign.verify`. */
 export type VerifyOutput = Of<typeof VERIFY_OUTPUT>;
 
+/** The schema of `AskedQuestion`. */
+export const ASKED_QUESTION = object({
+  callId: text(),
+  callKey: text(),
+  generation: number(),
+  /** The secret of the execution that asks. See `CallInput`. */
+  secret: text(),
+  /** The attempt of the call's activity. A later attempt replaces an attempt that was lost. */
+  attempt: number(),
+  /** Counts the questions of one attempt, so that a withdrawal never takes back a later question. */
+  number: number(),
+});
+
 /**
  * Names a question that a running call asked. It is also the payload of the `withdraw` signal, which says that nobody
  * waits for the answer any more.
  */
-export interface AskedQuestion {
-  callId: string;
-  callKey: string;
-  generation: number;
-  /** The secret of the execution that asks. See `CallInput`. */
-  secret: string;
-  /** The attempt of the call's activity. A later attempt replaces an attempt that was lost. */
-  attempt: number;
-  /** Counts the questions of one attempt, so that a withdrawal never takes back a later question. */
-  number: number;
-}
+export interface AskedQuestion extends Of<typeof ASKED_QUESTION> {}
 
 /** Payload of the `ask` update: a call that runs asks a person. */
 export interface CallQuestion extends AskedQuestion {

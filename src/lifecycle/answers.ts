@@ -71,18 +71,21 @@ function expired(answer: QuestionAnswer): Refused {
   return refuse('expired', 'this question expired; the model read that nobody answered', answer);
 }
 
-/** The answer closes the question and becomes its result. No call runs because of an answer. */
 function answeredBy(state: QuestionCall, answer: QuestionAnswer, { digest, id, now }: Fresh) {
-  const { callId, answer: decision, approver = SOMEBODY, reason, content = {} } = answer;
+  const { callId, answer: decision } = answer;
+  const closed = closedByAnswer(state, answer, now);
+  const verdict = { ...closed.standing, decision, decisionId: id(), callId };
+  return accepted([closed], verdict, { digest, words: decision });
+}
+
+/** The answer closes the question and becomes its result. No call runs because of an answer. */
+export function closedByAnswer(state: CallState, said: QuestionAnswer, now: number) {
+  const { callId, answer: decision, approver = SOMEBODY, reason, content = {} } = said;
   const by = { approver, reason };
   const result =
     decision === 'declined'
       ? failureOf(state, declined(by), now)
       : successOf(state, answered(by, content), now);
   const standing = { decision, approver, at: new Date(now).toISOString() };
-  return accepted(
-    [{ type: 'closed', callId, result, standing, said: answer, at: now }],
-    { ...standing, decision, decisionId: id(), callId },
-    { digest, words: decision },
-  );
+  return { type: 'closed' as const, callId, result, standing, said, at: now };
 }

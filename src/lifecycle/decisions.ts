@@ -4,6 +4,7 @@ import {
   asksAgainAfterEdit,
   type Decision,
   isApproval,
+  isDenial,
   type RefusalCode,
   type Refused,
   REQUEST_EXPIRED,
@@ -74,7 +75,11 @@ export function decideDecision(calls: Approvals, said: ReceivedMessage, now: num
  * Fills in the defaults of the schema. A person approves them together with the arguments, so they are on record before
  * the call runs.
  */
-function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallBasics): Decision {
+export function asItRuns<D extends Pick<Decision, 'arguments'>>(
+  { schemas }: Approvals,
+  decision: D,
+  { call }: CallBasics,
+): D {
   if (decision.arguments === undefined) return decision;
   return { ...decision, arguments: withDefaults(schemas.get(call.toolDigest), decision.arguments) };
 }
@@ -167,7 +172,7 @@ interface Effect {
 }
 
 interface By {
-  decision: Decision;
+  decision: Omit<Decision, 'decisionId'>;
   standing: FinalDecision;
   decisionId: string;
 }
@@ -175,13 +180,9 @@ interface By {
 /** Applies a decision or, if rules say who decides, counts it as a vote. */
 function effectOf(state: RequestCall, by: By, fresh: Fresh): Effect {
   const { decision, decisionId } = by;
-  const { callId, reason, suggestion } = decision;
   const { now } = fresh;
-  // The worker checks whether the admin may ask for this under today's rules. Until then the votes stay.
-  if (decision.decision === 'ask-again')
-    return { events: [{ type: 'renewed', callId, by: by.standing.approver }], asksAgain: true };
-  if (decision.decision === 'modified' && asksAgainAfterEdit(state.call))
-    return { events: [editOf(state, by, true)], asksAgain: true };
+  const isEdit = decision.decision === 'modified' && asksAgainAfterEdit(state.call);
+  if (isEdit || decision.decision === 'ask-again') return { events: askedAgain(state, by), asksAgain: true };
   if (decision.decision === 'withdrawn') {
     const { event, needs } = withdrawVote(state, decision, now);
     return { events: [event], needs };
@@ -192,25 +193,40 @@ function effectOf(state: RequestCall, by: By, fresh: Fresh): Effect {
   // If a vote was struck out, or the request was escalated, the other votes may be enough by themselves. A vote
   // decides a call only in its own sense, so a denial never lets a call run.
   if (cast !== undefined && cast.state !== word) return { events: voted, needs: cast.needs };
-  if (word !== 'denied') return { events: [...voted, ...allow(state, by, { fresh, votes: cast?.votes })] };
-  const { standing } = by;
-  const result = failureOf(state, denied({ approver: standing.approver, reason, suggestion }), now);
-  return { events: [...voted, { type: 'closed', callId, result, standing, at: now }] };
+  return { events: [...voted, ...settled(state, by, { ...fresh, votes: cast?.votes })] };
 }
 
-function allow(
-  before: RequestCall,
-  by: By,
-  { fresh, votes: all }: { fresh: Fresh; votes: readonly Vote[] | undefined },
-): CallEvent[] {
+/** The call is prepared anew, and then people are asked again. */
+export function askedAgain(state: RequestCall, by: By): CallEvent[] {
+  const { callId, decision } = by.decision;
+  // The worker checks whether the admin may ask for this under today's rules. Until then the votes stay.
+  return [
+    decision === 'ask-again'
+      ? { type: 'renewed', callId, by: by.standing.approver }
+      : editOf(state, by, true),
+  ];
+}
+
+/** When a message settled its call. `votes`: the votes that did. Undefined: no rule says who decides. */
+export interface Settled extends Pick<Fresh, 'isOld' | 'now'> {
+  votes: readonly Vote[] | undefined;
+}
+
+/** The end of a request by its last decision: a denial, or leave to run. */
+export function settled(before: RequestCall, by: By, { now, isOld, votes: all }: Settled): CallEvent[] {
   const { decision, decisionId } = by;
-  const { callId, reason, hunks } = decision;
+  const { callId, reason, suggestion, hunks } = decision;
+  if (isDenial(decision)) {
+    const { standing } = by;
+    const result = failureOf(before, denied({ approver: standing.approver, reason, suggestion }), now);
+    return [{ type: 'closed', callId, result, standing, at: now }];
+  }
   const edits = decision.arguments === undefined ? [] : [editOf(before, by, false)];
   const { votes, approver = by.standing.approver } = all === undefined ? {} : approvalsIn(all);
   const said = { decisionId, approver, reason, hunks, votes };
   const spent = decisionFor(edits.reduce<CallState>(evolve, before), said);
   const standing = { ...by.standing, approver };
-  return [...edits, { type: 'allowed', callId, decision: spent, standing, isOld: fresh.isOld }];
+  return [...edits, { type: 'allowed', callId, decision: spent, standing, isOld }];
 }
 
 /** The decision that a message gives a call. It allows only the request as it is now. */

@@ -1,10 +1,10 @@
-import type { OutcomeReport } from '../contract/call';
+import type { OutcomeReport, VerifyOutput } from '../contract/call';
 import { unresolved } from '../contract/call-texts';
 import type { Abandonment } from '../contract/decision';
 import type { ToolResult } from '../contract/result';
 import type { LifeEvent } from './events';
 import { failureOf, noted } from './results';
-import { type Approvals, type CallState, isCancelled, secretOf } from './state';
+import { type Approvals, type CallState, type DoubtedCall, isCancelled, secretOf } from './state';
 import { checkAllowed } from './votes';
 
 /** Settles a doubt by proof: the answer of `verify`, or a late outcome. Nothing if the call is not in doubt. */
@@ -12,6 +12,14 @@ export function prove(state: CallState | undefined, result: ToolResult, now: num
   if (state?.phase !== 'in_doubt') return [];
   const { callId } = state.call;
   return [{ type: 'closed', callId, cause: 'proven', result: noted(state, result), at: now }];
+}
+
+/** The result that the answer of a check proves. Undefined: it proves nothing, and a person has to look. */
+export function proofIn(state: DoubtedCall, answer: VerifyOutput, now: number): ToolResult | undefined {
+  if (answer.outcome === 'happened') return answer.result;
+  // The handler still runs, so the call may still take effect.
+  if (answer.outcome === 'cannot_tell' || state.doubt.running === true) return undefined;
+  return failureOf(state, { code: 'transport', message: answer.message }, now);
 }
 
 /**

@@ -399,28 +399,19 @@ function voided(
   const joined = authority && joinedAuthority(head.call, { authority });
   const call: ValidCall =
     authority === undefined ? head.call : { ...head.call, kind: 'ask', ...defined({ authority: joined }) };
-  const isEdited = head.effectiveDigest !== call.argsDigest;
-  const undone = isEdited
-    ? {
-        effective: call.arguments,
-        effectiveDigest: call.argsDigest,
-        seenDigest: seenDigestOf(call),
-        edit: undefined,
-        proposed: undefined,
-      }
-    : {};
-  return {
-    ...head,
+  const { arguments: effective, argsDigest: effectiveDigest } = call;
+  const undone = head.effectiveDigest === effectiveDigest ? {} : { edit: undefined, proposed: undefined };
+  const changes = {
     ...undone,
     call,
     votes,
     voided: head.voided + 1,
     note,
     mayHaveRun: mayHaveRun ?? head.mayHaveRun,
-    phase: 'request',
-    since: at,
-    deadline: deadlineOf(call, at),
+    effective,
+    effectiveDigest,
   };
+  return requestAgain(head, changes, at);
 }
 
 /**

@@ -41,18 +41,32 @@ export const OUTCOME = {
   required: ['callKey', 'generation', 'secret', 'result'],
 } satisfies JsonSchema;
 
-const decisionIssues = messageCheck(DECISION);
-const resolutionIssues = messageCheck(RESOLUTION);
-const answerIssues = messageCheck(QUESTION_ANSWER);
-const abandonmentIssues = soundCheck(ABANDONMENT);
-const outcomeIssues = soundCheck(OUTCOME);
-
 /** A message that was read, or the reason why it cannot be read. */
 type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
+/** Reads messages whose schema is that of `T`. */
+function reader<T>(what: string, issuesOf: (value: unknown) => Issue[]): (value: unknown) => Parsed<T> {
+  const isRead = (value: unknown): value is T => issuesOf(value).length === 0;
+  return (value) => {
+    if (isRead(value)) return { ok: true, value };
+    const message = isObject(value)
+      ? `not a ${what}: ${describeIssues(issuesOf(value))}`
+      : `a ${what} is a JSON object, this is ${nameOf(value)}`;
+    return { ok: false, message };
+  };
+}
+
+const readDecision = reader<Decision>('decision', messageCheck(DECISION));
+const readResolution = reader<Resolution>('resolution', messageCheck(RESOLUTION));
+const readAnswer = reader<QuestionAnswer>('answer', messageCheck(QUESTION_ANSWER));
+const readOutcome = reader<OutcomeReport>('outcome', soundCheck(OUTCOME));
+const readAbandonment = reader<Abandonment>('abandonment', soundCheck(ABANDONMENT));
+
 /** Reads a decision from any sender. Never throws. */
-export function parseDecision(value: unknown): Parsed<Decision> {
-  if (!isDecision(value)) return malformed(decisionIssues, value, 'decision');
+export function parseDecision(message: unknown): Parsed<Decision> {
+  const read = readDecision(message);
+  if (!read.ok) return read;
+  const { value } = read;
   if (value.decision === 'modified' && value.arguments === undefined) {
     return { ok: false, message: '"modified" needs the whole new arguments in "arguments"' };
   }
@@ -71,67 +85,38 @@ export function parseDecision(value: unknown): Parsed<Decision> {
   if (value.hunks !== undefined && value.seenDigest === undefined) {
     return { ok: false, message: '"hunks" needs "seenDigest": they are parts of what was seen' };
   }
-  return { ok: true, value };
+  return read;
 }
 
 /** Reads a resolution from any sender. Never throws. */
-export function parseResolution(value: unknown): Parsed<Resolution> {
-  if (!isResolution(value)) return malformed(resolutionIssues, value, 'resolution');
-  if (value.resolution !== 'happened' && value.content !== undefined) {
-    return { ok: false, message: '"content" only goes with "happened"' };
-  }
-  return { ok: true, value };
+export function parseResolution(message: unknown): Parsed<Resolution> {
+  const read = readResolution(message);
+  return read.ok && read.value.resolution !== 'happened' && read.value.content !== undefined
+    ? { ok: false, message: '"content" only goes with "happened"' }
+    : read;
 }
 
 /** Reads an answer from any sender. Never throws. */
-export function parseAnswer(value: unknown): Parsed<QuestionAnswer> {
-  if (!isAnswer(value)) return malformed(answerIssues, value, 'answer');
-  if (value.answer !== 'answered' && value.content !== undefined) {
-    return { ok: false, message: '"content" only goes with "answered"' };
-  }
-  return { ok: true, value };
+export function parseAnswer(message: unknown): Parsed<QuestionAnswer> {
+  const read = readAnswer(message);
+  return read.ok && read.value.answer !== 'answered' && read.value.content !== undefined
+    ? { ok: false, message: '"content" only goes with "answered"' }
+    : read;
 }
 
 /** Reads the outcome that a call reports after it had been given up. Never throws. */
-export function parseOutcome(value: unknown): Parsed<OutcomeReport> {
-  if (!isOutcome(value)) return malformed(outcomeIssues, value, 'outcome');
-  const result = readResult(value.result, value.result.callId);
+export function parseOutcome(message: unknown): Parsed<OutcomeReport> {
+  const read = readOutcome(message);
+  if (!read.ok) return read;
+  const result = readResult(read.value.result, read.value.result.callId);
   if (result === undefined) return { ok: false, message: 'not an outcome: its result cannot be read' };
-  return { ok: true, value: { ...value, result } };
+  return { ok: true, value: { ...read.value, result } };
 }
 
 /** Reads an abandonment. An abandonment that cannot be read still abandons the turn, without a reason. */
-export function parseAbandonment(value: unknown): Abandonment {
-  return isAbandonment(value) ? value : {};
-}
-
-function isDecision(value: unknown): value is Decision {
-  return decisionIssues(value).length === 0;
-}
-
-function isResolution(value: unknown): value is Resolution {
-  return resolutionIssues(value).length === 0;
-}
-
-function isAnswer(value: unknown): value is QuestionAnswer {
-  return answerIssues(value).length === 0;
-}
-
-function isOutcome(value: unknown): value is OutcomeReport {
-  return outcomeIssues(value).length === 0;
-}
-
-function isAbandonment(value: unknown): value is Abandonment {
-  return abandonmentIssues(value).length === 0;
-}
-
-function malformed(
-  issues: (value: unknown) => Issue[],
-  value: unknown,
-  what: string,
-): { ok: false; message: string } {
-  if (!isObject(value)) return { ok: false, message: `a ${what} is a JSON object, this is ${nameOf(value)}` };
-  return { ok: false, message: `not a ${what}: ${describeIssues(issues(value))}` };
+export function parseAbandonment(message: unknown): Abandonment {
+  const read = readAbandonment(message);
+  return read.ok ? read.value : {};
 }
 
 function nameOf(value: unknown): string {

@@ -1,6 +1,6 @@
 import { type Accepted, noCall, type Refused, type Resolution } from '../contract/decision';
 import { didNot, happened } from '../contract/call-texts';
-import { decisionFor } from './decisions';
+import { decisionFor, type Settled } from './decisions';
 import type { CallEvent } from './events';
 import {
   accepted,
@@ -72,12 +72,13 @@ function resolved(state: DoubtedCall, resolution: Resolution, fresh: Fresh) {
   const { events, needs } =
     decision === 'run-again'
       ? runAgain(state, { ...resolution, approver }, { fresh, decisionId })
-      : { events: [closed(state, resolution, fresh.now)], needs: undefined };
+      : { events: [closedByResolution(state, resolution, fresh.now)], needs: undefined };
   const verdict = { decisionId, callId, decision, approver, at, needs };
   return accepted(events, verdict, { digest: fresh.digest, words: content ?? reason });
 }
 
-function closed(state: DoubtedCall, resolution: Resolution, now: number): CallEvent {
+/** The end of a call in doubt, as a person found it. */
+export function closedByResolution(state: DoubtedCall, resolution: Resolution, now: number): CallEvent {
   const { callId, resolution: decision, approver = SOMEBODY, reason, content } = resolution;
   const by = { approver, reason };
   const result =
@@ -86,24 +87,45 @@ function closed(state: DoubtedCall, resolution: Resolution, now: number): CallEv
   return { type: 'closed', callId, result, standing, at: now };
 }
 
-/**
- * Counts the vote for another run, which needs the same approvals as the first run. With enough of them it counts as a
- * new decision for a new generation: the idempotency key changes, the call does not.
- */
+type Again = Omit<Resolution, 'decisionId'> & { approver: string };
+
+/** Counts the vote for another run, which needs the same approvals as the first run. */
 function runAgain(
   state: DoubtedCall,
-  { callId, approver, reason, signature }: Resolution & { approver: string },
-  { fresh: { now, isOld }, decisionId }: { fresh: Fresh; decisionId: string },
+  resolution: Again,
+  { fresh, decisionId }: { fresh: Fresh; decisionId: string },
 ): { events: CallEvent[]; needs: Accepted['needs'] } {
-  const { seenDigest } = state;
-  const hunks = decisionOf(state)?.decision.hunks;
-  const ballot = { callId, approver, reason, signature, seenDigest, hunks, decisionId };
-  const cast = castVote(state, { ...ballot, decision: 'approved', runsAgain: true }, now);
+  const cast = castVote(state, ballotFor(state, resolution, decisionId), fresh.now);
   const voted = cast === undefined ? [] : [cast.event];
   if (cast !== undefined && cast.state !== 'approved') return { events: voted, needs: cast.needs };
-  const by = cast === undefined ? { approver, votes: undefined } : approvalsIn(cast.votes);
+  const allowed = allowedAgain(state, resolution, { ...fresh, decisionId, votes: cast?.votes });
+  return { events: [...voted, allowed], needs: undefined };
+}
+
+/** The vote for another run of what was approved. */
+export function ballotFor(
+  state: DoubtedCall,
+  { callId, approver, reason, signature }: Again,
+  decisionId: string,
+) {
+  const { seenDigest } = state;
+  const hunks = decisionOf(state)?.decision.hunks;
+  const said = { callId, approver, reason, signature, seenDigest, hunks, decisionId };
+  return { ...said, decision: 'approved' as const, runsAgain: true as const };
+}
+
+/**
+ * A resolution by which a call in doubt runs again counts as a new decision for a new generation: the idempotency key
+ * changes, the call does not.
+ */
+export function allowedAgain(
+  state: DoubtedCall,
+  { callId, approver, reason }: Again,
+  { now, isOld, decisionId, votes }: Settled & { decisionId: string },
+): CallEvent {
+  const hunks = decisionOf(state)?.decision.hunks;
+  const by = votes === undefined ? { approver, votes } : approvalsIn(votes);
   const decision = decisionFor(state, { decisionId, reason, hunks, ...by });
   const standing = { decision: 'run-again', approver: by.approver, at: new Date(now).toISOString() };
-  const allowed = { type: 'allowed' as const, callId, decision, standing, isOld, runsAgain: true as const };
-  return { events: [...voted, allowed], needs: undefined };
+  return { type: 'allowed', callId, decision, standing, isOld, runsAgain: true };
 }

@@ -106,33 +106,32 @@ interface Ballot extends Said {
 /** Casts a vote, which replaces the earlier vote of the same voter. Undefined: no rule says who decides. */
 export function castVote(state: CallBasics, ballot: Ballot, now: number): Cast | undefined {
   const authority = authorityOf(state);
-  if (authority === undefined) return undefined;
-  const {
-    callId,
-    decision,
-    approver = SOMEBODY,
-    decisionId,
-    seenDigest,
-    reason,
-    suggestion,
-    signature,
-    runsAgain,
-  } = ballot;
-  const hunks = decision === 'approved' ? ballot.hunks : undefined;
-  const voting = votingOf(authority, approver, now);
-  if (!voting.ok) throw new Error(`${approver} may not vote on call ${callId}`);
-  const { voter } = voting;
-  const said = { seenDigest, hunks, reason, suggestion, signature, signedBy: signature?.kind, runsAgain };
-  const vote: Vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...said };
-  const votes = [...withoutVoter(state, voter), vote];
+  const event = voteFor(state, ballot, now);
+  if (authority === undefined || event === undefined) return undefined;
+  const { callId, approver = SOMEBODY } = ballot;
+  if (!votingOf(authority, approver, now).ok) throw new Error(`${approver} may not vote on call ${callId}`);
+  const votes = [...withoutVoter(state, event.vote.voter), event.vote];
   const count = countVotesUnder(authority, votes, now);
-  return { event: { type: 'voted', callId, vote }, state: count.state, votes, needs: stillNeeded(count) };
+  return { event, state: count.state, votes, needs: stillNeeded(count) };
+}
+
+/** The vote of a person's message. Undefined: no rule says who decides. */
+export function voteFor(state: CallBasics, ballot: Ballot, now: number): Cast['event'] | undefined {
+  const authority = authorityOf(state);
+  if (authority === undefined) return undefined;
+  const { callId, decision, approver = SOMEBODY, decisionId, seenDigest, signature } = ballot;
+  const { reason, suggestion, runsAgain } = ballot;
+  const hunks = decision === 'approved' ? ballot.hunks : undefined;
+  const voter = voterIn(authority, approver);
+  const said = { seenDigest, hunks, reason, suggestion, signature, signedBy: signature?.kind, runsAgain };
+  const vote = { voter, decision, decisionId, at: new Date(now).toISOString(), ...said };
+  return { type: 'voted', callId, vote };
 }
 
 /** Takes a vote back. */
 export function withdrawVote(
   state: CallBasics,
-  decision: Decision,
+  decision: Said,
   now: number,
 ): { event: CallEvent; needs: VotesNeeded } {
   const { voter = SOMEBODY } = voteOf(state, decision) ?? {};

@@ -4,7 +4,7 @@ import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
-import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/usage';
+import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/prices';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';

@@ -35,7 +35,7 @@ const SHARED = [
   ...['grants/claim-use', 'grants/grant-forms', 'pauses/pause', 'votes/open-votes'].map(
     (name) => `authority/${name}`,
   ),
-  ...['decide', 'move', 'state'].map((name) => `lifecycle/${name}`),
+  ...['decide', 'move', 'outcomes', 'state'].map((name) => `lifecycle/${name}`),
   ...['session/state', 'summary', 'turn-state'].map((name) => `workflows/${name}`),
 ].map((name) => require.resolve(`../${name}`));
 

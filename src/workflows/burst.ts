@@ -27,7 +27,7 @@ import { plainMarkdown } from '../contract/text/markdown';
 import { countReply, budgetsOf } from './spending';
 import { rawResult, decodedValueOf } from './messages';
 import { endedFact, report } from './observe';
-import { noteStep } from './step';
+import { noteStep } from './repeats';
 import { addResults, appendResults, MOST_ASKED, takeReply, think, thinkInput } from './think';
 import type { Turn } from './turn-state';
 import { isDry } from '../contract/dry-run';

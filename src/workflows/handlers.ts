@@ -32,20 +32,15 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
   setVerdictHandlers(turn, queue, DECISION_MESSAGES);
   setVerdictHandlers(turn, queue, RESOLUTION_MESSAGES);
   setVerdictHandlers(turn, queue, ANSWERS);
-  setHandler(messages.outcomeSignal, (message) =>
-    queue.add({ weight: messages.weightOf(message), judge: () => applyLateOutcome(turn, message) }),
-  );
+  messages.onSignal(queue, messages.outcomeSignal, (message) => applyLateOutcome(turn, message));
   setAbandonHandler(turn, queue);
   setMoveHandler(turn);
   setAskHandlers(turn, queue);
-  setHandler(
+  messages.onSignal(
+    queue,
     messages.wordsSignal,
-    (message) =>
-      queue.add({
-        weight: messages.weightOf(message),
-        judge: () => addWords(turn, messages.readWords(message)),
-      }),
-    { description: 'New words of a person, which the model reads before its next step' },
+    (message) => addWords(turn, messages.readWords(message)),
+    'New words of a person, which the model reads before its next step',
   );
   setHandler(messages.recordQuery, () => turnRecordOf(turn), {
     description: 'What a session keeps of this turn',
@@ -207,9 +202,7 @@ function applyLateOutcome(turn: Turn, message: RawValue): void {
 
 /** Sets the handler of the signal that ends a cancelled workflow although some of its calls are in doubt. */
 export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue): void {
-  setHandler(messages.abandonSignal, (message) =>
-    queue.add({ weight: messages.weightOf(message), judge: () => abandon(context, message) }),
-  );
+  messages.onSignal(queue, messages.abandonSignal, (message) => abandon(context, message));
 }
 
 /**

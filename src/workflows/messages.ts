@@ -1,5 +1,12 @@
 import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
-import { ApplicationFailure, defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+  type SignalDefinition,
+} from '@temporalio/workflow';
 import type { CallReply } from '../contract/call';
 import type { Pause, PauseTaken } from '../authority/pauses/pause';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
@@ -20,6 +27,7 @@ import { wellFormed, withFiles } from '../contract/text/bytes';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 import { ABANDONMENT, OUTCOME } from '../lifecycle/messages';
+import type { MessageQueue } from './message-queue';
 import type { UseTaken } from '../authority/grants/claim-use';
 
 /**
@@ -67,21 +75,19 @@ export interface Bounds {
   fields: readonly string[];
 }
 
-export const DECISION_BOUNDS: Bounds = {
-  what: 'decision',
-  bytes: LIMITS.messageBytes,
-  fields: Object.keys(DECISION.properties),
-};
-export const RESOLUTION_BOUNDS: Bounds = {
-  what: 'resolution',
-  bytes: LIMITS.messageBytes,
-  fields: Object.keys(RESOLUTION.properties),
-};
-export const ANSWER_BOUNDS: Bounds = {
-  what: 'answer',
-  bytes: LIMITS.messageBytes,
-  fields: Object.keys(QUESTION_ANSWER.properties),
-};
+const bounds = (
+  what: string,
+  { properties }: { properties: object },
+  bytes: number = LIMITS.messageBytes,
+): Bounds => ({ what, bytes, fields: Object.keys(properties) });
+
+export const DECISION_BOUNDS = bounds('decision', DECISION);
+export const RESOLUTION_BOUNDS = bounds('resolution', RESOLUTION);
+export const ANSWER_BOUNDS = bounds('answer', QUESTION_ANSWER);
+export const OUTCOME_BOUNDS = bounds('outcome', OUTCOME, LIMITS.outcomeBytes);
+export const ABANDONMENT_BOUNDS = bounds('abandonment', ABANDONMENT);
+export const SEND_BOUNDS = bounds('message', SESSION_MESSAGE, LIMITS.sessionMessageBytes);
+export const CONTROL_BOUNDS = bounds('control of a session', SESSION_CONTROL);
 export const WITHDRAWAL_BOUNDS: Bounds = {
   what: 'withdrawal of a question',
   bytes: 4 * 1024,
@@ -92,31 +98,10 @@ export const ASK_BOUNDS: Bounds = {
   bytes: LIMITS.callQuestionBytes + WITHDRAWAL_BOUNDS.bytes,
   fields: [...WITHDRAWAL_BOUNDS.fields, 'question'],
 };
-export const OUTCOME_BOUNDS: Bounds = {
-  what: 'outcome',
-  bytes: LIMITS.outcomeBytes,
-  fields: Object.keys(OUTCOME.properties),
-};
-export const ABANDONMENT_BOUNDS: Bounds = {
-  what: 'abandonment',
-  bytes: LIMITS.messageBytes,
-  fields: Object.keys(ABANDONMENT.properties),
-};
-
 export const WORDS_BOUNDS: Bounds = {
   what: 'message of a session',
   bytes: LIMITS.sessionMessageBytes,
   fields: ['messageId', 'text', 'files', 'sender'],
-};
-export const SEND_BOUNDS: Bounds = {
-  what: 'message',
-  bytes: LIMITS.sessionMessageBytes,
-  fields: Object.keys(SESSION_MESSAGE.properties),
-};
-export const CONTROL_BOUNDS: Bounds = {
-  what: 'control of a session',
-  bytes: LIMITS.messageBytes,
-  fields: Object.keys(SESSION_CONTROL.properties),
 };
 
 /** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */
@@ -209,6 +194,18 @@ export function weightOf(message: RawValue | undefined): number {
  * numbers).
  */
 const LEAST_WEIGHT = 0.2;
+
+/** Sets the handler of a signal. It is judged in turn, like every message. */
+export function onSignal(
+  queue: MessageQueue,
+  signal: SignalDefinition<[RawValue]>,
+  judge: (message: RawValue) => void,
+  description?: string,
+): void {
+  const add = (message: RawValue): void =>
+    queue.add({ weight: weightOf(message), judge: () => judge(message) });
+  setHandler(signal, add, { description });
+}
 
 /** The length of a message in bytes. The message is not decoded for this. */
 function messageBytes(message: RawValue | undefined): number {

@@ -6,26 +6,19 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { AskAgain, ChildReady, NotHere, Paused, VerifyOutput } from '../contract/call';
+import type { CallOutput, VerifyOutput } from '../contract/call';
 import type { UsedState } from '../contract/tool';
-import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
-import { failureOf } from '../lifecycle/results';
+import { readVerifyOutput } from '../contract/payloads';
+import { proofIn } from '../lifecycle/doubts';
+import { lastResult, outcomeIn, outcomeOfLost } from '../lifecycle/outcomes';
 import type { Settlement } from '../lifecycle/starts';
-import { type CallState, secretOf } from '../lifecycle/state';
+import type { CallState } from '../lifecycle/state';
 import { act, callIn } from './approvals';
 import { decodedValueOf } from './messages';
 import { MOST_ASKED } from './think';
 import { type CallAttempt, verifyCall } from './call-activities';
 import type { Turn } from './turn-state';
-import { unreadable, UNREADABLE } from '../contract/call-texts';
-import {
-  goesElsewhere,
-  HOLDER_GONE,
-  type LostActivity,
-  settleLost,
-  timeoutsOf,
-} from '../contract/lost-activity';
-import type { ToolResult } from '../contract/result';
+import type { LostActivity } from '../contract/lost-activity';
 import { errorMessage } from '../contract/errors';
 import { FAILURES } from '../contract/names';
 
@@ -37,15 +30,9 @@ export async function askVerify(turn: Turn, callId: string): Promise<void> {
     return undefined;
   });
   const state = turn.approvals.calls.get(callId);
-  if (answer === undefined || answer.outcome === 'cannot_tell') return;
-  if (state?.phase !== 'in_doubt' || state.generation !== asked.generation) return;
-  // The handler still runs, so the call may still take effect.
-  if (answer.outcome === 'did_not' && state.doubt.running === true) return;
-  const result =
-    answer.outcome === 'happened'
-      ? answer.result
-      : failureOf(state, { code: 'transport', message: answer.message }, Date.now());
-  act(turn, { type: 'prove', callId, result });
+  if (answer === undefined || state?.phase !== 'in_doubt' || state.generation !== asked.generation) return;
+  const result = proofIn(state, answer, Date.now());
+  if (result !== undefined) act(turn, { type: 'prove', callId, result });
 }
 
 /**
@@ -60,56 +47,37 @@ async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | un
   return undefined;
 }
 
+/** How a call ended, that it did not start, or that it goes on as a child turn. */
+type Outcome = CallOutput | ReturnType<typeof outcomeOfLost>;
+
 /** What the end of a call's activity means. */
-export function outcomeOf(state: CallState, attempt: CallAttempt, running: Promise<RawValue>): Promise<Said> {
+export function outcomeOf(
+  state: CallState,
+  attempt: CallAttempt,
+  running: Promise<RawValue>,
+): Promise<Outcome> {
   return running.then(
     (result) => settlementIn(state, result),
     (error: unknown) => settlementOf(state, attempt, { error, now: Date.now() }),
   );
 }
 
-/** How a call ended, that it did not start, or that it goes on as a child turn. */
-type Said = Settlement | (NotHere & { mayHaveRun?: true }) | Paused | ChildReady;
-
-/** Reads what the activity of a call returned. A result that cannot be read leaves an unsafe call in doubt. */
-export function settlementIn(state: CallState, result: RawValue): Said {
-  const { callId, settings } = state.call;
-  const output = readCallOutput(decodedValueOf(result), { callId, secret: secretOf(state) });
-  // Only outputs of the known forms count: anybody may have written the result.
-  if (output !== undefined && 'result' in output) {
-    const { contentDigest, holder } = output;
-    return { result: output.result, contentDigest, holder };
-  }
-  if (output !== undefined && !('child' in output && settings.child === undefined)) return output;
-  if (settings.effect === 'unsafe') return { inDoubt: { message: UNREADABLE } };
-  return { result: failureOf(state, unreadable(), Date.now()) };
+/** Reads what the activity of a call returned. */
+export function settlementIn(state: CallState, result: RawValue): CallOutput {
+  return outcomeIn(state, decodedValueOf(result), Date.now());
 }
 
-/**
- * Decides what a failed activity means for its call. If the worker that held the state did not take the call,
- * another worker may take it.
- */
+/** Decides what a failed activity means for its call. */
 export function settlementOf(
   state: CallState,
   { placed, scheduledAt }: CallAttempt,
   { error, now }: { error: unknown; now: number },
-): Exclude<Settlement, AskAgain> | (NotHere & { mayHaveRun?: true }) {
+): ReturnType<typeof outcomeOfLost> {
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  const activity = lostActivity(cause, isCancellation(error));
-  const { settings } = state.call;
+  const last = cause instanceof ApplicationFailure ? lastResult(cause, state.call.callId) : undefined;
   const isHeld = placed?.holder !== undefined;
-  const { effect } = settings;
-  const times = { ...timeoutsOf(settings, isHeld), openMs: now - scheduledAt };
-  const moved = isHeld ? goesElsewhere(activity, { effect, times }) : undefined;
-  if (moved !== undefined) return { notHere: HOLDER_GONE, ...(moved.mayHaveRun ? { mayHaveRun: true } : {}) };
-  const lost = settleLost(activity, { effect, times });
-  if ('doubt' in lost) return { inDoubt: { message: lost.doubt } };
-  if (lost.known) return { result: failureOf(state, lost.failure, now) };
-  const result = lastResult(cause, state.call.callId) ?? failureOf(state, lost.failure, now);
-  // A local activity that was cancelled leaves no event.
-  return activity.cancelled && settings.local === true
-    ? { result, cause: 'cancelled' }
-    : { result, holder: null };
+  const times = { openMs: now - scheduledAt, now };
+  return outcomeOfLost(state, lostActivity(cause, isCancellation(error)), { isHeld, last, ...times });
 }
 
 /** The reason that the server gives when it cancels an activity that no worker has started. */
@@ -125,13 +93,6 @@ export function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
     type: cause instanceof ApplicationFailure ? (cause.type ?? undefined) : undefined,
     message: errorMessage(cause),
   };
-}
-
-/** The last result of a call that was retried. It is in the failure that asked for the retry. */
-function lastResult(cause: unknown, callId: string): ToolResult | undefined {
-  if (!(cause instanceof ApplicationFailure) || cause.type !== FAILURES.retry) return undefined;
-  const [result] = cause.details ?? [];
-  return readResult(result, callId);
 }
 
 /**

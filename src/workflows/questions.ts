@@ -1,6 +1,12 @@
 import { setHandler } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
+import {
+  ASKED_QUESTION,
+  type AskedQuestion,
+  type CallQuestion,
+  type CallReply,
+  type ValidCall,
+} from '../contract/call';
 import { ENDINGS } from '../contract/call-texts';
 import { digestJson } from '../contract/digest';
 import { isObject } from '../contract/json';
@@ -8,6 +14,7 @@ import { LIMITS } from '../contract/limits';
 import { callKey, FAILURES } from '../contract/names';
 import type { Question } from '../contract/question';
 import { describeIssues } from '../contract/read-json';
+import { guard } from '../contract/schema/message';
 import { toForm } from '../contract/schema/question-form';
 import { utf8Bytes } from '../contract/text/bytes';
 import { askedOf } from '../lifecycle/events';
@@ -47,11 +54,8 @@ export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
     validator,
     description: 'A call that runs asks a person',
   });
-  setHandler(
-    messages.withdrawSignal,
-    (message) => queue.add({ weight: messages.weightOf(message), judge: () => takeBack(turn, message) }),
-    { description: 'A call that runs withdraws its question' },
-  );
+  const withdraw = (message: RawValue): void => takeBack(turn, message);
+  messages.onSignal(queue, messages.withdrawSignal, withdraw, 'A call that runs withdraws its question');
 }
 
 function takeBack(turn: Turn, message: RawValue): void {
@@ -135,16 +139,12 @@ function withForm({ question, ...by }: Asked): Judged {
   return { ok: true, asked: { ...by, question: { text, form: made.form } } };
 }
 
+const isAsked = guard(ASKED_QUESTION);
+
+/** The form may be anything: `toForm` reads it. */
 function isQuestion(value: unknown): value is CallQuestion {
   if (!isObject(value) || !isObject(value['question'])) return false;
   return typeof value['question']['text'] === 'string' && isAsked(value);
-}
-
-function isAsked(value: unknown): value is AskedQuestion {
-  if (!isObject(value)) return false;
-  const { callId, callKey: key, secret, generation, attempt, number } = value;
-  const areTexts = [callId, key, secret].every((one) => typeof one === 'string');
-  return areTexts && [generation, attempt, number].every((one) => typeof one === 'number');
 }
 
 /**

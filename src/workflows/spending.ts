@@ -1,3 +1,4 @@
+import { CancelledFailure } from '@temporalio/workflow';
 import { estimatedTokens } from '../contract/spending/usage';
 import {
   addSpent,
@@ -30,7 +31,7 @@ import { recordCall } from './publish';
 import { askingCalls } from './questions';
 import { runStep } from './step';
 import { countRequest } from './think';
-import type { Turn, TurnRuntime } from './turn-state';
+import type { StepHook, Turn, TurnRuntime } from './turn-state';
 import { isDry } from '../contract/dry-run';
 
 /**
@@ -72,7 +73,7 @@ interface UsedUp {
  * The budget that is used up: the turn's own, the session's, or the rest of the parent's budget. Nobody can raise the
  * parent's budget here.
  */
-export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
+function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
   const capped = crossingOf(cap, spending.spent);
   const own = { of: spending, isSession: false };
   if (capped !== undefined) return { crossing: capped, isFinal: true, why: crossingText(capped), ...own };
@@ -102,12 +103,25 @@ export function budgetsOf({ spending, cap, ofSession }: Turn): Limited[] {
   return limits;
 }
 
+/** The budgets of a turn: before each step people are asked for more, or the turn ends. */
+export const BUDGETS: StepHook = {
+  async before(turn, runtime) {
+    // A step from another build goes on first.
+    if (turn.moved !== undefined || usedUp(turn) === undefined) return undefined;
+    const why = await askForMore(turn, runtime);
+    if (why !== undefined) return { status: 'budget', why };
+    if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
+    return undefined;
+  },
+  carry: ({ spending, children }) => ({ spending, children }),
+};
+
 /**
  * Asks a person for more, until enough is left of each kind.
  *
  * @returns why the turn has to end, in words. Undefined if it may go on.
  */
-export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | undefined> {
+async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | undefined> {
   for (let asked = 1; ; asked++) {
     const used = usedUp(turn);
     if (used === undefined || turn.approvals.cancelled) return undefined;

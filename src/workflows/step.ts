@@ -1,6 +1,5 @@
 import { callKey } from '../contract/names';
 import type { PreparedCall } from '../contract/call';
-import { afterStep } from '../contract/spending/repeats';
 import { ENDINGS } from '../contract/call-texts';
 import type { ToolResult } from '../contract/result';
 import { failureOf } from '../lifecycle/results';
@@ -13,10 +12,10 @@ import { noteRequesters } from './session/words';
 import { resultWithoutRun } from '../contract/dry-run';
 
 interface StepOptions {
-  /** The calls do not run, because too many steps before had the same calls. */
-  isRefused?: boolean;
-  /** Moves the turn to another build. Called while calls wait, if somebody asked for it. */
-  move?: () => Promise<void>;
+  /** Why the calls do not run. */
+  closedAs?: keyof typeof ENDINGS | undefined;
+  /** What is to be done while calls are open. Undefined: nothing now. */
+  due?: () => (() => Promise<void>) | undefined;
 }
 
 /** Runs the calls of one reply, until each has its result. Returns the results, in the model's order. */
@@ -24,11 +23,11 @@ export async function runStep(
   turn: Turn,
   calls: readonly PreparedCall[],
   runtime: TurnRuntime,
-  { isRefused = false, move }: StepOptions = {},
+  { closedAs, due = () => undefined }: StepOptions = {},
 ): Promise<FinishedCall[]> {
   const { observer, queue, changes } = runtime;
   const isMoved = turn.moved !== undefined;
-  open(turn, calls, isRefused);
+  open(turn, calls, closedAs);
   observer.begin(calls, isMoved);
   changes.begin();
   // Messages that arrived before are judged now. They are answered before the step acts on them, like later messages.
@@ -37,16 +36,15 @@ export async function runStep(
   // The step is over once everything that has happened is shown, so that history has it before the next reply.
   const isOver = (): boolean =>
     !changes.hasUnseen && [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
-  const isAsked = (): boolean => turn.isMoving && move !== undefined;
   while (!isOver()) {
-    if (isAsked()) await move?.();
-    await untilTrue(() => isOver() || isAsked());
+    await due()?.();
+    await untilTrue(() => isOver() || due() !== undefined);
   }
   noteRequesters(turn, turn.approvals.speakers);
   return calls.map((call) => finished(turn, call));
 }
 
-function open(turn: Turn, calls: readonly PreparedCall[], isRefused: boolean): void {
+function open(turn: Turn, calls: readonly PreparedCall[], closedAs: StepOptions['closedAs']): void {
   act(turn, { type: 'began' });
   turn.reserved.clear();
   for (const call of calls) {
@@ -56,7 +54,7 @@ function open(turn: Turn, calls: readonly PreparedCall[], isRefused: boolean): v
   for (const wait of turn.moved?.waits ?? []) act(turn, { type: 'taken_up', callId: wait.callId, wait });
   delete turn.moved;
   closeDry(turn);
-  if (isRefused) refuseAll(turn);
+  if (closedAs !== undefined) closeAll(turn, closedAs);
   if (turn.approvals.cancelled) act(turn, { type: 'cancel' });
 }
 
@@ -64,12 +62,6 @@ function finished(turn: Turn, call: PreparedCall): FinishedCall {
   const state = turn.approvals.calls.get(call.callId);
   if (state?.phase !== 'done') return { call, result: ownResult(call), ours: false };
   return { call, result: state.result, ours: state.contentDigest === undefined };
-}
-
-/** Notes a step with its results, to find steps that repeat it. */
-export function noteStep(turn: Turn, calls: readonly PreparedCall[]): void {
-  const digests = turn.results.map(({ digest }) => digest);
-  turn.repeated = afterStep(turn, calls, digests);
 }
 
 /** The result of a call that never runs. It was prepared together with the call. */
@@ -88,9 +80,9 @@ function closeDry(turn: Turn): void {
   }
 }
 
-function refuseAll(turn: Turn): void {
+function closeAll(turn: Turn, cause: NonNullable<StepOptions['closedAs']>): void {
   for (const [callId, state] of turn.approvals.calls) {
-    const result = failureOf(state, ENDINGS.repeated, Date.now());
-    act(turn, { type: 'closed', callId, cause: 'repeated', result, at: Date.now() });
+    const result = failureOf(state, ENDINGS[cause], Date.now());
+    act(turn, { type: 'closed', callId, cause, result, at: Date.now() });
   }
 }

@@ -25,10 +25,10 @@ import { resetRun } from './current-build';
 import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
 import { type CallState, decisionOf, leaveOf, resultOf } from '../lifecycle/state';
-import type { Turn } from './turn-state';
+import type { Turn, TurnEnding } from './turn-state';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
-import { stepOfGiven, type TurnCounts } from '../contract/turn';
+import { stepOfGiven, type TurnCounts, type TurnResult } from '../contract/turn';
 import { isSessionState, type KnownState } from '../contract/tool';
 import { requestersOf } from '../authority/votes/requesters';
 
@@ -148,6 +148,18 @@ export function turnRecordOf(turn: Turn): TurnRecord {
     spending: spent,
     states,
   };
+}
+
+/** The result of a turn that ends after this reply. */
+export function resultOfTurn(
+  turn: Turn,
+  { status, why }: TurnEnding,
+  { text, value }: Pick<ThinkOutput, 'text' | 'value'>,
+): TurnResult {
+  const { step: steps, counts, usage, session, spending } = turn;
+  const conversation = session && turnRecordOf(turn);
+  const some = { value, why, conversation, others: turn.origin?.others };
+  return { status, answer: text, steps, counts, usage, spent: spending.spent, ...some };
 }
 
 /** The input of the next `think`: only what is new, never the conversation. Takes up the words that are new. */

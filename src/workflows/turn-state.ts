@@ -7,11 +7,20 @@ import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '..
 import type { TurnRecord, TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
 import { type CarriedSpending, NOTHING_REPEATED, type Repeated } from '../contract/spending/carried';
-import { type GivenCall, noCounts, type TurnCounts, type TurnInput } from '../contract/turn';
+import {
+  type CarriedTurn,
+  type GivenCall,
+  noCounts,
+  type TurnCounts,
+  type TurnInput,
+  type TurnResult,
+} from '../contract/turn';
+import type { ResultStatus } from '../contract/turn-states';
+import type { ENDINGS } from '../contract/call-texts';
 import { type Amounts, type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { makeApprovals } from '../lifecycle/state';
 import type { ApprovalContext } from './approvals';
-import type { TurnOrigin, Ancestor } from '../contract/call';
+import type { TurnOrigin, Ancestor, PreparedCall } from '../contract/call';
 import type { ChangeNotifier } from './changes';
 import type { MessageQueue } from './message-queue';
 import type { StepObserver } from './observe';
@@ -242,6 +251,11 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
   };
 }
 
+/** Whether the turn begins with a step whose calls wait already: the step comes from another build. */
+export function beginsOpen({ moved }: Turn): boolean {
+  return moved !== undefined;
+}
+
 function unspent(budget?: Budget): CarriedSpending {
   return { budget: smallerOf(undefined, budget), isSet: false, spent: noSpending() };
 }
@@ -261,3 +275,35 @@ export interface TurnRuntime {
   changes: ChangeNotifier;
   queue: MessageQueue;
 }
+
+/** Why a turn ends although its model has not answered. */
+export interface TurnEnding {
+  status: ResultStatus;
+  why?: string;
+}
+
+/** A step whose calls are open. */
+export interface OpenStep {
+  reply: ThinkOutput;
+  /** The input of the next run, if the turn goes on in it now. */
+  nextInput(more: Partial<CarriedTurn>): TurnInput;
+}
+
+/** What a feature does at the steps of a turn. */
+export interface StepHook {
+  /** Before the model is asked for a step. */
+  before?(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding | undefined>;
+  /** When a reply asks for no calls: whether the turn goes on all the same. */
+  goesOn?(turn: Turn): boolean;
+  /** When a reply asks for calls: why none of them runs. */
+  closes?(turn: Turn, calls: readonly PreparedCall[]): keyof typeof ENDINGS | undefined;
+  /** While calls are open: what to do now. */
+  during?(turn: Turn, runtime: TurnRuntime, step: OpenStep): (() => Promise<void>) | undefined;
+  /** When all calls of a step have their results. */
+  after?(turn: Turn, calls: readonly PreparedCall[]): TurnEnding | undefined;
+  /** When the turn goes on in another run: what that run gets. */
+  carry?(turn: Turn): Partial<CarriedTurn>;
+}
+
+/** The workflow of turns. */
+export type TurnWorkflow = (input: TurnInput) => Promise<TurnResult>;

@@ -4,9 +4,14 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import fc from 'fast-check';
 import { makeDecode } from '../../src/history/decode/decode';
 import type { DecodedEvent } from '../../src/history/decode/events';
-import { createFold } from '../../src/history/fold/fold';
+import type { OpenMemo } from '../../src/contract/turn';
+import { createFold, foldEvent } from '../../src/history/fold/fold';
+import { is } from '../../src/history/fold/guards';
+import { makeState } from '../../src/history/fold/state';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { viewOf } from '../../src/history/view';
+import { isOpen } from '../../src/lifecycle/state';
+import { authorityOf } from '../../src/lifecycle/votes';
 import { runs } from '../support/properties';
 import { foldAll } from './script';
 
@@ -62,6 +67,42 @@ test.each(names)(
     const ended = ids('call_ended');
     expect(new Set(ended).size).toBe(ended.length);
     expect(ended).toEqual(expect.arrayContaining(ids('call_started')));
+  },
+);
+
+/** What a workflow task cannot bring about. */
+const OUTSIDE: readonly DecodedEvent['kind'][] = [
+  ...(['activity_started', 'activity_completed', 'activity_failed', 'activity_canceled'] as const),
+  ...(['signaled', 'task_scheduled', 'task_started', 'child_started', 'child_ended'] as const),
+];
+
+test.each(names)(
+  '%s: after each workflow task, the calls that wait are those of the workflow',
+  async (name) => {
+    const state = makeState();
+    let published: OpenMemo | undefined;
+    for (const event of await decoded(name)) {
+      if (published !== undefined && OUTSIDE.includes(event.kind)) {
+        const waiting = [...state.approvals.calls.values()].filter(
+          (life) => isOpen(life) || life.phase === 'in_doubt',
+        );
+        const shown = waiting.map((life) => ({
+          ...{ callId: life.call.callId, kind: life.phase, note: life.note },
+          seenDigest: life.phase === 'request' ? life.seenDigest : undefined,
+          votes: authorityOf(life) && life.votes.map(({ voter }) => voter),
+        }));
+        const asked = published.items.map(({ callId, kind, seenDigest, note, voting }) => ({
+          ...{ callId, kind, seenDigest, note, votes: voting?.votes.map(({ voter }) => voter) },
+        }));
+        expect(shown).toEqual(asked);
+        published = undefined;
+      }
+      foldEvent(state, event);
+      if (event.kind === 'memo' && 'open' in event.fields)
+        published = is.openMemo(event.fields['open'])
+          ? event.fields['open']
+          : { key: '', count: 0, items: [] };
+    }
   },
 );
 

@@ -20,7 +20,7 @@ import type { CallSettings, CallInput, AskAgain } from '../../contract/call';
 import { isRunTool, BY_EQUALITY } from './by-equality';
 import type { Approvers } from '../rules/approvers-file';
 import { votesOn, type CastGrantVote } from './grant-votes';
-import { countProvenVotes, type VoteProof, UNCHECKED } from '../votes/count-votes';
+import { countProvenVotes, type VoteProof, UNCHECKED } from '../votes/worker-count';
 import { termsDigest } from './confirmations';
 import { isExact } from './narrowing';
 import { covers } from './covers';

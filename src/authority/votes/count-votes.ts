@@ -1,15 +1,7 @@
 import type { VotesNeeded } from '../../contract/decision';
-import { MOST_NAMED, someNames, votingOf, WHY_NOT } from './voters';
+import { MOST_NAMED, someNames } from './voters';
 import { type Among, seatingOf } from './who-may-vote';
-import { assuranceText, isAssured } from '../rules/stricter-rule';
-import {
-  type Assurance,
-  ASSURANCES,
-  type VoteRule,
-  type DatedVote,
-  type Voter,
-  type Authority,
-} from '../../contract/authority';
+import type { VoteRule, DatedVote, Voter, Authority } from '../../contract/authority';
 import { ruleInForce } from './authority-in-force';
 
 /** Whether votes are enough, and who has to vote yet. */
@@ -140,63 +132,6 @@ export function stillNeededText({ rule }: Authority, { missing, missingGroups, m
   const groups = missingGroups.length === 0 ? '' : ` (of ${missingGroups.join(' and ')})`;
   return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
 }
-
-/** How sure it is that the voter cast this vote. If the vote does not count: the reason in words. */
-export type VoteProof = { assurance: Assurance; unchecked?: string } | { why: string };
-
-/** The result of a worker's check of votes. */
-interface ProvenVotes {
-  /** The voters whose votes do not count, and why. */
-  struck: { voter: string; why: string }[];
-  /** The count of the other votes. */
-  count: VoteCount;
-  /** The weakest assurance of a vote that counts. */
-  assurance: Assurance;
-  /** Why the votes do not let the call run. Has no meaning if the votes let the call run. */
-  why: string;
-}
-
-/**
- * Counts only the votes that are proven. It strikes out the votes of people who may not vote, and the votes that prove
- * less than the rule wants.
- */
-export function countProvenVotes<V extends DatedVote>(
-  authority: Authority,
-  votes: readonly V[],
-  { proofOf, now }: { proofOf(vote: V): VoteProof; now: number },
-): ProvenVotes {
-  const looked = votes.map((vote) => ({ vote, found: lookAt(authority, vote, proofOf) }));
-  const struck = looked.flatMap(({ vote: { voter }, found }) =>
-    'why' in found ? [{ voter, why: `the vote of ${voter} does not count: ${found.why}` }] : [],
-  );
-  const good = looked.flatMap(({ vote, found }) =>
-    'why' in found || struck.some(({ voter }) => voter === vote.voter) ? [] : [{ ...vote, ...found }],
-  );
-  const count = countVotesUnder(authority, good, now);
-  const assurance = ASSURANCES.find((one) => good.some((vote) => vote.assurance === one)) ?? 'claimed';
-  const why = struck.length > 0 ? struck.map((one) => one.why).join('; ') : stillNeededText(authority, count);
-  return { struck, count, assurance, why };
-}
-
-/** The voter, and how sure it is that they cast the vote. Where the vote does not count, the reason. */
-function lookAt<V extends DatedVote>(
-  authority: Authority,
-  vote: V,
-  proofOf: (vote: V) => VoteProof,
-): { voter: string; assurance: Assurance } | { why: string } {
-  const voting = votingOf(authority, vote.voter, Date.parse(vote.at));
-  if (!voting.ok) return { why: `${vote.voter} ${WHY_NOT[voting.why]}` };
-  const proof = proofOf(vote);
-  if ('why' in proof) return proof;
-  const { assurance, unchecked } = proof;
-  const { assurance: wanted } = authority.rule;
-  if (isAssured(assurance, wanted)) return { voter: voting.voter, assurance };
-  const has = unchecked ?? `it is ${assuranceText(assurance)}`;
-  return { why: `${has}, and the rule wants it ${assuranceText(wanted)}` };
-}
-
-/** Why a signature does not count on a worker without an approvers file. */
-export const UNCHECKED = 'this worker has no approvers file to check its signature by';
 
 /** Whether two choices of hunks are the same. Absent: the whole call. */
 export function areSameHunks(

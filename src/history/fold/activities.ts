@@ -8,6 +8,8 @@ import { prepareCompleted, prepareFailed } from './requests';
 import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';
 import { rootOf } from '../decode/failure';
+import { proofIn } from '../../lifecycle/doubts';
+import { timeOf } from './lives';
 import { readVerifyOutput } from '../../contract/payloads';
 
 /**
@@ -57,8 +59,8 @@ export function activityCompleted(state: FoldState, event: EventOf<'activity_com
   if (purpose.what === 'prepare') return prepareCompleted(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyCompleted(state, event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
-  if (purpose.what === 'held') return callResumed(event, ensureCall(state, purpose.callId, ''));
-  return callCompleted(ensureCall(state, purpose.callId, ''), event, activity);
+  const held = ensureCall(state, purpose.callId);
+  return purpose.what === 'held' ? callResumed(event, held) : callCompleted(state, event, { held, activity });
 }
 
 export function activityFailed(state: FoldState, event: EventOf<'activity_failed'>): TurnEvent[] {
@@ -71,7 +73,8 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
   // The wait was cancelled with its turn, or ended by an operator. The events of the call show what follows.
   if (purpose.what === 'held') return [];
-  return callFailed(state, event, { held: ensureCall(state, purpose.callId, ''), activity });
+  const held = ensureCall(state, purpose.callId);
+  return callFailed(state, event, { held, activity });
 }
 
 /**
@@ -135,13 +138,12 @@ type Of = { callId: string; generation: number };
 function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>, of: Of): TurnEvent[] {
   const answer = readVerifyOutput(event.result, of.callId);
   const held = state.calls.get(of.callId);
-  const isOpen = held?.phase === 'lost' && held.generation === of.generation;
-  const isTooSoon = answer?.outcome === 'did_not' && isOpen && held.doubt?.running === true;
-  if (isOpen) {
-    if (answer?.outcome === 'happened') held.proof = answer.result;
-    if (answer?.outcome === 'did_not' && !isTooSoon)
-      held.proof = { code: 'transport', message: answer.message };
-  }
+  const life = state.approvals.calls.get(of.callId);
+  const isOpen = life?.phase === 'in_doubt' && life.generation === of.generation;
+  const proven = isOpen && answer && proofIn(life, answer, timeOf(event));
+  if (proven && held !== undefined)
+    held.proof = { result: proven, origin: answer.outcome === 'happened' ? 'handler' : 'turn' };
+  const isTooSoon = isOpen && answer?.outcome === 'did_not' && !proven;
   const said = answer === undefined || answer.outcome === 'happened' ? undefined : answer.message;
   const message = isTooSoon ? TOO_SOON : said;
   const outcome = answer?.outcome ?? 'cannot_tell';

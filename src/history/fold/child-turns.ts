@@ -1,14 +1,14 @@
-import { isValidCall } from '../../contract/call';
 import { callOfChild, type ChildEnd, childResult, readChildEnd } from '../../contract/turn';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { resultHead } from '../../contract/result';
+import { factsOf, noted } from '../../lifecycle/results';
 import type { EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { EventHeader, TurnEvent } from '../events';
 import { ensureCall } from './calls';
-import { withRemark } from './results';
-import { type CallFold, endCall, eventHeader, type FoldState } from './state';
+import { endCall, lifeOf, timeOf } from './lives';
+import { type CallFold, eventHeader, type FoldState } from './state';
 
 /** The child turn of a call started or ended. */
 export function childChanged(
@@ -20,7 +20,7 @@ export function childChanged(
   if (held === undefined) return [];
   return event.kind === 'child_started'
     ? [childStarted(event, held, event.child)]
-    : endChild(event, held, event);
+    : endChild(state, event, { held, ...event });
 }
 
 function childStarted(head: EventHeader, held: CallFold, child: string): TurnEvent {
@@ -36,7 +36,7 @@ export function childAwaited(
   callId: string,
 ): TurnEvent[] {
   const child = isObject(event.input) ? event.input['child'] : undefined;
-  return typeof child === 'string' ? [childStarted(event, ensureCall(state, callId, ''), child)] : [];
+  return typeof child === 'string' ? [childStarted(event, ensureCall(state, callId), child)] : [];
 }
 
 export function childWaitEnded(
@@ -44,8 +44,8 @@ export function childWaitEnded(
   event: EventOf<'activity_completed'> | EventOf<'activity_failed'>,
   callId: string,
 ): TurnEvent[] {
-  const held = ensureCall(state, callId, '');
-  return endChild(event, held, { child: held.child ?? '', end: waitEnd(event) });
+  const held = ensureCall(state, callId);
+  return endChild(state, event, { held, child: held.child ?? '', end: waitEnd(event) });
 }
 
 /** How the child turn ended, read as the workflow reads it. */
@@ -57,19 +57,18 @@ function waitEnd(event: EventOf<'activity_completed'> | EventOf<'activity_failed
 }
 
 function endChild(
+  state: FoldState,
   head: EventHeader,
-  held: CallFold,
-  { child, end }: { child: string; end: ChildEnd },
+  { held, child, end }: { held: CallFold; child: string; end: ChildEnd },
 ): TurnEvent[] {
-  const { call, approved } = held;
-  const settings = isValidCall(call) ? call.settings : undefined;
+  const life = lifeOf(state, held);
   const of = {
     child,
-    head: resultHead(held),
-    facts: { timestamp: head.at, safety: settings?.safety ?? null, approved },
-    outputBytes: settings?.child?.outputBytes ?? LIMITS.outputBytes,
+    head: resultHead(life),
+    facts: factsOf(life, timeOf(head)),
+    outputBytes: life.call.settings.child?.outputBytes ?? LIMITS.outputBytes,
   };
-  const result = withRemark(held, childResult(end, of));
+  const result = noted(life, childResult(end, of));
   const durationMs = held.startedAt === undefined ? null : Date.parse(head.at) - Date.parse(held.startedAt);
-  return endCall(head, held, { result, durationMs, attempts: 1, origin: 'handler', ...held.leave });
+  return endCall(state, head, held, { result, durationMs, attempts: 1, origin: 'handler', ...held.leave });
 }

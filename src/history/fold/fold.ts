@@ -11,7 +11,9 @@ import { judgeFailures, localActivity, lostByReset } from './calls';
 import { childChanged } from './child-turns';
 import { memoChanged } from './requests';
 import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './messages';
-import { type CallFold, type FoldState, eventHeader, makeState } from './state';
+import { happen, openCall } from './lives';
+import { type FoldState, eventHeader, makeState } from './state';
+import { makeApprovals } from '../../lifecycle/state';
 import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
 import { ORIGIN, type PreparedCall, type TurnOrigin } from '../../contract/call';
@@ -23,7 +25,7 @@ import { guard } from '../../contract/schema/message';
 import { isLineage, readThinkOutput } from '../../contract/payloads';
 import { BUDGET } from '../../contract/spending/budget';
 import { stepOfGiven } from '../../contract/turn';
-import { newCall, stepTaken } from './think';
+import { stepTaken } from './think';
 
 /** Turns history into turn events, one event after the other. */
 interface Fold {
@@ -43,7 +45,8 @@ export function createFold(): Fold {
   return { push: (event) => foldEvent(state, event) };
 }
 
-function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
+/** Takes the next event of a turn into its state. See `createFold`. */
+export function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
   switch (event.kind) {
     case 'started':
       return runStarted(state, event);
@@ -129,9 +132,10 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   const prompt = input.prompt || state.prompt || (first?.text ?? '');
   const files = input.files ?? state.files ?? first?.files;
   const before = isNext ? state.calls : undefined;
+  const approvals = isNext ? state.approvals : makeApprovals();
   // A decision of the run before that is sent again is a repeat here, too.
   const acceptedIds = isNext ? state.acceptedIds : new Set<string>();
-  const known = { turn, runId, agent: input.agent, prompt, files, acceptedIds };
+  const known = { turn, runId, agent: input.agent, prompt, files, acceptedIds, approvals };
   Object.assign(state, makeState(), known, originIn(event));
   const { agent } = input;
   const started: TurnEvent = {
@@ -167,13 +171,21 @@ function stepMoved(
   const reply = carried.moved;
   state.step = (carried.step ?? 0) + 1;
   if (before !== undefined) {
-    const callOf = (call: PreparedCall): CallFold =>
-      (call.kind === 'remote' ? undefined : before.get(call.callId)) ?? newCall(call);
-    state.calls = new Map(reply.calls.map((call) => [call.callId, callOf(call)]));
+    for (const call of reply.calls) {
+      const known = call.kind === 'remote' ? undefined : before.get(call.callId);
+      if (known !== undefined) state.calls.set(call.callId, known);
+      else openMoved(state, call);
+    }
     return [];
   }
   const text = lastReplyText(carried.transcript);
   return stepTaken(state, event, { step: state.step, output: { ...reply, text }, given: true });
+}
+
+/** A call that is prepared anew on another build. */
+function openMoved(state: FoldState, call: PreparedCall): void {
+  happen(state, { type: 'left', callId: call.callId });
+  openCall(state, call);
 }
 
 /** What a fork is made from. Every run of a fork has this in its input. */

@@ -12,10 +12,11 @@ import {
   resolvedEvent,
   textAt,
 } from './verdicts';
-import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
+import { happen, timeOf } from './lives';
+import { type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
-import { SOMEBODY, readAuthority } from '../../contract/authority';
-import { isValidCall } from '../../contract/call';
+import { SOMEBODY } from '../../contract/authority';
+import { type CallState, secretOf } from '../../lifecycle/state';
 import { mayBeBy } from '../../authority/votes/voters';
 
 /**
@@ -30,7 +31,7 @@ export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEven
   if (name !== SIGNALS.abandon) return [];
   const approver = textAt(input, 'approver') ?? SOMEBODY;
   const reason = { reason: textAt(input, 'reason') };
-  state.abandoned = { approver, ...reason };
+  happen(state, { type: 'abandoned', by: { approver, ...reason, at: timeOf(event) } });
   return [{ type: 'abandoned', ...eventHeader(event), approver, identity, ...reason }];
 }
 
@@ -52,10 +53,10 @@ function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEven
   const { callKey, generation, secret, result } = event.input;
   const { callId } = result;
   const held = state.calls.get(callId);
-  const isOfIt = held?.callKey === callKey && held.generation === generation && held.secret === secret;
-  const settles = held?.phase === 'lost' && isOfIt;
-  if (settles) held.proof = result;
-  else if (held?.phase === 'running' && isOfIt) held.reported = result;
+  const life = state.approvals.calls.get(callId);
+  const isOfIt = held?.callKey === callKey && life?.generation === generation && secretOf(life) === secret;
+  if (isOfIt && held !== undefined) held.proof = { result, origin: 'handler' };
+  const settles = isOfIt && life?.phase === 'in_doubt';
   return [{ type: 'outcome_reported', ...eventHeader(event), callId, generation, result, settles }];
 }
 
@@ -92,8 +93,8 @@ function judgementOf(verdict: SignalVerdict | undefined): Judgement {
  * first and the verdict later. Without this function, the events would show a call that starts without a decision.
  */
 export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Allowed): TurnEvent[] {
-  const { phase } = allowed.held;
-  const signal = phase === 'requested' || phase === 'lost' ? signalOf(state, allowed) : undefined;
+  const { phase } = allowed.life;
+  const signal = phase === 'request' || phase === 'in_doubt' ? signalOf(state, allowed) : undefined;
   if (signal === undefined) return [];
   signal.isJudged = true;
   return judgeSignal(state, head, { signal, judgement: { accepted: true } });
@@ -101,7 +102,7 @@ export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Al
 
 /** A call that starts, and the decision by which it starts. */
 interface Allowed {
-  held: CallFold;
+  life: CallState;
   decision: NonNullable<CallStart['decision']>;
 }
 
@@ -110,17 +111,16 @@ interface Allowed {
  * call and is of the decision's approver, or if no other such signal came: anybody may send signals, and most are
  * refused.
  */
-function signalOf({ signals }: FoldState, { held, decision }: Allowed): PendingSignal | undefined {
-  const wanted = held.phase === 'lost' ? 'resolution' : 'approval';
+function signalOf({ signals }: FoldState, { life, decision }: Allowed): PendingSignal | undefined {
+  const wanted = life.phase === 'in_doubt' ? 'resolution' : 'approval';
   const about = signals.filter(
     ({ signal, input, isJudged }) =>
-      signal === wanted && !isJudged && textAt(input, 'callId') === held.call.callId,
+      signal === wanted && !isJudged && textAt(input, 'callId') === life.call.callId,
   );
   const named = about.find(({ input }) => textAt(input, 'decisionId') === decision.decisionId);
   if (named !== undefined) return named;
   const unnamed = about.filter((one) => textAt(one.input, 'decisionId') === undefined && allows(one));
-  const authority = isValidCall(held.call) ? readAuthority(held.call.authority) : undefined;
-  const own = unnamed.find(({ input }) => mayBeBy(decision, authority, textAt(input, 'approver')));
+  const own = unnamed.find(({ input }) => mayBeBy(decision, life.call.authority, textAt(input, 'approver')));
   return own ?? (unnamed.length === 1 ? unnamed[0] : undefined);
 }
 

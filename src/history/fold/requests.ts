@@ -6,7 +6,7 @@ import type { OpenItem, OpenMemo } from '../../contract/turn';
 import type { EventOf } from '../decode/events';
 import type { EventHeader, TurnEvent } from '../events';
 import { callSummary } from '../../contract/text/call-summary';
-import { closeByProof, endAsked, unhandledResult } from './results';
+import { closeByProof, endSettled } from './results';
 import { is } from './guards';
 import { isRequestedCall, readPrepareOutput } from '../../contract/payloads';
 import {
@@ -17,15 +17,22 @@ import {
   unprepared,
   unresolved,
 } from '../../contract/call-texts';
-import { questionOf, replan, restore } from './verdicts';
 import { judgeSignals } from './messages';
-import type { Question } from '../../contract/question';
-import { type CallFold, endCall, eventHeader, type FoldState } from './state';
-import { endUnrun, newCall, proposedOf } from './think';
-import { type PreparedCall, isValidCall, timeToDecide, type ValidCall } from '../../contract/call';
+import { endCall, happen, lifeOf, openCall, timeOf } from './lives';
+import { type CallFold, eventHeader, type FoldState } from './state';
+import { endUnrun, proposedOf } from './think';
+import {
+  type InDoubt,
+  type PreparedCall,
+  isValidCall,
+  timeToDecide,
+  type ValidCall,
+} from '../../contract/call';
 import { askFirst } from '../../contract/fork';
 import { rootOf } from '../decode/failure';
-import { readAuthority } from '../../contract/authority';
+import type { ToolFailure } from '../../contract/result';
+import { failureOf } from '../../lifecycle/results';
+import { type CallState, isOpen } from '../../lifecycle/state';
 import { sha256 } from '../sha256';
 
 /**
@@ -53,18 +60,9 @@ function gateChanged(
   { key, value }: { key: string; value: unknown },
 ): TurnEvent[] {
   if (!isRequestedCall(value) || key !== gateMemoKey(value.callId)) return [];
-  const held = state.calls.get(value.callId);
-  if (held?.phase === 'replanning') replan(held, value);
-  else state.calls.set(value.callId, newCall(value));
+  if (state.approvals.calls.get(value.callId)?.phase === 'preparing') prepared(state, head, value);
+  else openCall(state, value);
   return [{ type: 'call_prepared', ...eventHeader(head), call: proposedOf(value) }];
-}
-
-/** The memo `open`, with its items by call. */
-interface Open {
-  key: string;
-  items: Map<string, OpenItem>;
-  /** More calls wait than the memo names. */
-  cut: boolean;
 }
 
 const NOTHING: OpenMemo = { key: '', count: 0, items: [] };
@@ -76,125 +74,112 @@ const NOTHING: OpenMemo = { key: '', count: 0, items: [] };
 function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnEvent[] {
   const memo = is.openMemo(value) ? value : NOTHING;
   const items = new Map(memo.items.map((item) => [item.callId, item]));
-  const open: Open = { key: memo.key, items, cut: memo.count > items.size };
   return [...state.calls.values()].flatMap((held) => {
-    if (held.phase === 'proposed' || held.phase === 'replanning')
-      return openRequest(state, head, { held, open });
-    if (held.phase === 'requested') return escalated(head, held, open);
-    return held.phase === 'lost' ? openDoubt(head, held, open) : [];
+    const life = state.approvals.calls.get(held.call.callId);
+    if (life === undefined) return [];
+    const item = items.get(held.call.callId);
+    if (life.phase === 'request' && held.shown === 'request') return escalated(state, head, { life, item });
+    if (item === undefined && memo.count <= items.size) return [];
+    const shown = { held, life, item, key: callKey(memo.key, held.call.callId) };
+    if (isOpen(life) && held.shown !== 'request') return opened(state, head, shown);
+    return life.phase === 'in_doubt' && held.shown !== 'doubt' ? openDoubt(head, shown, life.doubt) : [];
   });
 }
 
-function escalated(head: EventHeader, held: CallFold, { items }: Open): TurnEvent[] {
-  const { call } = held;
-  const to = isValidCall(call) ? readAuthority(call.authority)?.rule.escalate?.to : undefined;
-  if (to === undefined || held.isEscalated === true) return [];
-  if (items.get(call.callId)?.voting?.escalated !== true) return [];
-  held.isEscalated = true;
-  return [{ type: 'request_escalated', ...eventHeader(head), callId: call.callId, to: [...to] }];
+function escalated(
+  state: FoldState,
+  head: EventHeader,
+  { life, item }: Pick<CallInMemo, 'life' | 'item'>,
+): TurnEvent[] {
+  const { callId, authority } = life.call;
+  const to = authority?.rule.escalate?.to;
+  if (to === undefined || life.isEscalated === true || item?.voting?.escalated !== true) return [];
+  happen(state, { type: 'escalated', callId });
+  return [{ type: 'request_escalated', ...eventHeader(head), callId, to: [...to] }];
 }
 
+/** A call that waits for a person. `item`: absent if more calls wait than the memo names. */
 interface CallInMemo {
   held: CallFold;
-  open: Open;
+  life: CallState;
+  item: OpenItem | undefined;
+  key: string;
 }
 
-function openRequest(state: FoldState, head: EventHeader, { held, open }: CallInMemo): TurnEvent[] {
-  const { call } = held;
-  const question = questionOf(held);
-  if (question !== undefined) return openQuestion(state, head, { held, open, question });
-  if (call.kind !== 'ask') return [];
-  const item = open.items.get(call.callId);
-  // The call starts by a grant, unless its worker finds that the grant does not allow it.
-  if (item === undefined && held.phase === 'proposed' && call.grant !== undefined) return [];
-  const unnamed = open.cut && (held.phase === 'proposed' || held.planned === true);
-  if (item === undefined && !unnamed) return [];
-  held.phase = 'requested';
-  held.callKey = callKey(open.key, call.callId);
-  const { timeoutMs, safety, effect, noBatch, grants, server, gate } = call.settings;
-  const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
+/** The events of a request and of a question that begins to wait. */
+function opened(state: FoldState, head: EventHeader, { held, life, item, key }: CallInMemo): TurnEvent[] {
+  const { call, effective, note, edit } = life;
+  const { callId, tool, toolDigest, preview, policyReason, notes, authority, question } = call;
   const since = held.isKept === true ? held.since : undefined;
-  if (item !== undefined || since === undefined) held.deadline = deadlineIn(state, item, call);
+  const from = since === undefined ? state.taskTime : Date.parse(since);
+  held.shown = 'request';
   held.since = since ?? head.at;
   delete held.isKept;
-  const proposed = held.original ?? call.proposed;
-  const { callId, tool, toolDigest, preview, policyReason, notes } = call;
+  const deadline = deadlineIn(from, item, call);
+  const summary = lineOf(life, item);
+  if (question !== undefined)
+    return [
+      {
+        type: 'question_opened',
+        ...eventHeader(head),
+        callId,
+        callKey: key,
+        tool,
+        question,
+        deadline,
+        summary,
+      },
+    ];
+  const { timeoutMs, safety, effect, noBatch, grants, server, gate } = call.settings;
+  const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
   return [
     {
       type: 'request_opened',
       ...eventHeader(head),
       callId,
-      callKey: held.callKey,
+      callKey: key,
       tool,
       safety,
       effect,
-      arguments: held.effective,
-      seenDigest: seenDigestIn(held.effective, preview),
+      arguments: effective,
+      seenDigest: seenDigestIn(effective, preview),
       toolDigest,
-      deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
-      summary: lineOf(held, item),
-      proposed,
+      deadline,
+      summary,
+      proposed: life.proposed ?? call.proposed,
       preview,
       policyReason,
       notes,
-      authority: readAuthority(call.authority),
+      authority,
       noBatch,
       grants,
       server,
-      schema: held.schema,
+      schema: state.approvals.schemas.get(toolDigest),
       timeoutMs: unowned === undefined ? timeoutMs : undefined,
       unowned,
       byGate: gate?.activity === undefined ? undefined : (true as const),
-      note: held.note ?? item?.note,
+      note: note ?? item?.note,
       since,
-      edit: held.edit,
-    },
-  ];
-}
-
-function openQuestion(
-  state: FoldState,
-  head: EventHeader,
-  { held, open, question }: CallInMemo & { question: Question },
-): TurnEvent[] {
-  const { call } = held;
-  const item = open.items.get(call.callId);
-  if (!isValidCall(call) || (item === undefined && !open.cut)) return [];
-  held.phase = 'requested';
-  held.callKey = callKey(open.key, call.callId);
-  held.deadline = deadlineIn(state, item, call);
-  const { callId, tool } = call;
-  return [
-    {
-      type: 'question_opened',
-      ...eventHeader(head),
-      callId,
-      callKey: held.callKey,
-      tool,
-      question,
-      deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
-      summary: lineOf(held, item),
+      edit,
     },
   ];
 }
 
 /** The line in the memo. If the memo does not name the call, the line that the workflow makes. */
-function lineOf({ call, effective, note }: CallFold, item: OpenItem | undefined): string {
+function lineOf({ call, effective, note }: CallState, item: OpenItem | undefined): string {
   if (item !== undefined) return item.summary;
-  const { callId, tool } = call;
-  const { question, preview = question && { text: question.text } } = isValidCall(call) ? call : {};
+  const { callId, tool, question, preview = question && { text: question.text } } = call;
   return callSummary({ callId, tool, arguments: effective, note, preview });
 }
 
 /**
- * The deadline in the memo. If the memo does not name the call, the deadline by the call's settings and its rule.
- * Workflow time in ms.
+ * The deadline in the memo. If the memo does not name the call, the deadline by the call's settings and its rule, for a
+ * call that waits since `from` (workflow time in ms).
  */
-function deadlineIn(state: FoldState, item: OpenItem | undefined, call: ValidCall): number | null {
-  if (item !== undefined) return item.deadline === null ? null : Date.parse(item.deadline);
-  const { settings } = call;
-  const expiresMs = timeToDecide({ settings, authority: readAuthority(call.authority) });
-  return expiresMs === null ? null : state.taskTime + expiresMs;
+function deadlineIn(from: number, item: OpenItem | undefined, call: ValidCall): string | null {
+  if (item !== undefined) return item.deadline;
+  const expiresMs = timeToDecide(call);
+  return expiresMs === null ? null : new Date(from + expiresMs).toISOString();
 }
 
 /**
@@ -216,7 +201,7 @@ function callsClosed(state: FoldState, head: EventHeader, memo: Record<string, s
   return CLOSING_CAUSES.flatMap((cause) =>
     (memo[cause] ?? []).flatMap((callId) => {
       const held = state.calls.get(callId);
-      return held === undefined || held.phase === 'ended' ? [] : callClosed(state, head, { held, cause });
+      return held === undefined || held.hasEnded ? [] : callClosed(state, head, { held, cause });
     }),
   );
 }
@@ -226,28 +211,33 @@ function callClosed(
   head: EventHeader,
   { held, cause }: { held: CallFold; cause: ClosingCause },
 ): TurnEvent[] {
-  if (cause === 'proven') return held.proof === undefined ? [] : closeByProof(head, held, held.proof);
-  held.phase = 'closed';
-  held.closing = closingOf(state, held, cause);
-  const ended = endAsked(head, held);
+  if (cause === 'proven') return closeByProof(state, head, held);
+  const { callId } = held.call;
+  closeAs(state, head, held, closingOf(state, held, cause));
+  const ended = endSettled(state, head, callId);
   if (cause !== 'expired' && cause !== 'unanswered') return ended;
   const question = cause === 'unanswered' ? { question: true as const } : {};
-  return [{ type: 'request_expired', ...eventHeader(head), callId: held.call.callId, ...question }, ...ended];
+  return [{ type: 'request_expired', ...eventHeader(head), callId, ...question }, ...ended];
 }
 
-function closingOf({ abandoned = {} }: FoldState, held: CallFold, cause: Exclude<ClosingCause, 'proven'>) {
+/** The workflow closed a call by itself. The event of its end comes with the next step. */
+function closeAs(state: FoldState, head: EventHeader, held: CallFold, failure: ToolFailure): void {
+  const now = timeOf(head);
+  const life = lifeOf(state, held);
+  const result = failureOf(life, failure, now);
+  happen(state, { type: 'closed', callId: life.call.callId, result, at: now });
+}
+
+function closingOf({ approvals }: FoldState, held: CallFold, cause: Exclude<ClosingCause, 'proven'>) {
   if (cause === 'absent') return nobodyHad({ notHere: held.absent ?? '' });
-  return cause === 'abandoned' ? unresolved(abandoned) : ENDINGS[cause];
+  return cause === 'abandoned' ? unresolved(approvals.abandoned ?? {}) : ENDINGS[cause];
 }
 
-function openDoubt(head: EventHeader, held: CallFold, open: Open): TurnEvent[] {
+function openDoubt(head: EventHeader, { held, life, item, key }: CallInMemo, doubt: InDoubt): TurnEvent[] {
   const { callId, tool } = held.call;
-  const item = open.items.get(callId);
-  if ((item === undefined && !open.cut) || held.asked || held.doubt === undefined) return [];
-  held.asked = true;
-  held.callKey = callKey(open.key, callId);
-  const { message, partial, progress } = held.doubt;
-  const made = { callId, callKey: held.callKey, tool, message, summary: lineOf(held, item) };
+  held.shown = 'doubt';
+  const { message, partial, progress } = doubt;
+  const made = { callId, callKey: key, tool, message, summary: lineOf(life, item) };
   return [{ type: 'in_doubt', ...eventHeader(head), ...made, partial, progress }];
 }
 
@@ -260,16 +250,27 @@ export function prepareCompleted(
   const held = state.calls.get(callId);
   if (held === undefined) return [];
   const output = readPrepareOutput(event.result, held.call);
-  if (output === undefined) return closeUnprepared(event, held, 'what was prepared cannot be read');
+  if (output === undefined) return closeUnprepared(state, event, held, 'what was prepared cannot be read');
   const call = preparedAs(held.call, output.call);
   const { schema } = output;
   const made: TurnEvent = { type: 'call_prepared', ...eventHeader(event), call: proposedOf(call) };
-  if (held.phase === 'replanning') {
-    replan(held, call);
+  if (schema !== undefined && call.kind === 'ask')
+    happen(state, { type: 'knew', schemas: { [call.toolDigest]: schema } });
+  if (held.call.kind !== 'remote') {
+    prepared(state, event, call);
     return [made];
   }
-  state.calls.set(callId, newCall(call, schema));
+  openCall(state, call);
   return [made, ...endUnrun(state, event)];
+}
+
+/** A call was prepared anew, or it was not, so that the request stays as it was. */
+function prepared(state: FoldState, head: EventHeader, call: PreparedCall): void {
+  const held = state.calls.get(call.callId);
+  const life = state.approvals.calls.get(call.callId);
+  if (life?.phase !== 'preparing' || held === undefined) return;
+  if (life.renewedBy !== undefined && !isValidCall(call)) held.isKept = true;
+  happen(state, { type: 'prepared', callId: call.callId, prepared: call, at: timeOf(head) });
 }
 
 /**
@@ -290,17 +291,19 @@ export function prepareFailed(
   if (held === undefined) return [];
   const root = rootOf(event.failure);
   if (root.kind === 'canceled') {
-    held.closing = ENDINGS.neverStarted;
+    closeAs(state, event, held, ENDINGS.neverStarted);
     return [];
   }
-  return closeUnprepared(event, held, root.message);
+  return closeUnprepared(state, event, held, root.message);
 }
 
-function closeUnprepared(head: EventHeader, held: CallFold, why: string): TurnEvent[] {
-  const result = unhandledResult(held, unprepared(held.call.tool, why), head.at);
-  if (held.phase === 'replanning') {
-    restore(held, result);
+function closeUnprepared(state: FoldState, head: EventHeader, held: CallFold, why: string): TurnEvent[] {
+  const { callId, id, tool } = held.call;
+  const life = lifeOf(state, held);
+  const result = failureOf(life, unprepared(tool, why), timeOf(head));
+  if (life.phase === 'preparing') {
+    prepared(state, head, { kind: 'invalid', callId, id, tool, proposed: {}, result });
     return [];
   }
-  return endCall(head, held, { result, durationMs: null, attempts: 0, origin: 'turn' });
+  return endCall(state, head, held, { result, durationMs: null, attempts: 0, origin: 'turn' });
 }

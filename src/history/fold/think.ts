@@ -1,14 +1,14 @@
 import { argumentsOf, type PreparedCall, isValidCall } from '../../contract/call';
 import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
-import type { JsonSchema } from '../../contract/tool';
 import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
 import type { CallEnded, EventHeader, ProposedCall, Thinking, TurnEvent } from '../events';
 import { readThinkOutput } from '../../contract/payloads';
 import { is, type ThinkRead } from './guards';
 import { closeWithText } from './results';
-import { endCall, eventHeader, type CallFold, type FoldState } from './state';
+import { endCall, happen, openCall } from './lives';
+import { eventHeader, type CallFold, type FoldState } from './state';
 import { resultWithoutRun } from '../../contract/dry-run';
 
 /** The model is asked. Calls of the previous step that have no result yet end here, with their texts from the input. */
@@ -77,9 +77,9 @@ export function stepTaken(
   event: EventHeader,
   { step, output, given }: { step: number; output: Reply; given?: true },
 ): TurnEvent[] {
-  state.calls = new Map(
-    output.calls.map((call) => [call.callId, newCall(call, schemaOf(call, output.schemas))]),
-  );
+  state.calls = new Map();
+  happen(state, { type: 'began' }, { type: 'knew', schemas: output.schemas });
+  for (const call of output.calls) openCall(state, call);
   const { text, model, finishReason, notes, usage, context, replyId, budget } = output;
   const calls = output.calls.map(proposedOf);
   const made: TurnEvent = {
@@ -117,18 +117,6 @@ const UNREADABLE: Reply = {
   calls: [],
 };
 
-/** A call as `think` or `prepare` made it, and the schema of its tool. */
-export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
-  const effective = argumentsOf(call);
-  const facts = { generation: 0, deadline: null, approved: false, asked: false };
-  return { call, phase: 'proposed', effective, ...facts, schema };
-}
-
-/** The schema of a call's tool. Only calls that wait for a decision have it on record. */
-function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefined): JsonSchema | undefined {
-  return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
-}
-
 /** The arguments as the model wrote them, if they cannot be parsed. A call that is taken from a record keeps them, too. */
 export function rawOf(call: PreparedCall): string | undefined {
   return 'raw' in call ? call.raw : undefined;
@@ -151,7 +139,7 @@ export function endUnrun(state: FoldState, event: EventHeader): CallEnded[] {
     const result = unrunResult(state, held, event.at);
     if (result === undefined) return [];
     const origin = held.call.kind === 'recorded' ? 'record' : 'turn';
-    return endCall(event, held, { result, durationMs: null, attempts: 0, origin });
+    return endCall(state, event, held, { result, durationMs: null, attempts: 0, origin });
   });
 }
 

@@ -1,13 +1,3 @@
-import { isValidCall, type PreparedCall } from '../../contract/call';
-import {
-  answered,
-  declined,
-  denied,
-  didNot,
-  happened,
-  notRenewed,
-  unpreviewed,
-} from '../../contract/call-texts';
 import {
   type Accepted,
   type Decision,
@@ -16,12 +6,17 @@ import {
   QUESTION_ANSWER,
   type Resolution,
   RESOLUTION,
+  voteOf,
 } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
-import { completeAnswer, type Question } from '../../contract/question';
+import { completeAnswer } from '../../contract/question';
 import { partReader } from '../../contract/schema/message';
-import { withDefaults } from '../../contract/schema/schema';
+import { closedByAnswer } from '../../lifecycle/answers';
+import { asItRuns, askedAgain, settled } from '../../lifecycle/decisions';
+import { allowedAgain, ballotFor, closedByResolution } from '../../lifecycle/resolutions';
+import { type CallState, withoutVoter } from '../../lifecycle/state';
+import { voteFor, withdrawVote } from '../../lifecycle/votes';
 import type {
   Answered,
   Attribution,
@@ -33,11 +28,11 @@ import type {
   Resolved,
   TurnEvent,
 } from '../events';
-import { effectOfDecision, effectOfResolution, takesEffect } from '../decisions';
-import { endAsked, endResolved } from './results';
-import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
-import { SOMEBODY } from '../../contract/authority';
-import { joinedAuthority, renewedAuthority } from '../../authority/votes/authority-in-force';
+import { effectOfDecision, effectOfResolution } from '../decisions';
+import { endSettled } from './results';
+import { happen, timeOf } from './lives';
+import { eventHeader, type FoldState, type PendingSignal } from './state';
+import { SOMEBODY, type Vote } from '../../contract/authority';
 
 /** A decision, a resolution or an answer with its verdict. */
 export interface JudgedInput {
@@ -104,7 +99,7 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   const { judgement } = judged;
   const said = readAnswer(judged.input);
   const { callId = '', answer } = said;
-  const question = questionOf(state.calls.get(callId));
+  const question = state.approvals.calls.get(callId)?.call.question;
   const isTaken = judgement.accepted === true && answer === 'answered';
   const content =
     isTaken && question !== undefined ? completeAnswer(question, said.content ?? {}) : said.content;
@@ -113,11 +108,6 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
     ...judgedHead(head, judged, said),
     ...defined({ answer, content }),
   };
-}
-
-/** The question that a call asks a person. Undefined if it asks nothing. */
-export function questionOf(held: CallFold | undefined): Question | undefined {
-  return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }
 
 /** The parts that the event of every judged message has. */
@@ -159,91 +149,58 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
   }
   if (event.type === 'answered') {
     applyAnswer(state, event);
-    return [event, ...endAsked(event, state.calls.get(event.callId))];
+    return [event, ...endSettled(state, event, event.callId)];
   }
   applyResolution(state, event);
-  return takesEffect(event) ? [event, ...endResolved(event, state.calls.get(event.callId))] : [event];
+  return [event, ...endSettled(state, event, event.callId)];
 }
 
 function applyDecision(state: FoldState, event: DecisionMade): void {
-  const held = state.calls.get(event.callId);
+  const life = state.approvals.calls.get(event.callId);
   const effect = effectOfDecision(event);
-  if (effect === undefined || effect === 'counts' || held?.phase !== 'requested') return;
-  if (event.arguments !== undefined) held.effective = withDefaults(held.schema, event.arguments);
-  if (effect === 'denies') deny(held, event);
-  else if (effect === 'asks_again') askAgain(held, event);
-  else {
-    held.phase = 'decided';
-    held.approved = true;
-    delete held.note;
-  }
+  if (effect === undefined || life?.phase !== 'request') return;
+  const { callId, decision: kind = 'approved', decisionId = '', approver, at } = event;
+  const now = timeOf(event);
+  const word = voteOf(event);
+  const votes = word && castBallot(state, life, voteFor(life, { ...event, decision: word, decisionId }, now));
+  if (kind === 'withdrawn') happen(state, withdrawVote(life, event, now).event);
+  if (effect === 'counts') return;
+  const decision = asItRuns(state.approvals, { ...event, decision: kind }, life);
+  const by = { decision, decisionId, standing: { decision: kind, approver, at } };
+  if (effect !== 'asks_again') return happen(state, ...settled(life, by, { now, isOld: false, votes }));
+  happen(state, ...askedAgain(life, by));
+  const held = state.calls.get(callId);
+  if (held !== undefined) held.shown = undefined;
 }
 
-function askAgain(held: CallFold, { decision, approver, reason }: DecisionMade): void {
-  held.phase = 'replanning';
-  held.planned = false;
-  if (decision === 'ask-again') return void (held.isRenewed = true);
-  if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
-  delete held.editBefore;
-  if (held.edit !== undefined) held.editBefore = held.edit;
-  held.edit = { approver, reason };
+/** Counts a vote. Returns the votes on its call with it. Undefined: no rule says who decides. */
+function castBallot(
+  state: FoldState,
+  life: CallState,
+  cast: ReturnType<typeof voteFor>,
+): readonly Vote[] | undefined {
+  if (cast === undefined) return undefined;
+  happen(state, cast);
+  return [...withoutVoter(life, cast.vote.voter), cast.vote];
 }
 
-/**
- * Replaces a call by its new revision, or puts the previous one back if no new revision could be made. In both cases
- * the call becomes a request again.
- */
-export function replan(held: CallFold, call: PreparedCall): void {
-  if (!isValidCall(held.call)) return void (held.planned = true);
-  if (!isValidCall(call)) return restore(held, call);
-  const authority = (held.isRenewed === true ? renewedAuthority : joinedAuthority)(held.call, call);
-  held.planned = true;
-  delete held.isRenewed;
-  held.call = { ...call, kind: 'ask', ...defined({ authority }) };
-  delete held.isEscalated;
-  held.effective = call.arguments;
-  delete held.note;
-}
-
-/** Puts the request back as it was before, because no new revision could be made. */
-export function restore(held: CallFold, why: Parameters<typeof unpreviewed>[0]): void {
-  const { isRenewed } = held;
-  held.planned = true;
-  delete held.isRenewed;
-  held.note = isRenewed === true ? notRenewed(why) : unpreviewed(why);
-  if (isRenewed === true) return void (held.isKept = true);
-  if (isValidCall(held.call)) held.effective = held.call.arguments;
-  delete held.edit;
-  if (held.editBefore !== undefined) held.edit = held.editBefore;
-}
-
-function deny(held: CallFold, event: DecisionMade): void {
-  held.phase = 'closed';
-  held.closing = denied(event);
-}
-
-/** Closes a question. The result, in the words that the model reads, comes with the next step. */
+/** Closes a question. The event of its end comes with the next step. */
 function applyAnswer(state: FoldState, event: Answered): void {
-  const held = state.calls.get(event.callId);
-  if (event.judgement.accepted !== true || held?.phase !== 'requested' || questionOf(held) === undefined)
-    return;
-  held.phase = 'closed';
-  held.closing =
-    event.answer === 'declined' ? declined(event) : { content: answered(event, event.content ?? {}) };
+  const life = state.approvals.calls.get(event.callId);
+  if (event.judgement.accepted !== true || life?.phase !== 'question') return;
+  const { answer = 'answered' } = event;
+  happen(state, closedByAnswer(life, { ...event, answer }, timeOf(event)));
 }
 
 function applyResolution(state: FoldState, event: Resolved): void {
-  const held = state.calls.get(event.callId);
-  if (!takesEffect(event) || held?.phase !== 'lost') return;
-  const runsAgain = effectOfResolution(event) === 'runs_again';
-  held.phase = runsAgain ? 'decided' : 'closed';
-  if (runsAgain) {
-    held.approved = true;
-    held.runsAgain = true;
-    // The note is about the decision of the earlier run. The next run brings its own.
-    delete held.remark;
-    return;
-  }
-  held.closing =
-    event.resolution === 'happened' ? { content: happened(event, event.content) } : didNot(event);
+  const life = state.approvals.calls.get(event.callId);
+  const effect = effectOfResolution(event);
+  if (effect === undefined || life?.phase !== 'in_doubt') return;
+  const { resolution = 'did-not', decisionId = '' } = event;
+  const now = timeOf(event);
+  const said = { ...event, resolution };
+  if (effect === 'ends') return happen(state, closedByResolution(life, said, now));
+  const votes = castBallot(state, life, voteFor(life, ballotFor(life, said, decisionId), now));
+  if (effect === 'runs_again')
+    happen(state, allowedAgain(life, said, { now, isOld: false, decisionId, votes }));
 }

@@ -5,9 +5,10 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { RETRY, TIMES } from '../../contract/limits';
-import { type FailureText, type LostCall, settleOwn, timeoutsOf } from '../../contract/lost-activity';
+import type { LostCall } from '../../contract/lost-activity';
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
+import { type FailureText, settleOwn } from '../../lifecycle/own-activity';
 import { approvalNote } from '../../lifecycle/results';
 import type { CallState, DoneCall } from '../../lifecycle/state';
 import { lostActivity } from '../outcome';
@@ -105,12 +106,8 @@ function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOpti
 export function endedBy(state: CallState, error: unknown, openMs: number): LostCall {
   const { settings } = state.call;
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  return settleOwn({
-    activity: lostActivity(cause, isCancellation(error)),
-    causes: causesOf(cause),
-    effect: settings.effect,
-    times: { ...timeoutsOf(settings, false), openMs },
-  });
+  const activity = lostActivity(cause, isCancellation(error));
+  return settleOwn(settings, { activity, causes: causesOf(cause), openMs });
 }
 
 function causesOf(error: unknown): FailureText[] {

@@ -73,14 +73,11 @@ class SessionRun {
         description: 'Say something: queue, interrupt or steer',
       },
     );
-    setHandler(
+    messages.onSignal(
+      queue,
       messages.sendSignal,
-      (message) =>
-        queue.add({
-          weight: messages.weightOf(message),
-          judge: () => this.note(message, this.receive(message)),
-        }),
-      { description: 'Say something when no worker is up; what is refused is in the memo' },
+      (message) => this.note(message, this.receive(message)),
+      'Say something when no worker is up; what is refused is in the memo',
     );
     setHandler(
       messages.transcriptQuery,
@@ -100,12 +97,11 @@ class SessionRun {
         description: 'Pause, resume, compact or close the session, or cancel its turn',
       },
     );
-    setHandler(
+    messages.onSignal(
+      queue,
       messages.controlSignal,
-      (message) => queue.add({ weight: messages.weightOf(message), judge: () => void this.control(message) }),
-      {
-        description: 'Pause, resume, compact or close the session, or cancel its turn, when no worker is up',
-      },
+      (message) => void this.control(message),
+      'Pause, resume, compact or close the session, or cancel its turn, when no worker is up',
     );
     setHandler(messages.moveUpdate, () => void (this.isMoving = true), {
       validator: () => {

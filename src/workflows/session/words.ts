@@ -3,8 +3,14 @@ import type { TurnWords } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
 import { wordsEntry } from '../../contract/transcript';
 import type { CallBasics } from '../../lifecycle/state';
-import type { Turn } from '../turn-state';
+import type { StepHook, Turn } from '../turn-state';
 import { withRequesters } from '../../authority/votes/requesters';
+
+/** New words that arrived in time keep the turn open if it may take more steps. */
+export const WORDS: StepHook = {
+  goesOn: ({ words, step, maxSteps }) => words.waiting.length > 0 && step < maxSteps,
+  carry: ({ words }) => (words.waiting.length + words.took.length === 0 ? {} : { words }),
+};
 
 /**
  * Keeps new words for the next `think`. Each message id counts once. Words that do not fit are left to the session,

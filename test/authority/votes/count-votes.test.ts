@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { stricterRule } from '../../../src/authority/rules/stricter-rule';
 import {
-  countProvenVotes,
   countVotes,
   countVotesUnder,
   stillNeeded,
   stillNeededText,
-  type VoteProof,
 } from '../../../src/authority/votes/count-votes';
+import { countProvenVotes, type VoteProof } from '../../../src/authority/votes/worker-count';
 import { people, person, rule } from './support';
 import type { VoteRule, DatedVote, Authority } from '../../../src/contract/authority';
 import { escalatedAuthority } from '../../../src/authority/votes/authority-in-force';

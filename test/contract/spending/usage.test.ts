@@ -1,11 +1,5 @@
-import {
-  addUsage,
-  type ModelPrice,
-  priced,
-  sumUsage,
-  tokensOf,
-  type Usage,
-} from '../../../src/contract/spending/usage';
+import { type ModelPrice, priced } from '../../../src/contract/spending/prices';
+import { addUsage, sumUsage, tokensOf, type Usage } from '../../../src/contract/spending/usage';
 
 const bytes = { read: 400, wrote: 40 };
 const costOf = (

@@ -1,7 +1,7 @@
 import { decisionNote } from '../../../src/contract/call-texts';
 import { HOLDER_GONE } from '../../../src/contract/lost-activity';
 import type { DecodedFailure } from '../../../src/history/decode/events';
-import { accepted, ask, item, result, Script } from '../script';
+import { accepted, ask, item, requested, result, Script } from '../script';
 import { eventLines } from '../../../src/cli/print/event';
 import { proposalLines } from '../../../src/cli/print/request';
 import { viewOf } from '../../../src/history/view';
@@ -93,9 +93,9 @@ const failures: [string, Partial<DecodedFailure>, string, string][] = [
 ];
 
 test('the note on what a person changed stands beside the result', () => {
-  const { script } = running();
+  const script = requested({ arguments: { n: 7 } });
   const decision = { decisionId: 'd', decision: 'modified', approver: 'ann', edit: { approver: 'ann' } };
-  const scheduled = script.call(ask('1.1'), { decision, proposed: { n: 7 } }, 1);
+  const scheduled = script.call(ask('1.1'), { decision, proposed: { n: 7 } });
   const note = decisionNote({
     ...{ arguments: { n: 1 }, proposed: { n: 7 } },
     decision,
@@ -116,8 +116,8 @@ describe('the note on what a person changed or said, before a result that no han
   const NOTE = /^\[ann changed the arguments[^]+n: 7 → 1[^]+\]\n\n/;
 
   const started = (settings: object, input: object): { script: Script; scheduled: number } => {
-    const { script } = running(settings);
-    return { script, scheduled: script.call(ask('1.1', {}, settings), input, 1) };
+    const script = requested({ arguments: { n: 7 } }, { heartbeatMs: 60_000, ...settings });
+    return { script, scheduled: script.call(ask('1.1', {}, settings), input) };
   };
   const ended = (script: Script) => script.told('call_ended')[0];
 
@@ -140,7 +140,7 @@ describe('the note on what a person changed or said, before a result that no han
     const { script, scheduled } = started({}, EDITED);
     script.fails(scheduled, { kind: 'timeout', timeout: 'HEARTBEAT' }).task();
     script.open([item('1.1', { kind: 'in_doubt', deadline: null })]);
-    script.done(script.scheduled('verify-1.1-1', 'countersign.verify'), answer).task();
+    script.done(script.scheduled('verify-1.1-0', 'countersign.verify'), answer).task();
     script.close({ proven: ['1.1'] });
     expect(ended(script)?.result.content).toMatch(NOTE);
     expect(ended(script)?.result.content).toMatch(content);

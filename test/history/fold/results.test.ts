@@ -1,12 +1,8 @@
-import type { ToolFailure } from '../../../src/contract/result';
 import { FAILURES } from '../../../src/contract/names';
 import type { DecodedFailure } from '../../../src/history/decode/events';
-import { unhandledResult, lostInHistory, settleFailure } from '../../../src/history/fold/results';
-import { newCall } from '../../../src/history/fold/think';
-import { ask, result } from '../script';
+import { lostInHistory } from '../../../src/history/fold/results';
+import { ask, requested, result } from '../script';
 
-const AT = '2026-01-01T00:00:00.000Z';
-const times = { openMs: 1000, heartbeatMs: 500, startWithinMs: 60_000, maximumAttempts: 1 };
 const failure = (more: Partial<DecodedFailure> = {}): DecodedFailure => ({
   message: 'activity task failed',
   kind: 'other',
@@ -15,14 +11,16 @@ const failure = (more: Partial<DecodedFailure> = {}): DecodedFailure => ({
 });
 
 test('a result that no handler made says which call, whether it was approved, and when', () => {
-  const denied: ToolFailure = { code: 'denied', message: 'ann said no' };
-  expect(unhandledResult(newCall(ask('1.1')), denied, AT)).toMatchObject({
+  const script = requested().close({ expired: ['1.1'] });
+  const at = script.events.at(-1)?.at;
+  script.thinkScheduled(2, { results: [{ callId: '1.1', digest: 'd', success: false }] });
+  expect(script.told('call_ended')[0]?.result).toMatchObject({
     callId: '1.1',
     tool: 'pay',
     arguments: { n: 1 },
     success: false,
-    error: denied,
-    metadata: { timestamp: AT, safety_level: 'dangerous', approved: false },
+    error: { code: 'expired' },
+    metadata: { timestamp: at, safety_level: 'dangerous', approved: false },
   });
 });
 
@@ -35,17 +33,12 @@ test.each([
   expect(lostInHistory(failure(root))).toMatchObject({ message: 'worker died', ...facts });
 });
 
-test('a lost activity leaves an unsafe call in doubt, and fails another one', () => {
-  expect(settleFailure(failure(), { effect: 'unsafe', times })).toHaveProperty('doubt');
-  expect(settleFailure(failure(), { effect: 'pure', times })).toMatchObject({
-    failure: { code: expect.any(String), message: expect.any(String) },
-  });
-});
-
-test('the last result of a call that was tried again is its result', () => {
-  const last = result('1.1');
-  const retried = failure({ kind: 'application', type: FAILURES.retry, details: [last] });
-  expect(settleFailure(retried, { effect: 'pure', times })).toEqual({ result: last });
-  const broken = failure({ kind: 'application', type: FAILURES.retry, details: ['odd'] });
-  expect(settleFailure(broken, { effect: 'pure', times })).toHaveProperty('failure');
+test.each([
+  ['the last result of a call that was tried again is its result', result('1.1'), 'handler'],
+  ['a last result that cannot be read is not', 'odd', 'failure'],
+])('%s', (_, last, origin) => {
+  const script = requested({}, { effect: 'pure' });
+  const call = script.call(ask('1.1', {}, { effect: 'pure' }));
+  script.fails(call, { type: FAILURES.retry, details: [last] }).task();
+  expect(script.told('call_ended')).toMatchObject([{ origin, result: { success: origin === 'handler' } }]);
 });
