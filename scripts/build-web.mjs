@@ -23,7 +23,7 @@ const late = (found) => ({
 
 /** What screens that are loaded late have for themselves; all else that they import is in the script that is there already, by `first-script.ts`. */
 const OWN =
-  /^canonicalize$|(bulk|composer|conversation)-\w+$|\.\/(call-card|running|steps)$|model\/(alike|conversation|decided|fork-draft|markdown|stats|timeline)$|ui\/markdown$|(history\/|\.\/)(batch|compare|describe|model-label|moment|stats-text|transcript)$|contract\/(question|transcript|turn-states)$|history\/session\/(view|kept-turns)$|(contract\/|\.\/)(limits|text\/bytes)$/;
+  /^canonicalize$|(bulk|composer|conversation)-\w+$|\.\/(call-card|chips|running|steps)$|model\/(alike|conversation|decided|fork-draft|markdown|stats|timeline)$|ui\/markdown$|(history\/|\.\/)(batch|compare|describe|model-label|moment|stats-text|transcript)$|contract\/(question|transcript|turn-states)$|history\/session\/(view|kept-turns)$|(contract\/|\.\/)(limits|text\/bytes)$/;
 
 /** A second copy of a module would have a state of its own. */
 const shared = (found) => ({

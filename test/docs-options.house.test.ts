@@ -101,11 +101,11 @@ const optionsOf = (type: ts.Type, prefix = ''): string[] =>
       : [prefix + option.name];
   });
 
-/** The names in the first column of every table of a section. */
+/** The names in the first column of every table of a section, and those that it names as told elsewhere. */
 const rowsOf = (page: string, section: string): string[] => {
   const [, text = ''] = readPage(page).split(`\n## ${section}\n`);
   const [own = ''] = text.split('\n## ');
-  return [...own.matchAll(/^\| (`.*?`)\s+\|/gm)].flatMap(([, cell = '']) =>
+  return [...own.matchAll(/^(?:\| |Flags: |Also: )(`.*?`)(?:\s+\||$)/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name.replaceAll('\\|', '|')),
   );
 };

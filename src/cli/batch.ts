@@ -7,7 +7,7 @@ import { CountersignError, usageError } from '../contract/errors';
 import type { CallView } from '../history/view';
 import type { ChangedTool } from '../contract/worker-tools';
 import { answerLine, assertTaken } from './answer';
-import { type Context, osUser } from './context';
+import type { Context } from './context';
 import { decide, givenUp } from './review/decision';
 import { beside, type ScreenFormat } from './print/screen';
 import { confirm } from './review/confirm';
@@ -29,7 +29,6 @@ interface Batch {
   said: { approver: string; reason?: string };
   /** Decide without being asked. */
   yes: boolean;
-  json: boolean;
 }
 
 /** The result of one request of a batch. */
@@ -66,7 +65,8 @@ const IN_VAIN_MS = 1_000;
  * @throws CountersignError `given_up` if the person says no; `refused` if the turns refused some decisions.
  */
 export async function decideBatch(batch: Batch, context: Context): Promise<void> {
-  const screen = batch.json ? beside(context.screen) : context.screen;
+  const { json } = context;
+  const screen = json ? beside(context.screen) : context.screen;
   await context.withClient(async (client) => {
     const { limit = MOST_DECIDED, ...filter } = batch.query;
     const items = await client.inbox({ ...filter, limit: Infinity });
@@ -75,7 +75,7 @@ export async function decideBatch(batch: Batch, context: Context): Promise<void>
     const fitting = planBatch(await withChanged(client, calls, batch.wish), batch.wish);
     const plan = { ...fitting, planned: fitting.planned.slice(0, limit) };
     screen.lines([...planLines(plan, batch.wish, screen), lookedLine(items.length, fitting, limit)]);
-    if (plan.planned.length === 0) return batch.json ? context.screen.json([]) : undefined;
+    if (plan.planned.length === 0) return json ? context.screen.json([]) : undefined;
     if (!batch.yes) await askOnce(plan.planned.length, batch, context);
     const results: BatchResult[] = [];
     try {
@@ -86,7 +86,7 @@ export async function decideBatch(batch: Batch, context: Context): Promise<void>
       }
     } finally {
       // The results are printed even if the server goes away in the middle.
-      if (batch.json) context.screen.json(results);
+      if (json) context.screen.json(results);
     }
     conclude(results);
   });
@@ -213,11 +213,9 @@ export interface BatchFlags extends InboxFilters {
   where?: string;
   yes?: boolean;
   reason?: string;
-  as?: string;
-  json?: boolean;
 }
 
-/** Adds these options to a command. The command itself has `--reason`, `--as` and `--json`. */
+/** Adds these options to a command. The command itself has `--reason`. */
 export function addBatchOptions(command: Command, yes = 'with --all: do not ask'): Command {
   return addInboxFilters(
     command
@@ -235,9 +233,10 @@ export function addBatchOptions(command: Command, yes = 'with --all: do not ask'
 export async function readBatch(
   options: BatchFlags,
   decision: 'approved' | 'denied',
+  approver: string,
   target?: string,
 ): Promise<Batch> {
-  const { where, yes = false, json = false, as, reason } = options;
+  const { where, yes = false, reason } = options;
   if (target !== undefined)
     throw usageError('--all and a call exclude each other', 'Name one call, or choose many.');
   if (decision === 'approved' && options.tool === undefined) {
@@ -250,9 +249,8 @@ export async function readBatch(
   return {
     query: readInboxQuery(options),
     wish: { decision, where: where === undefined ? undefined : await readWhere(where), now: Date.now() },
-    said: { approver: as ?? osUser(), reason },
+    said: { approver, reason },
     yes,
-    json,
   };
 }
 

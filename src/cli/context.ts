@@ -8,13 +8,15 @@ import { programName } from './own-modules';
 import type { Screen } from './print/screen';
 import type { Keyboard } from './review/terminal';
 
-/** Options of every command: the Temporal server, and how to connect to it. */
+/** Options of every command: the Temporal server, how to connect to it, who acts, and how to print. */
 export interface GlobalOptions {
   address?: string;
   namespace?: string;
   profile?: string;
   timeout?: string;
   encryptionKeyFile?: string;
+  json?: boolean;
+  as?: string;
 }
 
 /** A server by address and namespace. */
@@ -31,6 +33,12 @@ export interface Context {
   readonly keyboard: Keyboard | undefined;
   /** The global options, which are known only after the command line is parsed. */
   options(): GlobalOptions;
+  /** Whether to print JSON, for programs. */
+  readonly json: boolean;
+  /** Who acts. */
+  readonly as: string;
+  /** Prints a value if JSON is wanted, and otherwise its lines. */
+  print(value: unknown, lines: () => readonly string[]): void;
   /** Connects, calls `use`, and always closes the connection. `wish` overrides the server of the options. */
   withClient<T>(use: (client: Countersign) => Promise<T>, wish?: ConnectionWish): Promise<T>;
   /** A command of this program as a person types it to reach the same server. Pass ids through `shellWord` first. */
@@ -46,15 +54,25 @@ type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 't
 
 /** The context of one process. */
 export function createContext(parts: ContextParts): Context {
-  const { options, env } = parts;
+  const { options, env, screen } = parts;
   let name: string | undefined;
   return {
     ...parts,
+    get json() {
+      return options().json === true;
+    },
+    get as() {
+      return options().as ?? osUser();
+    },
+    print: (value, lines) => {
+      if (options().json === true) screen.json(value);
+      else screen.lines(lines());
+    },
     command: (args) => [(name ??= programName(env)), args, ...flagsOf(options())].join(' '),
     withClient: async (use, wish = {}) => {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
-      const { timeout, encryptionKeyFile: keyFile, ...place } = options();
+      const { timeout, encryptionKeyFile: keyFile, json: _, as: __, ...place } = options();
       const { address, namespace, readyMs } = wish;
       const timeoutMs = timeout === undefined ? wish.timeoutMs : readTime(timeout, '--timeout', 1);
       const client = await connect({

@@ -93,14 +93,16 @@ async function readStdin({ keyboard }: Input): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** Adds the options that every command has, wherever they are typed. */
+export function addSharedOptions(program: Command): Command {
+  return program
+    .option('--json', 'print JSON, where a command prints what it found or did; events as lines')
+    .option('--as <name>', 'who acts (default: your name on this machine)');
+}
+
 /** The option `--deployment`. */
 export function deploymentOption(): Option {
   return new Option('--deployment <name>', 'the deployment that builds belong to (default: countersign)');
-}
-
-/** The option `--as`. `who` says what the named person does. */
-export function nameOption(who: string): Option {
-  return new Option('--as <name>', `${who} (default: your name on this machine)`);
 }
 
 /** The option `--state`, for the state of turns. */
@@ -138,11 +140,10 @@ export function addStartFilters(command: Command): Command {
     .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect);
 }
 
-/** Adds the options of a command that starts turns. `who` says what the person of `--as` does. */
-export function addStartOptions(command: Command, who: string): Command {
+/** Adds the options of a command that starts turns. */
+export function addStartOptions(command: Command): Command {
   return command
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .addOption(nameOption(who))
     .option(
       '--meta <name=value>',
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',

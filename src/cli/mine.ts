@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { InboxQuery } from '../client';
-import { type Context, osUser } from './context';
+import type { Context } from './context';
 import { escapeText } from '../contract/text/escape';
 import { APPROVERS_FILE } from './review/sign';
 import { usageError } from '../contract/errors';
@@ -8,13 +8,12 @@ import { usageError } from '../contract/errors';
 /** Options that choose the items that wait for one person. */
 export interface MineOptions {
   mine?: boolean;
-  as?: string;
   approvers?: string;
   /** The option `--sign`, which reads the same file. */
   sign?: string | true;
 }
 
-/** Adds these options to a command that has `--as`. */
+/** Adds these options to a command. */
 export function addMineOptions(command: Command): Command {
   command.option('--mine', 'only what you may decide by the approvers file, and have not voted on');
   const signing = command.options.find(({ long }) => long === '--approvers');
@@ -33,8 +32,8 @@ export type Mine = Pick<InboxQuery, 'whom'> | undefined;
  * @throws CountersignError `usage` for a person who is not in the file, and the errors of `loadApprovers`.
  */
 export async function readMine(
-  { mine, as: name = osUser(), approvers, sign }: MineOptions,
-  { screen }: Context,
+  { mine, approvers, sign }: MineOptions,
+  { screen, as: name }: Context,
 ): Promise<Mine> {
   if (mine !== true && approvers !== undefined && sign === undefined)
     throw usageError('--approvers is for --mine');

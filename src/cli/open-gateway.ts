@@ -10,7 +10,7 @@ import { userStateDir } from '../system/files';
 import type { Config } from '../tools/define-config';
 import type { LentTools } from '../worker/options';
 import { escapeText } from '../contract/text/escape';
-import { type Context, osUser } from './context';
+import type { Context } from './context';
 import { loadConfig, type LoadedConfig } from './load-config';
 import { defaultUsersFile } from './open-web-inbox';
 
@@ -19,7 +19,6 @@ export interface GatewayOptions {
   config?: string;
   worker: boolean;
   record?: string;
-  as?: string;
 }
 
 /** The option `--http`. */
@@ -88,7 +87,7 @@ export async function openGateway(
   const recordsAll = options.record === 'all';
   const gateway = createGateway({ tools, backend, config, secrets, log, rules, recordsAll });
   return {
-    ...{ gateway, config, who: options.as ?? osUser(), usersFile: defaultUsersFile(env) },
+    ...{ gateway, config, who: context.as, usersFile: defaultUsersFile(env) },
     permitOf: async (user) => (await rules.approvers?.current())?.permitOf(user) ?? EVERYTHING,
     ...{ begin: backend.begin, onToolsChanged: (tell) => (changed = tell) },
     close: async () => {

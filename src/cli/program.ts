@@ -4,6 +4,7 @@ import { asTyped, type Context, createContext, type GlobalOptions } from './cont
 import { manifest, programName } from './own-modules';
 import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
 import type { Keyboard } from './review/terminal';
+import { addSharedOptions } from './flags';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes';
 import { errorLines, explainMissing } from './report-error';
 import { safeLine } from '../contract/text/escape';
@@ -32,7 +33,7 @@ export function createProgram(
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
   const helpWidth = Number.isFinite(screen.width) ? screen.width : 100;
-  program
+  addSharedOptions(program)
     .description(ABOUT)
     .version(manifest().version)
     .option(

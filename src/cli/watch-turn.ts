@@ -17,8 +17,6 @@ import { createView, type TurnView } from '../history/view';
 /** The turn to watch, and how to print it. */
 interface WatchOptions {
   turn: string;
-  /** Whether to print each event as one line of JSON. */
-  json: boolean;
   waitMs?: number;
 }
 
@@ -28,7 +26,8 @@ interface WatchOptions {
  * @throws CountersignError `failed` for an end without an answer, `still_waiting` when `waitMs` is over.
  */
 export async function watchTurn(client: Countersign, options: WatchOptions, context: Context): Promise<void> {
-  const { turn, json, waitMs } = options;
+  const { turn, waitMs } = options;
+  const { json } = context;
   const past = json ? 0 : (await client.timeline(turn)).length;
   let seen = 0;
   const stop = new AbortController();

@@ -46,6 +46,7 @@ import type {
  * | `GET /api/turns/:turn` | `TurnDetails` |
  * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`, the first one after all events so far; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection starts the turn over, from place 0 |
  * | `GET /api/turns/:turn/calls/:callId` | `CallDetails` |
+ * | `POST /api/turns/:turn/calls/:callId/open` | `string[]`: who else has the call open now. The page asks every 10 s while a request is open. Nobody, for a call that the sender has not read |
  * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with the `Answer` if it was refused |
  * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with the `Answer` if it was refused |
  * | `POST /api/turns/:turn/answers` `AnswerBody` | `Answer`; 409 with the `Answer` if it was refused |

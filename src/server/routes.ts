@@ -93,6 +93,7 @@ export const ROUTES: Routes = {
         'GET /api/turns/:turn': 'viewer',
         'GET /api/turns/:turn/events': 'viewer',
         'GET /api/turns/:turn/calls/:callId': 'viewer',
+        'POST /api/turns/:turn/calls/:callId/open': 'viewer',
       },
     },
     {

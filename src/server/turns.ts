@@ -12,6 +12,7 @@ import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import { EVERYTHING, isAtLeast, isSeenBy } from '../authority/rules/permits';
 import type { AppDeps, VotersFile } from './deps';
+import { createLookers } from './lookers';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
@@ -45,6 +46,7 @@ export function turnRoutes({
   voters,
   ...signers
 }: AppDeps): Hono<Env> {
+  const lookers = createLookers();
   return new Hono<Env>()
     .get('/', async (c) => c.json(await c.get('reader').turns(checkInput(listSchema, c.req.query()))))
     .get('/:turn', async (c) => c.json(await turnDetails(c.get('reader'), await findExactly(c))))
@@ -65,7 +67,12 @@ export function turnRoutes({
       const about = { turn, callId: c.req.param('callId'), who, file: await voters?.() };
       const details = await callDetails(c.get('reader'), about);
       shown.keep(details.view);
+      lookers.open(user, `${turn}/${about.callId}`);
       return c.json(details);
+    })
+    .post('/:turn/calls/:callId/open', (c) => {
+      const { turn, callId: id } = c.req.param();
+      return c.json(lookers.stay(senderOf(c).approver, `${turn}/${id}`));
     });
 }
 

@@ -53,6 +53,7 @@ export {
   readTurn,
   send,
   sendAnswer,
+  sendAskAgain,
   sendDecision,
   sendMessage,
   sendResolution,
@@ -86,7 +87,7 @@ export { ArgumentsView, DecidedPreview, Outcome } from './screens/call/content';
 export { EditArguments, LeftOver, whatHappened } from './screens/call/edit';
 export { Writing } from './ui/writing';
 export { SelectBox } from './screens/inbox-list';
-export { isArgumentsDraft, loadTyped, NOTHING_TYPED, keptText } from './kept-input';
+export { loadTyped, NOTHING_TYPED } from './kept-input';
 export {
   goTo,
   Late,
@@ -102,7 +103,7 @@ export {
 } from './ui/app';
 export { focusToDecide } from './ui/late-keys';
 export { SeenEnd, SeenText, WatchSeen } from './ui/seen';
-export { Files, Reason, Text, visibleText } from './ui/text';
+export { Code, Files, Reason, Text, visibleText } from './ui/text';
 export { Ago, Chip, Deadline, Dialog, Key, SearchField, Select, useSure } from './ui/widgets';
 export { storedTheme, storeTheme } from './theme';
 export { useTabVisible, useTurn, withDelta } from './live';

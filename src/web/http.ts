@@ -79,23 +79,17 @@ export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
 
-/** Sends a decision. The signal ends the wait for the answer. The decision may still take effect. */
-export const sendDecision = (
-  turn: string,
-  body: DecisionBody,
-  signal?: AbortSignal,
-): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/decisions`, { body, signal });
+/** Makes a function that sends something about a turn. The signal ends the wait; what was sent may still count. */
+const poster =
+  <B>(to: string) =>
+  (turn: string, body: B, signal?: AbortSignal): Promise<Reply<Answer>> =>
+    send('POST', `${turnPath(turn)}/${to}`, { body, signal });
 
-/** Sends a resolution, like `sendDecision`. */
-export const sendResolution = (
-  turn: string,
-  body: ResolutionBody,
-  signal?: AbortSignal,
-): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/resolutions`, { body, signal });
-
-/** Sends an answer, like `sendDecision`. */
-export const sendAnswer = (turn: string, body: AnswerBody, signal?: AbortSignal): Promise<Reply<Answer>> =>
-  send('POST', `${turnPath(turn)}/answers`, { body, signal });
+export const sendDecision = poster<DecisionBody>('decisions');
+/** Has a call asked about again. */
+export const sendAskAgain = poster<DecisionBody>('ask-again');
+export const sendResolution = poster<ResolutionBody>('resolutions');
+export const sendAnswer = poster<AnswerBody>('answers');
 
 export const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
   send('POST', `${conversationPath(session)}/messages`, { body });

@@ -1,5 +1,6 @@
-import { type ResolutionKind, RESOLUTIONS } from '../contract/decision';
-import { isObject, type JsonObject, parseJson } from '../contract/json';
+import type { ResolutionKind } from '../contract/decision';
+import { isObject, type JsonObject } from '../contract/json';
+import type { InboxSession } from '../server/api';
 import { type ArgumentsDraft, isChanged } from './model/draft';
 
 /** The input that a person typed at one call and did not send. */
@@ -40,48 +41,6 @@ export function typedParts({ reason, suggestion, args, content, how }: Typed): s
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }
 
-/**
- * Reads typed text that was stored as JSON. Undefined for any other value, such as a value from another version of the
- * page.
- */
-export function readTyped(value: unknown): Typed | undefined {
-  if (!isObject(value)) return undefined;
-  const { reason, suggestion, args, hunks, answer, generation, content, how } = value;
-  return {
-    reason: keptText(reason),
-    suggestion: keptText(suggestion),
-    content: keptText(content),
-    how: keptText(how),
-    args: isTypedArguments(args) ? args : undefined,
-    hunks: isHunks(hunks) ? hunks : undefined,
-    answer: RESOLUTIONS.find((kind) => kind === answer),
-    generation: typeof generation === 'number' ? generation : undefined,
-  };
-}
-
-/** A value that is a text, or the empty text. */
-export function keptText(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function isTypedArguments(value: unknown): value is TypedArguments {
-  if (!isObject(value)) return false;
-  return isArgumentsDraft(value['draft']) && isObject(value['from']) && typeof value['seen'] === 'string';
-}
-
-/** Whether a value is a draft of arguments. */
-export function isArgumentsDraft(value: unknown): value is ArgumentsDraft {
-  if (!isObject(value) || !isObject(value['value']) || !isObject(value['texts'])) return false;
-  return Object.values(value['texts']).every(
-    (one) => isObject(one) && typeof one['text'] === 'string' && typeof one['problem'] === 'string',
-  );
-}
-
-function isHunks(value: unknown): value is NonNullable<Typed['hunks']> {
-  if (!isObject(value) || typeof value['seen'] !== 'string' || !Array.isArray(value['ticked'])) return false;
-  return value['ticked'].every((id) => typeof id === 'string');
-}
-
 const PREFIX = 'countersign.typed.';
 
 /** Holds values that the tab's storage refuses, until the page is closed. */
@@ -110,15 +69,19 @@ function isStorage(value: unknown): value is TabStorage {
   return isObject(value) && typeof value['getItem'] === 'function';
 }
 
+/** Whose input is kept, and the version of the page: a value of another version may have another shape. */
+type Typist = Pick<InboxSession, 'user' | 'version'>;
+
 /** The value that a user left in the storage. Undefined if there is no value. */
-export function loadTyped(user: string, name: string): unknown {
-  const key = `${prefixOf(user)}${name}`;
-  return parseJson(memory.get(key) ?? storage()?.getItem(key) ?? 'null');
+export function loadTyped<T extends object>(by: Typist, name: string): T | undefined {
+  const key = `${prefixOf(by)}${name}`;
+  const text = memory.get(key) ?? storage()?.getItem(key);
+  return typeof text === 'string' ? JSON.parse(text) : undefined;
 }
 
 /** Keeps a value. Undefined removes it. */
-export function keepTyped(user: string, name: string, value: unknown): void {
-  const key = `${prefixOf(user)}${name}`;
+export function keepTyped(by: Typist, name: string, value: object | undefined): void {
+  const key = `${prefixOf(by)}${name}`;
   if (value === undefined) return remove(key);
   const text = JSON.stringify(value);
   memory.set(key, text);
@@ -134,12 +97,12 @@ function remove(key: string): void {
   storage()?.removeItem(key);
 }
 
-function prefixOf(user: string): string {
-  return `${PREFIX}${encodeURIComponent(user)}/`;
+function prefixOf({ user, version }: Typist): string {
+  return `${PREFIX}${version}/${encodeURIComponent(user)}/`;
 }
 
-/** Forgets what all users typed in this tab, except the named user. */
-export function forgetTyped(except?: string): void {
+/** Forgets what all users typed in this tab, except the one that is named. */
+export function forgetTyped(except?: Typist): void {
   const kept = storage();
   const stored = Array.from({ length: kept?.length ?? 0 }, (_, index) => kept?.key(index) ?? '');
   for (const key of [...memory.keys(), ...stored]) {

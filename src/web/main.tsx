@@ -54,7 +54,7 @@ function App(): JSX.Element {
   );
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
   const enter = (entered: InboxSession): void => {
-    forgetTyped(entered.user);
+    forgetTyped(entered);
     setState({ session: entered, isOpen: true });
   };
   const out = (problem: string | undefined): void => {

@@ -22,7 +22,7 @@ describe('the batch that options mean', () => {
     ['denying everything', {}, 'denied', undefined, /deny --all needs --tool, --agent or --where/],
     ['a condition that cannot be read', { tool: 'pay', where: '(' }, 'approved', undefined, /--where/],
   ])('refuses %s', async (_, options, decision, target, message) => {
-    await expect(readBatch(options, decision, target)).rejects.toMatchObject({
+    await expect(readBatch(options, decision, 'ann', target)).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringMatching(message),
     });
@@ -30,15 +30,15 @@ describe('the batch that options mean', () => {
 
   it('takes who decides, why, and the filters', async () => {
     const batch = await readBatch(
-      { tool: 'pay', olderThan: '10m', as: 'ann', reason: 'late', yes: true },
+      { tool: 'pay', olderThan: '10m', reason: 'late', yes: true },
       'denied',
+      'ann',
     );
     expect(batch).toMatchObject({
       query: { tool: 'pay', olderThanMs: 600_000 },
       wish: { decision: 'denied', where: undefined },
       said: { approver: 'ann', reason: 'late' },
       yes: true,
-      json: false,
     });
   });
 });

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import type { Countersign } from '../../src/client';
-import type { Context } from '../../src/cli/context';
+import { type Context, createContext } from '../../src/cli/context';
+import { addSharedOptions } from '../../src/cli/flags';
+import type { Screen } from '../../src/cli/print/screen';
 import { testScreen } from './support';
 
 /** What a command printed, how it ended, and what it asked of the server. */
@@ -11,6 +13,25 @@ export interface CommandRun {
 }
 
 type Answers = Partial<Record<keyof Countersign, unknown>>;
+
+/** The context of the commands of `program`, which have this client. */
+export function testContext(
+  client: Countersign,
+  screen: Screen,
+  { program = new Command(), ...parts }: { program?: Command } & Partial<Context> = {},
+): Context {
+  addSharedOptions(program);
+  const context = createContext({
+    ...{ screen, env: {}, keyboard: undefined, exitWith: () => undefined },
+    ...{ options: () => program.opts(), typed: (sentence) => sentence },
+    ...parts,
+  });
+  const own: Pick<Context, 'withClient' | 'command'> = {
+    withClient: (use) => use(client),
+    command: (line) => `cs ${line}`,
+  };
+  return Object.assign(context, own);
+}
 
 /** Runs one command on a server that answers like this; `find` takes each prefix for the whole id, and nothing is paused. */
 export async function runCommand(
@@ -33,16 +54,7 @@ export async function runCommand(
     get: (_, method) => (method === 'client' ? answers.client : answer(String(method))),
   });
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
-  add(program, {
-    screen,
-    env: {},
-    keyboard: undefined,
-    options: () => ({}),
-    withClient: (use) => use(client),
-    command: (line) => `cs ${line}`,
-    typed: (sentence) => sentence,
-    exitWith: (given) => (code = given),
-  });
+  add(program, testContext(client, screen, { program, exitWith: (given) => (code = given) }));
   await program.parseAsync(args, { from: 'user' });
   return { printed: screen.printed, code, asked };
 }

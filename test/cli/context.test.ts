@@ -1,4 +1,6 @@
+import { Command } from 'commander';
 import { asTyped, createContext, osUser, type GlobalOptions } from '../../src/cli/context';
+import { addSharedOptions } from '../../src/cli/flags';
 import { testScreen } from './support';
 
 const context = (options: GlobalOptions) =>
@@ -38,4 +40,28 @@ it.each([
 
 it('knows who decides', () => {
   expect(osUser()).not.toBe('');
+});
+
+describe('--json and --as', () => {
+  const act = (...args: string[]) => {
+    const screen = testScreen();
+    const program = addSharedOptions(new Command()).exitOverride();
+    const context = createContext({
+      ...{ screen, env: {}, keyboard: undefined, exitWith: () => undefined },
+      ...{ options: () => program.opts(), typed: (text) => text },
+    });
+    program.command('act <what>').action((what: string) => context.print({ what }, () => [`did ${what}`]));
+    program.parse(args, { from: 'user' });
+    return { printed: screen.printed, json: context.json, as: context.as };
+  };
+
+  it('may stand before the command and behind it', () => {
+    const asked = { printed: ['{"what":"it"}'], json: true, as: 'ann' };
+    expect(act('--json', '--as', 'ann', 'act', 'it')).toEqual(asked);
+    expect(act('act', 'it', '--as', 'ann', '--json')).toEqual(asked);
+  });
+
+  it('are lines and the name on this machine without them', () => {
+    expect(act('act', 'it')).toEqual({ printed: ['did it'], json: false, as: osUser() });
+  });
 });

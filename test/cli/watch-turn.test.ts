@@ -148,10 +148,10 @@ describe('the text that a model writes', () => {
     const client = new Proxy<Countersign>(Object.create(null), {
       get: (_, name) => Reflect.get(source, name),
     });
-    const context = { screen, command: (args: string) => args, typed: (sentence: string) => sentence };
+    const context = { screen, json, command: (args: string) => args, typed: (sentence: string) => sentence };
     await watchTurn(
       client,
-      { turn: 't', json },
+      { turn: 't' },
       new Proxy<Context>(Object.create(null), {
         get: (_, name) => Reflect.get(context, name),
       }),

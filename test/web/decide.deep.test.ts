@@ -196,6 +196,7 @@ test.each(['call', 'turn'])('the page of a %s shows which hunks ran, with the di
   await page.getByText('approved by ann (as claimed, update), hunks 1, 3').waitFor();
   const diff = page.getByRole('region', { name: 'What 1.1 does' });
   await diff.getByText('2 of 3 hunks approved').waitFor();
+  expect(await diff.locator('.diff-count').innerText()).toBe('+2 −0');
   expect(await diff.locator('.hunk.left-out').allInnerTexts()).toEqual([expect.stringContaining('+two')]);
 });
 
@@ -257,6 +258,27 @@ test('an edited proposal comes back with its new diff', async () => {
   await lookAtAll(page);
   await approve(page).click();
   expect(await ran('propose_lines anew')).toBe('propose_lines anew +one+zwei');
+});
+
+test('an edit folds up what this person saw of the request and left as it was, and nothing for another', async () => {
+  const lines = ['LMP', 'BLB', 'SKT'].map((sku) => ({ sku, count: 1 }));
+  const handle = await start('refund_order', { ...REFUND, lines });
+  const page = await web().tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
+  await page.getByRole('button', { name: /^Change/ }).click();
+  await page.getByLabel('amount', { exact: true }).fill('12.5');
+  await lookAtAll(page);
+  await page.getByRole('button', { name: /^See what it does now/ }).click();
+  const folded = page.getByText('1 part that you saw before and nobody changed');
+  await folded.waitFor();
+  const row = (tab: Page) => tab.locator('.rows-of').getByText('BLB');
+  expect(await row(page).count()).toBe(0);
+  await folded.click();
+  await row(page).waitFor();
+  const other = await web().tab(callPlace(handle.workflowId));
+  await row(other).waitFor();
+  expect(await other.getByText(/that you saw before/).count()).toBe(0);
+  await approveNew(page, 'refund 12.5 EUR of order 4711');
 });
 
 /** Moves to the row with the text by j and k; a row that comes or goes in between moves the others. */

@@ -1,6 +1,11 @@
-import { NOTHING_TYPED, readTyped, type Typed, typedParts } from '../../src/web/kept-input';
-
-const again = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+import {
+  forgetTyped,
+  keepTyped,
+  loadTyped,
+  NOTHING_TYPED,
+  type Typed,
+  typedParts,
+} from '../../src/web/kept-input';
 
 const TYPED: Typed = {
   reason: 'too much',
@@ -16,30 +21,16 @@ const TYPED: Typed = {
   how: 'the bank says so',
 };
 
-it('reads back what was typed at a call', () => {
-  expect(readTyped(again(TYPED))).toEqual(TYPED);
-  expect(readTyped(again(NOTHING_TYPED))).toEqual({
-    ...NOTHING_TYPED,
-    ...{ args: undefined, hunks: undefined, answer: undefined },
-  });
-});
-
-it.each([null, 5, 'text', []])('takes %j for nothing', (left) => {
-  expect(readTyped(left)).toBeUndefined();
-});
-
-it('keeps the rest where a part is of another version', () => {
-  const left = {
-    reason: 'kept',
-    args: { draft: { value: [], texts: {} } },
-    hunks: ['1'],
-    answer: 'maybe',
-    how: 1,
-  };
-  expect(readTyped(left)).toEqual({
-    ...{ reason: 'kept', suggestion: '', content: '', how: '' },
-    ...{ args: undefined, hunks: undefined, answer: undefined },
-  });
+it('keeps what was typed for its person and its version of the page', () => {
+  const ann = { user: 'ann', version: '1' };
+  keepTyped(ann, 't/1.1', TYPED);
+  expect(loadTyped(ann, 't/1.1')).toEqual(TYPED);
+  expect(loadTyped({ ...ann, version: '2' }, 't/1.1')).toBeUndefined();
+  expect(loadTyped({ ...ann, user: 'bob' }, 't/1.1')).toBeUndefined();
+  forgetTyped(ann);
+  expect(loadTyped(ann, 't/1.1')).toEqual(TYPED);
+  forgetTyped({ user: 'bob', version: '1' });
+  expect(loadTyped(ann, 't/1.1')).toBeUndefined();
 });
 
 it('tells what somebody would miss', () => {

@@ -60,12 +60,15 @@ test('a message that steers is read by the turn that runs, and stands in it', as
 });
 
 test('a message that interrupts stops the turn, and the next one is about it', async () => {
-  const { page } = await talk(pays('interrupted'));
+  const { page } = await talk({ text: 'I pay it **now**.', ...pays('interrupted') });
   await asksOf(page).getByRole('article').waitFor();
   await page.getByLabel('When the agent reads it').selectOption({ label: 'stop this turn first' });
   await say(page, book.add({ text: 'Something else then.' }));
   await notice(page, 'Sent. The turn is stopped for it.');
   await turnRow(page, 'cancelled');
+  // History has no answer of this turn; who watched keeps what the model had said.
+  const stopped = page.locator('.said.answer', { hasText: 'It was stopped here.' });
+  expect(await stopped.locator('strong').innerText()).toBe('now');
   await answered(page, 'Something else then.');
   expect(await effects.lines('interrupted')).toEqual([]);
   await page.context().close();

@@ -30,7 +30,7 @@ let browser: Browser;
 
 const approversFile = (inboxKey: string): string => `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
-people: { owner: {}, anna: {}, bob: {}, boss: {} }
+people: { owner: {}, anna: {}, bob: {}, boss: {}, carl: {} }
 inboxKeys: ['${inboxKey}']
 roles: { admins: [boss] }
 rules:
@@ -267,4 +267,17 @@ test('who may not ask again has no button, and the worker has the last word', as
   await page.getByText('owner is not an admin by the approvers file').first().waitFor();
   expect(await votersOf(turn)).toEqual(['anna']);
   await page.context().close();
+});
+
+test('two people who have a request open read so, and history does not', async () => {
+  const turn = await asked('both');
+  const page = await openTab();
+  await open(page, turn);
+  await page.getByRole('article', { name: 'Request 1.1' }).waitFor();
+  const other = await openTab('carl');
+  await open(other, turn);
+  await other.getByText('owner has it open, too').waitFor();
+  await page.reload();
+  await page.getByText('carl has it open, too').waitFor();
+  expect(JSON.stringify(await client.timeline(turn))).not.toContain('carl');
 });

@@ -10,6 +10,7 @@ import {
   noGrantText,
   type RevokeAsked,
   type Revoked,
+  whyEnded,
 } from './grant';
 import { CountersignError } from '../../contract/errors';
 import { LIMITS, TIMES } from '../../contract/limits';
@@ -132,9 +133,9 @@ async function revokeGrants(context: ClientContext, { id, ...asked }: RevokeAske
   return silent.includes(true) ? { ended, recorded: true } : { ended };
 }
 
-/** All grants that were not revoked. Needs no worker. */
+/** All grants that have not ended. Needs no worker. */
 async function listGrants(context: ClientContext): Promise<GrantsSeen> {
-  const open = await listOpen(context);
+  const open = (await listOpen(context)).filter((grant) => whyEnded(grant, Date.now()) === undefined);
   return { grants: await Promise.all(open.map((grant) => seenOf(context, grant))) };
 }
 

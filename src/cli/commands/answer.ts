@@ -3,8 +3,8 @@ import type { Answer } from '../../client';
 import { isObject, type JsonObject } from '../../contract/json';
 import { fieldsOf, type Question, WORDS_COUNT } from '../../contract/question';
 import { reportAnswer } from '../answer';
-import { osUser, type Context } from '../context';
-import { collect, nameOption, readText, readValue } from '../flags';
+import type { Context } from '../context';
+import { collect, readText, readValue } from '../flags';
 import { storyOf } from '../print/turn';
 import { questionLines } from '../print/question';
 import { beside } from '../print/screen';
@@ -19,8 +19,6 @@ interface AnswerOptions {
   content?: string;
   decline?: boolean;
   reason?: string;
-  as?: string;
-  json?: boolean;
 }
 
 /** `answer <turn>/<call>`. */
@@ -36,23 +34,21 @@ export function addAnswer(program: Command, context: Context): void {
     .option('--content <json|@file>', 'the whole answer as JSON')
     .option('--decline', 'do not answer')
     .option('--reason <text>', 'a remark, or why not; the model reads it')
-    .addOption(nameOption('who answers'))
-    .option('--json', 'print the verdict as JSON')
     .action((target: string, options: AnswerOptions) => run(target, options, context));
 }
 
 async function run(target: string, options: AnswerOptions, context: Context): Promise<void> {
-  const { set = [], content, decline = false, reason, as, json = false } = options;
+  const { set = [], content, decline = false, reason } = options;
   const named = parseTarget(target);
   if (decline && (set.length > 0 || content !== undefined))
     throw usageError('--decline goes with no answer', 'Leave out --set and --content.');
   const given = content === undefined ? undefined : await readContent(content, context);
-  const { screen } = context;
+  const { screen, json } = context;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
     const call = findCall(view, named.call);
-    const said = { approver: as ?? osUser(), reason };
+    const said = { approver: context.as, reason };
     const at = { ...context, screen: json ? beside(screen) : screen };
     const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
     const isOver = call.question !== undefined && call.phase !== 'asked';

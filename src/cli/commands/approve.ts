@@ -14,11 +14,11 @@ import {
   type Subject,
 } from '../review/decision';
 import { changedIn, checkSeenDigest, confirmDeceptiveText, SAW_HELP, wasPrinted } from '../review/seen';
-import { type Context, osUser } from '../context';
+import type { Context } from '../context';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { storyOf } from '../print/turn';
-import { collect, nameOption, readArguments } from '../flags';
+import { collect, readArguments } from '../flags';
 import { parseAssignments } from '../set-argument';
 import { findCall, namedCall, parseTarget } from '../target';
 import type { Answer } from '../../client';
@@ -58,9 +58,7 @@ export function addApprove(program: Command, context: Context): void {
     .option('--set <path=value>', 'change one argument; may be repeated, each place once', collect)
     .option('--hunks <ids>', 'only these parts of a file proposal, such as 1,3')
     .option('--saw <digest>', SAW_HELP)
-    .option('--reason <text>', 'why; the model reads it')
-    .addOption(nameOption('who decides'))
-    .option('--json', 'print the answer as JSON');
+    .option('--reason <text>', 'why; the model reads it');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
   addBatchOptions(addGrantOptions(addSignOptions(command)), yes).action(
     (target: string | undefined, options: ApproveOptions) =>
@@ -80,22 +78,21 @@ async function approveAll(
     const hint = 'Calls are approved together only as they are.';
     throw usageError(`--${own} and --all exclude each other`, hint);
   }
-  await decideBatch(await readBatch(options, 'approved', target), context);
+  await decideBatch(await readBatch(options, 'approved', context.as, target), context);
 }
 
 async function approve(target: string | undefined, options: ApproveOptions, context: Context): Promise<void> {
-  const { yes = false, edit = false, patch = false, json = false, saw, ...rest } = options;
+  const { yes = false, edit = false, patch = false, saw, ...rest } = options;
   checkNoBatch(rest);
   const named = parseTarget(namedCall(target));
   checkWays(options);
   const choice = await readChoice(options, context);
-  const { screen, keyboard } = context;
+  const { screen, keyboard, json, as } = context;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
     const call = findCall(view, named.call);
     const at = { ...context, screen: json ? beside(screen) : screen };
-    const as = options.as ?? osUser();
     const signer = await signerOf(options, as, { client, context: at });
     const { approver = as, sign } = signer ?? {};
     const grant = await planned(options, {

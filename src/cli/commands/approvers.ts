@@ -20,7 +20,6 @@ import { findCall, namedCall, parseTarget } from '../target';
 
 interface FileOptions {
   file?: string;
-  json?: boolean;
 }
 
 /** `approvers init | check | explain`. */
@@ -29,24 +28,21 @@ export function addApprovers(program: Command, context: Context): void {
   command
     .command('init [file]')
     .description('write a first file, with you in it')
-    .option('--json', 'print JSON')
-    .action((file: string | undefined, options: FileOptions) => init(file, options, context));
+    .action((file: string | undefined) => init(file, context));
   command
     .command('check [config]')
     .description('check the file, its keys too, against the tools and agents of a config')
     .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
-    .option('--json', 'print JSON')
     .action((config: string | undefined, options: FileOptions) => check(config, options, context));
   command
     .command('explain <turn/call>')
     .description('say which rule a call was asked about by, who may decide it by that rule, and why')
     .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
-    .option('--json', 'print JSON')
     .action((target: string, options: FileOptions) => explain(target, options, context));
 }
 
-async function init(file = APPROVERS_FILE, { json = false }: FileOptions, context: Context): Promise<void> {
-  const { screen } = context;
+async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
+  const { screen, json } = context;
   const installation = randomBytes(16).toString('hex');
   await writeNewFile(file, firstFile(installation), 0o644);
   const loaded = await loadConfig(undefined).catch(() => undefined);
@@ -90,12 +86,8 @@ rules:
 `;
 }
 
-async function check(
-  named: string | undefined,
-  { file, json = false }: FileOptions,
-  context: Context,
-): Promise<void> {
-  const { screen } = context;
+async function check(named: string | undefined, { file }: FileOptions, context: Context): Promise<void> {
+  const { screen, json } = context;
   const { config } = await loadConfig(named);
   const known = await knownOf(config);
   const approvers = await load(file, known);
@@ -191,10 +183,10 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
   ];
 }
 
-async function explain(target: string, { file, json = false }: FileOptions, context: Context): Promise<void> {
+async function explain(target: string, { file }: FileOptions, context: Context): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
-  const { screen } = context;
+  const { screen, json, print } = context;
   await context.withClient(async (client) => {
     const view = await client.view(await client.find(named.turn));
     const call = findCall(view, named.call);
@@ -204,8 +196,7 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
     const approvers = await load(file);
     const votes = await provenVotesOn(approvers, { view, call, place: client.placeOf(view) });
     const about = explanationOf(view, call, { authority, approvers, votes, now: Date.now() });
-    if (json) screen.json(about);
-    else screen.lines(explanationLines(about).map((line) => escapeText(line)));
+    print(about, () => explanationLines(about).map((line) => escapeText(line)));
   });
 }
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { reportAnswer } from '../answer';
 import type { Context } from '../context';
-import { nameOption } from '../flags';
 import { escapeText } from '../../contract/text/escape';
 import { nextRevision, notTaken } from '../review/changed';
 import { decide, idOf, requestOf } from '../review/decision';
@@ -13,20 +12,17 @@ export function addAskAgain(program: Command, context: Context): void {
     .command('ask-again <turn/call>')
     .description("ask again about a waiting call, under today's rules; only an admin may")
     .requiredOption('--reason <text>', 'why; kept on record')
-    .addOption(nameOption('who asks for it'))
-    .option('--json', 'print the answer as JSON')
     .action((target: string, options: VoteOptions) => askAgain(target, options, context));
 }
 
 /** Asks again, and waits for the new request. Only a worker can check whether the person may do this. */
 async function askAgain(target: string, options: VoteOptions, context: Context): Promise<void> {
-  const { screen } = context;
+  const { screen, json } = context;
   await withSubject(target, options, context, async (subject) => {
     const before = requestOf(subject);
     const id = idOf(subject);
     const answer = await decide(subject, { decision: 'ask-again' });
-    if (options.json === true || answer.status !== 'accepted')
-      return reportAnswer(answer, { id, json: options.json === true }, screen);
+    if (json || answer.status !== 'accepted') return reportAnswer(answer, { id, json }, screen);
     const { request } = await nextRevision(subject, before);
     if (request?.note !== undefined) throw notTaken(id, request.note);
     const rule = request?.authority?.rule.name;

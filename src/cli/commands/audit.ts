@@ -36,21 +36,18 @@ interface ExportOptions {
   until?: string;
   turn?: string;
   key?: string;
-  json?: boolean;
 }
 
 interface RedactOptions {
   fields: string;
   turn?: string;
   out?: string;
-  json?: boolean;
 }
 
 interface VerifyOptions {
   key?: string;
   head?: string;
   approvers?: string[];
-  json?: boolean;
 }
 
 /** `audit export`, `audit verify` and `audit redact`. */
@@ -66,7 +63,6 @@ export function addAudit(program: Command, context: Context): void {
     .option('--until <time>', 'only turns that started before')
     .option('--turn <turn>', 'only this turn')
     .option('--key <file>', 'the signing key (default: COUNTERSIGN_AUDIT_KEY_FILE, countersign-audit.key)')
-    .option('--json', 'print JSON')
     .action((options: ExportOptions) => exportAudit(options, context));
   audit
     .command('verify <file>')
@@ -78,7 +74,6 @@ export function addAudit(program: Command, context: Context): void {
       'compare the keys of decisions with this file that says who may decide; give the option again for older ones',
       collect,
     )
-    .option('--json', 'print JSON')
     .action((file: string, options: VerifyOptions) => verifyAudit(file, options, context));
   audit
     .command('redact <file>')
@@ -86,7 +81,6 @@ export function addAudit(program: Command, context: Context): void {
     .requiredOption('--fields <names>', 'what to take out, such as approver,reason')
     .option('--turn <id>', 'only in this turn; needs the whole id')
     .option('--out <file>', 'write a copy (default: replace the file)')
-    .option('--json', 'print JSON')
     .action((file: string, options: RedactOptions) => redactAudit(file, options, context));
 }
 
@@ -112,8 +106,8 @@ async function exportAudit(options: ExportOptions, context: Context): Promise<vo
       );
     });
   });
-  if (options.json === true) screen.json({ file: out, ...written, gone: progress.gone });
-  else screen.lines(exportLines(out, { ...written, gone: progress.gone }, screen));
+  const done = { ...written, gone: progress.gone };
+  context.print({ file: out, ...done }, () => exportLines(out, done, screen));
 }
 
 /**
@@ -138,7 +132,7 @@ function now(): string {
   return new Date().toISOString();
 }
 
-async function verifyAudit(file: string, options: VerifyOptions, { screen }: Context): Promise<void> {
+async function verifyAudit(file: string, options: VerifyOptions, { screen, print }: Context): Promise<void> {
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
   const approvers = await loadFiles(options.approvers ?? []);
@@ -150,8 +144,7 @@ async function verifyAudit(file: string, options: VerifyOptions, { screen }: Con
   );
   const signatures = checker.finish();
   const found = { pinned: key !== undefined, ...verified, signatures };
-  if (options.json === true) screen.json({ file, ...found });
-  else screen.lines(verifyLines(file, found, screen));
+  print({ file, ...found }, () => verifyLines(file, found, screen));
   if (verified.signed < verified.records || verified.head === undefined) throw unsigned(verified);
   const { bad } = signatures.counts;
   if (bad > 0) throw badSignatures(bad);
@@ -161,8 +154,7 @@ async function redactAudit(file: string, options: RedactOptions, context: Contex
   const { turn, out = file } = options;
   const redaction = { fields: readFields(options.fields), out, turn };
   const redacted = await locked(file, context, () => redactFile(file, redaction));
-  if (options.json === true) context.screen.json(redacted);
-  else context.screen.lines(redactLines(redacted, context.screen));
+  context.print(redacted, () => redactLines(redacted, context.screen));
 }
 
 /** The progress of an export, in one line. */

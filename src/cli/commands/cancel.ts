@@ -1,14 +1,11 @@
 import type { Command } from 'commander';
 import { shellWord } from '../../contract/text/shell-word';
-import { osUser, type Context } from '../context';
+import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
-import { nameOption } from '../flags';
 
 interface CancelOptions {
   abandon?: boolean;
   reason?: string;
-  as?: string;
-  json?: boolean;
 }
 
 /** `cancel <turn>`. */
@@ -18,14 +15,12 @@ export function addCancel(program: Command, context: Context): void {
     .description('end a turn: close its requests, cancel what runs, and wait until it has ended')
     .option('--abandon', 'end it even with calls in doubt, which stay unresolved on record')
     .option('--reason <text>', 'why; kept on record')
-    .addOption(nameOption('who ends it'))
-    .option('--json', 'print JSON')
     .action((turn: string, options: CancelOptions) => cancel(turn, options, context));
 }
 
 async function cancel(prefix: string, options: CancelOptions, context: Context): Promise<void> {
-  const { abandon = false, reason, as = osUser(), json } = options;
-  const { screen, command } = context;
+  const { abandon = false, reason } = options;
+  const { screen, command, json, as } = context;
   await context.withClient(async (client) => {
     const turn = await client.find(prefix);
     const { endedAt, status } = await client.view(turn);
@@ -33,7 +28,7 @@ async function cancel(prefix: string, options: CancelOptions, context: Context):
     if (ended === undefined && abandon) await client.abandon(turn, { reason, approver: as });
     else if (ended === undefined) await client.cancel(turn, reason);
     const name = escapeText(turn);
-    if (json === true) screen.json({ turn, abandoned: abandon, ended });
+    if (json) screen.json({ turn, abandoned: abandon, ended });
     else if (ended !== undefined) screen.line(`${name} had ended already: ${ended.replaceAll('_', ' ')}`);
     else if (abandon) screen.line(`${name} is given up`);
     else {

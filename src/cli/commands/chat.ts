@@ -7,7 +7,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
 import { type Chat, type ChatEvent, endOf, followChat } from '../chat/follow';
 import { type ChatEnd, chatAtTerminal } from '../chat/talk';
-import { type Context, osUser } from '../context';
+import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { readBudget, sessionBudgetOption } from './run';
 import { addStartOptions, readFacts } from '../flags';
@@ -18,10 +18,8 @@ import { canAsk } from '../review/terminal';
 interface ChatOptions {
   session?: string;
   queue?: string;
-  as?: string;
   meta?: readonly string[];
   budget?: readonly string[];
-  json?: boolean;
 }
 
 /** `chat <agent>`. */
@@ -35,14 +33,14 @@ export function addChat(program: Command, context: Context): void {
       '--session <id>',
       'go on with this session, or start it (default: a new one, whose id is printed)',
     );
-  addStartOptions(command, 'who talks and decides')
+  addStartOptions(command)
     .addOption(sessionBudgetOption())
-    .option('--json', 'read lines, and print JSON: one event a line')
     .action((agent: string, options: ChatOptions) => chat(agent, options, context));
 }
 
 async function chat(agent: string, options: ChatOptions, context: Context): Promise<void> {
-  const { json = false, queue, meta, as: name = osUser() } = options;
+  const { queue, meta } = options;
+  const { keyboard, json, as: name } = context;
   const id = options.session ?? `${agent}-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   const facts = meta && readFacts(meta);
   const budget = options.budget && readBudget(options.budget);
@@ -52,9 +50,8 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
     const started = { agent, requester: name, taskQueue: queue, metadata: facts, budget };
     const session = client.session(id, before === undefined ? started : {});
     const plan: Chat = { client, session, agent, name, before };
-    const { keyboard } = context;
     if (!json && canAsk(keyboard)) afterTalk(await chatAtTerminal(plan, keyboard, context), plan, context);
-    else await chatByLines(plan, json, context);
+    else await chatByLines(plan, context);
   });
 }
 
@@ -93,8 +90,8 @@ function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, ex
  *
  * @throws CountersignError `failed` at the end, if a turn gave no answer.
  */
-async function chatByLines(plan: Chat, json: boolean, context: Context): Promise<void> {
-  const { screen } = context;
+async function chatByLines(plan: Chat, context: Context): Promise<void> {
+  const { screen, json } = context;
   if (!json) screen.note(escapeText(`session ${plan.session.id}`));
   const stop = new AbortController();
   const interrupt = (): void => {

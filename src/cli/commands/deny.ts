@@ -3,11 +3,10 @@ import type { Countersign } from '../../client';
 import { reportAnswer } from '../answer';
 import { addBatchOptions, type BatchFlags, checkNoBatch, decideBatch, readBatch } from '../batch';
 import { decide, idOf, type Subject } from '../review/decision';
-import { type Context, osUser } from '../context';
+import type { Context } from '../context';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 import { usageError } from '../../contract/errors';
-import { nameOption } from '../flags';
 
 interface DenyOptions extends BatchFlags, SignOptions {
   reason: string;
@@ -20,12 +19,10 @@ export function addDeny(program: Command, context: Context): void {
     .command('deny [turn/call]')
     .description('deny a call; or many at once')
     .requiredOption('--reason <text>', 'why; the model reads it')
-    .option('--suggest <text>', 'what the model should do instead, in your words')
-    .addOption(nameOption('who decides'))
-    .option('--json', 'print the answer as JSON');
+    .option('--suggest <text>', 'what the model should do instead, in your words');
   addBatchOptions(addSignOptions(command)).action(async (target: string | undefined, options: DenyOptions) =>
     options.all === true
-      ? decideBatch(await readBatch(checkOne(options), 'denied', target), context)
+      ? decideBatch(await readBatch(checkOne(options), 'denied', context.as, target), context)
       : deny(target, options, context),
   );
 }
@@ -42,7 +39,7 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
 }
 
 /** The options of a command about one request. */
-export type VoteOptions = Pick<DenyOptions, 'as' | 'json' | 'suggest' | keyof SignOptions> & {
+export type VoteOptions = Pick<DenyOptions, 'suggest' | keyof SignOptions> & {
   reason?: string;
 };
 
@@ -55,7 +52,7 @@ export async function say(
 ): Promise<void> {
   await withSubject(target, options, context, async (subject) => {
     const answer = await decide(subject, { decision });
-    reportAnswer(answer, { id: idOf(subject), json: options.json === true }, context.screen);
+    reportAnswer(answer, { id: idOf(subject), json: context.json }, context.screen);
   });
 }
 
@@ -68,11 +65,11 @@ export async function withSubject(
 ): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
-  const { reason, suggest: suggestion, as } = options;
+  const { reason, suggest: suggestion } = options;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
-    const name = as ?? osUser();
+    const name = context.as;
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
     const said = { approver, reason, suggestion };
     const subject = { client, turn, said, context, sign, agent: view.agent };

@@ -8,7 +8,6 @@ import { escapeText } from '../../contract/text/escape';
 
 interface DeployOptions {
   deployment?: string;
-  json?: boolean;
 }
 
 /** `deploy current <build>`. */
@@ -18,19 +17,18 @@ export function addDeploy(program: Command, context: Context): void {
     .command('current <build>')
     .description('make a build the current one; turns that are open stay on theirs until `drain`')
     .addOption(deploymentOption())
-    .option('--json', 'print JSON')
     .action((build: string, options: DeployOptions) => makeCurrent(build, options, context));
 }
 
 async function makeCurrent(
   build: string,
-  { deployment, json }: DeployOptions,
-  { screen, withClient, command }: Context,
+  { deployment }: DeployOptions,
+  { screen, json, withClient, command }: Context,
 ): Promise<void> {
   await withClient(async (client) => {
     const { current: before = null } = (await client.builds(deployment)) ?? {};
     await client.makeCurrent({ build, deployment });
-    if (json === true) return screen.json({ current: build, before });
+    if (json) return screen.json({ current: build, before });
     screen.line(`${escapeText(build)} is the current build; new turns begin on it`);
     if (before === null || before === build) return;
     const of = deployment === undefined ? '' : ` --deployment ${shellWord(deployment)}`;
@@ -49,22 +47,21 @@ export function addDrain(program: Command, context: Context): void {
     .description('move idle sessions, and turns that only wait for people, from a build to the current one')
     .addOption(deploymentOption())
     .option('--spread <time>', 'over how long they are spread (default: 20 turns a second)')
-    .option('--json', 'print JSON')
     .action((build: string, options: DrainOptions) => drain(build, options, context));
 }
 
 async function drain(build: string, options: DrainOptions, context: Context): Promise<void> {
-  const { deployment, json, spread } = options;
-  const { screen, exitWith } = context;
+  const { deployment, spread } = options;
+  const { screen, json, exitWith } = context;
   const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread', 0);
   await context.withClient(async (client) => {
     const all: Drained[] = [];
     const asked = client.drain({ build, deployment }, { spreadMs });
     for await (const drained of asked) {
       all.push(drained);
-      if (json !== true) screen.line(drainedLine(drained));
+      if (!json) screen.line(drainedLine(drained));
     }
-    if (json === true) screen.json(all);
+    if (json) screen.json(all);
     else screen.line(summaryLine(build, all));
     if (all.some(({ outcome }) => outcome === 'held')) exitWith(EXIT.waiting);
   });

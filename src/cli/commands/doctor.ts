@@ -31,7 +31,6 @@ export function addDoctor(program: Command, context: Context): void {
     .addOption(deploymentOption())
     .option('--channels <file>', 'a file of channels to check (default: notify.yaml, if it exists)')
     .option('--sign-in <file>', 'also check what a sign-in file of the web inbox names')
-    .option('--json', 'print JSON')
     .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));
 }
 
@@ -39,20 +38,18 @@ interface DoctorOptions {
   deployment?: string;
   channels?: string;
   signIn?: string;
-  json?: boolean;
 }
 
 async function doctor(
   named: string | undefined,
-  { json = false, deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
+  { deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
   context: Context,
 ): Promise<void> {
   const findings = [
     ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
     ...(await examine({ named, deployment, channels }, context)),
   ];
-  if (json) context.screen.json(findings);
-  else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
+  context.print(findings, () => findingLines(findings, context.screen).map(context.typed));
   context.exitWith(verdictOf(findings));
 }
 
@@ -173,18 +170,17 @@ export function addSetup(program: Command, context: Context): void {
     .description(
       'register the search attributes that turns need, and start what holds pauses; a worker does it too',
     )
-    .option('--json', 'print JSON')
-    .action((options: { json?: boolean }) => setup(options, context));
+    .action(() => setup(context));
 }
 
-async function setup({ json }: { json?: boolean }, { screen, withClient }: Context): Promise<void> {
+async function setup({ screen, json, withClient }: Context): Promise<void> {
   const { ensureAttributes } = await import('../../engine/search-attributes.js');
   const { startControl } = await import('../../authority/pauses/client.js');
   await withClient(async ({ client, namespace }) => {
     screen.note('waiting until queries take each attribute; some seconds');
     const registered = await ensureAttributes({ connection: client.connection, namespace });
     await startControl(client);
-    if (json === true) screen.json({ namespace, registered });
+    if (json) screen.json({ namespace, registered });
     else if (registered.length === 0) screen.line(`${escapeText(namespace)} has all search attributes`);
     else screen.line(`${escapeText(namespace)} now has ${registered.join(', ')}`);
   });

@@ -15,7 +15,6 @@ import { hideSecrets, REDACTED, redactSecrets, redactText } from '../../contract
 interface ExportOptions {
   out?: string;
   redact: boolean;
-  json?: boolean;
 }
 
 /** `export <turn>`. */
@@ -25,7 +24,6 @@ export function addExport(program: Command, context: Context): void {
     .description('write a turn to a file that others can replay, without its secrets')
     .option('--out <file>', 'the file (default: <turn>.json)')
     .option('--no-redact', 'leave secrets in')
-    .option('--json', 'print JSON')
     .action((turn: string, options: ExportOptions) => exportTurn(parseTarget(turn).turn, options, context));
 }
 
@@ -48,8 +46,7 @@ async function exportTurn(named: string, options: ExportOptions, context: Contex
     await writeNewFile(file, `${JSON.stringify(bundle, null, 2)}\n`);
     return { turn, file, runs: bundle.runs.length, events, redacted: bundle.redacted };
   });
-  if (options.json === true) screen.json(exported);
-  else screen.lines(exportedLines(exported, context, screen));
+  context.print(exported, () => exportedLines(exported, context, screen));
 }
 
 async function bundleOf(client: Countersign, turn: string, redact: boolean) {

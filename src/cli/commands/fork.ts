@@ -11,9 +11,9 @@ import {
   type PathEnd,
   type PathStep,
 } from '../../history/compare';
-import { type Context, osUser } from '../context';
+import type { Context } from '../context';
 import { escapeProse, escapeText, type Paint } from '../../contract/text/escape';
-import { nameOption, readArguments, readText, readTime, readValue } from '../flags';
+import { readArguments, readText, readTime, readValue } from '../flags';
 import { watchTurn } from '../watch-turn';
 import type { ScreenFormat, Style } from '../print/screen';
 import { labelCell, stateCell } from '../print/table';
@@ -31,10 +31,8 @@ interface ForkOptions {
   live?: boolean;
   id?: string;
   queue?: string;
-  as?: string;
   detach?: boolean;
   wait?: string;
-  json?: boolean;
 }
 
 /** `fork <turn|file.json> --at <call>`. */
@@ -59,13 +57,11 @@ export function addFork(program: Command, context: Context): void {
     .option('--live', 'run calls with effects; dangerous ones wait for new decisions')
     .option('--id <id>', 'the id of the fork; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: that of the turn)')
-    .addOption(nameOption('who decides'))
     .option('--detach', 'only start it and print its id')
     .option(
       '--wait <time>',
       'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
     )
-    .option('--json', 'print JSON: one event a line, then the comparison; with --detach the ids')
     .action((target: string, options: ForkOptions) => fork(target, options, context));
 }
 
@@ -76,14 +72,12 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
   await context.withClient(async (client) => {
     const source = await readSource(client, target);
     const world = live === true ? 'live' : 'dry';
-    const by = options.as ?? osUser();
-    const { turn, runId, of, events } = await client.fork({ ...source, at, world, by, ...asked });
-    const json = options.json === true;
+    const { turn, runId, of, events } = await client.fork({ ...source, at, world, by: context.as, ...asked });
     if (options.detach !== true) {
-      await watchTurn(client, { turn, json, waitMs }, context).finally(async () =>
-        printComparison(compareFork(events, await client.timeline(turn)), json, context),
+      await watchTurn(client, { turn, waitMs }, context).finally(async () =>
+        printComparison(compareFork(events, await client.timeline(turn)), context),
       );
-    } else if (json) context.screen.json({ turn, runId, of });
+    } else if (context.json) context.screen.json({ turn, runId, of });
     else context.screen.line(escapeText(turn));
   });
 }
@@ -110,7 +104,7 @@ async function readChange(options: ForkOptions, context: Context): Promise<ForkC
   if (args !== undefined) return { what: 'arguments', arguments: await readArguments(args, context) };
   if (reply !== undefined) return { what: 'reply', reply: await readReply(reply, context) };
   if (decision === undefined) return undefined;
-  return { what: 'decision', decision, approver: options.as ?? osUser(), reason };
+  return { what: 'decision', decision, approver: context.as, reason };
 }
 
 const Reply = z.strictObject({
@@ -133,7 +127,7 @@ async function readReply(value: string, context: Context): Promise<GivenReply> {
 }
 
 /** Prints the comparison of the two paths, whatever the end of the fork was. */
-function printComparison(comparison: Comparison | undefined, json: boolean, { screen }: Context): void {
+function printComparison(comparison: Comparison | undefined, { screen, json }: Context): void {
   if (json) screen.jsonLine({ type: 'comparison', ...comparison });
   else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
 }

@@ -9,8 +9,7 @@ import { noGrantText } from '../../authority/grants/grant';
 import { CountersignError, usageError } from '../../contract/errors';
 import { SAW_DIGITS } from '../../contract/digest';
 import { relative } from '../../contract/text/times';
-import { type Context, osUser } from '../context';
-import { nameOption } from '../flags';
+import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
@@ -20,19 +19,13 @@ import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { confirm } from '../review/confirm';
 import { canAsk, withTerminal } from '../review/terminal';
 
-interface ListOptions {
-  json?: boolean;
-}
-
-interface RevokeOptions extends ListOptions {
+interface RevokeOptions {
   all?: boolean;
   reason?: string;
-  as?: string;
 }
 
-interface ConfirmOptions extends ListOptions, SignOptions {
+interface ConfirmOptions extends SignOptions {
   saw?: string;
-  as?: string;
 }
 
 /** `grants`. */
@@ -43,19 +36,15 @@ export function addGrants(program: Command, context: Context): void {
   command
     .command('list', { isDefault: true })
     .description('list the grants, and how many uses of each are claimed')
-    .option('--json', 'print JSON')
-    .action((options: ListOptions) => list(options, context));
+    .action(() => list(context));
   command
     .command('show <grant>')
     .description('show one grant')
-    .option('--json', 'print JSON')
-    .action((id: string, options: ListOptions) => show(id, options, context));
+    .action((id: string) => show(id, context));
   const confirming = command
     .command('confirm <grant>')
     .description('confirm a grant that another person gave, if its rule needs several people')
-    .option('--saw <digest>', SAW_HELP)
-    .addOption(nameOption('who confirms it'))
-    .option('--json', 'print JSON');
+    .option('--saw <digest>', SAW_HELP);
   addSignOptions(confirming).action((id: string, options: ConfirmOptions) =>
     confirmGrant(id, options, context),
   );
@@ -64,15 +53,13 @@ export function addGrants(program: Command, context: Context): void {
     .description('take back a grant: a call that has not started by it asks a person')
     .option('--all', 'all grants that were given so far')
     .option('--reason <text>', 'why; kept on record')
-    .addOption(nameOption('who does it'))
-    .option('--json', 'print JSON')
     .action((id: string | undefined, options: RevokeOptions) => revoke(id, options, context));
 }
 
-async function list({ json }: ListOptions, { withClient, screen }: Context): Promise<void> {
+async function list({ withClient, screen, json }: Context): Promise<void> {
   await withClient(async (client) => {
     const found = await client.grants.list();
-    if (json === true) return screen.json(found);
+    if (json) return screen.json(found);
     if (found.grants.length === 0) screen.line('There are no grants.');
     for (const grant of found.grants) screen.line(lineOf(grant, Date.now()));
   });
@@ -86,10 +73,10 @@ function lineOf(grant: GrantSeen, now: number): string {
   return escapeText(`${what}  by ${who.join(' and ')}${waits}`);
 }
 
-async function show(prefix: string, { json }: ListOptions, { withClient, screen }: Context): Promise<void> {
+async function show(prefix: string, { withClient, screen, json }: Context): Promise<void> {
   await withClient(async (client) => {
     const grant = await findGrant(client, prefix);
-    if (json === true) return screen.json(grant);
+    if (json) return screen.json(grant);
     const { at, used, times, reason } = grant;
     const [given, ...others] = votesOn(grant);
     const held = heldSentence(grant, Date.now());
@@ -123,8 +110,8 @@ function proofText(signature: VoteSignature | undefined): string {
  * Confirms a grant that the person has seen. The person names the digest of the grant, or is shown the grant and asked.
  */
 async function confirmGrant(prefix: string, options: ConfirmOptions, context: Context): Promise<void> {
-  const { saw, as = osUser(), json = false } = options;
-  const { screen, keyboard } = context;
+  const { saw } = options;
+  const { screen, keyboard, json, as } = context;
   await context.withClient(async (client) => {
     const grant = await findGrant(client, prefix);
     // Loaded here, because this module loads Temporal's client. No other command has to wait for that.
@@ -161,14 +148,14 @@ async function askToConfirm(keyboard: Context['keyboard']): Promise<void> {
 
 async function revoke(
   prefix: string | undefined,
-  { all = false, reason, as: by = osUser(), json }: RevokeOptions,
-  { withClient, screen }: Context,
+  { all = false, reason }: RevokeOptions,
+  { withClient, screen, json, as: by }: Context,
 ): Promise<void> {
   if (all === (prefix !== undefined)) throw usageError('name one grant, or --all');
   await withClient(async (client) => {
     const id = prefix === undefined ? undefined : (await findGrant(client, prefix)).id;
     const revoked = await client.grants.revoke({ by, id, reason });
-    if (json === true) return screen.json(revoked);
+    if (json) return screen.json(revoked);
     const { ended, recorded } = revoked;
     for (const one of ended) screen.line(`Revoked ${one.id} of ${escapeText(one.by)}`);
     if (recorded === true)

@@ -5,10 +5,9 @@ import { errorMessage, usageError } from '../../contract/errors';
 import type { HookedAgent } from '../../gateway/hooks';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { nameOption, readCount, readText } from '../flags';
+import { readCount, readText } from '../flags';
 import { loadConfig } from '../load-config';
 import { httpOption, openGateway, type OpenedGateway, workerOption } from '../open-gateway';
-import { osUser } from '../context';
 import { programName } from '../own-modules';
 import { takeStopSignals } from '../stop-signals';
 import { takeStdout } from '../take-stdout';
@@ -16,7 +15,6 @@ import { takeStdout } from '../take-stdout';
 interface HookOptions {
   config?: string;
   worker: boolean;
-  as?: string;
 }
 
 /** `hook claude-code`, `hook codex` and `hook install <agent>`. */
@@ -28,7 +26,6 @@ export function addHook(program: Command, context: Context): void {
       .description(`answer one hook of ${agent}, from stdin to stdout`)
       .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
       .addOption(workerOption())
-      .addOption(nameOption('who asks for the call'))
       .action((options: HookOptions) => answer(agent, options, context));
   hook
     .command('install')
@@ -54,8 +51,7 @@ async function answer(agent: HookedAgent, options: HookOptions, context: Context
     });
     const { hookTools } = loaded.config;
     const open = async () => (opened = await openGateway({}, options, context, loaded)).gateway;
-    const who = options.as ?? osUser();
-    finish(agent, await answerHook(text, { hookTools, open, who, signal: stop.signal }));
+    finish(agent, await answerHook(text, { hookTools, open, who: context.as, signal: stop.signal }));
   } catch (error) {
     finish(agent, { answer: 'deny', reason: `Countersign: ${errorMessage(error)}` });
   } finally {

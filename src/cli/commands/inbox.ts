@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
 import { addMineOptions, type Mine, type MineOptions, readMine } from '../mine';
-import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery } from '../flags';
+import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../../client/inbox/live';
@@ -11,11 +11,9 @@ import { idsOn } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
 import { safeLine } from '../../contract/text/escape';
 import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pause';
-import { usageError } from '../../contract/errors';
 
 interface InboxOptions extends InboxFilters, MineOptions {
   watch?: boolean;
-  json?: boolean;
 }
 
 /** `inbox`. */
@@ -23,21 +21,16 @@ export function addInbox(program: Command, context: Context): void {
   const command = program
     .command('inbox')
     .description('list what waits for a person: calls in doubt, then the earliest deadline')
-    .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
-    .option('--json', 'print JSON; with --watch one line for each change');
-  addMineOptions(addInboxFilters(command))
-    .addOption(nameOption('with --mine: who you are'))
-    .action((options: InboxOptions) => inbox(options, context));
+    .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C');
+  addMineOptions(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
 }
 
 async function inbox(options: InboxOptions, context: Context): Promise<void> {
-  if (options.as !== undefined && options.mine !== true) throw usageError('--as is for --mine');
   const query = readInboxQuery(options);
   const mine = await readMine(options, context);
-  const json = options.json === true;
-  if (options.watch === true) return watchInboxHere({ query, mine, json }, context);
+  if (options.watch === true) return watchInboxHere({ query, mine }, context);
   const { limit = MOST_SHOWN, ...narrow } = query;
-  const { screen } = context;
+  const { screen, json } = context;
   await context.withClient(async (client) => {
     if (!json) await notePauses(client, screen);
     const filter = { ...narrow, ...mine };
@@ -67,15 +60,15 @@ function moreLine(more: number, all: number, { command }: Context): string {
 interface InboxWatch {
   query: InboxQuery;
   mine: Mine;
-  json: boolean;
 }
 
 /** Shows the inbox live until Ctrl-C: redrawn on a terminal, one line for each change anywhere else. */
-async function watchInboxHere({ query, mine, json }: InboxWatch, context: Context): Promise<void> {
+async function watchInboxHere({ query, mine }: InboxWatch, context: Context): Promise<void> {
+  const { json } = context;
   const { limit, ...narrow } = query;
   const full = json ? undefined : fullScreenOf(context);
   const stop = takeStopSignals(() => full?.close());
-  const show = full === undefined ? printChanges(json, limit, context) : drawOn(full, limit, context);
+  const show = full === undefined ? printChanges(limit, context) : drawOn(full, limit, context);
   try {
     await context.withClient(async (client) => {
       const pauses = json ? async () => NOTHING_PAUSED : watchPauses(client);
@@ -117,7 +110,7 @@ function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): Show {
 }
 
 /** Prints a line for each change. Items that wait at the beginning count as new. */
-function printChanges(json: boolean, limit: number | undefined, { screen }: Context): Show {
+function printChanges(limit: number | undefined, { screen, json }: Context): Show {
   let before: readonly InboxItem[] = [];
   let isAway = false;
   let noted = '';

@@ -73,7 +73,6 @@ function packageName(directory: string): string {
 
 interface InitOptions {
   from?: string;
-  json?: boolean;
 }
 
 /** `init [directory]`. */
@@ -85,13 +84,12 @@ export function addInit(program: Command, context: Context): void {
       '--from <source>',
       'where it gets countersign: a version, tarball, folder or URL (default: as this one was installed)',
     )
-    .option('--json', 'print the names of the files as JSON')
     .action((directory: string | undefined, options: InitOptions) =>
       init(directory ?? '.', options, context),
     );
 }
 
-async function init(named: string, { from, json = false }: InitOptions, { screen }: Context): Promise<void> {
+async function init(named: string, { from }: InitOptions, { screen, json }: Context): Promise<void> {
   const directory = resolve(named);
   await assertEmpty(directory, named === '.' ? 'this directory' : named);
   const { countersign, packed } = await sourceFor(directory, from);

@@ -11,13 +11,10 @@ export function addKeys(program: Command, context: Context): void {
   program
     .command('keys [file]')
     .description('make the keys that sign audit files')
-    .option('--json', 'print JSON')
-    .action((file: string | undefined, { json = false }: { json?: boolean }) =>
-      keys(file ?? KEY_FILE, json, context),
-    );
+    .action((file: string | undefined) => keys(file ?? KEY_FILE, context));
 }
 
-async function keys(file: string, json: boolean, { screen }: Context): Promise<void> {
+async function keys(file: string, { screen, json }: Context): Promise<void> {
   const made = makeKeys();
   const publicFile = `${file}.pub`;
   await writeNewFile(file, made.privatePem);

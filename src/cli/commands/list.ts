@@ -6,21 +6,13 @@ import type { LoggedRefusal } from '../../server/refusal-log';
 import type { Command } from 'commander';
 import type { Countersign, ListQuery, SessionsQuery, SessionSummary, TurnSummary } from '../../client';
 import { defined } from '../../contract/defined';
-import { type Context, osUser } from '../context';
+import type { Context } from '../context';
 import type { Screen } from '../print/screen';
 import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/table';
 import { dateTime, relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
-import {
-  addStartFilters,
-  agentOption,
-  nameOption,
-  readCount,
-  readFacts,
-  stateOption,
-  toolOption,
-} from '../flags';
+import { addStartFilters, agentOption, readCount, readFacts, stateOption, toolOption } from '../flags';
 import { usageError } from '../../contract/errors';
 
 interface ListOptions {
@@ -30,7 +22,6 @@ interface ListOptions {
   meta?: string[];
   limit?: string;
   sessions?: boolean;
-  json?: boolean;
 }
 
 /** `list`. */
@@ -43,20 +34,18 @@ export function addList(program: Command, context: Context): void {
   addStartFilters(command)
     .option('--sessions', 'list sessions instead of turns')
     .option('--limit <count>', 'the most turns to list (default: 50)')
-    .option('--json', 'print JSON')
     .action((options: ListOptions) => list(options, context));
 }
 
-async function list(options: ListOptions, { withClient, screen }: Context): Promise<void> {
-  const { state, agent, schedule, meta, limit, json } = options;
+async function list(options: ListOptions, { withClient, screen, json, print }: Context): Promise<void> {
+  const { state, agent, schedule, meta, limit } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
   if (options.sessions === true) {
     if (state !== undefined || meta !== undefined || schedule !== undefined)
       throw usageError('--sessions takes no --state, no --schedule and no --meta');
     return withClient(async (client) => {
       const sessions = await readSessions(client, { agent, limit: count });
-      if (json === true) screen.json(sessions);
-      else screen.lines(sessionLines(sessions, screen, Date.now()));
+      print(sessions, () => sessionLines(sessions, screen, Date.now()));
     });
   }
   const query: ListQuery = {
@@ -67,9 +56,9 @@ async function list(options: ListOptions, { withClient, screen }: Context): Prom
     metadata: meta && readFacts(meta),
   };
   await withClient(async (client) => {
-    if (json !== true) await notePauses(client, screen);
+    if (!json) await notePauses(client, screen);
     const turns = await client.list(query);
-    if (json === true) return screen.json(turns);
+    if (json) return screen.json(turns);
     const ids = await idsOn(
       screen,
       client,
@@ -135,12 +124,10 @@ function sessionLines(sessions: readonly SessionSummary[], screen: Screen, now: 
 }
 
 interface DecidedOptions {
-  as?: string;
   agent?: string;
   tool?: string;
   turns?: string;
   refused?: boolean;
-  json?: boolean;
 }
 
 /** `decided`. */
@@ -148,25 +135,25 @@ export function addDecided(program: Command, context: Context): void {
   program
     .command('decided')
     .description('list what you decided, newest first, and how it ended')
-    .addOption(nameOption('whose decisions'))
     .addOption(agentOption())
     .addOption(toolOption())
     .option('--turns <count>', 'the most turns to look at, newest first (default: 200)')
     .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused")
-    .option('--json', 'print JSON')
     .action((options: DecidedOptions) =>
       options.refused === true ? listRefused(options, context) : listDecided(options, context),
     );
 }
 
-async function listDecided(options: DecidedOptions, { withClient, screen }: Context): Promise<void> {
-  const { as = osUser(), agent, tool, turns, json } = options;
+async function listDecided(
+  options: DecidedOptions,
+  { withClient, screen, as, print }: Context,
+): Promise<void> {
+  const { agent, tool, turns } = options;
   const { readDecided } = await import('../../client/decided.js');
   const count = turns === undefined ? undefined : readCount(turns, '--turns');
   const query = { approver: as, agent, tool, turns: count };
   const answer = await withClient((client) => readDecided(client, query));
-  if (json === true) screen.json(answer);
-  else screen.lines(decidedLines(answer, as, screen));
+  print(answer, () => decidedLines(answer, as, screen));
 }
 
 /** The decisions of a person as a table, and the number of turns that were searched. */
@@ -192,16 +179,15 @@ function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
 }
 
 async function listRefused(
-  { as, agent, tool, turns, json }: DecidedOptions,
-  context: Context,
+  { agent, tool, turns }: DecidedOptions,
+  { env, screen, print }: Context,
 ): Promise<void> {
-  const [other] = Object.keys(defined({ as, agent, tool, turns }));
+  const [other] = Object.keys(defined({ agent, tool, turns }));
   if (other !== undefined) throw usageError(`--${other} and --refused exclude each other`);
   const { readRefusals } = await import('../../server/refusal-log.js');
-  const file = join(userStateDir(context.env), 'refusals.jsonl');
+  const file = join(userStateDir(env), 'refusals.jsonl');
   const refusals = await readRefusals(file, {});
-  if (json === true) context.screen.json(refusals);
-  else context.screen.lines(refusedLines(refusals, context.screen));
+  print(refusals, () => refusedLines(refusals, screen));
 }
 
 /** Refused decisions as a table. */

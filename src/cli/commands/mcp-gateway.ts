@@ -4,7 +4,7 @@ import { LOOPBACK_HOST } from '../../system/loopback';
 import { CLIENTS, installLines, type McpClient } from '../../gateway/install';
 import type { Served } from '../../gateway/tools';
 import type { Context } from '../context';
-import { nameOption, readCount } from '../flags';
+import { readCount } from '../flags';
 import { loadConfig } from '../load-config';
 import { type GatewayOptions, httpOption, openGateway, workerOption } from '../open-gateway';
 import { manifest, programName } from '../own-modules';
@@ -26,8 +26,7 @@ export function addGateway(mcp: Command, context: Context): void {
       .addOption(httpOption())
       .option('--host <address>', `with --http: the address to listen on (default: ${LOOPBACK_HOST})`)
       .addOption(workerOption())
-      .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']))
-      .addOption(nameOption('without --http: who asks for the calls'));
+      .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']));
   add(
     'gateway [server]',
     'serve the allowed MCP servers, or one under its own names, through the gate',

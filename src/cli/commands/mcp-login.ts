@@ -22,7 +22,6 @@ import { takeStopSignals } from '../stop-signals';
 
 interface LogoutOptions {
   config?: string;
-  json?: boolean;
 }
 
 interface LoginOptions extends LogoutOptions {
@@ -54,7 +53,7 @@ async function login(name: string, options: LoginOptions, context: Context): Pro
     const done = await withRedirect(place.start.oauth?.callbackPort, (redirect) =>
       logIn(place, { options, context, redirect, signal }),
     );
-    report(done, account, options, context);
+    report(done, account, context);
   } catch (error) {
     if (stop.signal.aborted || error instanceof Interrupted) throw new Interrupted('nobody was logged in');
     if (!late.aborted) throw error;
@@ -161,8 +160,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 function report(
   { issuer, scopes = [], expiresAt, refreshToken }: Login,
   account: LoginAccount,
-  { json = false }: LoginOptions,
-  { screen, typed }: Context,
+  { screen, json, typed }: Context,
 ): void {
   const file = loginFile(account);
   const expires = expiresAt === undefined ? null : new Date(expiresAt).toISOString();
@@ -184,11 +182,10 @@ function report(
   ]);
 }
 
-async function logout(name: string, options: LogoutOptions, { screen }: Context): Promise<void> {
+async function logout(name: string, options: LogoutOptions, { print }: Context): Promise<void> {
   const { account, secrets } = await placeOf(name, options);
   const found = await withFileErrors(`removing ${loginFile(account)}`, () => logOut(account, secrets));
-  if (options.json === true) return screen.json({ server: name, ...found });
-  screen.line(`${escapeText(name)}: ${logoutText(found)}`);
+  print({ server: name, ...found }, () => [`${escapeText(name)}: ${logoutText(found)}`]);
 }
 
 function logoutText({ revoked, why = '' }: Logout): string {

@@ -39,7 +39,6 @@ import { addLogin } from './mcp-login';
 
 interface McpOptions {
   config?: string;
-  json?: boolean;
 }
 
 interface AllowOptions extends McpOptions {
@@ -56,8 +55,7 @@ export function addMcp(program: Command, context: Context): void {
     mcp
       .command(name)
       .description(about)
-      .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-      .option('--json', 'print JSON');
+      .option('--config <file>', 'the config (default: countersign.config.ts and the like)');
   add(
     'list',
     'show the servers of the config, what was allowed, and about how many tokens it costs; starts none',
@@ -76,44 +74,42 @@ export function addMcp(program: Command, context: Context): void {
   addGateway(mcp, context);
 }
 
-async function list({ config: file, json = false }: McpOptions, { screen }: Context): Promise<void> {
+async function list({ config: file }: McpOptions, { screen, print }: Context): Promise<void> {
   const { config } = await loadConfig(file);
   const reports = (await namedServers(config)).map(reportAgreed);
-  if (json) return screen.json(reports);
-  screen.lines(serverLines(reports, screen));
+  print(reports, () => serverLines(reports, screen));
 }
 
 async function test(
   name: string | undefined,
-  { config: file, json = false }: McpOptions,
-  { screen, typed, exitWith }: Context,
+  { config: file }: McpOptions,
+  { screen, typed, exitWith, print }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(file);
   const named = await namedServers(config, name);
   const reports = await Promise.all(named.map((one) => reportLive(one, config)));
-  if (json) screen.json(reports);
-  else screen.lines(reports.flatMap((report) => mcpTestLines(report, screen)).map(typed));
+  print(reports, () => reports.flatMap((report) => mcpTestLines(report, screen)).map(typed));
   if (!reports.every(isFine)) exitWith(EXIT.failed);
 }
 
 async function inspect(
   name: string,
-  { config: file, json = false }: McpOptions,
-  { screen }: Context,
+  { config: file }: McpOptions,
+  { screen, print }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
   if (named === undefined) return;
   const report = await reportLive(named, config);
-  if (json) return screen.json(report);
-  screen.lines(inspectLines(report, screen));
+  print(report, () => inspectLines(report, screen));
 }
 
 async function allow(
   name: string,
-  { config: file, yes = false, json = false, only }: AllowOptions,
+  { config: file, yes = false, only }: AllowOptions,
   context: Context,
 ): Promise<void> {
+  const { screen, json } = context;
   const { config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
   if (named === undefined) return;
@@ -126,7 +122,6 @@ async function allow(
       : withTerminal(context.keyboard, 'Look at the server, then add --yes.', (one) =>
           confirm(one, question),
         );
-  const { screen } = context;
   const isKnown = isAgreed(lockStart(named.server.start), named.locked);
   if (!json) screen.lines(startLines(named.server, isKnown, screen));
   if (!isKnown && !(await ask('Start it and look at its tools?'))) return screen.line('Nothing was allowed.');
@@ -136,7 +131,7 @@ async function allow(
   const isSame = isKnown && isLocked(choice);
   if (!isSame && !(await ask(question(choice)))) return screen.line('Nothing was allowed.');
   if (!isSame) await write(named.server, choice, config);
-  report({ name, tools, choice, json, isSame }, config, screen);
+  report({ name, tools, choice, isSame }, config, context);
 }
 
 /** The tools of a server that are allowed, refused or gone. */
@@ -230,11 +225,14 @@ interface Allowed {
   name: string;
   tools: readonly ToolReport[];
   choice: Choice;
-  json: boolean;
   isSame: boolean;
 }
 
-function report({ name, tools, choice, json, isSame }: Allowed, { mcpLock }: Config, screen: Screen): void {
+function report(
+  { name, tools, choice, isSame }: Allowed,
+  { mcpLock }: Config,
+  { screen, json }: Context,
+): void {
   const { allowed, refused } = choice;
   if (json) return screen.json({ server: name, lock: mcpLock, tools });
   const number = counted(allowed.length, 'tool');

@@ -12,7 +12,6 @@ import { widthOf } from '../../contract/text/columns';
 interface TestOptions {
   channels: string;
   to?: string;
-  json?: boolean;
 }
 
 /** The result of a channel's test. */
@@ -32,16 +31,14 @@ export function addNotify(program: Command, context: Context): void {
     .description('send a test over each channel of a file, or over one, and say how that went')
     .option('--channels <file>', 'the file of channels', CHANNELS_FILE)
     .option('--to <person>', 'who gets the test if a channel reaches voters (default: you)')
-    .option('--json', 'print JSON')
     .action((channel: string | undefined, options: TestOptions) => test(channel, options, context));
   command
     .command('keys <file>')
     .description('make the key that signs web push messages, and write the secret key to a new file')
-    .option('--json', 'print JSON')
-    .action((file: string, options: { json?: boolean }) => makeKeys(file, options, context));
+    .action((file: string) => makeKeys(file, context));
 }
 
-async function makeKeys(file: string, { json }: { json?: boolean }, { screen }: Context): Promise<void> {
+async function makeKeys(file: string, { screen, json }: Context): Promise<void> {
   const { publicKey, privateKey } = makePushKeys();
   try {
     await createWhole(file, `${privateKey}\n`);
@@ -52,7 +49,7 @@ async function makeKeys(file: string, { json }: { json?: boolean }, { screen }: 
       isThere ? 'Browsers are bound to their key, so it is not replaced. Name another file.' : undefined,
     );
   }
-  if (json === true) return screen.json({ publicKey, keyFile: file });
+  if (json) return screen.json({ publicKey, keyFile: file });
   screen.lines([
     `The secret key is in ${escapeText(file)}, which only you can read. Add this to ${CHANNELS_FILE}:`,
     '',
@@ -77,9 +74,9 @@ async function test(only: string | undefined, options: TestOptions, context: Con
   const results = await Promise.all(
     channels.map((channel) => testChannel(channel, { file, to: options.to ?? osUser(), context })),
   );
-  if (options.json === true) screen.json(results);
-  else
-    screen.lines(resultLines(results).map((line) => (line.isFine ? line.text : screen.style.bad(line.text))));
+  context.print(results, () =>
+    resultLines(results).map((line) => (line.isFine ? line.text : screen.style.bad(line.text))),
+  );
   if (results.some(({ state }) => state === 'error')) context.exitWith(EXIT.failed);
 }
 

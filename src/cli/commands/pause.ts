@@ -11,8 +11,7 @@ import { defined } from '../../contract/defined';
 import { errorMessage, usageError } from '../../contract/errors';
 import { askedBy, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { relative } from '../../contract/text/times';
-import { type Context, osUser } from '../context';
-import { nameOption } from '../flags';
+import type { Context } from '../context';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Screen } from '../print/screen';
 
@@ -22,8 +21,6 @@ interface PauseOptions {
   models?: boolean;
   reason?: string;
   list?: boolean;
-  as?: string;
-  json?: boolean;
 }
 
 /** `pause`. */
@@ -38,21 +35,20 @@ export function addPause(program: Command, context: Context): void {
     .option('--models', 'hold model calls too')
     .option('--reason <text>', 'why; everybody who looks reads it')
     .option('--list', 'instead: list what is paused')
-    .addOption(nameOption('who pauses'))
-    .option('--json', 'print JSON')
     .action((options: PauseOptions) =>
       options.list === true ? list(options, context) : pause(options, context),
     );
 }
 
-async function pause(options: PauseOptions, { withClient, screen, command }: Context): Promise<void> {
-  const { agent, tool, models, reason = '', as: by = osUser(), json } = options;
+async function pause(options: PauseOptions, context: Context): Promise<void> {
+  const { withClient, screen, command, json, as: by } = context;
+  const { agent, tool, models, reason = '' } = options;
   if (reason.trim() === '') throw usageError('--reason is missing: say why');
   const asked = { reason, by, agent, tool, models: models === true ? models : undefined };
   await withClient(async (client) => {
     const { pause: taken, already } = await client.pause(asked);
     await noteUnknown(client, taken, screen);
-    if (json === true) return screen.json({ pause: taken, already: already === true, inEffect: true });
+    if (json) return screen.json({ pause: taken, already: already === true, inEffect: true });
     if (already === true) screen.line(`It was ${pauseLine(taken, Date.now())}`);
     else screen.line(`In effect: no worker starts ${escapeText(scopeText(taken))} any more`);
     screen.line(`End it: ${command(`resume${flagsOf(taken)}`)}`);
@@ -97,13 +93,15 @@ async function countOf(client: Countersign['client'], query: string): Promise<nu
   }
 }
 
-async function list({ json, ...rest }: PauseOptions, { withClient, screen }: Context): Promise<void> {
-  const { list: _asked, ...others } = rest;
+async function list(
+  { list: _asked, ...others }: PauseOptions,
+  { withClient, screen, json }: Context,
+): Promise<void> {
   const [other] = Object.keys(defined(others));
   if (other !== undefined) throw usageError(`--${other} and --list exclude each other`);
   await withClient(async (client) => {
     const found = await client.pauses();
-    if (json === true) return screen.json(found);
+    if (json) return screen.json(found);
     const lines = pauseLines(found, Date.now());
     screen.lines(lines.length === 0 ? ['Nothing is paused.'] : lines);
   });
@@ -114,8 +112,6 @@ interface ResumeOptions {
   tool?: string;
   all?: boolean;
   reason?: string;
-  as?: string;
-  json?: boolean;
 }
 
 /** `resume`. */
@@ -127,19 +123,18 @@ export function addResume(program: Command, context: Context): void {
     .option('--tool <name>', 'the pause of this tool')
     .option('--all', 'all pauses')
     .option('--reason <text>', 'why; kept on record')
-    .addOption(nameOption('who ends it'))
-    .option('--json', 'print JSON')
     .action((options: ResumeOptions) => resume(options, context));
 }
 
-async function resume(options: ResumeOptions, { withClient, screen }: Context): Promise<void> {
-  const { agent, tool, all, reason, as: by = osUser(), json } = options;
+async function resume(options: ResumeOptions, context: Context): Promise<void> {
+  const { withClient, screen, json, as: by } = context;
+  const { agent, tool, all, reason } = options;
   if (all === true && (agent !== undefined || tool !== undefined))
     throw usageError('--all takes no --agent and no --tool');
   const asked = { by, agent, tool, reason, all: all === true ? all : undefined };
   await withClient(async (client) => {
     const ended = await client.resume(asked);
-    if (json === true) return screen.json({ ended });
+    if (json) return screen.json({ ended });
     for (const one of ended) screen.line(`No longer ${pauseLine(one, Date.now())}`);
   });
 }

@@ -36,7 +36,6 @@ interface TurnOptions {
   meta?: string[];
   since?: string;
   limit?: string;
-  json?: boolean;
 }
 
 interface TestOptions extends TurnOptions {
@@ -50,7 +49,6 @@ export function addPolicy(program: Command, context: Context): void {
     .command('check [config]')
     .description('check the rules against the tools and agents of a config')
     .option('--file <path>', 'a file of rules, instead of those that the config names')
-    .option('--json', 'print JSON')
     .action((config: string | undefined, options: TestOptions) => check(config, options, context));
   const test = command
     .command('test [config]')
@@ -63,10 +61,7 @@ export function addPolicy(program: Command, context: Context): void {
 
 function withTurns(command: Command): Command {
   const filtered = command.addOption(stateOption()).addOption(agentOption()).addOption(toolOption());
-  return addStartFilters(filtered)
-    .addOption(sinceOption())
-    .addOption(turnLimitOption(LIMIT))
-    .option('--json', 'print JSON');
+  return addStartFilters(filtered).addOption(sinceOption()).addOption(turnLimitOption(LIMIT));
 }
 
 /** Loaded here, so that no other command waits for YAML, CEL and the definitions of tools. */
@@ -80,8 +75,8 @@ async function rulesOf(config: Config, file: string | undefined): Promise<Policy
 
 async function check(
   named: string | undefined,
-  { file, json = false }: TestOptions,
-  { screen }: Context,
+  { file }: TestOptions,
+  { screen, json }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
   const rules = await rulesOf(config, file);
@@ -112,8 +107,7 @@ async function testPolicy(
   const counts = await eachPastCall(options, context, (call) => comparison.add(call));
   const { screen } = context;
   const found = comparison.test(counts);
-  if (options.json === true) screen.json(found);
-  else screen.lines(policyTestLines(found, screen));
+  context.print(found, () => policyTestLines(found, screen));
 }
 
 async function approversOf({ approvers: file }: Config): Promise<ApproversSource | undefined> {

@@ -30,7 +30,6 @@ export function addReplay(program: Command, context: Context): void {
       'with --inspect: stop at a step (2), a call (2.1) or an event (#57), not at the first workflow task',
     )
     .option('--port <port>', 'with --inspect: where the debugger attaches; 0 is any free port', '9229')
-    .option('--json', 'print JSON')
     .action((named: string | undefined, options: ReplayOptions) => replay(named, options, context));
 }
 
@@ -128,13 +127,15 @@ export function sumLine({ replayed, failed, gone, events, ms }: ReplaySum, { sty
  *
  * @throws CountersignError `failed` if any run does not replay.
  */
-function report({ judged, ms }: Done, { progress, options, context: { screen } }: Work): void {
+function report({ judged, ms }: Done, { progress, context: { screen, print } }: Work): void {
   const failed = judged.filter(({ finding }) => finding !== undefined);
   const events = judged.reduce((sum, one) => sum + one.events, 0);
   const counts = { replayed: judged.length - failed.length, failed: failed.length, gone: progress.gone };
   const sum: ReplaySum = { ...counts, events, ms: Math.round(ms) };
-  if (options.json === true) screen.json({ ...sum, runs: judged });
-  else screen.lines([...failed.flatMap((one) => replayFindingLines(one, screen)), sumLine(sum, screen)]);
+  print({ ...sum, runs: judged }, () => [
+    ...failed.flatMap((one) => replayFindingLines(one, screen)),
+    sumLine(sum, screen),
+  ]);
   if (failed.length > 0) throw replayFailed(failed);
 }
 

@@ -1,21 +1,18 @@
 import type { Command } from 'commander';
 import type { Countersign, ResetPlan } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
-import { type Context, osUser } from '../context';
+import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
 import { confirm } from '../review/confirm';
 import { withTerminal } from '../review/terminal';
 import type { ResetCall } from '../../history/reset';
 import type { Screen } from '../print/screen';
 import { tableLines } from '../print/table';
-import { nameOption } from '../flags';
 
 interface ResetOptions {
   before: string;
   reason?: string;
-  as?: string;
   yes?: boolean;
-  json?: boolean;
 }
 
 /** `reset <turn> --before <call>`. */
@@ -25,9 +22,7 @@ export function addReset(program: Command, context: Context): void {
     .description('take a turn back to before a call; this changes the turn, and later decisions are lost')
     .requiredOption('--before <call>', 'the call, such as 2.1; it is requested or started again')
     .option('--reason <text>', 'why; kept on record')
-    .addOption(nameOption('who does it'))
     .option('-y, --yes', 'do it without asking')
-    .option('--json', 'print JSON')
     .action((turn: string, options: ResetOptions) => reset(turn, options, context));
 }
 
@@ -35,7 +30,7 @@ async function reset(prefix: string, options: ResetOptions, context: Context): P
   await context.withClient(async (client) => {
     const turn = await client.find(prefix);
     const plan = await client.planReset(turn, options.before);
-    if (options.json !== true) context.screen.lines(resetLines(plan, context.screen));
+    if (!context.json) context.screen.lines(resetLines(plan, context.screen));
     if (options.yes !== true && !(await agreed(plan, context)))
       return context.screen.line('Nothing was changed.');
     await resetAsPlanned(client, plan, options, context);
@@ -51,11 +46,11 @@ function agreed({ turn }: ResetPlan, { keyboard }: Context): Promise<boolean> {
 async function resetAsPlanned(
   client: Countersign,
   plan: ResetPlan,
-  { reason, as, json }: ResetOptions,
-  { screen, command }: Context,
+  { reason }: ResetOptions,
+  { screen, command, json, as }: Context,
 ): Promise<void> {
-  const { turn, runId } = await client.reset(plan, { reason, approver: as ?? osUser() });
-  if (json === true) return screen.json({ turn, runId, plan });
+  const { turn, runId } = await client.reset(plan, { reason, approver: as });
+  if (json) return screen.json({ turn, runId, plan });
   screen.lines([
     `${escapeText(turn)} was reset`,
     `Follow it: ${command(`show ${shellWord(turn)} --follow`)}`,

@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander';
 import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
-import { osUser, type Context } from '../context';
-import { nameOption, readText } from '../flags';
+import type { Context } from '../context';
+import { readText } from '../flags';
 import { doubtKeys, signingResolution } from '../review/decision';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
@@ -11,8 +11,6 @@ import { usageError } from '../../contract/errors';
 interface ResolveOptions extends SignOptions {
   reason: string;
   content?: string;
-  as?: string;
-  json?: boolean;
 }
 
 /** `resolve <turn>/<call> happened|did-not|run-again`. */
@@ -22,9 +20,7 @@ export function addResolve(program: Command, context: Context): void {
     .description('resolve a call in doubt: say what happened')
     .addArgument(new Argument('<outcome>', 'what you found out, or what to do').choices(RESOLUTIONS))
     .requiredOption('--reason <text>', 'how you know; the model reads it')
-    .option('--content <text|@file>', 'with happened: what the call returned')
-    .addOption(nameOption('who decides'))
-    .option('--json', 'print the answer as JSON');
+    .option('--content <text|@file>', 'with happened: what the call returned');
   addSignOptions(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
     resolve(target, outcome, options, context),
   );
@@ -36,7 +32,7 @@ async function resolve(
   options: ResolveOptions,
   context: Context,
 ): Promise<void> {
-  const { content, reason, as, json } = options;
+  const { content, reason } = options;
   const named = parseTarget(target);
   if (options.sign !== undefined && outcome !== 'run-again')
     throw usageError('--sign goes with run-again only: nothing runs by the other outcomes');
@@ -47,7 +43,7 @@ async function resolve(
     const turn = await client.find(named.turn);
     const { agent, ...view } = await client.view(turn);
     const call = findCall({ agent, ...view }, named.call);
-    const name = as ?? osUser();
+    const name = context.as;
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
     const subject = { turn, agent, call, sign };
     const signed = await signingResolution(subject, outcome, reason);
@@ -59,6 +55,6 @@ async function resolve(
       ...doubtKeys(call),
     };
     const answer = await client.resolve(turn, resolution);
-    reportAnswer(answer, { id: `${turn}/${call.callId}`, json: json === true }, context.screen);
+    reportAnswer(answer, { id: `${turn}/${call.callId}`, json: context.json }, context.screen);
   });
 }

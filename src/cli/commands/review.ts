@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addMineOptions, type MineOptions, readMine } from '../mine';
-import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery } from '../flags';
-import { type Context, osUser } from '../context';
+import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
+import type { Context } from '../context';
 import { choose } from '../review/confirm';
 import { Interrupted, type Terminal, withTerminal } from '../review/terminal';
 import type { Countersign, InboxItem, InboxQuery } from '../../client';
@@ -22,8 +22,7 @@ interface ReviewOptions extends InboxFilters, MineOptions, SignOptions {}
 export function addReview(program: Command, context: Context): void {
   const command = program
     .command('review')
-    .description('go through the inbox one by one: look, decide, go on')
-    .addOption(nameOption('who decides'));
+    .description('go through the inbox one by one: look, decide, go on');
   addMineOptions(addInboxFilters(addSignOptions(command))).action((options: ReviewOptions) =>
     review(options, context),
   );
@@ -35,7 +34,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
   await withTerminal(context.keyboard, hint, (terminal) =>
     context.withClient(async (client) => {
-      const as = options.as ?? osUser();
+      const { as } = context;
       const { approver = as, sign } = (await signerOf(options, as, { client, context })) ?? {};
       const query = { ...asked, ...mine };
       await reviewInbox({ client, query, approver, context, terminal, sign });

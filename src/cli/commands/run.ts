@@ -5,8 +5,8 @@ import type { Session } from '../../client';
 import { defined } from '../../contract/defined';
 import { CountersignError, usageError } from '../../contract/errors';
 import { escapeProse, escapeText } from '../../contract/text/escape';
-import { type Context, osUser } from '../context';
-import { addStartOptions, collect, nameOption, readFacts, readText, readTime } from '../flags';
+import type { Context } from '../context';
+import { addStartOptions, collect, readFacts, readText, readTime } from '../flags';
 import { watchTurn } from '../watch-turn';
 import { readAttached } from '../attached-file';
 
@@ -35,14 +35,12 @@ interface RunOptions {
   id?: string;
   queue?: string;
   wait?: string;
-  as?: string;
   meta?: readonly string[];
   file?: readonly string[];
   budget?: readonly string[];
   priorityKey?: string;
   fairnessKey?: string;
   fairnessWeight?: string;
-  json?: boolean;
 }
 
 const FILE_OPTION = 'an image or another file for the model to read; repeatable';
@@ -54,7 +52,7 @@ export function addRun(program: Command, context: Context): void {
     .description('start a turn and follow it; the prompt may be @file')
     .option('--detach', 'only start it and print its id')
     .option('--id <id>', 'the id of the turn; refused if it was ever used');
-  addStartOptions(command, 'who asks, for the tools to know')
+  addStartOptions(command)
     .option('--file <path>', FILE_OPTION, collect)
     .option(
       '--budget <what=most>',
@@ -68,7 +66,6 @@ export function addRun(program: Command, context: Context): void {
       '--wait <time>',
       'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
     )
-    .option('--json', 'print JSON: one event a line; with --detach the ids')
     .action((agent: string, prompt: string, options: RunOptions) =>
       run(agent, { prompt, ...options }, context),
     );
@@ -78,7 +75,7 @@ export function addRun(program: Command, context: Context): void {
 const READY_LEAST_MS = 2_000;
 
 async function run(agent: string, options: RunOptions & { prompt: string }, context: Context): Promise<void> {
-  const { id, queue, detach, wait, json = false } = options;
+  const { id, queue, detach, wait } = options;
   if (detach === true && wait !== undefined)
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
@@ -89,7 +86,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
       const started = await client.start({
         agent,
         prompt,
-        requester: options.as ?? osUser(),
+        requester: context.as,
         files,
         id,
         taskQueue: queue,
@@ -97,9 +94,8 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
         budget: options.budget && readBudget(options.budget),
         priority: readPriority(options),
       });
-      if (detach !== true) return watchTurn(client, { turn: started.turn, json, waitMs }, context);
-      if (json) context.screen.json(started);
-      else context.screen.line(escapeText(started.turn));
+      if (detach !== true) return watchTurn(client, { turn: started.turn, waitMs }, context);
+      context.print(started, () => [escapeText(started.turn)]);
     },
     { readyMs: waitMs === undefined ? undefined : Math.max(waitMs, READY_LEAST_MS) },
   );
@@ -122,9 +118,7 @@ interface SendOptions {
   interrupt?: boolean;
   messageId?: string;
   file?: readonly string[];
-  as?: string;
   wait?: boolean;
-  json?: boolean;
 }
 
 /** `send <session> <words>`. */
@@ -139,9 +133,7 @@ export function addSend(program: Command, context: Context): void {
     .option('--interrupt', 'cancel the running turn first')
     .option('--file <path>', FILE_OPTION, collect)
     .option('--message-id <id>', 'the id of the message: the same id counts once (default: a random one)')
-    .addOption(nameOption('who says it'))
     .option('--wait', 'wait for the turn that takes it up, and print its answer')
-    .option('--json', 'print JSON')
     .action((session: string, words: string, options: SendOptions) =>
       send({ ...options, session, words }, context),
     );
@@ -151,12 +143,12 @@ async function send(
   options: SendOptions & { session: string; words: string },
   context: Context,
 ): Promise<void> {
-  const { agent, queue, steer, interrupt, as = osUser(), messageId, json = false } = options;
+  const { agent, queue, steer, interrupt, messageId } = options;
   if (steer === true && interrupt === true) throw usageError('--steer and --interrupt exclude each other');
   const text = await readText(options.words, 'the words', context);
   const files = options.file && (await Promise.all(options.file.map(readAttached)));
   const mode = steer === true ? 'steer' : interrupt === true ? 'interrupt' : 'queue';
-  const { screen } = context;
+  const { screen, json, as } = context;
   await context.withClient(async (client) => {
     const how = agent === undefined ? {} : { agent, requester: as };
     const budget = options.budget && readBudget(options.budget);
@@ -199,14 +191,11 @@ export function addClose(program: Command, context: Context): void {
     .description('close a session: it takes no more messages, and ends after the running turn')
     .option('--cancel', 'cancel the running turn')
     .option('--reason <text>', 'why; kept on record')
-    .addOption(nameOption('who closes it'))
-    .option('--json', 'print JSON')
-    .action((session: string, options: { cancel?: boolean; reason?: string; as?: string; json?: boolean }) =>
+    .action((session: string, options: { cancel?: boolean; reason?: string }) =>
       context.withClient(async (client) => {
-        const { cancel = false, reason, as: sender = osUser() } = options;
-        await client.session(session).close({ cancel, sender, reason });
-        if (options.json === true) context.screen.json({ session, cancel });
-        else context.screen.line(`${escapeText(session)} takes no more messages`);
+        const { cancel = false, reason } = options;
+        await client.session(session).close({ cancel, sender: context.as, reason });
+        context.print({ session, cancel }, () => [`${escapeText(session)} takes no more messages`]);
       }),
     );
 }

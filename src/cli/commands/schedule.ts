@@ -5,7 +5,7 @@ import { DEFAULT_OVERLAP, OVERLAP_POLICIES, type OverlapPolicy } from '../../cli
 import { shellWord } from '../../contract/text/shell-word';
 import { dateTime, relative, span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
-import { type Context, osUser } from '../context';
+import type { Context } from '../context';
 import { addStartOptions, readFacts, readMoment, readText, readTime } from '../flags';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Screen } from '../print/screen';
@@ -21,9 +21,7 @@ interface AddOptions {
   catchUp: string;
   paused?: boolean;
   queue?: string;
-  as?: string;
   meta?: readonly string[];
-  json?: boolean;
 }
 
 /** `schedule add`, `schedule list`, `schedule show`, `schedule run`, `schedule pause`, `schedule resume` and `schedule remove`. */
@@ -31,41 +29,33 @@ export function addSchedule(program: Command, context: Context): void {
   const schedule = program
     .command('schedule')
     .description('start turns by the clock, with Temporal Schedules');
-  const command = (name: string, about: string): Command =>
-    schedule.command(name).description(about).option('--json', 'print JSON');
+  const command = (name: string, about: string): Command => schedule.command(name).description(about);
   addAdd(command, context);
-  command('list', 'list the schedules, when each starts next, and what it started last').action(
-    ({ json }: { json?: boolean }) => list(json === true, context),
+  command('list', 'list the schedules, when each starts next, and what it started last').action(() =>
+    list(context),
   );
   command('show <id>', 'show a schedule in full, and the times at which it starts a turn')
     .option('--from <time>', 'the first moment (default: now)')
     .option('--to <time>', 'the last moment (default: 7 days after the first)')
     .action((id: string, options: ShowOptions) => show(id, options, context));
   command('run <id>', 'start a turn of it now, also while it is paused or another one is open').action(
-    (id: string, { json }: { json?: boolean }) => runNow(id, json === true, context),
+    (id: string) => runNow(id, context),
   );
   command('pause <id>', 'start nothing until it is resumed; turns that are open go on')
     .option('--reason <text>', 'why, for those who look at it')
-    .action((id: string, { reason, json }: { reason?: string; json?: boolean }) =>
+    .action((id: string, { reason }: { reason?: string }) =>
       change(
         id,
-        { done: 'paused', json: json === true },
-        (client) => client.schedules.pause(id, reason ?? `paused by ${osUser()}`),
+        'paused',
+        (client) => client.schedules.pause(id, reason ?? `paused by ${context.as}`),
         context,
       ),
     );
-  command('resume <id>', 'start turns again; times that passed meanwhile are left out').action(
-    (id: string, { json }: { json?: boolean }) =>
-      change(
-        id,
-        { done: 'resumed', json: json === true },
-        (client) => client.schedules.resume(id, `resumed by ${osUser()}`),
-        context,
-      ),
+  command('resume <id>', 'start turns again; times that passed meanwhile are left out').action((id: string) =>
+    change(id, 'resumed', (client) => client.schedules.resume(id, `resumed by ${context.as}`), context),
   );
-  command('remove <id>', 'delete it; turns that it started go on').action(
-    (id: string, { json }: { json?: boolean }) =>
-      change(id, { done: 'removed', json: json === true }, (client) => client.schedules.remove(id), context),
+  command('remove <id>', 'delete it; turns that it started go on').action((id: string) =>
+    change(id, 'removed', (client) => client.schedules.remove(id), context),
   );
 }
 
@@ -85,9 +75,8 @@ function addAdd(command: (name: string, about: string) => Command, context: Cont
     )
     .option('--catch-up <time>', 'after an outage of the server: how late a turn may start', CATCH_UP)
     .option('--paused', 'start nothing until it is resumed');
-  addStartOptions(adding, 'who asks, for the tools to know').action(
-    (id: string, agent: string, prompt: string, options: AddOptions) =>
-      add({ id, agent, prompt, ...options }, context),
+  addStartOptions(adding).action((id: string, agent: string, prompt: string, options: AddOptions) =>
+    add({ id, agent, prompt, ...options }, context),
   );
 }
 
@@ -107,7 +96,7 @@ async function add(
       prompt,
       timeZone,
       overlap,
-      requester: options.as ?? osUser(),
+      requester: context.as,
       cron,
       paused,
       taskQueue: queue,
@@ -116,8 +105,7 @@ async function add(
       jitterMs: jitter === undefined ? undefined : readTime(jitter, '--jitter'),
       catchUpMs: readTime(catchUp, '--catch-up'),
     });
-    if (options.json === true) context.screen.json(made);
-    else context.screen.lines(scheduleLines(made, context.screen, Date.now()));
+    context.print(made, () => scheduleLines(made, context.screen, Date.now()));
     await noteLacking(client, made, context);
   });
 }
@@ -140,10 +128,9 @@ async function noteLacking(
   screen.note(typed(`no worker of the queue ${escapeText(queue.name)} has the agent ${agent}: ${start}`));
 }
 
-async function list(json: boolean, { withClient, screen }: Context): Promise<void> {
+async function list({ withClient, screen, print }: Context): Promise<void> {
   const schedules = await withClient((client) => client.schedules.list());
-  if (json) screen.json(schedules);
-  else screen.lines(schedulesLines(schedules, screen, Date.now()));
+  print(schedules, () => schedulesLines(schedules, screen, Date.now()));
 }
 
 /** Schedules as a table. */
@@ -170,13 +157,12 @@ function nextCell({ paused, next: [first] }: ScheduleSummary, { style }: Screen,
 interface ShowOptions {
   from?: string;
   to?: string;
-  json?: boolean;
 }
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 
-async function show(id: string, { from, to, json }: ShowOptions, context: Context): Promise<void> {
-  const { screen, withClient } = context;
+async function show(id: string, { from, to }: ShowOptions, context: Context): Promise<void> {
+  const { screen, json, withClient } = context;
   const now = Date.now();
   const first = from === undefined ? new Date(now).toISOString() : readMoment(from, '--from', now);
   const week = new Date(Date.parse(first) + WEEK_MS).toISOString();
@@ -186,7 +172,7 @@ async function show(id: string, { from, to, json }: ShowOptions, context: Contex
     schedule: await client.schedules.get(id),
     times: await client.schedules.times(id, first, last),
   }));
-  if (json === true) return screen.json({ ...schedule, times });
+  if (json) return screen.json({ ...schedule, times });
   const until = `times until ${dateTime(last)}, in your time`;
   screen.lines([
     ...scheduleLines(schedule, screen, now),
@@ -243,11 +229,7 @@ function soFar({ started, skipped, missed }: Pick<ScheduledTurns, 'started' | 's
   return [counted(started, 'turn'), ...left].join(', ');
 }
 
-async function runNow(
-  id: string,
-  json: boolean,
-  { screen, withClient, command, typed }: Context,
-): Promise<void> {
+async function runNow(id: string, { screen, json, withClient, command, typed }: Context): Promise<void> {
   const turn = await withClient((client) => client.schedules.run(id));
   if (json) return screen.json({ schedule: id, turn: turn ?? null });
   if (turn === undefined)
@@ -259,11 +241,10 @@ async function runNow(
 
 async function change(
   id: string,
-  { done, json }: { done: string; json: boolean },
+  done: string,
   act: (client: Countersign) => Promise<void>,
-  { screen, withClient }: Context,
+  { withClient, print }: Context,
 ): Promise<void> {
   await withClient(act);
-  if (json) screen.json({ schedule: id, done });
-  else screen.line(`${escapeText(id)} is ${done}`);
+  print({ schedule: id, done }, () => [`${escapeText(id)} is ${done}`]);
 }

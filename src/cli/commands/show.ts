@@ -16,7 +16,6 @@ import { watchTurn } from '../watch-turn';
 
 interface ShowOptions {
   follow?: boolean;
-  json?: boolean;
 }
 
 /** `show <turn>[/<call>]`. */
@@ -25,18 +24,18 @@ export function addShow(program: Command, context: Context): void {
     .command('show <turn[/call]>')
     .description('show a turn with its timeline, one call in full, or a session')
     .option('-f, --follow', 'follow the turn until it ends')
-    .option('--json', 'print JSON')
     .action((target: string, options: ShowOptions) => show(parseTarget(target), options, context));
 }
 
-function show(named: Target, { follow, json = false }: ShowOptions, context: Context): Promise<void> {
+function show(named: Target, { follow }: ShowOptions, context: Context): Promise<void> {
+  const { json } = context;
   return context.withClient(async (client) => {
     const session = named.call === undefined ? await sessionOf(client, named.turn) : undefined;
-    if (session !== undefined) return showSession(session, { follow: follow === true, json }, context);
+    if (session !== undefined) return showSession(session, follow === true, context);
     const turn = await client.find(named.turn);
     if (!json) await notePauses(client, context.screen);
-    if (follow === true) return watchTurn(client, { turn, json }, context);
-    if (named.call === undefined) return showTurn(client, turn, json, context);
+    if (follow === true) return watchTurn(client, { turn }, context);
+    if (named.call === undefined) return showTurn(client, turn, context);
     const view = await client.view(turn);
     const call = findCall(view, named.call);
     if (json) return context.screen.json(call);
@@ -47,12 +46,12 @@ function show(named: Target, { follow, json = false }: ShowOptions, context: Con
   });
 }
 
-async function showTurn(client: Countersign, turn: string, json: boolean, context: Context): Promise<void> {
+async function showTurn(client: Countersign, turn: string, context: Context): Promise<void> {
   const events = await client.timeline(turn);
   const view = viewOf(events);
   const pending = view.endedAt === null ? await client.pendingActivities(turn) : undefined;
   const { screen } = context;
-  if (json) return screen.json({ ...view, timeline: events, pending });
+  if (context.json) return screen.json({ ...view, timeline: events, pending });
   screen.lines(turnLines(view, events, { ...printPlaceOf(context), ...(await changedIn(client, view)) }));
   await rememberPrinted(view.calls, context);
   if (pending === undefined) return;
@@ -71,17 +70,12 @@ async function sessionOf(client: Countersign, id: string): Promise<SessionView |
   }
 }
 
-function showSession(
-  view: SessionView,
-  { follow, json }: { follow: boolean; json: boolean },
-  context: Context,
-): void {
+function showSession(view: SessionView, follow: boolean, context: Context): void {
   if (follow)
     throw usageError(
       `${view.session} is a session; --follow takes a turn, such as ${view.turns.at(-1)?.turn ?? `${view.session}.t1`}`,
     );
-  if (json) context.screen.json(view);
-  else context.screen.lines(viewLines(view));
+  context.print(view, () => viewLines(view));
 }
 
 /** A session as a conversation: each turn with its words and its answer, then what waits. */

@@ -20,7 +20,6 @@ interface StatsOptions {
   agent?: string;
   tool?: string;
   limit?: string;
-  json?: boolean;
 }
 
 /** `stats`. */
@@ -32,11 +31,10 @@ export function addStats(program: Command, context: Context): void {
     .addOption(agentOption())
     .addOption(toolOption())
     .addOption(turnLimitOption(LIMIT))
-    .option('--json', 'print JSON')
     .action((options: StatsOptions) => stats(options, context));
 }
 
-async function stats(options: StatsOptions, { withClient, screen }: Context): Promise<void> {
+async function stats(options: StatsOptions, { withClient, screen, print }: Context): Promise<void> {
   const { createStats } = await import('../../history/stats.js');
   const query = defined({
     agent: options.agent,
@@ -46,8 +44,7 @@ async function stats(options: StatsOptions, { withClient, screen }: Context): Pr
   const fold = createStats(defined({ tool: options.tool }));
   await withClient((client) => readEachTurn({ client, screen }, query, (events) => fold.add(events)));
   const found = fold.stats();
-  if (options.json === true) screen.json(found);
-  else screen.lines(statsLines(found, screen));
+  print(found, () => statsLines(found, screen));
 }
 
 const BAR = { wide: 24, narrow: 10, narrowBelow: 80 } as const;

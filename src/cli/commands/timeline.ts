@@ -23,7 +23,6 @@ import { proposalLines } from '../print/request';
 
 interface TimelineOptions {
   at?: string;
-  json?: boolean;
 }
 
 /** `timeline <turn|file>`. */
@@ -32,17 +31,15 @@ export function addTimeline(program: Command, context: Context): void {
     .command('timeline <turn|file.json>')
     .description('show a turn step by step, from the server or from an exported file')
     .option('--at <point>', 'the turn as it was at a step (2), a call (2.1) or an event (#57)')
-    .option('--json', 'print JSON')
     .action((named: string, options: TimelineOptions) => timeline(named, options, context));
 }
 
-async function timeline(named: string, { at, json }: TimelineOptions, context: Context): Promise<void> {
+async function timeline(named: string, { at }: TimelineOptions, context: Context): Promise<void> {
   const point = at === undefined ? undefined : parsePoint(at);
   const events = await readTurnEvents(named, context);
   const place = printPlaceOf(context);
   const shown = point === undefined ? timelineOf(events) : stateAt(events, point);
-  if (json === true) context.screen.json(shown);
-  else context.screen.lines('steps' in shown ? timelineLines(shown, place) : momentLines(shown, place));
+  context.print(shown, () => ('steps' in shown ? timelineLines(shown, place) : momentLines(shown, place)));
 }
 
 /** A turn step by step: each reply of the model, the calls of the reply, and how each call ended. */

@@ -111,18 +111,15 @@ function addUserCommands(user: Command, users: () => Users, context: Context): v
     .description('add a user who may sign in; prints the token once')
     .option('--may-fork', 'also allow live forks, which run calls with effects')
     .option('--may-converse', 'also allow messages in conversations, which start turns')
-    .option('--json', 'print JSON')
-    .action(async (name: string, { json, mayFork, mayConverse }: AddOptions) => {
+    .action(async (name: string, { mayFork, mayConverse }: AddOptions) => {
       const rights = RIGHTS.filter((right) => (right === 'fork-live' ? mayFork : mayConverse) === true);
       const token = await users().add(name, rights);
-      if (json === true) context.screen.json({ name, token });
-      else context.screen.lines(tokenLines(name, token, context));
+      context.print({ name, token }, () => tokenLines(name, token, context));
     });
   user
     .command('list')
     .description('list the users who may sign in')
-    .option('--json', 'print JSON')
-    .action((options: { json?: boolean }) => listUsers(users(), options, context));
+    .action(() => listUsers(users(), context));
   user
     .command('remove <name>')
     .description('remove a user; ends their sessions')
@@ -133,7 +130,6 @@ function addUserCommands(user: Command, users: () => Users, context: Context): v
 }
 
 interface AddOptions {
-  json?: boolean;
   mayFork?: boolean;
   mayConverse?: boolean;
 }
@@ -148,9 +144,9 @@ function tokenLines(name: string, token: string, { screen }: Context): string[] 
   ];
 }
 
-async function listUsers(users: Users, { json }: { json?: boolean }, { screen }: Context): Promise<void> {
+async function listUsers(users: Users, { screen, json }: Context): Promise<void> {
   const known = (await users.list()).map(({ name, createdAt, rights }) => ({ name, createdAt, rights }));
-  if (json === true) return screen.json(known);
+  if (json) return screen.json(known);
   if (known.length === 0) return screen.line('Nobody has a token.');
   const rows = known.map(({ name, createdAt, rights }) => [
     escapeText(name),

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { nameOption } from '../flags';
 import { type VoteOptions, say } from './deny';
 
 /** `withdraw <turn>/<call>`. */
@@ -9,7 +8,5 @@ export function addWithdraw(program: Command, context: Context): void {
     .command('withdraw <turn/call>')
     .description('take back your vote on a call that still waits for others')
     .option('--reason <text>', 'why')
-    .addOption(nameOption('whose vote'))
-    .option('--json', 'print the answer as JSON')
     .action((target: string, options: VoteOptions) => say('withdrawn', target, options, context));
 }

@@ -82,7 +82,6 @@ export interface ReplayOptions {
   at?: string;
   port: string;
   taskTimeout?: string;
-  json?: boolean;
 }
 
 /** The progress of a batch. */

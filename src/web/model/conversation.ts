@@ -1,6 +1,5 @@
 import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
 import type { HeldMessage, MessageMode } from '../../contract/session';
-import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { jsonBytes, limitText } from '../../contract/text/bytes';
 import { counted, type Label } from '../../history/labels';
@@ -87,26 +86,6 @@ export const EMPTY_MESSAGE: MessageDraft = {
 /** The name under which the tab keeps what is typed for a conversation. */
 export function messageName(session: string): string {
   return `say/${session}`;
-}
-
-/** Reads a message that the tab kept. */
-export function readMessageDraft(value: unknown): MessageDraft | undefined {
-  if (!isObject(value)) return undefined;
-  const { text, files = [], mode, messageId } = value;
-  if (typeof text !== 'string' || typeof messageId !== 'string') return undefined;
-  return {
-    text,
-    messageId,
-    mode: mode === 'steer' || mode === 'interrupt' ? mode : 'queue',
-    files: Array.isArray(files) ? files.filter(isSentFile) : [],
-  };
-}
-
-/** Checks only the fields that the page shows. The server checks all of them. */
-function isSentFile(value: unknown): value is SentFile {
-  if (!isObject(value) || !isObject(value['file']) || typeof value['proof'] !== 'string') return false;
-  const { name, mediaType, size, digest } = value['file'];
-  return [name, mediaType, digest].every((one) => typeof one === 'string') && typeof size === 'number';
 }
 
 /** Why a text cannot be sent. Undefined: the text can be sent. */

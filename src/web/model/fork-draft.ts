@@ -1,8 +1,6 @@
-import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import type { CallView } from '../../history/view-types';
 import type { ForkBody } from '../../server/api';
-import { isArgumentsDraft, keptText } from '../kept-input';
 import { type ArgumentsDraft, issuesOf } from './draft';
 
 /** The change that a fork makes at a call. `same`: no change, so the fork repeats the path of the turn. */
@@ -82,23 +80,4 @@ function changeOf({ way, args, reason, reply }: ForkDraft): ForkBody['change'] {
     case 'same':
       return undefined;
   }
-}
-
-/** Reads the draft of a fork, which the tab kept. Undefined for any other value. */
-export function readForkDraft(value: unknown): ForkDraft | undefined {
-  if (!isObject(value)) return undefined;
-  const { way, args, reason, reply, model, live } = value;
-  if (!isWay(way) || !isArgumentsDraft(args)) return undefined;
-  return {
-    way,
-    args,
-    live: live === true,
-    reason: keptText(reason),
-    reply: keptText(reply),
-    model: keptText(model),
-  };
-}
-
-function isWay(value: unknown): value is Way {
-  return typeof value === 'string' && Object.hasOwn(WAY_LABELS, value);
 }

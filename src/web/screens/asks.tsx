@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { InboxItem } from '../../server/api';
+import type { InboxItem, InboxSession } from '../../server/api';
 import { useInboxRows } from '../inbox-rows';
 import { grouped, keyOf } from '../model/inbox';
-import { messageName, readMessageDraft } from '../model/conversation';
+import { type MessageDraft, messageName } from '../model/conversation';
 import { titleIn } from '../../contract/text/call-title';
 import { hrefOf, queryOf } from '../model/route';
 import { loadTyped } from '../kept-input';
@@ -31,7 +31,7 @@ export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
   const { inbox, fail, session: signedIn } = useAppContext();
   const { page } = useInboxRows({ query: queryOf({ session }), offset: 0, limit: MOST }, inbox, fail);
   const rows = page?.rows ?? [];
-  const isWriting = (): boolean => isMessageKept(signedIn.user, session);
+  const isWriting = (): boolean => isMessageKept(signedIn, session);
   const { open, show, close, decided, opened } = useOpen(rows, isAtEnd, isWriting);
   const others = rows.filter((item) => open === undefined || placeIn(item) !== placeIn(open));
   const more = (page?.matching ?? 0) - rows.length;
@@ -190,9 +190,9 @@ function useUndone(take: (key: string) => void): void {
  * Whether the person has typed a message. A panel that opened now would push the message away. We read the tab's
  * storage and not the field, because the composer may load later.
  */
-function isMessageKept(user: string, session: string): boolean {
-  const draft = readMessageDraft(loadTyped(user, messageName(session)));
-  return draft !== undefined && draft.text.trim() !== '';
+function isMessageKept(by: InboxSession, session: string): boolean {
+  const { text = '' } = loadTyped<MessageDraft>(by, messageName(session)) ?? {};
+  return text.trim() !== '';
 }
 
 /** Moves the focus to the composer if the focused element is gone. */

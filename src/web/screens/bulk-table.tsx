@@ -3,7 +3,7 @@ import type { Json } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { InboxItem } from '../../server/api';
 import type { AlikeField } from '../model/alike';
-import { Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../first-script';
+import { Code, Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../first-script';
 
 /** A request that is selected and was read. */
 export interface Chosen {
@@ -86,13 +86,7 @@ function RowHead({ item, request, alone, now }: Chosen & { now: number }): JSX.E
 }
 
 function FieldName({ of: { name, isArgument } }: { of: AlikeField }): JSX.Element {
-  return isArgument ? (
-    <code>
-      <Text of={name} />
-    </code>
-  ) : (
-    <>{name}</>
-  );
+  return isArgument ? <Code of={name} /> : <>{name}</>;
 }
 
 function Value({ of }: { of: Json | undefined }): JSX.Element {

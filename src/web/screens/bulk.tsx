@@ -4,6 +4,7 @@ import type { CallDetails, InboxItem } from '../../server/api';
 import { BULK, compareRequests, toggled, withAllAlike } from '../model/alike';
 import type { Unseen } from '../ui/seen';
 import {
+  Code,
   keyOf,
   readCall,
   Text,
@@ -83,10 +84,7 @@ export function BulkPanel({ isFirst, back }: PanelProps): JSX.Element {
             'Decided together'
           ) : (
             <>
-              {items.length} of{' '}
-              <code>
-                <Text of={first.tool} />
-              </code>
+              {items.length} of <Code of={first.tool} />
             </>
           )}
         </Title>

@@ -78,20 +78,23 @@ interface EndProps {
   path: string;
   body: object;
   done: string;
+  /** Called after the answer. */
+  then?: (() => Promise<void>) | undefined;
 }
 
 /** A button that ends something. The first click only asks. */
-function End({ label, path, body, done }: EndProps): JSX.Element {
+function End({ label, path, body, done, then }: EndProps): JSX.Element {
   const { notify, fail } = useAppContext();
   const end = async (): Promise<void> => {
     const reply = await send('POST', path, { body });
-    if (!reply.ok) return fail(reply);
-    notify({ text: done, tone: 'good' });
+    if (!reply.ok) fail(reply);
+    else notify({ text: done, tone: 'good' });
+    await then?.();
   };
   const { isAsked, click, forget } = useSure(() => void end());
   return (
     <button class="button" type="button" onClick={click} onBlur={forget}>
-      {isAsked ? `${label} now` : `${label} …`}
+      {isAsked ? `${label} it now` : `${label} …`}
     </button>
   );
 }
@@ -100,7 +103,13 @@ function Resume({ of }: { of: NonNullable<HeldPause['of']> }): JSX.Element {
   return <End label="Resume" path="api/pauses/end" body={of} done="Resumed: held calls start again." />;
 }
 
-function Revoke({ id, what }: { id: string; what: string }): JSX.Element {
+interface RevokeProps extends Pick<EndProps, 'then'> {
+  id: string;
+  what: string;
+}
+
+/** A button that revokes a grant. */
+export function Revoke({ id, what, then }: RevokeProps): JSX.Element {
   const done = `Revoked: ${what}. Such calls ask again.`;
-  return <End label="Revoke" path={`api/grants/${id}/revocation`} body={{}} done={done} />;
+  return <End label="Revoke" path={`api/grants/${id}/revocation`} body={{}} {...{ done, then }} />;
 }

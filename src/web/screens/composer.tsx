@@ -3,13 +3,7 @@ import { useState } from 'preact/hooks';
 import type { MessageMode } from '../../contract/session';
 import type { SentMessage } from '../../server/api';
 import { newDecisionId, sendMessage } from '../http';
-import {
-  EMPTY_MESSAGE,
-  type MessageDraft,
-  messageName,
-  readMessageDraft,
-  textProblem,
-} from '../model/conversation';
+import { EMPTY_MESSAGE, type MessageDraft, messageName, textProblem } from '../model/conversation';
 import { errorText } from '../model/labels';
 import { parametersOf } from '../model/route';
 import { useAppContext, useKept } from '../ui/app';
@@ -103,7 +97,7 @@ function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode
 /** The typed message, and the function that sends it. */
 function useMessage({ session, start, isRunning, sent }: ComposerProps) {
   const { notify, fail } = useAppContext();
-  const { value, change, forget } = useKept(messageName(session), EMPTY_MESSAGE, readMessageDraft);
+  const { value, change, forget } = useKept(messageName(session), EMPTY_MESSAGE);
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   const send = async (coming: number): Promise<void> => {

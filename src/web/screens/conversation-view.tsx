@@ -15,7 +15,7 @@ import {
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow } from '../ui/app';
 import { Markdown } from '../ui/markdown';
-import { Files, Text } from '../ui/text';
+import { Code, Files, Text } from '../ui/text';
 import { Ago, Chip } from '../ui/widgets';
 import type { LiveConversation } from './conversation-live';
 import { Writing } from '../ui/writing';
@@ -81,9 +81,7 @@ function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps): JSX.Ele
         <Message key={one.messageId} said={one} now={now} />
       ))}
       <a class="turn-row" href={hrefOf({ at: 'turn', turn: turn.turn })}>
-        <code>
-          <Text of={turn.turn.split('.').at(-1) ?? turn.turn} />
-        </code>{' '}
+        <Code of={turn.turn.split('.').at(-1) ?? turn.turn} />{' '}
         {status === 'not_started' ? 'not started' : <Chip of={describeState(status)} />}
       </a>
       {answer !== undefined && answer !== '' && (
@@ -141,10 +139,7 @@ function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }): JS
             .filter(({ callId }) => callIds.includes(callId))
             .map((call) => (
               <p key={call.callId} class="call-line">
-                <code>
-                  <Text of={callTitle(call)} />
-                </code>{' '}
-                <Chip of={describePhase(call)} />
+                <Code of={callTitle(call)} /> <Chip of={describePhase(call)} />
               </p>
             ))}
         </div>
@@ -167,9 +162,7 @@ export function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Elem
     <header class="turn-head">
       <p class="crumbs">
         <a href={hrefOf({ at: 'conversations' })}>Conversations</a>
-        <code>
-          <Text of={session} />
-        </code>
+        <Code of={session} />
       </p>
       <h1 id="conversation-title">
         Conversation with <Text of={agent} />

@@ -7,7 +7,7 @@ import { useTabVisible } from '../live';
 import { describeConversation } from '../model/conversation';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { goTo, showInList, useAppContext, useNow } from '../ui/app';
-import { Text } from '../ui/text';
+import { Code, Text } from '../ui/text';
 import { Ago, Chip, Select } from '../ui/widgets';
 
 /** The part of the list that is shown. Empty: all agents, and the newest page. */
@@ -163,10 +163,7 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
         <span class="row-foot">
           <Text of={agent} /> · {counted(turns, 'turn')}
           {waiting > 0 && ` · ${counted(waiting, 'message')} waiting`} · started{' '}
-          <Ago at={startedAt} now={now} /> ·{' '}
-          <code>
-            <Text of={session} />
-          </code>
+          <Ago at={startedAt} now={now} /> · <Code of={session} />
         </span>
       </a>
     </li>

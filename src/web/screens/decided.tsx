@@ -7,7 +7,7 @@ import { decidedFits, type DecidedFilter, type Facet, FACETS } from '../model/de
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
-import { Reason, Text } from '../ui/text';
+import { Code, Reason, Text } from '../ui/text';
 import { Chip, SearchField, Select } from '../ui/widgets';
 
 /** The decisions of the signed-in user, and how the calls ended. */
@@ -104,10 +104,7 @@ function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JS
         <span class="row-foot">
           {isNamed ? <Text of={wordsBy(what, approver)} /> : what === 'granted' ? 'ran by your grant' : what}
           {hunksText(hunks)} · {dateTime(at)}, {relative(at, now)}
-          {howKnown(one) !== 'signed in' && ` · ${howKnown(one)}`} ·{' '}
-          <code>
-            <Text of={`${turn}/${callId}`} />
-          </code>
+          {howKnown(one) !== 'signed in' && ` · ${howKnown(one)}`} · <Code of={`${turn}/${callId}`} />
           {message !== undefined && ' · '}
           {message !== undefined && <Text of={message} />}
           <Reason of={reason} />
@@ -148,10 +145,7 @@ function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefu
         </span>
         <Chip of={[code.replaceAll('_', ' '), 'bad']} />
         <span class="row-foot">
-          a {what} · {dateTime(at)}, {relative(at, now)} ·{' '}
-          <code>
-            <Text of={`${turn}/${callId}`} />
-          </code>
+          a {what} · {dateTime(at)}, {relative(at, now)} · <Code of={`${turn}/${callId}`} />
           {standing !== undefined && ' · '}
           {standing !== undefined && (
             <Text of={`${standing.decision} by ${standing.approver}, ${dateTime(standing.at)}`} />

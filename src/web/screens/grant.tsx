@@ -7,7 +7,7 @@ import { type Reply, send, turnPath } from '../http';
 import { errorText } from '../model/labels';
 import { toDecision } from '../model/review';
 import { useAppContext } from '../ui/app';
-import { Text } from '../ui/text';
+import { Code, Text } from '../ui/text';
 import { Dialog, Select } from '../ui/widgets';
 import type { Review } from './call/decide';
 import { type DecidingProps, type Signed, useSend } from './call/send';
@@ -103,10 +103,7 @@ function Ways({ ways, chosen, choose }: WaysProps): JSX.Element {
     <>
       {ways.map(({ name, ways: some }) => (
         <label key={name}>
-          with{' '}
-          <code>
-            <Text of={name} />
-          </code>{' '}
+          with <Code of={name} />{' '}
           <Select
             id={`grant-${name}`}
             label={`Argument ${name}`}

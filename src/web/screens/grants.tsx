@@ -5,9 +5,10 @@ import { send } from '../http';
 import { proofText } from '../model/labels';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { isFocusLost } from './call/head';
+import { Revoke } from './chips';
 import { sendSigned } from './call/send';
 import { useSure } from '../ui/widgets';
-import { Reason, Text } from '../ui/text';
+import { Code, Reason, Text } from '../ui/text';
 
 /** The calls that may run without asking, with buttons that revoke these grants. */
 export function GrantsScreen(): JSX.Element {
@@ -34,15 +35,17 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
   const { confirmed = [], held, toConfirm } = grant;
   const { session } = useAppContext();
   const now = useNow();
+  const lookAgain = async (): Promise<void> => {
+    await look();
+    focusTitle();
+  };
   return (
     <li>
       <p>
         <Text of={sentence} />
       </p>
       <p class="row-foot">
-        <code>
-          <Text of={args} />
-        </code>
+        <Code of={args} />
       </p>
       <p class="row-foot">
         {times - used} of {times} uses left · ends {relative(until, now)} · given by <Text of={by} />,{' '}
@@ -62,9 +65,9 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
         </p>
       )}
       {session.role !== 'viewer' && toConfirm !== undefined && (
-        <Confirm id={id} seenDigest={toConfirm} sentence={sentence} look={look} />
+        <Confirm id={id} seenDigest={toConfirm} sentence={sentence} look={lookAgain} />
       )}
-      {session.role !== 'viewer' && <Revoke id={id} look={look} what={`${grant.tool} by ${by}`} />}
+      {session.role !== 'viewer' && <Revoke id={id} then={lookAgain} what={`${grant.tool} by ${by}`} />}
     </li>
   );
 }
@@ -91,7 +94,6 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
     if (!reply.ok) fail(reply);
     else notify({ text: 'Confirmed.', tone: 'good' });
     await look();
-    focusTitle();
   };
   const { isAsked, click, forget } = useSure(() => void confirm());
   return (
@@ -102,24 +104,5 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
         <span class="sr-only"> {id.slice(0, 8)}</span>
       </button>
     </>
-  );
-}
-
-/** A button that revokes a grant. The first click only explains what the second click does. */
-function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; what: string }): JSX.Element {
-  const { notify, fail } = useAppContext();
-  const revoke = async (): Promise<void> => {
-    const reply = await send('POST', `api/grants/${id}/revocation`, { body: {} });
-    if (!reply.ok) fail(reply);
-    else notify({ text: `Revoked: ${what}. Such calls ask again.`, tone: 'good' });
-    await look();
-    focusTitle();
-  };
-  const { isAsked, click, forget } = useSure(() => void revoke());
-  return (
-    <button class="button danger" type="button" onClick={click} onBlur={forget}>
-      {isAsked ? 'Revoke it now' : 'Revoke …'}
-      <span class="sr-only"> {id.slice(0, 8)}</span>
-    </button>
   );
 }

@@ -10,7 +10,7 @@ import { useTabVisible } from '../live';
 import { grouped } from '../model/inbox';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { Ago, Chip, SearchField, Select } from '../ui/widgets';
-import { Text } from '../ui/text';
+import { Code, Text } from '../ui/text';
 import { showInList, useAppContext, useKeys, useNow } from '../ui/app';
 
 /** Reads turns by the parameters of `TurnsPageQuery`. Empty parameters are left out. */
@@ -142,10 +142,7 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
         <span class="row-foot">
           <Text of={turn.agent} /> · started <Ago at={turn.startedAt} now={now} />
           {turn.endedAt !== null && ` · took ${span(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}`}
-          {turn.pending > 0 && ` · ${turn.pending} waiting`} ·{' '}
-          <code>
-            <Text of={turn.turn} />
-          </code>
+          {turn.pending > 0 && ` · ${turn.pending} waiting`} · <Code of={turn.turn} />
         </span>
       </a>
     </li>

@@ -6,7 +6,7 @@ import type { TurnView } from '../../history/view-types';
 import { readTurn } from '../http';
 import { hrefOf } from '../model/route';
 import { Chip } from '../ui/widgets';
-import { Text } from '../ui/text';
+import { Code, Text } from '../ui/text';
 import { useAppContext } from '../ui/app';
 import {
   type ComparedStep,
@@ -141,10 +141,7 @@ function PathView({ side, of }: { side: Side; of: PathStep | undefined }): JSX.E
 function CallView({ tool, arguments: args, outcome, content }: PathCall): JSX.Element {
   return (
     <div class="path-call">
-      <code>
-        <Text of={titleOf({ tool, arguments: args })} />
-      </code>{' '}
-      <Chip of={describeOutcome(outcome)} />
+      <Code of={titleOf({ tool, arguments: args })} /> <Chip of={describeOutcome(outcome)} />
       {outcome === 'done' && content !== undefined && content !== '' && (
         <p class="code block quiet">
           <Text of={content} layout="block" />

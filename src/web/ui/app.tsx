@@ -209,15 +209,11 @@ interface Kept<T> {
 }
 
 /**
- * A state that outlives its screen and a reload of the page, for this user in this tab. `read` checks the stored value.
+ * A state that outlives its screen and a reload of the page, for this user in this tab.
  */
-export function useKept<T extends object>(
-  name: string,
-  initial: T,
-  read: (value: unknown) => T | undefined,
-): Kept<T> {
-  const { user } = useAppContext().session;
-  const [value, setValue] = useState(() => read(loadTyped(user, name)) ?? initial);
+export function useKept<T extends object>(name: string, initial: T): Kept<T> {
+  const { session } = useAppContext();
+  const [value, setValue] = useState(() => loadTyped<T>(session, name) ?? initial);
   const last = useRef(value);
   const set = (next: T): void => {
     last.current = next;
@@ -227,11 +223,11 @@ export function useKept<T extends object>(
     value,
     change: (part) => {
       set({ ...last.current, ...part });
-      keepTyped(user, name, last.current);
+      keepTyped(session, name, last.current);
     },
     forget: () => {
       set(initial);
-      keepTyped(user, name, undefined);
+      keepTyped(session, name, undefined);
     },
   };
 }
@@ -345,10 +341,12 @@ export function useLateBy<T extends object>(
 interface LateProps<T> {
   load: () => Promise<T>;
   show: (late: T) => JSX.Element;
+  /** The element that says that it is loaded. */
+  as?: 'p' | 'h1' | 'h2';
 }
 
-/** A screen that is loaded when it is opened. */
-export function Late<T extends object>({ load, show }: LateProps<T>): JSX.Element {
+/** A screen or a panel that is loaded when it is opened. */
+export function Late<T extends object>({ load, show, as: Opening = 'p' }: LateProps<T>): JSX.Element {
   const late = useLate(load, true);
-  return late === undefined ? <p class="empty">Opening …</p> : show(late);
+  return late === undefined ? <Opening class="empty">Opening …</Opening> : show(late);
 }

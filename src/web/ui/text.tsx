@@ -20,6 +20,15 @@ export function Text({ of, layout = 'line', kind }: TextProps): JSX.Element {
   return <Pieces of={segments(of, layout, kind)} {...{ layout, kind }} />;
 }
 
+/** Exact text, in the letters of code. */
+export function Code({ of }: { of: string }): JSX.Element {
+  return (
+    <code>
+      <Text of={of} />
+    </code>
+  );
+}
+
 interface TextProps {
   of: string;
   layout?: Layout;

@@ -8,7 +8,7 @@ const DIGEST = 'a'.repeat(64);
 const TERMS = {
   ...{ id: ID, agent: 'clerk', tool: 'pay', toolDigest: DIGEST, ruleDigest: '', policyDigest: '' },
   ...{ narrowing: {}, times: 3, by: 'ann' },
-  ...{ at: '2026-11-25T12:00:00.000Z', until: '2026-11-25T13:00:00.000Z' },
+  ...{ at: '2026-11-25T12:00:00.000Z', until: '2126-11-25T13:00:00.000Z' },
 };
 const shown = (more: object = {}, workflowId = `countersign-grant-${ID}`) => ({
   ...{ workflowId, runId: 'r', type: WORKFLOWS.grant, status: { name: 'RUNNING' } },
@@ -40,6 +40,7 @@ function contextOf(...listed: object[]): { context: ClientContext; signals: stri
 it.each<[string, object, number]>([
   ['one that holds', shown(), 1],
   ['none that was revoked', shown({ revoked: true }), 0],
+  ['none whose time is over', shown({ until: '2026-11-25T12:30:00.000Z' }), 0],
   ['none in the name of another', shown({}, 'countersign-grant-other'), 0],
   ['none in another form', shown({ all: true }), 0],
   ['none without a memo', { ...shown(), memo: undefined }, 0],

@@ -3,6 +3,7 @@ import type { GrantSeen } from '../../../src/client';
 import { addGrants } from '../../../src/cli/commands/grants';
 import { termsDigest } from '../../../src/authority/grants/confirmations';
 import { exactly } from '../../../src/authority/grants/narrowing';
+import { testContext } from '../command';
 import { testScreen } from '../support';
 import { grantsClient } from './grants-client';
 import type { Assurance } from '../../../src/contract/authority';
@@ -30,12 +31,7 @@ async function run(grants: GrantSeen[], ...args: string[]): Promise<Ran> {
   const screen = testScreen();
   const { client, revoked, confirmed } = grantsClient(grants);
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
-  addGrants(program, {
-    ...{ screen, env: {}, keyboard: undefined, options: () => ({}), exitWith: () => undefined },
-    withClient: (use) => use(client),
-    command: (line) => `cs ${line}`,
-    typed: (sentence) => sentence,
-  });
+  addGrants(program, testContext(client, screen, { program }));
   await program.parseAsync(['grants', ...args], { from: 'user' });
   return { printed: screen.printed, revoked, confirmed };
 }

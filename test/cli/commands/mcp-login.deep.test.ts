@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { addMcp } from '../../../src/cli/commands/mcp';
 import { createContext } from '../../../src/cli/context';
+import { addSharedOptions } from '../../../src/cli/flags';
 import type { Keyboard } from '../../../src/cli/review/terminal';
 import { Interrupted } from '../../../src/cli/review/terminal';
 import { loginFile } from '../../../src/tools/mcp/logins';
@@ -46,8 +47,14 @@ const start = (
 ): Started => {
   const screen = testScreen();
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
-  const parts = { screen, env: { ...env }, keyboard, options: () => ({}), typed: (text: string) => text };
-  addMcp(program, createContext({ ...parts, exitWith: () => undefined }));
+  const parts = {
+    screen,
+    env: { ...env },
+    keyboard,
+    options: () => program.opts(),
+    typed: (text: string) => text,
+  };
+  addMcp(addSharedOptions(program), createContext({ ...parts, exitWith: () => undefined }));
   const line = ['mcp', ...args, '--config', join(scratch(), 'config.ts')];
   const end = program.parseAsync(line, { from: 'user' });
   end.catch(() => undefined);

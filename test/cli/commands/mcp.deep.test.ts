@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { addMcp } from '../../../src/cli/commands/mcp';
 import { createContext } from '../../../src/cli/context';
+import { addSharedOptions } from '../../../src/cli/flags';
 import { ensureBuilt } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { HOSTILE } from '../../tools/mcp/support';
@@ -147,10 +148,10 @@ it('asks before it starts a server, and before it writes', async () => {
     const keyboard = testKeyboard();
     const program = new Command().exitOverride();
     const context = createContext({
-      ...{ screen, env: {}, keyboard, options: () => ({}), typed: (text: string) => text },
+      ...{ screen, env: {}, keyboard, options: () => program.opts(), typed: (text: string) => text },
       exitWith: () => undefined,
     });
-    addMcp(program, context);
+    addMcp(addSharedOptions(program), context);
     const config = join(scratch(), 'config.ts');
     const end = program.parseAsync(['mcp', 'allow', 'hostile', '--config', config], { from: 'user' });
     for (const [question, line] of answers) await keyboard.answer(question, line);

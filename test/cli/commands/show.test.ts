@@ -4,7 +4,7 @@ import { addShow } from '../../../src/cli/commands/show';
 import { wasPrinted } from '../../../src/cli/review/seen';
 import { CountersignError } from '../../../src/contract/errors';
 import { scratchDirectory } from '../../support/scratch';
-import { runCommand } from '../command';
+import { runCommand, testContext } from '../command';
 import { call, testScreen, turn } from '../support';
 
 const changedTools = [{ callId: '1.1', now: 'gone' }];
@@ -47,18 +47,7 @@ describe('what counts as seen', () => {
       get: (_, method) => Reflect.get({ ...answers, ...rest }, method),
     });
     const program = new Command().exitOverride();
-    addShow(program, {
-      ...{
-        screen: { ...testScreen(), isTerminal: true },
-        env,
-        keyboard: undefined,
-        options: () => ({}),
-        exitWith: () => undefined,
-      },
-      withClient: (use) => use(client),
-      command: (line) => `cs ${line}`,
-      typed: (sentence) => sentence,
-    });
+    addShow(program, testContext(client, { ...testScreen(), isTerminal: true }, { program, env }));
     await program.parseAsync(['show', target], { from: 'user' }).catch(() => undefined);
     const [{ request: asked } = call()] = view.calls;
     return asked !== undefined && wasPrinted(asked, env);

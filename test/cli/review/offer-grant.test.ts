@@ -4,7 +4,7 @@ import { type GrantFlags, grantFlags, planned } from '../../../src/cli/review/of
 import type { Signer } from '../../../src/cli/review/sign';
 import type { VoteSignature } from '../../../src/contract/decision';
 import type { GrantAsked } from '../../../src/authority/grants/grant';
-import { runCommand } from '../command';
+import { runCommand, testContext } from '../command';
 import { call, testScreen, turn } from '../support';
 
 const TERMS = {
@@ -44,12 +44,7 @@ async function plan(flags: Parameters<typeof planned>[0], changes: Partial<Grant
   });
   const planning = await planned(flags, {
     ...{ client, view: turn([call()]), callId: '1.1', approver: 'ann', signer },
-    context: {
-      ...{ screen, env: {}, keyboard: undefined, options: () => ({}), exitWith: () => undefined },
-      withClient: (use) => use(client),
-      command: (line) => `cs ${line}`,
-      typed: (sentence) => sentence,
-    },
+    context: testContext(client, screen),
   });
   return { planning, asked, given, printed: screen.printed };
 }

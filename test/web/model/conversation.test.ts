@@ -5,7 +5,6 @@ import {
   describeConversation,
   exchangesOf,
   keptTurns,
-  readMessageDraft,
   textProblem,
   whatCompacts,
 } from '../../../src/web/model/conversation';
@@ -95,35 +94,3 @@ it.each([
 ])('a text is sent or refused in words (case %#)', (text, problem) =>
   expect(textProblem(text)).toBe(problem),
 );
-
-const SENT = {
-  file: { digest: 'a'.repeat(64), mediaType: 'text/plain', size: 1, name: 'a.txt' },
-  proof: 'p',
-};
-
-it.each([
-  [
-    { text: 'a', mode: 'steer', messageId: 'm' },
-    { text: 'a', files: [], mode: 'steer', messageId: 'm' },
-  ],
-  [
-    { text: 'a', files: [SENT], mode: 'queue', messageId: '' },
-    { text: 'a', files: [SENT], mode: 'queue', messageId: '' },
-  ],
-  [
-    { text: 'a', files: [{ ...SENT, proof: 1 }, { proof: 'p' }, 'x', SENT], mode: 'queue', messageId: '' },
-    { text: 'a', files: [SENT], mode: 'queue', messageId: '' },
-  ],
-  [
-    { text: 'a', files: 'all', mode: 'queue', messageId: '' },
-    { text: 'a', files: [], mode: 'queue', messageId: '' },
-  ],
-  [
-    { text: 'a', mode: 'shout', messageId: '' },
-    { text: 'a', files: [], mode: 'queue', messageId: '' },
-  ],
-  [{ text: 1, mode: 'queue', messageId: '' }, undefined],
-  [{ text: 'a' }, undefined],
-  ['a', undefined],
-  [null, undefined],
-])('%j is read back as %j', (kept, draft) => expect(readMessageDraft(kept)).toEqual(draft));

@@ -1,12 +1,5 @@
 import type { CallView } from '../../../src/history/view-types';
-import {
-  draftFor,
-  type ForkDraft,
-  readForkDraft,
-  toForkBody,
-  waysFor,
-  whyNotFork,
-} from '../../../src/web/model/fork-draft';
+import { draftFor, type ForkDraft, toForkBody, waysFor, whyNotFork } from '../../../src/web/model/fork-draft';
 
 describe('a fork', () => {
   const schema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
@@ -75,14 +68,4 @@ describe('a fork', () => {
     expect(whyNotFork(draft({ args: { value: { anything: 1 }, texts: {} } }), call())).toBeUndefined();
     expect(whyNotFork(draft({ args: typed }), call())).toMatch(/corrected/);
   });
-});
-
-const again = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-
-it('reads back a fork, and nothing else', () => {
-  const call: CallView = JSON.parse('{"callId":"1.1","effective":{"a":1}}');
-  const draft = { ...draftFor(call), reason: 'why', live: true };
-  expect(readForkDraft(again(draft))).toEqual(draft);
-  expect(readForkDraft(again({ ...draft, way: 'constructor' }))).toBeUndefined();
-  expect(readForkDraft(null)).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { callTitle } from '../../../history/labels';
 import { FILTER_CHARACTERS } from '../../../contract/limits';
 import { type CallPhase, type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
 import { readCall } from '../../http';
-import { goTo, useAppContext, useKept, useKeys, useLate, useNewest, useTabTitle } from '../../ui/app';
+import { goTo, Late, useAppContext, useKept, useKeys, useNewest, useTabTitle } from '../../ui/app';
 import { RequestPanel } from './request';
 import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
@@ -13,7 +13,7 @@ import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
 import { LeftOver, whatHappened } from './edit';
-import { NOTHING_TYPED, readTyped } from '../../kept-input';
+import { NOTHING_TYPED } from '../../kept-input';
 
 /** Phases that end soon if a worker runs, without a decision of a person. */
 const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];
@@ -32,7 +32,7 @@ interface CallPanelProps {
  */
 export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Element {
   const { details, call, refresh, problem } = useCall(turn, callId);
-  const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
+  const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
   const Title = usePanelTitle();
   const title = useMemo(() => call && callTitle(call), [call]);
@@ -49,6 +49,7 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
   const [refusal, setRefusal] = useState<string>();
   const shared = { ...props, refusal, setRefusal };
   const open = waitingEvent(call);
+  const Title = usePanelTitle();
   switch (open?.type) {
     case 'request_opened':
       return (
@@ -56,7 +57,8 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
       );
     case 'question_opened':
       return (
-        <LatePanel
+        <Late
+          as={Title}
           key={open.callKey}
           load={loadQuestion}
           show={(late) => <late.QuestionPanel asked={open} {...shared} />}
@@ -64,7 +66,8 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
       );
     case 'in_doubt':
       return (
-        <LatePanel
+        <Late
+          as={Title}
           key={open.eventId}
           load={loadDoubt}
           show={(late) => <late.DoubtPanel doubt={open} {...shared} />}
@@ -77,18 +80,6 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
 
 const loadQuestion = () => import('../question');
 const loadDoubt = () => import('./doubt');
-
-interface LatePanelProps<T> {
-  load: () => Promise<T>;
-  show: (late: T) => JSX.Element;
-}
-
-/** A panel that is loaded when it is opened. */
-function LatePanel<T extends object>({ load, show }: LatePanelProps<T>): JSX.Element {
-  const late = useLate(load, true);
-  const Title = usePanelTitle();
-  return late === undefined ? <Title class="empty">Opening …</Title> : show(late);
-}
 
 function useCall(
   turn: string,

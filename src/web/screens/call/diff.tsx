@@ -14,7 +14,7 @@ import {
   unnumbered,
 } from '../../model/diff';
 import { SeenEnd, SeenText, useNear } from '../../ui/seen';
-import { drawPieces, Ordered, Text } from '../../ui/text';
+import { Code, drawPieces, Ordered } from '../../ui/text';
 
 /** The hunks that can be ticked, and the functions that tick them. */
 interface HunkChoice {
@@ -49,15 +49,13 @@ export function PreviewView({ preview, ticked, choice }: PreviewProps): JSX.Elem
 
 function Plan({ plan, ticked, choice }: Omit<PreviewProps, 'preview'> & { plan: FilePlan }): JSX.Element {
   const { path, hunks } = plan;
-  const lines = hunks.flatMap((hunk) => hunk.lines);
+  const lines = hunks.flatMap(({ id, lines }) => (ticked.includes(id) ? lines : []));
   const countOf = (mark: string): number => lines.filter((line) => line.startsWith(mark)).length;
   const choosing = hunks.length > 1 ? choice : undefined;
   return (
     <div class="diff" style={{ '--digits': String(digitsOf(plan)) }}>
       <p class="diff-file">
-        <code>
-          <Text of={path} />
-        </code>
+        <Code of={path} />
         {plan.baseHash === null && <span class="chip good">new file</span>}
         {plan.encoding === 'latin1' && <span class="chip quiet">not UTF-8: one character a byte</span>}
         {plan.encoding.startsWith('utf16') && <span class="chip quiet">UTF-16</span>}

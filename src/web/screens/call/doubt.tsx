@@ -15,7 +15,7 @@ import { LinesInput } from './inputs';
 import { LeftOver, whatHappened } from './edit';
 import { LIMITS } from '../../../contract/limits';
 import { NOTHING_TYPED } from '../../kept-input';
-import { Text } from '../../ui/text';
+import { Code, Text } from '../../ui/text';
 import { Key } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
@@ -97,9 +97,7 @@ function DoubtFacts({ call }: { call: CallView }): JSX.Element {
       )}
       {key !== undefined && (
         <Fact name="Idempotency key" isWide>
-          <code>
-            <Text of={key} />
-          </code>
+          <Code of={key} />
           <span class="quiet">Its handler was given this key: where it passed it on, look for it there.</span>
         </Fact>
       )}

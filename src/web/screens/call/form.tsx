@@ -233,7 +233,8 @@ function Remove(props: FieldProps): JSX.Element | null {
   if (act === undefined) return null;
   return (
     <button class="button plain" type="button" onClick={act}>
-      Remove<span class="sr-only"> {nameOf(props)}</span>
+      {remove === undefined ? 'Leave out' : 'Remove'}
+      <span class="sr-only"> {nameOf(props)}</span>
     </button>
   );
 }

@@ -5,7 +5,7 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip } from '../../ui/widgets';
-import { Files, Text } from '../../ui/text';
+import { Code, Files, Text } from '../../ui/text';
 import { goTo, useLate } from '../../ui/app';
 
 interface HeadProps {
@@ -57,9 +57,7 @@ export function CallHead({ view, call, wants, facts, children }: HeadProps): JSX
           </button>
         )}
         <Title class="call-title" tabIndex={-1} ref={title}>
-          <code>
-            <Text of={call.tool} />
-          </code>
+          <Code of={call.tool} />
           {wants === undefined && <Chip of={describePhase(call)} />}
         </Title>
         {facts !== undefined && (
@@ -201,10 +199,7 @@ export function Refusal({ text }: { text: string | undefined }): JSX.Element {
 export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): JSX.Element {
   return (
     <>
-      {callId}{' '}
-      <code>
-        <Text of={tool} />
-      </code>
+      {callId} <Code of={tool} />
     </>
   );
 }

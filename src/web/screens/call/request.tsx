@@ -1,6 +1,9 @@
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { RequestOpened } from '../../../history/events';
 import type { CallDetails } from '../../../server/api';
+import { send, turnPath } from '../../http';
+import { useTabVisible } from '../../live';
 import { WatchSeen } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { DecisionBar, type Review, useReview } from './decide';
@@ -99,16 +102,44 @@ function Voted({ left = [] }: { left: readonly string[] | undefined }): JSX.Elem
   );
 }
 
-/** How long there is, and who decides. */
+/** After how many milliseconds the page says again that a request is open in it. */
+const STILL_MS = 10_000;
+
+/** The others who have the request open now. */
+function useLookers({ view, callId }: CallDetails): readonly string[] {
+  const isLive = useAppContext().inbox.connection === 'live';
+  const isVisible = useTabVisible();
+  const [others, setOthers] = useState<readonly string[]>([]);
+  useEffect(() => {
+    if (!isLive || !isVisible) return;
+    const path = `${turnPath(view.turn)}/calls/${callId}/open`;
+    const look = async (): Promise<void> => {
+      const reply = await send<string[]>('POST', path);
+      setOthers(reply.ok ? reply.data : []);
+    };
+    void look();
+    const timer = setInterval(() => void look(), STILL_MS);
+    return () => clearInterval(timer);
+  }, [isLive, isVisible]);
+  return others;
+}
+
+/** How long there is, who decides, and who else looks at it. */
 function Wants({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
   const { session } = useAppContext();
   const now = useNow();
+  const others = useLookers(details);
   return (
     <>
       <Deadline of={request.deadline} now={now} />
       <span>
         <Text of={whoDecides(details, session)} />
       </span>
+      {others.length > 0 && (
+        <span>
+          <Text of={`${others.join(' and ')} ${others.length === 1 ? 'has' : 'have'} it open, too`} />
+        </span>
+      )}
     </>
   );
 }

@@ -3,8 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { LIMITS } from '../../../contract/limits';
 import { counted } from '../../../history/labels';
 import type { RequestOpened } from '../../../history/events';
-import type { Answer, DecisionBody } from '../../../server/api';
-import { type Reply, send, sendDecision, turnPath } from '../../http';
+import { sendAskAgain, sendDecision } from '../../http';
 import { decisionText } from '../../model/review';
 import { Dialog, useSure } from '../../ui/widgets';
 import { LinesInput } from './inputs';
@@ -62,10 +61,6 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): J
     </div>
   );
 }
-
-/** Has a call asked about again, like `sendDecision`. */
-const sendAskAgain = (turn: string, body: DecisionBody, signal: AbortSignal): Promise<Reply<Answer>> =>
-  send('POST', `${turnPath(turn)}/ask-again`, { body, signal });
 
 function AskAgain(props: VotesProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);

@@ -14,7 +14,6 @@ import { isChanged, issuesOf } from '../../model/draft';
 import {
   draftFor,
   type ForkDraft,
-  readForkDraft,
   toForkBody,
   WAY_LABELS,
   WAY_TEXTS,
@@ -94,7 +93,7 @@ function WhatIf({ turn, call }: WhatIfProps): JSX.Element {
 }
 
 function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }): JSX.Element {
-  const { value: draft, ...kept } = useKept(`fork/${turn}/${call.callId}`, draftFor(call), readForkDraft);
+  const { value: draft, ...kept } = useKept(`fork/${turn}/${call.callId}`, draftFor(call));
   const { isSending, problem, start } = useStart(turn, call.callId, kept.forget);
   return (
     <Dialog titleId="what-if-title" isWide close={close}>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Pending, PendingActivity } from '../../../client/types';
 import { describeActivity, failingTaskText } from '../../../history/labels';
 import { useNow } from '../../ui/app';
-import { Text } from '../../ui/text';
+import { Code, Text } from '../../ui/text';
 
 /** The activities that run now, the task queues without a worker, and why the turn does not progress. */
 export function Running({ pending }: { pending: Pending }): JSX.Element | null {
@@ -13,11 +13,8 @@ export function Running({ pending }: { pending: Pending }): JSX.Element | null {
     <section class="running" aria-label="Right now">
       {idleQueues.map((queue) => (
         <p key={queue} class="banner ask">
-          No worker takes work from the queue{' '}
-          <code>
-            <Text of={queue} />
-          </code>
-          . Start one with <code>countersign worker</code>.
+          No worker takes work from the queue <Code of={queue} />. Start one with{' '}
+          <code>countersign worker</code>.
         </p>
       ))}
       {failingTask !== undefined && (
@@ -39,10 +36,7 @@ function ActivityLine({ activity, now }: { activity: PendingActivity; now: numbe
   return (
     <li>
       <span class="pulse" aria-hidden="true" /> {callId}{' '}
-      <code>
-        <Text of={callId === undefined ? 'the model' : name} />
-      </code>{' '}
-      <Text of={describeActivity(activity, now)} />
+      <Code of={callId === undefined ? 'the model' : name} /> <Text of={describeActivity(activity, now)} />
     </li>
   );
 }

@@ -8,7 +8,7 @@ import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
 import { Chip, useSure } from '../../ui/widgets';
-import { Files, Text } from '../../ui/text';
+import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useRefused, useTabTitle } from '../../ui/app';
 import { Writing } from '../../ui/writing';
 import { type Place, Steps } from './steps';
@@ -114,9 +114,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
     <header class="turn-head">
       <p class="crumbs">
         <Text of={view.agent} />
-        <code>
-          <Text of={view.turn} />
-        </code>
+        <Code of={view.turn} />
         {view.lineage?.map(({ turn, callId, agent }) => (
           <span key={turn}>
             part of{' '}
