@@ -76,8 +76,8 @@ export class SharedThread {
   }
 
   /**
-   * The conversation, once all events so far came, and what is expected of it is there. Undefined if the signal aborts
-   * before.
+   * The conversation, once all events so far came. If they lack something that was just sent, it waits longer for them.
+   * Undefined if the signal aborts before.
    *
    * @throws CountersignError as `Session.follow`.
    */
