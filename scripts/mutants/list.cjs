@@ -187,7 +187,7 @@ const mutants = [
     file: 'src/lifecycle/outcomes.ts',
     find: "if (settings.effect === 'unsafe') return",
     put: 'if (false) return',
-    tests: files('workflows/outcome'),
+    tests: lifecycle('outcomes'),
   },
   {
     name: 'run-again-key',

@@ -57,14 +57,9 @@ export function outcomeOf(
   running: Promise<RawValue>,
 ): Promise<Outcome> {
   return running.then(
-    (result) => settlementIn(state, result),
+    (result) => outcomeIn(state, decodedValueOf(result), Date.now()),
     (error: unknown) => settlementOf(state, attempt, { error, now: Date.now() }),
   );
-}
-
-/** Reads what the activity of a call returned. */
-export function settlementIn(state: CallState, result: RawValue): CallOutput {
-  return outcomeIn(state, decodedValueOf(result), Date.now());
 }
 
 /** Decides what a failed activity means for its call. */

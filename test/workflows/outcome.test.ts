@@ -1,11 +1,4 @@
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  CancelledFailure,
-  defaultPayloadConverter,
-  RawValue,
-  TimeoutFailure,
-} from '@temporalio/common';
+import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { FAILURES } from '../../src/contract/names';
 import { HOLDER_GONE } from '../../src/contract/lost-activity';
 import type { Effect } from '../../src/contract/tool';
@@ -13,7 +6,7 @@ import type { InDoubt } from '../../src/contract/call';
 import { resultOf } from '../../src/lifecycle/state';
 import { act } from '../../src/workflows/approvals';
 import { liveCall } from '../../src/workflows/call-life';
-import { turnModelFailure, settlementIn, settlementOf } from '../../src/workflows/outcome';
+import { turnModelFailure, settlementOf } from '../../src/workflows/outcome';
 import { TurnCall } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';
@@ -179,31 +172,6 @@ describe('a call in doubt is verified in the background', () => {
     const ended = await verified(come, more);
     expect(ended).toMatchObject(expected);
     expect(ended.turn.counts.inDoubt).toBe(1);
-  });
-});
-
-describe('what the activity of a call returned', () => {
-  const raw = (value: unknown): RawValue => RawValue.fromPayload(defaultPayloadConverter.toPayload(value));
-
-  function settle(effect: 'unsafe' | 'pure', output: unknown) {
-    const calls = approvalsWith({ kind: 'run', effect });
-    calls.start('1.1', effect === 'unsafe' ? 'drawn' : undefined);
-    return settlementIn(calls.call(), raw(output));
-  }
-
-  it.each<[string, 'unsafe' | 'pure', object, string]>([
-    ['its worker gives it back', 'unsafe', { notHere: 'no agent', secret: 'drawn' }, 'notHere'],
-    ['somebody else gives it back', 'unsafe', { notHere: 'no agent' }, 'inDoubt'],
-    ['somebody guesses the secret', 'unsafe', { notHere: 'no agent', secret: 'guessed' }, 'inDoubt'],
-    ['a pure call is given back', 'pure', { notHere: 'no agent' }, 'notHere'],
-    ['it cannot be read', 'unsafe', { notHere: 5 }, 'inDoubt'],
-  ])('%s', (_, effect, output, kind) => {
-    expect(Object.keys(settle(effect, output))).toEqual(expect.arrayContaining([kind]));
-  });
-
-  it('keeps only the result and its digest', () => {
-    const output = { result: result('1.1'), contentDigest: 'd', cause: 'expired' };
-    expect(settle('pure', output)).toEqual({ result: result('1.1'), contentDigest: 'd' });
   });
 });
 

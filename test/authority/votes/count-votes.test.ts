@@ -6,7 +6,6 @@ import {
   stillNeeded,
   stillNeededText,
 } from '../../../src/authority/votes/count-votes';
-import { countProvenVotes, type VoteProof } from '../../../src/authority/votes/worker-count';
 import { people, person, rule } from './support';
 import type { VoteRule, DatedVote, Authority } from '../../../src/contract/authority';
 import { escalatedAuthority } from '../../../src/authority/votes/authority-in-force';
@@ -99,59 +98,6 @@ describe('under an authority', () => {
     const late = authority({ escalate: { afterMs: 1, to: ['emil'] } });
     expect(countVotesUnder(late, votes('+emil'), NOW).state).toBe('open');
     expect(countVotesUnder(escalatedAuthority(late), votes('+emil'), NOW).state).toBe('approved');
-  });
-
-  it.each<[string, Partial<VoteRule>, string, VoteProof, string, string[], RegExp]>([
-    ['a proven vote', {}, '+anna', { assurance: 'signed' }, 'approved', [], /needs 0 more/],
-    [
-      'a vote that proves too little',
-      { assurance: 'signed' },
-      '+anna',
-      { assurance: 'signed_in' },
-      'open',
-      ['anna'],
-      /it is signed in, and the rule wants it signed/,
-    ],
-    [
-      'a vote that nobody can check',
-      { assurance: 'signed' },
-      '+anna',
-      { assurance: 'claimed', unchecked: 'no file' },
-      'open',
-      ['anna'],
-      /no file, and the rule wants it signed/,
-    ],
-    [
-      'a vote whose proof is refused',
-      {},
-      '+anna',
-      { why: 'forged' },
-      'open',
-      ['anna'],
-      /the vote of anna does not count: forged/,
-    ],
-    [
-      'a vote of a stranger',
-      {},
-      '+mallory',
-      { assurance: 'signed' },
-      'open',
-      ['mallory'],
-      /mallory is not named by the rule/,
-    ],
-  ])('%s', (_name, changes, cast, proof, state, struck, why) => {
-    const found = countProvenVotes(authority(changes), votes(cast), { proofOf: () => proof, now: NOW });
-    expect(found.count.state).toBe(state);
-    expect(found.struck.map(({ voter }) => voter)).toEqual(struck);
-    expect(found.why).toMatch(why);
-  });
-
-  it('counts the proven votes, and says how sure the weakest of them is', () => {
-    const proofOf = ({ voter }: DatedVote): VoteProof =>
-      voter === 'carl' ? { why: 'forged' } : { assurance: voter === 'anna' ? 'signed' : 'signed_in' };
-    const found = countProvenVotes(authority({ need: 2 }), votes('+anna +bob +carl'), { proofOf, now: NOW });
-    expect(found).toMatchObject({ count: { state: 'approved' }, assurance: 'signed_in' });
-    expect(found.struck.map(({ voter }) => voter)).toEqual(['carl']);
   });
 });
 
