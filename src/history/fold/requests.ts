@@ -111,11 +111,11 @@ function opened(state: FoldState, head: EventHeader, { held, life, item, key }: 
   const { call, effective, note, edit } = life;
   const { callId, tool, toolDigest, preview, policyReason, notes, authority, question } = call;
   const since = held.isKept === true ? held.since : undefined;
-  const from = since === undefined ? state.taskTime : Date.parse(since);
+  if (since === undefined || held.asked === undefined) held.asked = state.taskTime;
   held.shown = 'request';
   held.since = since ?? head.at;
   delete held.isKept;
-  const deadline = deadlineIn(from, item, call);
+  const deadline = deadlineIn(held.asked, item, call);
   const summary = lineOf(life, item);
   if (question !== undefined)
     return [
@@ -174,12 +174,12 @@ function lineOf({ call, effective, note }: CallState, item: OpenItem | undefined
 
 /**
  * The deadline in the memo. If the memo does not name the call, the deadline by the call's settings and its rule, for a
- * call that waits since `from` (workflow time in ms).
+ * call that waits since `asked` (workflow time in ms).
  */
-function deadlineIn(from: number, item: OpenItem | undefined, call: ValidCall): string | null {
+function deadlineIn(asked: number, item: OpenItem | undefined, call: ValidCall): string | null {
   if (item !== undefined) return item.deadline;
   const expiresMs = timeToDecide(call);
-  return expiresMs === null ? null : new Date(from + expiresMs).toISOString();
+  return expiresMs === null ? null : new Date(asked + expiresMs).toISOString();
 }
 
 /**
