@@ -56,7 +56,10 @@ test('a question is filled in, says what is wrong, and its answer is the result'
   await page.getByLabel('Late arrival').check();
   await page.getByLabel('Reason').fill('by train');
   await page.getByLabel('City').press('Control+Enter');
-  await page.locator('.notices').getByText(/^Answered: /).waitFor();
+  await page
+    .locator('.notices')
+    .getByText(/^Answered: /)
+    .waitFor();
   const { answer } = await handle.result();
   expect(answer).toContain('owner answered. Remark: by train');
   expect(answer).toContain('{"city":"Rome","nights":3,"room":"double","late":true}');
@@ -72,7 +75,10 @@ test('a question is declined', async () => {
   await page.locator('#approve[aria-disabled=false]').waitFor();
   await page.getByLabel('Reason').fill('that is mine');
   await page.getByRole('button', { name: /^Decline/ }).click();
-  await page.locator('.notices').getByText(/^Declined: /).waitFor();
+  await page
+    .locator('.notices')
+    .getByText(/^Declined: /)
+    .waitFor();
   expect((await handle.result()).answer).toContain('owner declined to answer: that is mine.');
 });
 
