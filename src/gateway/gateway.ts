@@ -57,6 +57,8 @@ export interface Gateway {
   call(asked: GatewayCall): Promise<GatewayAnswer>;
   /** Starts a call as a turn, and waits for its end. If the signal aborts first, an undecided call is withdrawn. */
   decide(call: ClientCall, signal: AbortSignal): Promise<CallEnd>;
+  /** Resolves when every call is answered, or withdrawn because its client is gone. */
+  settled(): Promise<unknown>;
 }
 
 interface GatewayParts {
@@ -77,10 +79,18 @@ interface GatewayParts {
 export function createGateway(parts: GatewayParts): Gateway {
   const { tools, backend } = parts;
   const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map() };
+  const underWay = new Set<Promise<unknown>>();
   return {
     tools,
     backend,
-    call: (asked) => answerCall(all, asked),
+    call: (asked) => {
+      const answering = answerCall(all, asked);
+      const over = (): void => void underWay.delete(answering);
+      underWay.add(answering);
+      answering.then(over, over);
+      return answering;
+    },
+    settled: () => Promise.allSettled(underWay),
     decide: async (call, signal) => {
       const { turn } = await backend.start(call);
       try {
@@ -258,7 +268,11 @@ async function withdraw({ backend, log }: Parts, turn: string, who: string): Pro
       if (state?.status !== 'working' || state.runs) return;
       if (state.open === undefined) continue;
       const isUndecided = state.open.items.every(({ kind }) => kind === 'request');
-      return isUndecided ? await backend.cancel(turn, 'its client does not wait for it') : undefined;
+      if (!isUndecided) return;
+      await backend.cancel(turn, 'its client does not wait for it');
+      // The worker may be that of this process, which has to see to it before it ends.
+      await backend.end(turn, AbortSignal.timeout(ASKS_WITHIN_MS)).catch(() => undefined);
+      return;
     }
   } catch (error) {
     log.warn(`${turn} could not be withdrawn: ${errorMessage(error)}`);

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connect, type Countersign } from '../../src/client';
 import { isObject } from '../../src/contract/json';
-import { approveNext } from '../../src/testing';
+import { placeOfCall } from '../../src/gateway/call-id';
+import { approveNext, waitForRequest } from '../../src/testing';
 import { bareEnv } from '../cli/process';
 import { lib, root } from '../support/build';
 import { runOnNode22 } from '../support/node22';
@@ -22,6 +23,8 @@ interface GatewayProcess {
   strange: readonly string[];
   stderr(): string;
   kill(): Promise<void>;
+  /** Closes its input, as a client does that ends, and waits until it is gone. */
+  leave(): Promise<void>;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-gateway-'));
@@ -62,6 +65,10 @@ function startGateway(address: string, ...args: string[]): GatewayProcess {
       child.kill('SIGKILL');
       await gone;
     },
+    leave: async () => {
+      child.stdin.end();
+      await gone;
+    },
   };
   running.push(one);
   return one;
@@ -100,7 +107,7 @@ it('serves an agent without Temporal: safe calls work, others fail with words, a
   expect(strange).toEqual([]);
 });
 
-it('is killed: the next gateway has the answer to what waited, and what ran is in doubt until a person says', async () => {
+it('is killed: the next has the answer to what waited, and what ran is in doubt; its client ends: what waited is taken back', async () => {
   const { hostile } = serversIn(folder);
   if (hostile === undefined) throw new Error('no server');
   const mcpLock = join(folder, 'countersign.mcp.lock');
@@ -113,7 +120,7 @@ it('is killed: the next gateway has the answer to what waited, and what ran is i
   const client: Countersign = await connect({ address: testAddress() });
   const effects = join(folder, 'effects');
   const ran = () => (existsSync(effects) ? readFileSync(effects, 'utf8').trim().split('\n').sort() : []);
-  const start = () => startGateway(testAddress(), 'gateway', 'hostile', '--config', config);
+  const start = () => startGateway(testAddress(), 'gateway', 'hostile', '--config', config, '--as', 'ann');
   const calls = (how: string) => ({
     ...{ name: 'act', arguments: { how, with: folder } },
     _meta: { 'claudecode/toolUseId': `${folder}-${how}` },
@@ -144,6 +151,16 @@ it('is killed: the next gateway has the answer to what waited, and what ran is i
     await until('the end', async () => (await stateOf(runs))['status'] === 'completed');
     await again;
     expect(await stateOf(runs)).toMatchObject({ result: { isError: true } });
+    // A client without tasks, whose call has no id, takes it back when it ends.
+    const args = { how: 'count', with: folder };
+    const _meta = { 'io.modelcontextprotocol/clientCapabilities': {} };
+    next.send('tools/call', { name: 'act', arguments: args, _meta }).catch(() => undefined);
+    const { turn } = placeOfCall({ who: 'ann', tool: 'hostile__act', arguments: args });
+    await until('the turn', () => client.view(turn).catch(() => undefined));
+    await waitForRequest(client, turn);
+    await next.leave();
+    expect(await client.view(turn)).toMatchObject({ status: 'cancelled' });
+    expect(next.stderr()).not.toContain('could not be withdrawn');
     expect(ran()).toEqual(['echo', 'hang']);
     expect(next.strange).toEqual([]);
   } finally {

@@ -44,6 +44,17 @@ const slowGateway = (startMs: number): Gateway => {
   });
 };
 
+it('is settled when every call is answered', async () => {
+  const gateway = slowGateway(0);
+  const signal = new AbortController().signal;
+  let isAnswered = false;
+  void gateway
+    .call({ who: 'ann', name: 'pay', arguments: {}, asTask: false, signal })
+    .then(() => (isAnswered = true));
+  await gateway.settled();
+  expect(isAnswered).toBe(true);
+});
+
 it.each([
   ['is recorded at once', 0, true],
   ['takes all that time to be recorded', 100, false],

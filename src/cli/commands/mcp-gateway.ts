@@ -89,6 +89,7 @@ async function serveStdio(
   await Promise.race([ended, stopped]);
   clearTimeout(later);
   await handle.close();
+  await gateway.settled();
 }
 
 async function serveHttp(
