@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** Who has which call open now. This process knows it, and history never does. */
-export interface Lookers {
+interface Lookers {
   /** Notes that a person opened a call, which they may see. */
   open(user: string, call: string): void;
   /** Notes that a person still has a call open that they opened. Returns the others who have. */
