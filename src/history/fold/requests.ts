@@ -111,11 +111,11 @@ function opened(state: FoldState, head: EventHeader, { held, life, item, key }: 
   const { call, effective, note, edit } = life;
   const { callId, tool, toolDigest, preview, policyReason, notes, authority, question } = call;
   const since = held.isKept === true ? held.since : undefined;
-  if (since === undefined || held.asked === undefined) held.asked = state.taskTime;
+  if (item !== undefined || since === undefined) held.deadline = deadlineIn(state, item, call);
   held.shown = 'request';
   held.since = since ?? head.at;
   delete held.isKept;
-  const deadline = deadlineIn(held.asked, item, call);
+  const { deadline = null } = held;
   const summary = lineOf(life, item);
   if (question !== undefined)
     return [
@@ -172,14 +172,11 @@ function lineOf({ call, effective, note }: CallState, item: OpenItem | undefined
   return callSummary({ callId, tool, arguments: effective, note, preview });
 }
 
-/**
- * The deadline in the memo. If the memo does not name the call, the deadline by the call's settings and its rule, for a
- * call that waits since `asked` (workflow time in ms).
- */
-function deadlineIn(asked: number, item: OpenItem | undefined, call: ValidCall): string | null {
+/** The deadline in the memo. If the memo does not name the call, the deadline by the call's settings and its rule. */
+function deadlineIn({ taskTime }: FoldState, item: OpenItem | undefined, call: ValidCall): string | null {
   if (item !== undefined) return item.deadline;
   const expiresMs = timeToDecide(call);
-  return expiresMs === null ? null : new Date(asked + expiresMs).toISOString();
+  return expiresMs === null ? null : new Date(taskTime + expiresMs).toISOString();
 }
 
 /**

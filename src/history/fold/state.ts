@@ -38,8 +38,8 @@ export interface CallFold {
   /** Since when the request waits, ISO 8601. `isKept`: asking again failed, so it waits as before. */
   since?: string;
   isKept?: true;
-  /** The same in workflow time, ms. Its deadline counts from then. */
-  asked?: number;
+  /** Until when the request waits, ISO 8601. Null: it never expires. */
+  deadline?: string | null;
   /** The call was in doubt. */
   wasLost?: true;
   /** The proof that settles the doubt if no person was first. A late outcome may come before the doubt. */
