@@ -43,7 +43,7 @@ export function createApp(deps: AppDeps, routes: Routes = ROUTES): Hono<Env> {
   large.forEach(add);
   app.use('/api/*', limitBody);
   open.forEach(add);
-  app.use('/api/*', requireSignedIn(deps), fewAtOnce(AT_ONCE, tooManyAtOnce), role);
+  app.use('/api/*', requireSignedIn(deps), fewAtOnce(AT_ONCE), role);
   signedIn.forEach(add);
   pages.forEach(add);
   app.notFound(() => {
@@ -61,14 +61,6 @@ export function createApp(deps: AppDeps, routes: Routes = ROUTES): Hono<Env> {
  * the Temporal server busy for seconds.
  */
 const AT_ONCE = 200;
-
-function tooManyAtOnce(): CountersignError {
-  return new CountersignError(
-    'too_many_attempts',
-    `${AT_ONCE} requests of yours are being answered already`,
-    'ask again once they are answered',
-  );
-}
 
 /** Keeps browsers and proxies from storing answers of the API. */
 const noStore: MiddlewareHandler = async (c, next) => {

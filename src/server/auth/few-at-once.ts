@@ -1,17 +1,22 @@
 import type { MiddlewareHandler } from 'hono';
-import type { CountersignError } from '../../contract/errors';
+import { CountersignError } from '../../contract/errors';
 import type { Env } from '../deps';
 
 /**
  * Lets at most `most` requests of one user be answered at once. A request counts until its answer begins, even if
  * nobody waits for the answer any more. A stream therefore counts only until it opens.
  */
-export function fewAtOnce(most: number, tooMany: () => CountersignError): MiddlewareHandler<Env> {
+export function fewAtOnce(most: number, what = 'requests'): MiddlewareHandler<Env> {
   const open = new Map<string, number>();
   return async (c, next) => {
     const { user } = c.get('who');
     const before = open.get(user) ?? 0;
-    if (before >= most) throw tooMany();
+    if (before >= most)
+      throw new CountersignError(
+        'too_many_attempts',
+        `${most} ${what} of yours are under way already`,
+        'try again once they are done',
+      );
     open.set(user, before + 1);
     try {
       await next();
