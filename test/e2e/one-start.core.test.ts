@@ -187,6 +187,13 @@ describe.each(KINDS)('a call that is %s and %s', (by, effect) => {
   });
 });
 
+/** Without keys nobody can read an inbox in which an encrypted turn waits. It ends after the workers of this file. */
+let server: RunningServer;
+beforeAll(async () => {
+  server = await startOwnServer();
+});
+afterAll(() => server.stop());
+
 describe('a call that was given back', () => {
   const agentWith = (...names: string[]) => {
     const stays = (_: unknown, { signal }: { signal: AbortSignal }): Promise<string> =>
@@ -200,13 +207,6 @@ describe('a call that was given back', () => {
     );
     return [defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools })];
   };
-
-  // A server of its own: without keys nobody can read an inbox in which an encrypted turn waits.
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startOwnServer();
-  });
-  afterAll(() => server.stop());
 
   const KEYS: string[] = [drawKey('k1')];
   const ROWS = (['claimed', 'signed'] as const).flatMap((by) =>
