@@ -3,15 +3,9 @@ import type { Order } from '../contract/tool';
 import type { CallState } from '../lifecycle/state';
 import type { Turn } from './turn-state';
 
-/** The calls that may start by their order. Every call that waits asks for them, each time that anything happens. */
-const startable = new WeakMap<Turn['approvals'], ReadonlySet<CallState>>();
-
 /** Whether a ready call may start now, by the order of its step and by the worker that holds its state. */
 export function mayStart({ approvals, order, states }: Turn, state: CallState): boolean {
-  if (!states.isFree(state.call)) return false;
-  const next = startable.get(approvals) ?? new Set(nextToStart([...approvals.calls.values()], order));
-  startable.set(approvals, next);
-  return next.has(state);
+  return states.isFree(state.call) && nextToStart([...approvals.calls.values()], order).includes(state);
 }
 
 /**

@@ -116,7 +116,7 @@ export interface PageReader {
 
 /** What a person is asked about a call. */
 export interface Item {
-  /** Names the call, what was shown of it, and to whom. An answer with this id counts for nothing else. */
+  /** Names the call, what was shown, and who saw it. An answer with this id answers only that. */
   id: string;
   /** The id of the call. */
   call: string;
