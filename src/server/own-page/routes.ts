@@ -26,15 +26,13 @@ const HOLD_MS = 25_000;
 /** The most that a request may say that is new. Each is sent to Temporal by itself. */
 const MOST_WORDS = 20;
 const MOST_ANSWERS = 200;
-/** The most requests of one user whose answers have not begun. */
-const AT_ONCE = 200;
 
 /** The doors for the pages of a product: AG-UI, and the UI message stream of the AI SDK. */
 export function ownPageRoutes(deps: AppDeps, role: MiddlewareHandler<Env>): Hono<Env> {
   const open = createThreads(deps);
   const { allowOrigins = [] } = deps.ownPage ?? {};
   const others = cors({ origin: [...allowOrigins], allowMethods: ['GET', 'POST'], maxAge: 600 });
-  const door = [requireOrigin(deps), others, requireSignedIn(deps, bearerOf), fewAtOnce(AT_ONCE), role];
+  const door = [requireOrigin(deps), others, requireSignedIn(deps, bearerOf), fewAtOnce(), role];
   return new Hono<Env>()
     .use('/ag-ui/*', ...door)
     .use('/api/chat/*', ...door)
