@@ -154,9 +154,11 @@ it('is killed: the next has the answer to what waited, and what ran is in doubt;
     const args = { how: 'count', with: folder };
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': {} };
     next.send('tools/call', { name: 'act', arguments: args, _meta }).catch(() => undefined);
+    // Turns of other test files wait on the same server, for a tool of the same name.
+    const ofThis = `how=count with=${folder}`;
     const turn = await until(
       'the request',
-      async () => (await client.inbox({})).find(({ tool }) => tool === 'hostile__act')?.turn,
+      async () => (await client.inbox({})).find(({ summary }) => summary.includes(ofThis))?.turn,
     );
     await next.leave();
     expect(await client.view(turn)).toMatchObject({ status: 'cancelled' });
