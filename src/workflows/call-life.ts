@@ -32,7 +32,7 @@ export async function liveCall(life: Life): Promise<DoneCall> {
     const state = await allowed(life);
     if (state.phase === 'ready') await life.place(state);
     if (stateOf(life).phase === 'ready') await run(life);
-    await resolved(life);
+    if (stateOf(life).phase === 'in_doubt') await resolved(life);
     const ended = stateOf(life);
     if (ended.phase === 'done') return ended;
   }
@@ -73,7 +73,6 @@ export function start(life: Pick<Life, 'context' | 'callId' | 'secretFor'>): Run
 
 /** Waits while the outcome is unknown, also after a cancellation: only a person or a proof ends a doubt. */
 async function resolved(life: Life): Promise<void> {
-  if (stateOf(life).phase !== 'in_doubt') return;
   const stop = life.verify?.();
   await untilTrue(() => stateOf(life).phase !== 'in_doubt');
   stop?.();

@@ -36,7 +36,9 @@ export async function endsBefore(
   runtime: TurnRuntime,
 ): Promise<TurnEnding | undefined> {
   for (const hook of hooks) {
-    const ending = await hook.before?.(turn, runtime);
+    // Each await makes promises, and the SDK keeps a stack of each.
+    if (hook.before === undefined) continue;
+    const ending = await hook.before(turn, runtime);
     if (ending !== undefined) return ending;
   }
   return undefined;
