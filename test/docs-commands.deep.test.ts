@@ -158,6 +158,13 @@ const giveBack = { tool: 'give_back', args: { order: '77', cents: 100 } };
 const refund = () => place.request(giveBack);
 const secondStep = () => place.request({ tool: 'list_directory', args: {} }, giveBack);
 
+/** Makes the schedule that the page makes with code. */
+const withMorning = async (line: string): Promise<string> => {
+  const made = { id: 'morning', agent: 'clerk', prompt: 'look for late orders', cron: '0 8 1 1 *' };
+  if (line === 'temporal schedule list') await place.client.schedules.add(made);
+  return line;
+};
+
 const withRules = async (line: string): Promise<string> => {
   await writeFile(join(place.folder, 'policy.yaml'), 'rules: [{ name: all, then: ask }]');
   return line;
@@ -424,7 +431,7 @@ const RULES: readonly Rule[] = [
     says: /give_back|ask first|from a file/,
   },
   // One rule, so that they are run as they stand on the page: each needs what the ones before left.
-  { line: /^npx countersign schedule /, says: /morning/ },
+  { line: /^temporal schedule /, fill: withMorning, says: /morning|^$|Trigger|toggle|Schedule/i },
   { line: /^npx countersign stats .*--json$/, says: /^\{/ },
   { line: /^npx countersign stats\b/, says: /give_back/ },
   {

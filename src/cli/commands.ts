@@ -27,7 +27,6 @@ import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addClose, addRun, addSend } from './commands/run';
-import { addSchedule } from './commands/schedule';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
 import { addTimeline } from './commands/timeline';
@@ -79,7 +78,6 @@ export const COMMANDS: readonly AddCommand[] = [
   addKeys,
   addMcp,
   addHook,
-  addSchedule,
   addDeploy,
   addDrain,
   addSetup,
