@@ -316,7 +316,6 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign decided$/, says: /decided nothing in|^CALL|^DECIDED/ },
   { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },
   { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
-  { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
   // In this order: each needs the file of the first.
   { line: /^npx countersign approvers init$/, says: /wrote approvers\.yaml/ },
   {
@@ -421,8 +420,8 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askInbox, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
-  { line: /^npx countersign timeline turn\.json\b/, says: /give_back/ },
-  { line: /^npx countersign timeline <turn>/, turn: secondStep, says: /list_directory/ },
+  { line: /^npx countersign show turn\.json\b/, says: /give_back/ },
+  { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
   { line: /^npx countersign replay /, turn: pay, says: /replays?\b|Nothing to replay/ },
   {
     line: /^npx countersign fork /,

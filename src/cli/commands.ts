@@ -29,7 +29,6 @@ import { addReview } from './commands/review';
 import { addClose, addRun, addSend } from './commands/run';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
-import { addTimeline } from './commands/timeline';
 import { addStats } from './commands/stats';
 import { addWeb } from './commands/web';
 import { addWithdraw } from './commands/withdraw';
@@ -54,7 +53,6 @@ export const COMMANDS: readonly AddCommand[] = [
   addWatch,
   addNotify,
   addShow,
-  addTimeline,
   addReplay,
   addApprove,
   addDeny,

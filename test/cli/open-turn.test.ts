@@ -11,6 +11,7 @@ it.each<[string, string, boolean]>([
   ['an id', 'turn-01j9', false],
   ['a name that ends as files do', 'turn-01j9.json', true],
   ['a path that is not there', './turn-01j9', true],
+  ['a call', 'turn-01j9/1.1', false],
   ['a file without an ending', join(folder, 'turn'), true],
   ['a folder', folder, false],
 ])('%s', (_, named, expected) => {

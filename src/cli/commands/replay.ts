@@ -160,7 +160,7 @@ export function refuseMistakes(named: string | undefined, options: ReplayOptions
   if (inspect && taskTimeout !== undefined)
     throw usageError('--inspect goes without --task-timeout', 'stepping through the code may take any time.');
   if (!inspect && at !== undefined)
-    throw usageError('--at goes with --inspect', '`countersign timeline --at` shows a turn as it was.');
+    throw usageError('--at goes with --inspect', '`countersign show --at` shows a turn as it was.');
 }
 
 /**
