@@ -26,7 +26,7 @@ import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
-import { addClose, addRun, addSend } from './commands/run';
+import { addRun, addSend } from './commands/run';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
 import { addStats } from './commands/stats';
@@ -47,7 +47,6 @@ export const COMMANDS: readonly AddCommand[] = [
   addRun,
   addChat,
   addSend,
-  addClose,
   addInbox,
   addGrants,
   addWatch,

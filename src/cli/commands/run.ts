@@ -183,19 +183,3 @@ async function turnOf(session: Session, messageId: string) {
   }
   throw new CountersignError('failed', `session ${session.id} ended before a turn took up the message`);
 }
-
-/** `close <session>`. */
-export function addClose(program: Command, context: Context): void {
-  program
-    .command('close <session>')
-    .description('close a session: it takes no more messages, and ends after the running turn')
-    .option('--cancel', 'cancel the running turn')
-    .option('--reason <text>', 'why; kept on record')
-    .action((session: string, options: { cancel?: boolean; reason?: string }) =>
-      context.withClient(async (client) => {
-        const { cancel = false, reason } = options;
-        await client.session(session).close({ cancel, sender: context.as, reason });
-        context.print({ session, cancel }, () => [`${escapeText(session)} takes no more messages`]);
-      }),
-    );
-}

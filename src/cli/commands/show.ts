@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Countersign, SessionView } from '../../client';
-import { CountersignError, usageError } from '../../contract/errors';
+import { usageError } from '../../contract/errors';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
 import { parsePoint, stateAt } from '../../history/moment';
@@ -12,6 +12,7 @@ import { section } from '../print/table';
 import { momentLines, timelineLines } from '../print/timeline';
 import { changedIn, rememberPrinted } from '../review/seen';
 import type { Context } from '../context';
+import { sessionOf } from '../open-session';
 import { isFile, readTurnEvents } from '../open-turn';
 import { callLines, limitsText, pendingLines, printPlaceOf, storyOf } from '../print/turn';
 import { findCall, parseTarget, type Target } from '../target';
@@ -81,17 +82,6 @@ async function showTurn(client: Countersign, turn: string, context: Context): Pr
   if (pending === undefined) return;
   const lines = section('right now', pendingLines(pending, Date.now()).map(context.typed), screen);
   if (lines.length > 0) screen.lines(['', ...lines]);
-}
-
-/** The session with exactly this id, if there is one. */
-async function sessionOf(client: Countersign, id: string): Promise<SessionView | undefined> {
-  try {
-    return await client.session(id).history();
-  } catch (error) {
-    const isOther = error instanceof CountersignError && ['not_found', 'usage'].includes(error.code);
-    if (isOther) return undefined;
-    throw error;
-  }
 }
 
 function showSession(view: SessionView, follow: boolean, context: Context): void {
