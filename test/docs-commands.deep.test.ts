@@ -313,7 +313,7 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign show support-4711$/, says: /^session support-4711 with support/ },
   { line: /^npx countersign cancel support-4711/, says: /takes no more messages/ },
   { line: /npx countersign inbox$/, fill: here, turn: pay, says: (turn) => `${turn}/1.1` },
-  { line: /^npx countersign decided$/, says: /decided nothing in|^CALL|^DECIDED/ },
+  { line: /^npx countersign inbox --decided$/, says: /decided nothing in|^CALL|^DECIDED/ },
   { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },
   { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
   // In this order: each needs the file of the first.

@@ -17,7 +17,7 @@ import { addHook } from './commands/hook';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
-import { addDecided, addList } from './commands/list';
+import { addList } from './commands/list';
 import { addMcp } from './commands/mcp';
 import { addNotify } from './commands/notify';
 import { addPolicy } from './commands/policy';
@@ -60,7 +60,6 @@ export const COMMANDS: readonly AddCommand[] = [
   addReview,
   addResolve,
   addAnswer,
-  addDecided,
   addList,
   addCancel,
   addPause,
