@@ -101,8 +101,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npx countersign watch --notify 'jq -r .data.summary | mail -s approval ann@example.org' --before 2h":
     OTHERS,
   'npx countersign watch --channels notify.yaml': OTHERS,
-  'npx countersign notify test': OTHERS,
-  'npx countersign notify test people --to ann': OTHERS,
+  'npx countersign doctor --send': OTHERS,
+  'npx countersign doctor --send people --as ann': OTHERS,
   'npx countersign replay workflow.json --workflows src/workflows.ts':
     'it replays workflows of ones own; the tests of replay have some',
   'npx countersign replay <turn> --inspect': DEBUGGER,
@@ -273,7 +273,7 @@ const withBrowsers = async (line: string): Promise<string> => {
   return onFreePort(line);
 };
 
-/** What `notify keys` printed. */
+/** What `web push-key` printed. */
 let pushKeys = '';
 
 /** With a turn that the audit file tells of, and a file of approvers for each year. */
@@ -402,7 +402,7 @@ const RULES: readonly Rule[] = [
     leaves: ['denied'],
   },
   {
-    line: /^npx countersign notify keys /,
+    line: /^npx countersign web push-key /,
     run: async (line) => {
       const ended = await place.type(line).ended;
       pushKeys = ended.out;

@@ -9,7 +9,7 @@ import { addAskAgain } from './commands/ask-again';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDeploy, addDrain } from './commands/deploy';
-import { addDoctor, addSetup } from './commands/doctor';
+import { addDoctor } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
 import { addGrants } from './commands/grants';
@@ -19,7 +19,6 @@ import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
 import { addMcp } from './commands/mcp';
-import { addNotify } from './commands/notify';
 import { addPolicy } from './commands/policy';
 import { addPause, addResume } from './commands/pause';
 import { addReset } from './commands/reset';
@@ -50,7 +49,6 @@ export const COMMANDS: readonly AddCommand[] = [
   addInbox,
   addGrants,
   addWatch,
-  addNotify,
   addShow,
   addReplay,
   addApprove,
@@ -76,6 +74,5 @@ export const COMMANDS: readonly AddCommand[] = [
   addHook,
   addDeploy,
   addDrain,
-  addSetup,
   addDoctor,
 ];

@@ -30,27 +30,46 @@ export function addDoctor(program: Command, context: Context): void {
     .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
     .addOption(deploymentOption())
     .option('--channels <file>', 'a file of channels to check (default: notify.yaml, if it exists)')
+    .option('--send [channel]', 'instead: send a test over each of these channels, or over one, to --as')
+    .option('--setup', 'instead: register the search attributes that turns need; a worker does it too')
     .option('--sign-in <file>', 'also check what a sign-in file of the web inbox names')
-    .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));
+    .action((config: string | undefined, options: DoctorOptions) =>
+      options.setup === true ? setup(context) : doctor(config, options, context),
+    );
 }
 
 interface DoctorOptions {
   deployment?: string;
   channels?: string;
+  send?: string | true;
+  setup?: boolean;
   signIn?: string;
 }
 
 async function doctor(
   named: string | undefined,
-  { deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
+  options: DoctorOptions,
   context: Context,
 ): Promise<void> {
-  const findings = [
-    ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
-    ...(await examine({ named, deployment, channels }, context)),
-  ];
+  const { deployment = DEPLOYMENT, channels, send, signIn } = options;
+  const findings =
+    send === undefined
+      ? [
+          ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
+          ...(await examine({ named, deployment, channels }, context)),
+        ]
+      : await sendTests(channels, send, context);
   context.print(findings, () => findingLines(findings, context.screen).map(context.typed));
   context.exitWith(verdictOf(findings));
+}
+
+async function sendTests(
+  channels: string | undefined,
+  send: string | true,
+  { env, as: to }: Context,
+): Promise<Finding[]> {
+  const { checkChannels } = await import('../doctor/notify.js');
+  return checkChannels(channels, env, { only: send === true ? undefined : send, to });
 }
 
 interface Examined {
@@ -163,16 +182,7 @@ export function findingLines(findings: readonly Finding[], { width, style }: Scr
   });
 }
 
-/** `setup`: registers everything that `doctor` finds missing. */
-export function addSetup(program: Command, context: Context): void {
-  program
-    .command('setup')
-    .description(
-      'register the search attributes that turns need, and start what holds pauses; a worker does it too',
-    )
-    .action(() => setup(context));
-}
-
+/** Registers everything that the checks find missing. */
 async function setup({ screen, json, withClient }: Context): Promise<void> {
   const { ensureAttributes } = await import('../../engine/search-attributes.js');
   const { startControl } = await import('../../authority/pauses/client.js');

@@ -10,6 +10,7 @@ import { relative } from '../../contract/text/times';
 import { tableLines } from '../print/table';
 import { escapeText } from '../../contract/text/escape';
 import { takeStopSignals } from '../stop-signals';
+import { addPushKey } from './web-push-key';
 
 interface WebOptions {
   host?: string;
@@ -26,7 +27,7 @@ interface WebOptions {
   channels?: string;
 }
 
-/** `web`, `web user add|list|remove`. */
+/** `web`, `web user add|list|remove`, `web push-key`. */
 export function addWeb(program: Command, context: Context): void {
   const web = program
     .command('web')
@@ -68,6 +69,7 @@ export function addWeb(program: Command, context: Context): void {
   // The path of the file is known only after the command line is parsed.
   const users = (): Users => createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env));
   addUserCommands(user, users, context);
+  addPushKey(web, context);
 }
 
 async function openWebInbox(

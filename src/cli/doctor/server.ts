@@ -58,7 +58,7 @@ function judgeAttributes(name: string, missing: readonly string[], namespace: st
   if (missing.length === 0) return { name, state: 'ok', detail: 'all registered' };
   const commands = missing.map((attribute) => `  ${registerCommand(namespace, attribute)}`);
   const todo = [
-    'Run `countersign setup`, or ask somebody who may register search attributes to run:',
+    'Run `countersign doctor --setup`, or ask somebody who may register search attributes to run:',
     ...commands,
   ].join('\n');
   return { name, state: 'bad', detail: `missing: ${missing.join(', ')}`, todo };
