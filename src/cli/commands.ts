@@ -8,7 +8,7 @@ import { addChat } from './commands/chat';
 import { addAskAgain } from './commands/ask-again';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
-import { addDeploy, addDrain } from './commands/deploy';
+import { addDeploy } from './commands/deploy';
 import { addDoctor } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
@@ -73,6 +73,5 @@ export const COMMANDS: readonly AddCommand[] = [
   addMcp,
   addHook,
   addDeploy,
-  addDrain,
   addDoctor,
 ];

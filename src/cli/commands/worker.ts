@@ -109,7 +109,7 @@ async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context:
   const { screen, command, withClient } = context;
   const name = escapeText(build.build);
   if (makeCurrent !== true)
-    return screen.note(`build ${name}; new turns begin on it after ${command(`deploy current ${name}`)}`);
+    return screen.note(`build ${name}; new turns begin on it after ${command(`deploy ${name}`)}`);
   try {
     await withClient((client) => client.makeCurrent(build));
     screen.note(`build ${name} is the current one`);

@@ -3,7 +3,6 @@ import { errorMessage, usageError } from '../../contract/errors';
 import { loadChannels } from '../../notify/channels-file';
 import { openChannel } from '../../notify/channels';
 import { CHANNELS_FILE, type Receiver, testNotice } from '../../notify/notices';
-
 import { failed, type Finding } from './machine';
 
 /** A test to send over the channels. */
