@@ -16,7 +16,6 @@ import { addGrants } from './commands/grants';
 import { addHook } from './commands/hook';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
-import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
 import { addMcp } from './commands/mcp';
 import { addPolicy } from './commands/policy';
@@ -69,7 +68,6 @@ export const COMMANDS: readonly AddCommand[] = [
   addAudit,
   addApprovers,
   addPolicy,
-  addKeys,
   addMcp,
   addHook,
   addDeploy,

@@ -167,7 +167,7 @@ describe('outputs of 1 MiB before a dangerous call', () => {
     await handle.result();
     expect(await cli('show', turn)).toMatch(/pay[^]*ann/);
     await cli('export', turn, '--out', 'turn.json');
-    await cli('keys', 'audit.key');
+    await cli('audit', 'keys', 'audit.key');
     await cli('audit', 'export', '--turn', turn, '--key', 'audit.key');
     expect(await agent.effects.lines('pay')).not.toEqual([]);
   });

@@ -479,7 +479,7 @@ describe('decisions that a reset applied again', () => {
     );
     expect(both).toContainEqual(expect.objectContaining({ approver: 'bob', door: 'signal', reapplied }));
     expect(await cli('show', turn)).toMatch(/approved by ann .*applied again by the reset \(\S+: test\)/);
-    await cli('keys', 'audit.key');
+    await cli('audit', 'keys', 'audit.key');
     await cli('audit', 'export', '--turn', turn, '--key', 'audit.key', '--out', 'audit.jsonl');
     expect(auditOf('audit.jsonl')).toContainEqual(
       expect.objectContaining({

@@ -26,6 +26,7 @@ import { type TableFact, factLines } from '../print/table';
 import { escapeText } from '../../contract/text/escape';
 import { createRecorder } from '../../audit/records';
 import { signatureFacts } from '../print/signature-facts';
+import { addAuditKeys } from './audit-keys';
 
 /** The file for audit records unless `--out` names another. */
 const AUDIT_FILE = 'countersign-audit.jsonl';
@@ -50,11 +51,12 @@ interface VerifyOptions {
   approvers?: string[];
 }
 
-/** `audit export`, `audit verify` and `audit redact`. */
+/** `audit keys`, `audit export`, `audit verify` and `audit redact`. */
 export function addAudit(program: Command, context: Context): void {
   const audit = program
     .command('audit')
     .description('keep a signed record of who allowed what, and what ran');
+  addAuditKeys(audit, context);
   audit
     .command('export')
     .description('append what is new in Temporal to an audit file, and sign it')

@@ -91,7 +91,7 @@ test('a signature stands in the audit file, and is verified there without a serv
   const turn = await asked('audited');
   await approve(turn, ['--sign', '--as', 'anna', '--reason', 'fine']);
   await done(turn);
-  expect(await cli(['keys', 'audit.key'])).toMatchObject({ code: 0 });
+  expect(await cli(['audit', 'keys', 'audit.key'])).toMatchObject({ code: 0 });
   const exported = await cli(['audit', 'export', '--turn', turn, '--key', 'audit.key', '--out', 'a.jsonl']);
   expect(exported).toMatchObject({ code: 0 });
   const verify = ['audit', 'verify', 'a.jsonl', '--approvers'];
