@@ -247,7 +247,7 @@ const onFreePort = async (line: string): Promise<string> => {
 /** Asks a web inbox that is open, with the token of somebody who may sign in. */
 const askInbox = async (line: string): Promise<Ended> => {
   const [port = 0] = await freePorts(1);
-  const added = await place.type('npx countersign web user add cleo --json').ended;
+  const added = await place.type('npx countersign web user cleo --json').ended;
   const inbox = place.type(`exec npx countersign web --port ${port}`);
   await listens(inbox);
   const { token }: { token: string } = JSON.parse(added.out);
@@ -416,7 +416,7 @@ const RULES: readonly Rule[] = [
     run: interrupted,
     says: /http:\/\/127\.0\.0\.1:\d+/,
   },
-  { line: /^npx countersign web( --users users\.json)? user (add|list|remove)/, says: /ann|bea/ },
+  { line: /^npx countersign web( --users users\.json)? user\b/, says: /ann|bea/ },
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askInbox, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },

@@ -52,7 +52,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
     throw new CountersignError(
       'usage',
       'the gateway does not listen: nobody has a token',
-      'add a user first: countersign web user add <name>',
+      'add a user first: countersign web user <name>',
     );
   const library = await import('@modelcontextprotocol/server');
   const listening = await listen({ host, port: options.port });
@@ -130,7 +130,7 @@ function requireUser({ permitOf }: Pick<HttpOptions, 'permitOf'>, users: Users):
     const user = token === undefined ? undefined : await users.withToken(token);
     if (user === undefined)
       throw new CountersignError('signed_out', 'no user has this token', {
-        hint: 'send `Authorization: Bearer <token>`; countersign web user add <name> gives a token',
+        hint: 'send `Authorization: Bearer <token>`; countersign web user <name> gives a token',
       });
     const { role } = await permitOf(user.name);
     if (!isAtLeast(role, 'approver'))

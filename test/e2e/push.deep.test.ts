@@ -83,7 +83,7 @@ beforeEach(async () => {
 
 /** Whoever is signed in with a token of their own, as far as the server sees. */
 const asUser = async (name: string): Promise<(init?: RequestInit) => Promise<Response>> => {
-  const { out } = await runCli(['web', 'user', 'add', name, '--json'], settings());
+  const { out } = await runCli(['web', 'user', name, '--json'], settings());
   const { token }: { token: string } = JSON.parse(out);
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   return (init) => fetch(`${url}/api/push`, { ...init, headers });

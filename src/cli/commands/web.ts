@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Right } from '../../server/api';
 import { createUsers, RIGHTS, type Users } from '../../server/auth/users';
 import { defined } from '../../contract/defined';
+import { usageError } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
 import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
@@ -27,7 +28,7 @@ interface WebOptions {
   channels?: string;
 }
 
-/** `web`, `web user add|list|remove`, `web push-key`. */
+/** `web`, `web user`, `web push-key`. */
 export function addWeb(program: Command, context: Context): void {
   const web = program
     .command('web')
@@ -65,10 +66,17 @@ export function addWeb(program: Command, context: Context): void {
     .option('--sign-in <file>', 'with --approvers: how its people sign in, such as at an OpenID provider')
     .option('--channels <file>', 'a file of channels with web push: browsers may ask to be notified')
     .action((options: WebOptions) => openWebInbox(options, context));
-  const user = web.command('user').description('manage the users who sign in with a token');
-  // The path of the file is known only after the command line is parsed.
-  const users = (): Users => createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env));
-  addUserCommands(user, users, context);
+  web
+    .command('user [name]')
+    .description('add a user who signs in with a token, and print it once; without a name, list the users')
+    .option('--remove', 'remove the user; ends their sessions')
+    .option('--may-fork', 'also allow live forks, which run calls with effects')
+    .option('--may-converse', 'also allow messages in conversations, which start turns')
+    .action((name: string | undefined, options: UserOptions) => {
+      // The path of the file is known only after the command line is parsed.
+      const users = createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env));
+      return user(users, name, options, context);
+    });
   addPushKey(web, context);
 }
 
@@ -107,33 +115,29 @@ async function openWebInbox(
   }
 }
 
-function addUserCommands(user: Command, users: () => Users, context: Context): void {
-  user
-    .command('add <name>')
-    .description('add a user who may sign in; prints the token once')
-    .option('--may-fork', 'also allow live forks, which run calls with effects')
-    .option('--may-converse', 'also allow messages in conversations, which start turns')
-    .action(async (name: string, { mayFork, mayConverse }: AddOptions) => {
-      const rights = RIGHTS.filter((right) => (right === 'fork-live' ? mayFork : mayConverse) === true);
-      const token = await users().add(name, rights);
-      context.print({ name, token }, () => tokenLines(name, token, context));
-    });
-  user
-    .command('list')
-    .description('list the users who may sign in')
-    .action(() => listUsers(users(), context));
-  user
-    .command('remove <name>')
-    .description('remove a user; ends their sessions')
-    .action(async (name: string) => {
-      await users().remove(name);
-      context.screen.line(`${name} is removed and signed out`);
-    });
-}
-
-interface AddOptions {
+interface UserOptions {
+  remove?: boolean;
   mayFork?: boolean;
   mayConverse?: boolean;
+}
+
+async function user(
+  users: Users,
+  name: string | undefined,
+  { remove, mayFork, mayConverse }: UserOptions,
+  context: Context,
+): Promise<void> {
+  const rights = RIGHTS.filter((right) => (right === 'fork-live' ? mayFork : mayConverse) === true);
+  if (name === undefined) {
+    if (remove === true || rights.length > 0) throw usageError('name the user');
+    return listUsers(users, context);
+  }
+  if (remove === true) {
+    await users.remove(name);
+    return context.screen.line(`${name} is removed and signed out`);
+  }
+  const token = await users.add(name, rights);
+  context.print({ name, token }, () => tokenLines(name, token, context));
 }
 
 /** What each right lets a user do, in words for the list. */
