@@ -21,11 +21,6 @@ export interface GatewayOptions {
   record?: string;
 }
 
-/** The option `--http`. */
-export function httpOption(): Option {
-  return new Option('--http <port>', 'HTTP on this port, instead of stdio; 0: a free one');
-}
-
 /** The option `--no-worker`. */
 export function workerOption(): Option {
   return new Option('--no-worker', "leave calls to the workers of the config's own queue; start no server");

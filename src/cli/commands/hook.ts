@@ -7,7 +7,7 @@ import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { readCount, readText } from '../flags';
 import { loadConfig } from '../load-config';
-import { httpOption, openGateway, type OpenedGateway, workerOption } from '../open-gateway';
+import { openGateway, type OpenedGateway, workerOption } from '../open-gateway';
 import { programName } from '../own-modules';
 import { takeStopSignals } from '../stop-signals';
 import { takeStdout } from '../take-stdout';
@@ -15,26 +15,22 @@ import { takeStdout } from '../take-stdout';
 interface HookOptions {
   config?: string;
   worker: boolean;
+  print?: boolean;
+  http?: string;
 }
 
-/** `hook claude-code`, `hook codex` and `hook install <agent>`. */
+/** `hook <agent>`. */
 export function addHook(program: Command, context: Context): void {
-  const hook = program.command('hook').description("put a coding agent's own tools behind the gate");
-  for (const agent of ['claude-code', 'codex'] as const)
-    hook
-      .command(agent)
-      .description(`answer one hook of ${agent}, from stdin to stdout`)
-      .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-      .addOption(workerOption())
-      .action((options: HookOptions) => answer(agent, options, context));
-  hook
-    .command('install')
-    .description('print the settings of the hook; writes nothing')
+  program
+    .command('hook')
+    .description("put a coding agent's own tools behind the gate: answer one of its hooks")
     .addArgument(new Argument('<agent>', 'the coding agent').choices(['claude-code', 'codex']))
     .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-    .addOption(httpOption())
-    .action((agent: HookedAgent, options: { config?: string; http?: string }) =>
-      install(agent, options, context),
+    .addOption(workerOption())
+    .option('--print', 'instead: print the settings of the hook; writes nothing')
+    .option('--http <port>', 'with --print: ask a gateway on this port')
+    .action((agent: HookedAgent, options: HookOptions) =>
+      options.print === true ? printSettings(agent, options, context) : answer(agent, options, context),
     );
 }
 
@@ -70,9 +66,9 @@ async function answer(agent: HookedAgent, options: HookOptions, context: Context
   }
 }
 
-async function install(
+async function printSettings(
   agent: HookedAgent,
-  { config: named, http }: { config?: string; http?: string },
+  { config: named, http }: HookOptions,
   { screen, env }: Context,
 ): Promise<void> {
   const { config, file } = await loadConfig(named);

@@ -1,48 +1,49 @@
 import type { Writable } from 'node:stream';
-import { Argument, type Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { usageError } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import { CLIENTS, installLines, type McpClient } from '../../gateway/install';
 import type { Served } from '../../gateway/tools';
 import type { Context } from '../context';
 import { readCount } from '../flags';
 import { loadConfig } from '../load-config';
-import { type GatewayOptions, httpOption, openGateway, workerOption } from '../open-gateway';
+import type { McpOptions } from '../mcp-servers';
+import { type GatewayOptions, openGateway, workerOption } from '../open-gateway';
 import { manifest, programName } from '../own-modules';
 import { takeStopSignals } from '../stop-signals';
 import { takeStdout } from '../take-stdout';
 
 interface ServeOptions extends GatewayOptions {
+  agent?: string;
   http?: string;
   host?: string;
+  print?: McpClient;
 }
 
-/** `mcp gateway [server]`, `mcp serve <agent>` and `mcp install <client>`. */
+/** `mcp gateway [server]`. */
 export function addGateway(mcp: Command, context: Context): void {
-  const add = (name: string, about: string): Command =>
-    mcp
-      .command(name)
-      .description(about)
-      .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-      .addOption(httpOption())
-      .option('--host <address>', `with --http: the address to listen on (default: ${LOOPBACK_HOST})`)
-      .addOption(workerOption())
-      .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']));
-  add(
-    'gateway [server]',
-    'serve the allowed MCP servers, or one under its own names, through the gate',
-  ).action((server: string | undefined, options: ServeOptions) => serve({ server }, options, context));
-  add('serve <agent>', "serve an agent's tools through the gate").action(
-    (agent: string, options: ServeOptions) => serve({ agent }, options, context),
-  );
   mcp
-    .command('install')
-    .description('print how a client starts the gateway; writes nothing')
-    .addArgument(new Argument('<client>', 'the client').choices(CLIENTS))
-    .argument('[server]', 'only this MCP server')
-    .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-    .action((client: McpClient, server: string | undefined, options: { config?: string }) =>
-      install(client, server, options, context),
-    );
+    .command('gateway [server]')
+    .description('serve the allowed MCP servers, or one under its own names, through the gate')
+    .option('--agent <name>', "serve an agent's tools instead")
+    .option('--http <port>', 'HTTP on this port, instead of stdio; 0: a free one')
+    .option('--host <address>', `with --http: the address to listen on (default: ${LOOPBACK_HOST})`)
+    .addOption(workerOption())
+    .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']))
+    .addOption(
+      new Option('--print <client>', 'instead: print how this client starts it; writes nothing').choices(
+        CLIENTS,
+      ),
+    )
+    .action((server: string | undefined, { agent, print, ...own }: ServeOptions) => {
+      if (server !== undefined && agent !== undefined)
+        throw usageError('name a server or --agent, one of them');
+      const options = { ...own, ...mcp.opts<McpOptions>() };
+      const served = { server, agent };
+      return print === undefined
+        ? serve(served, options, context)
+        : printEntry(print, served, options, context);
+    });
 }
 
 async function serve(served: Served, options: ServeOptions, context: Context): Promise<void> {
@@ -110,14 +111,15 @@ async function serveHttp(
   await running.stop();
 }
 
-async function install(
+async function printEntry(
   client: McpClient,
-  server: string | undefined,
-  { config: named }: { config?: string },
+  { server, agent }: Served,
+  { config: named }: McpOptions,
   { screen, env }: Context,
 ): Promise<void> {
   const { file } = await loadConfig(named);
   const [command = '', ...words] = programName(env).split(' ');
-  const args = [...words, 'mcp', 'gateway', ...(server === undefined ? [] : [server]), '--config', file];
-  screen.lines(installLines(client, { name: server ?? 'countersign', command, args }));
+  const what = agent === undefined ? [server ?? ''].filter(Boolean) : ['--agent', agent];
+  const args = [...words, 'mcp', 'gateway', ...what, '--config', file];
+  screen.lines(installLines(client, { name: server ?? agent ?? 'countersign', command, args }));
 }

@@ -163,7 +163,7 @@ it('prints JSON', async () => {
     scopes: ['read', 'write'],
     renewed: true,
   });
-  expect(JSON.parse(await mcp('logout', 'far', '--json'))).toEqual({ server: 'far', revoked: 'yes' });
+  expect(JSON.parse(await mcp('login', 'far', '--forget', '--json'))).toEqual({ server: 'far', revoked: 'yes' });
 });
 
 it('forgets a login', async () => {
@@ -171,8 +171,8 @@ it('forgets a login', async () => {
   const run = start(LOGIN);
   await fetch(await agree(await run.address()));
   await run.end;
-  expect(await mcp('logout', 'far')).toBe('far: the login is forgotten here and ended there.');
-  expect(await mcp('logout', 'far')).toBe('far: nobody was logged in.');
+  expect(await mcp('login', 'far', '--forget')).toBe('far: the login is forgotten here and ended there.');
+  expect(await mcp('login', 'far', '--forget')).toBe('far: nobody was logged in.');
 });
 
 it.each<[string, object, string[], string]>([
