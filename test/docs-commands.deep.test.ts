@@ -319,14 +319,14 @@ const RULES: readonly Rule[] = [
   // In this order: each needs the file of the first.
   { line: /^npx countersign approvers init$/, says: /wrote approvers\.yaml/ },
   {
-    line: /^npx countersign approvers check$/,
+    line: /^npx countersign approvers$/,
     fill: (line) => `${line} agents.ts`,
     says: /is in order: 1 person/,
   },
   { line: /^npx countersign approvers explain /, turn: pay, says: /No approvers file judged this call/ },
   {
-    line: /^npx countersign policy (check|test)/,
-    fill: (line) => withRules(`${line.replace(/(check|test)/, '$1 agents.ts')} --file policy.yaml`),
+    line: /^npx countersign policy\b/,
+    fill: (line) => withRules(`${line.replace(/policy( test)?/, '$& agents.ts')} --file policy.yaml`),
     says: /is in order: 1 rule|as decided/,
   },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },

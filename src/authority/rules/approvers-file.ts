@@ -223,7 +223,7 @@ function concernedBy(
 function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
   const lines = mistakes.map((one) => mistakeLine(file, one));
   return new CountersignError('config_invalid', mistakeLines(lines), {
-    hint: 'Correct the file; `countersign approvers check` looks at it again.',
+    hint: 'Correct the file; `countersign approvers` looks at it again.',
     data: { mistakes: [...mistakes] },
   });
 }

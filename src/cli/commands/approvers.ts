@@ -22,23 +22,22 @@ interface FileOptions {
   file?: string;
 }
 
-/** `approvers init | check | explain`. */
+/** `approvers [config]`, `approvers init` and `approvers explain`. */
 export function addApprovers(program: Command, context: Context): void {
-  const command = program.command('approvers').description('who may decide: the file approvers.yaml');
-  command
+  const approvers = program
+    .command('approvers [config]')
+    .description('check the file of who may decide, its keys too, against the tools and agents of a config')
+    .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
+    .action((config: string | undefined, options: FileOptions) => check(config, options, context));
+  approvers.configureHelp({ ...approvers.configureHelp(), showGlobalOptions: true });
+  approvers
     .command('init [file]')
     .description('write a first file, with you in it')
     .action((file: string | undefined) => init(file, context));
-  command
-    .command('check [config]')
-    .description('check the file, its keys too, against the tools and agents of a config')
-    .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
-    .action((config: string | undefined, options: FileOptions) => check(config, options, context));
-  command
+  approvers
     .command('explain <turn/call>')
     .description('say which rule a call was asked about by, who may decide it by that rule, and why')
-    .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
-    .action((target: string, options: FileOptions) => explain(target, options, context));
+    .action((target: string) => explain(target, approvers.opts<FileOptions>(), context));
 }
 
 async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
@@ -51,7 +50,7 @@ async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
   if (json) return screen.json({ file, installation, warnings, ...defined({ inForce }) });
   screen.lines([
     screen.style.good(`wrote ${escapeText(file)}`),
-    'Add the people who decide, review the rules like code, and look at it with `countersign approvers check`.',
+    'Add the people who decide, review the rules like code, and look at it with `countersign approvers`.',
     screen.style.quiet(inForceLine(inForce)),
     ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
   ]);

@@ -38,24 +38,23 @@ interface TurnOptions {
   limit?: string;
 }
 
-interface TestOptions extends TurnOptions {
+interface FileOptions {
   file?: string;
 }
 
-/** `policy check | test`. */
+/** `policy [config]` and `policy test`. */
 export function addPolicy(program: Command, context: Context): void {
-  const command = program.command('policy').description('rules that say which calls run, ask or are refused');
-  command
-    .command('check [config]')
-    .description('check the rules against the tools and agents of a config')
+  const policy = program
+    .command('policy [config]')
+    .description('check the rules that say which calls run, ask or are refused, against a config')
     .option('--file <path>', 'a file of rules, instead of those that the config names')
-    .action((config: string | undefined, options: TestOptions) => check(config, options, context));
-  const test = command
+    .action((config: string | undefined, options: FileOptions) => check(config, options, context));
+  policy.configureHelp({ ...policy.configureHelp(), showGlobalOptions: true });
+  const test = policy
     .command('test [config]')
-    .description('say what would have been decided otherwise on the calls of past turns; nothing runs')
-    .option('--file <path>', 'a file of rules, instead of those that the config names');
-  withTurns(test).action((config: string | undefined, options: TestOptions) =>
-    testPolicy(config, options, context),
+    .description('say what would have been decided otherwise on the calls of past turns; nothing runs');
+  withTurns(test).action((config: string | undefined, options: TurnOptions) =>
+    testPolicy(config, { ...options, ...policy.opts<FileOptions>() }, context),
   );
 }
 
@@ -75,7 +74,7 @@ async function rulesOf(config: Config, file: string | undefined): Promise<Policy
 
 async function check(
   named: string | undefined,
-  { file }: TestOptions,
+  { file }: FileOptions,
   { screen, json }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
@@ -96,7 +95,7 @@ async function check(
 
 async function testPolicy(
   named: string | undefined,
-  { file, ...options }: TestOptions,
+  { file, ...options }: FileOptions & TurnOptions,
   context: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);

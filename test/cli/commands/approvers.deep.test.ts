@@ -201,7 +201,7 @@ describe('init and check', () => {
     const config = join(folder, 'countersign.config.js');
     const named = `agents: [clerk], approvers: ${JSON.stringify(file)}`;
     await writeFile(config, isNamed ? CONFIG.replace('agents: [clerk]', named) : CONFIG);
-    const args = ['approvers', 'check', config, '--file', file, ...more];
+    const args = ['approvers', config, '--file', file, ...more];
     return (await runCommand(addApprovers, { client: server }, ...args)).printed;
   };
 
