@@ -34,42 +34,35 @@ import { addWorker } from './commands/worker';
 import type { Context } from './context';
 
 /** Adds a command to the program. */
-export type AddCommand = (program: Command, context: Context) => void;
+type AddCommand = (program: Command, context: Context) => void;
 
-/** The commands, in the order in which the help names them. A feature adds its own here. */
-export const COMMANDS: readonly AddCommand[] = [
-  addInit,
-  addDev,
-  addWorker,
-  addWeb,
-  addRun,
-  addChat,
-  addSend,
-  addInbox,
-  addGrants,
-  addWatch,
-  addShow,
-  addReplay,
-  addApprove,
-  addDeny,
-  addWithdraw,
-  addAskAgain,
-  addReview,
-  addResolve,
-  addAnswer,
-  addList,
-  addCancel,
-  addPause,
-  addResume,
-  addFork,
-  addReset,
-  addStats,
-  addExport,
-  addAudit,
-  addApprovers,
-  addPolicy,
-  addMcp,
-  addHook,
-  addDeploy,
-  addDoctor,
-];
+/** The commands by groups, in the order in which the help names them. A feature adds its own to one of them. */
+export const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
+  'First steps': [addInit, addDev, addRun, addChat, addSend],
+  Decide: [
+    addInbox,
+    addReview,
+    addApprove,
+    addDeny,
+    addAnswer,
+    addResolve,
+    addWithdraw,
+    addAskAgain,
+  ],
+  Look: [addShow, addList, addStats, addReplay, addExport],
+  Operate: [
+    addWorker,
+    addWeb,
+    addWatch,
+    addCancel,
+    addPause,
+    addResume,
+    addFork,
+    addReset,
+    addDeploy,
+    addMcp,
+    addHook,
+    addDoctor,
+  ],
+  Rules: [addApprovers, addPolicy, addGrants, addAudit],
+};

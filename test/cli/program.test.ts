@@ -37,6 +37,23 @@ describe('help', () => {
       expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
+  it('has the commands in groups', async () => {
+    const { out } = await runCli(['--help']);
+    expect(out.match(/^[A-Z][a-z ]+:$/gm)).toEqual([
+      'Options:',
+      'First steps:',
+      'Decide:',
+      'Look:',
+      'Operate:',
+      'Rules:',
+    ]);
+    expect(out).toMatch(/^Look:\n {2}show /m);
+  });
+
+  it('of a command in a group has the flags that the group shares', async () => {
+    expect((await runCli(['mcp', 'test', '--help'])).out).toContain('--config <file>');
+  });
+
   it('fits 40 columns', async () => {
     const { out } = await runCli(['approve', '--help'], { env: { COLUMNS: '40' } });
     for (const line of out.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(40);
