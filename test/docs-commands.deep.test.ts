@@ -530,9 +530,9 @@ describe('what is not run', () => {
     (line) => {
       const words = line.replace(/^.*?\bcountersign /, '').split(' ');
       const whole = createProgram({ out: process.stdout, err: process.stderr, env: {} });
-      let command = whole;
-      for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
-      const flags = [...whole.options, ...command.options].map(({ long }) => long);
+      const path = [whole];
+      for (const word of words) path.push(...(path.at(-1)?.commands ?? []).filter((one) => one.name() === word));
+      const flags = path.flatMap(({ options }) => options).map(({ long }) => long);
       expect(flags).toEqual(expect.arrayContaining(line.match(/--[a-z-]+/g) ?? []));
     },
   );

@@ -40,10 +40,10 @@ export async function listRefused(
 }
 
 function refuseOthers(
-  { olderThan, tool, agent, limit, watch, mine, approvers }: PastOptions,
+  { olderThan, tool, agent, limit, watch, mine }: PastOptions,
   view: string,
 ): void {
-  const given = { 'older-than': olderThan, tool, agent, limit, watch, mine, approvers };
+  const given = { 'older-than': olderThan, tool, agent, limit, watch, mine };
   const [other] = Object.keys(defined(given));
   if (other !== undefined) throw usageError(`--${other} and ${view} exclude each other`);
 }

@@ -97,7 +97,8 @@ async function readStdin({ keyboard }: Input): Promise<Buffer> {
 export function addSharedOptions(program: Command): Command {
   return program
     .option('--json', 'print JSON, where a command prints what it found or did; events as lines')
-    .option('--as <name>', 'who acts (default: your name on this machine)');
+    .option('--as <name>', 'who acts (default: your name on this machine)')
+    .option('--approvers <path>', 'the file that says who may decide (default: approvers.yaml)', collect);
 }
 
 /** The option `--deployment`. */

@@ -34,7 +34,7 @@ import { confirm } from '../review/confirm';
 import { canAsk, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/offer-grant';
-import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 import { usageError } from '../../contract/errors';
 
@@ -60,7 +60,7 @@ export function addApprove(program: Command, context: Context): void {
     .option('--saw <digest>', SAW_HELP)
     .option('--reason <text>', 'why; the model reads it');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
-  addBatchOptions(addGrantOptions(addSignOptions(command)), yes).action(
+  addBatchOptions(addGrantOptions(addSignOption(command)), yes).action(
     (target: string | undefined, options: ApproveOptions) =>
       options.all === true ? approveAll(target, options, context) : approve(target, options, context),
   );

@@ -18,7 +18,7 @@ import {
 import type { Context } from '../context';
 import { withFileErrors } from '../../system/named-files';
 import { withProgress } from '../progress';
-import { collect, readMomentIn, sinceOption } from '../flags';
+import { readMomentIn, sinceOption } from '../flags';
 import type { VerifiedFile } from '../../audit/chain';
 import { count } from '../../contract/text/columns';
 import type { ScreenFormat } from '../print/screen';
@@ -48,7 +48,6 @@ interface RedactOptions {
 interface VerifyOptions {
   key?: string;
   head?: string;
-  approvers?: string[];
 }
 
 /** `audit keys`, `audit export`, `audit verify` and `audit redact`. */
@@ -68,14 +67,11 @@ export function addAudit(program: Command, context: Context): void {
     .action((options: ExportOptions) => exportAudit(options, context));
   audit
     .command('verify <file>')
-    .description('check an audit file, without any server')
+    .description(
+      'check an audit file, without any server; with --approvers, the keys of decisions, too (repeatable)',
+    )
     .option('--key <file|key>', 'the public key that must have signed it')
     .option('--head <file>', 'a signed head kept elsewhere, which the file must contain')
-    .option(
-      '--approvers <path>',
-      'compare the keys of decisions with this file that says who may decide; give the option again for older ones',
-      collect,
-    )
     .action((file: string, options: VerifyOptions) => verifyAudit(file, options, context));
   audit
     .command('redact <file>')
@@ -137,7 +133,7 @@ function now(): string {
 async function verifyAudit(file: string, options: VerifyOptions, { screen, print }: Context): Promise<void> {
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
-  const approvers = await loadFiles(options.approvers ?? []);
+  const approvers = await loadFiles(context.options().approvers ?? []);
   const checker = await createSignatureChecker(approvers);
   const verified = await withProgress(
     screen,

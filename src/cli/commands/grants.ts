@@ -15,7 +15,7 @@ import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { givenUp } from '../review/decision';
 import { checkSaw, SAW_HELP } from '../review/seen';
-import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, signerOf, type SignOptions } from '../review/sign';
 import { confirm } from '../review/confirm';
 import { canAsk, withTerminal } from '../review/terminal';
 
@@ -37,7 +37,7 @@ export function addGrants(program: Command, context: Context): void {
     .option('--revoke', 'take back a grant: a call that has not started by it asks a person')
     .option('--all', 'with --revoke: all grants that were given so far')
     .option('--reason <text>', 'with --revoke: why; kept on record');
-  addSignOptions(command).action((id: string | undefined, options: GrantOptions) =>
+  addSignOption(command).action((id: string | undefined, options: GrantOptions) =>
     actOn(id, options, context),
   );
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
 import { listDecided, listRefused } from '../decided';
-import { addMineOptions, type Mine, type MineOptions, readMine } from '../mine';
+import { addMineOption, type Mine, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
@@ -27,7 +27,7 @@ export function addInbox(program: Command, context: Context): void {
     .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
     .option('--decided', 'instead: what you decided, newest first, and how it ended; --limit counts turns (200)')
     .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused");
-  addMineOptions(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
+  addMineOption(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
 }
 
 async function inbox(

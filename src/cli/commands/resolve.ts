@@ -4,7 +4,7 @@ import { reportAnswer } from '../answer';
 import type { Context } from '../context';
 import { readText } from '../flags';
 import { doubtKeys, signingResolution } from '../review/decision';
-import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
 import { usageError } from '../../contract/errors';
 
@@ -21,7 +21,7 @@ export function addResolve(program: Command, context: Context): void {
     .addArgument(new Argument('<outcome>', 'what you found out, or what to do').choices(RESOLUTIONS))
     .requiredOption('--reason <text>', 'how you know; the model reads it')
     .option('--content <text|@file>', 'with happened: what the call returned');
-  addSignOptions(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
+  addSignOption(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
     resolve(target, outcome, options, context),
   );
 }

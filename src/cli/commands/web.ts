@@ -22,7 +22,6 @@ interface WebOptions {
   users?: string;
   undo?: string;
   metrics?: string;
-  approvers?: string;
   inboxKey?: string;
   signIn?: string;
   channels?: string;
@@ -32,7 +31,9 @@ interface WebOptions {
 export function addWeb(program: Command, context: Context): void {
   const web = program
     .command('web')
-    .description('open the web inbox, until Ctrl-C; needs no worker')
+    .description(
+      'open the web inbox, until Ctrl-C; needs no worker; with --approvers, decisions are signed as signed in',
+    )
     .option(
       '--host <address>',
       `address to listen on; any but this machine needs users (default: ${LOOPBACK_HOST})`,
@@ -55,10 +56,6 @@ export function addWeb(program: Command, context: Context): void {
       'how long a decision can be undone before it is sent; 0: not at all (default: 5s)',
     )
     .option('--metrics <address>', 'host:port on which Prometheus reads what waits, without signing in')
-    .option(
-      '--approvers <path>',
-      'the file that says who may decide; with it, decisions are signed as signed in',
-    )
     .option(
       '--inbox-key <file>',
       "with --approvers: the key that signs (default: in the user's state directory)",
@@ -95,6 +92,7 @@ async function openWebInbox(
       basePath,
       usersFile: users,
       metrics,
+      approvers: context.approversFile,
       ...files,
     }),
   };
