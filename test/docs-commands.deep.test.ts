@@ -113,7 +113,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npx countersign pause --tool refund_order --reason 'the bank is down'": PAUSES,
   "npx countersign pause --agent clerk --models --reason 'it writes nonsense'": PAUSES,
   "npx countersign pause --reason 'incident 42'": PAUSES,
-  'npx countersign pause --list': PAUSES,
+  'npx countersign pause': PAUSES,
   'npx countersign approve <turn>/<call> --times 3': GRANTS,
   'npx countersign approve <turn>/<call> --for 30m --range cents=0..5000': GRANTS,
   'npx countersign grants': GRANTS,

@@ -5,7 +5,6 @@ import { LOOPBACK_HOST } from '../../system/loopback';
 import { CLIENTS, installLines, type McpClient } from '../../gateway/install';
 import type { Served } from '../../gateway/tools';
 import type { Context } from '../context';
-import { readCount } from '../flags';
 import { loadConfig } from '../load-config';
 import type { McpOptions } from '../mcp-servers';
 import { type GatewayOptions, openGateway, workerOption } from '../open-gateway';
@@ -16,7 +15,6 @@ import { takeStdout } from '../take-stdout';
 interface ServeOptions extends GatewayOptions {
   agent?: string;
   http?: string;
-  host?: string;
   print?: McpClient;
 }
 
@@ -26,8 +24,7 @@ export function addGateway(mcp: Command, context: Context): void {
     .command('gateway [server]')
     .description('serve the allowed MCP servers, or one under its own names, through the gate')
     .option('--agent <name>', "serve an agent's tools instead")
-    .option('--http <port>', 'HTTP on this port, instead of stdio; 0: a free one')
-    .option('--host <address>', `with --http: the address to listen on (default: ${LOOPBACK_HOST})`)
+    .option('--http <address>', 'HTTP on this port or host:port, instead of stdio; 0: a free one')
     .addOption(workerOption())
     .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']))
     .addOption(
@@ -95,12 +92,14 @@ async function serveStdio(
 
 async function serveHttp(
   { gateway, config, usersFile, permitOf, begin, onToolsChanged }: Opened,
-  { http = '0', host = LOOPBACK_HOST }: ServeOptions,
+  { http = '0' }: ServeOptions,
   { context: { screen }, until }: { context: Context; until: Promise<unknown> },
 ): Promise<void> {
   const { serveHttp: start } = await import('../../gateway/http.js');
+  const { readListenAddress } = await import('../../server/probes.js');
+  const address = http === '0' ? { host: LOOPBACK_HOST, port: 0 } : readListenAddress(http, 'MCP');
   const running = await start({
-    ...{ gateway, host, usersFile, permitOf, port: readCount(http, '--http', 0) },
+    ...{ gateway, usersFile, permitOf, ...address },
     ...{ hookTools: config.hookTools, version: manifest().version },
     report: (error) => screen.note(`the gateway failed: ${String(error)}`),
   });

@@ -20,7 +20,6 @@ interface PauseOptions {
   tool?: string;
   models?: boolean;
   reason?: string;
-  list?: boolean;
 }
 
 /** `pause`. */
@@ -28,15 +27,14 @@ export function addPause(program: Command, context: Context): void {
   program
     .command('pause')
     .description(
-      'hold calls with an effect on every worker, before they start; what waits for a person still waits',
+      'hold calls with an effect on every worker, before they start; without flags, list what is paused',
     )
     .option('--agent <name>', 'only calls of this agent')
     .option('--tool <name>', 'only calls of this tool')
     .option('--models', 'hold model calls too')
     .option('--reason <text>', 'why; everybody who looks reads it')
-    .option('--list', 'instead: list what is paused')
     .action((options: PauseOptions) =>
-      options.list === true ? list(options, context) : pause(options, context),
+      Object.keys(options).length === 0 ? list(context) : pause(options, context),
     );
 }
 
@@ -93,12 +91,7 @@ async function countOf(client: Countersign['client'], query: string): Promise<nu
   }
 }
 
-async function list(
-  { list: _asked, ...others }: PauseOptions,
-  { withClient, screen, json }: Context,
-): Promise<void> {
-  const [other] = Object.keys(defined(others));
-  if (other !== undefined) throw usageError(`--${other} and --list exclude each other`);
+async function list({ withClient, screen, json }: Context): Promise<void> {
   await withClient(async (client) => {
     const found = await client.pauses();
     if (json) return screen.json(found);

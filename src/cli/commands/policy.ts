@@ -1,20 +1,17 @@
 import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/rules/policy-file';
 import type { ApproversSource } from '../../authority/rules/current-file';
-import type { ListQuery, TurnSummary } from '../../client';
+import type { ListQuery } from '../../client';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
 import {
-  addStartFilters,
   agentOption,
   readCount,
-  readFacts,
   readMomentIn,
   sinceOption,
-  stateOption,
   toolOption,
   turnLimitOption,
 } from '../flags';
@@ -29,11 +26,8 @@ const LIMIT = 1000;
 
 /** Options that choose the turns to read. */
 interface TurnOptions {
-  state?: TurnSummary['state'];
   agent?: string;
   tool?: string;
-  schedule?: string;
-  meta?: string[];
   since?: string;
   limit?: string;
 }
@@ -59,8 +53,8 @@ export function addPolicy(program: Command, context: Context): void {
 }
 
 function withTurns(command: Command): Command {
-  const filtered = command.addOption(stateOption()).addOption(agentOption()).addOption(toolOption());
-  return addStartFilters(filtered).addOption(sinceOption()).addOption(turnLimitOption(LIMIT));
+  const filtered = command.addOption(agentOption()).addOption(toolOption());
+  return filtered.addOption(sinceOption()).addOption(turnLimitOption(LIMIT));
 }
 
 /** Loaded here, so that no other command waits for YAML, CEL and the definitions of tools. */
@@ -137,12 +131,9 @@ async function eachPastCall(
   });
 }
 
-function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): ListQuery {
+function queryOf({ agent, since, limit }: TurnOptions): ListQuery {
   return {
-    state,
     agent,
-    schedule,
-    metadata: meta && readFacts(meta),
     since: readMomentIn(since, '--since'),
     limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
   };
