@@ -30,10 +30,10 @@ export async function listDecided(
 
 /** Prints the decisions that the web inbox on this machine was refused. */
 export async function listRefused(
-  { tool, agent, limit, ...others }: PastOptions,
+  options: PastOptions,
   { env, screen, print }: Context,
 ): Promise<void> {
-  refuseOthers({ ...others, tool, agent, limit }, '--refused');
+  refuseOthers(options, '--refused');
   const { readRefusals } = await import('../server/refusal-log.js');
   const refusals = await readRefusals(join(userStateDir(env), 'refusals.jsonl'), {});
   print(refusals, () => refusedLines(refusals, screen));
