@@ -113,12 +113,13 @@ async function serveHttp(
 async function printEntry(
   client: McpClient,
   { server, agent }: Served,
-  { config: named }: McpOptions,
+  { config }: McpOptions,
   { screen, env }: Context,
 ): Promise<void> {
-  const { file } = await loadConfig(named);
+  const { file } = await loadConfig(config);
   const [command = '', ...words] = programName(env).split(' ');
-  const what = agent === undefined ? [server ?? ''].filter(Boolean) : ['--agent', agent];
+  const named = server === undefined ? [] : [server];
+  const what = agent === undefined ? named : ['--agent', agent];
   const args = [...words, 'mcp', 'gateway', ...what, '--config', file];
   screen.lines(installLines(client, { name: server ?? agent ?? 'countersign', command, args }));
 }
