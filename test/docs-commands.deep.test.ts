@@ -531,7 +531,8 @@ describe('what is not run', () => {
       const words = line.replace(/^.*?\bcountersign /, '').split(' ');
       const whole = createProgram({ out: process.stdout, err: process.stderr, env: {} });
       const path = [whole];
-      for (const word of words) path.push(...(path.at(-1)?.commands ?? []).filter((one) => one.name() === word));
+      for (const word of words)
+        path.push(...(path.at(-1)?.commands ?? []).filter((one) => one.name() === word));
       const flags = path.flatMap(({ options }) => options).map(({ long }) => long);
       expect(flags).toEqual(expect.arrayContaining(line.match(/--[a-z-]+/g) ?? []));
     },

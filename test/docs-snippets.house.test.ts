@@ -68,7 +68,5 @@ it.each(named)('$page: the command line knows $name$rest', ({ name, rest }) => {
   const [, verb] = /^ ([a-z]+)/.exec(rest) ?? [];
   const named = command?.commands.find((one) => one.name() === verb) ?? command;
   const known = [program, command, named].flatMap((one) => one?.options ?? []);
-  expect(known.map((option) => option.long)).toEqual(
-    expect.arrayContaining(rest.match(/--[a-z-]+/g) ?? []),
-  );
+  expect(known.map((option) => option.long)).toEqual(expect.arrayContaining(rest.match(/--[a-z-]+/g) ?? []));
 });

@@ -39,16 +39,7 @@ type AddCommand = (program: Command, context: Context) => void;
 /** The commands by groups, in the order in which the help names them. A feature adds its own to one of them. */
 export const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
   'First steps': [addInit, addDev, addRun, addChat, addSend],
-  Decide: [
-    addInbox,
-    addReview,
-    addApprove,
-    addDeny,
-    addAnswer,
-    addResolve,
-    addWithdraw,
-    addAskAgain,
-  ],
+  Decide: [addInbox, addReview, addApprove, addDeny, addAnswer, addResolve, addWithdraw, addAskAgain],
   Look: [addShow, addList, addStats, addReplay, addExport],
   Operate: [
     addWorker,

@@ -29,20 +29,14 @@ export async function listDecided(
 }
 
 /** Prints the decisions that the web inbox on this machine was refused. */
-export async function listRefused(
-  options: PastOptions,
-  { env, screen, print }: Context,
-): Promise<void> {
+export async function listRefused(options: PastOptions, { env, screen, print }: Context): Promise<void> {
   refuseOthers(options, '--refused');
   const { readRefusals } = await import('../server/refusal-log.js');
   const refusals = await readRefusals(join(userStateDir(env), 'refusals.jsonl'), {});
   print(refusals, () => refusedLines(refusals, screen));
 }
 
-function refuseOthers(
-  { olderThan, tool, agent, limit, watch, mine }: PastOptions,
-  view: string,
-): void {
+function refuseOthers({ olderThan, tool, agent, limit, watch, mine }: PastOptions, view: string): void {
   const given = { 'older-than': olderThan, tool, agent, limit, watch, mine };
   const [other] = Object.keys(defined(given));
   if (other !== undefined) throw usageError(`--${other} and ${view} exclude each other`);

@@ -49,7 +49,11 @@ it('prints refused decisions with who, which call, when and why', () => {
 it.each<[name: string, args: string[], message: string]>([
   ['a filter with --refused', ['--refused', '--tool', 'pay'], '--tool and --refused exclude each other'],
   ['--watch with --decided', ['--decided', '--watch'], '--watch and --decided exclude each other'],
-  ['a time with --decided', ['--decided', '--older-than', '1h'], '--older-than and --decided exclude each other'],
+  [
+    'a time with --decided',
+    ['--decided', '--older-than', '1h'],
+    '--older-than and --decided exclude each other',
+  ],
 ])('does not take %s', async (_name, args, message) => {
   await expect(runCommand(addInbox, {}, 'inbox', ...args)).rejects.toThrow(message);
 });

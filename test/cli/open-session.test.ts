@@ -11,7 +11,12 @@ const fails = (code: 'not_found' | 'usage' | 'no_server') => async () =>
 
 it('is the session of exactly this id', async () => {
   const session = { session: 's-1' };
-  expect(await sessionOf(clientOf(async () => session), 's-1')).toBe(session);
+  expect(
+    await sessionOf(
+      clientOf(async () => session),
+      's-1',
+    ),
+  ).toBe(session);
 });
 
 it.each(['not_found', 'usage'] as const)('is none where the client says %s', async (code) => {

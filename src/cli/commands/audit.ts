@@ -130,7 +130,8 @@ function now(): string {
   return new Date().toISOString();
 }
 
-async function verifyAudit(file: string, options: VerifyOptions, { screen, print }: Context): Promise<void> {
+async function verifyAudit(file: string, options: VerifyOptions, context: Context): Promise<void> {
+  const { screen, print } = context;
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
   const approvers = await loadFiles(context.options().approvers ?? []);

@@ -34,7 +34,8 @@ async function deploy(build: string | undefined, options: DeployOptions, context
   await context.withClient(async (client) => {
     const made = build === undefined ? undefined : await makeCurrent(client, { build, deployment });
     if (made !== undefined && !json) screen.lines(currentLines(made, options, context));
-    const drained = old === undefined ? undefined : await drain(client, { build: old, deployment }, spreadMs, context);
+    const drained =
+      old === undefined ? undefined : await drain(client, { build: old, deployment }, spreadMs, context);
     if (json) screen.json({ ...made, drained });
     if (drained?.some(({ outcome }) => outcome === 'held') === true) exitWith(EXIT.waiting);
   });

@@ -46,11 +46,7 @@ interface DoctorOptions {
   signIn?: string;
 }
 
-async function doctor(
-  named: string | undefined,
-  options: DoctorOptions,
-  context: Context,
-): Promise<void> {
+async function doctor(named: string | undefined, options: DoctorOptions, context: Context): Promise<void> {
   const { deployment = DEPLOYMENT, channels, send, signIn } = options;
   const findings =
     send === undefined

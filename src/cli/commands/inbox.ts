@@ -25,15 +25,15 @@ export function addInbox(program: Command, context: Context): void {
     .command('inbox')
     .description('list what waits for a person: calls in doubt, then the earliest deadline')
     .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
-    .option('--decided', 'instead: what you decided, newest first, and how it ended; --limit counts turns (200)')
+    .option(
+      '--decided',
+      'instead: what you decided, newest first, and how it ended; --limit counts turns (200)',
+    )
     .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused");
   addMineOption(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
 }
 
-async function inbox(
-  { decided, refused, ...options }: InboxOptions,
-  context: Context,
-): Promise<void> {
+async function inbox({ decided, refused, ...options }: InboxOptions, context: Context): Promise<void> {
   if (refused === true) return listRefused(options, context);
   if (decided === true) return listDecided(options, context);
   const query = readInboxQuery(options);

@@ -7,14 +7,7 @@ import { viewOf } from '../../history/view';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
-import {
-  agentOption,
-  readCount,
-  readMomentIn,
-  sinceOption,
-  toolOption,
-  turnLimitOption,
-} from '../flags';
+import { agentOption, readCount, readMomentIn, sinceOption, toolOption, turnLimitOption } from '../flags';
 import type { PolicyComparison } from '../policy-test/compare';
 import { noteOn, policyTestLines } from '../policy-test/lines';
 import { type PastCall, pastCalls } from '../policy-test/past';

@@ -133,7 +133,10 @@ export function addSend(program: Command, context: Context): void {
     .option('--queue <name>', 'the task queue of a session that is started (default: countersign)')
     .addOption(sessionBudgetOption())
     .addOption(
-      new Option('--mode <mode>', 'while a turn runs: it waits, is read before the next step, or cancels the turn')
+      new Option(
+        '--mode <mode>',
+        'while a turn runs: it waits, is read before the next step, or cancels the turn',
+      )
         .choices(MODES)
         .default(MODES[0]),
     )

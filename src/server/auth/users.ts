@@ -74,11 +74,7 @@ async function removeUser(file: string, name: string): Promise<void> {
   const users = await readUsers(file);
   const left = users.filter((user) => user.name !== name);
   if (left.length === users.length)
-    throw new CountersignError(
-      'not_found',
-      `there is no user ${name}`,
-      'countersign web user shows them',
-    );
+    throw new CountersignError('not_found', `there is no user ${name}`, 'countersign web user shows them');
   await writeUsers(file, left);
 }
 

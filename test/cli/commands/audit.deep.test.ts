@@ -264,7 +264,10 @@ describe('says what is wrong', () => {
 
   it('with keys that are there already', async () => {
     const before = readFileSync(path('countersign-audit.key'));
-    expect(await cli('audit', 'keys')).toMatchObject({ code: 1, err: expect.stringContaining('[file_failed]') });
+    expect(await cli('audit', 'keys')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('[file_failed]'),
+    });
     expect(readFileSync(path('countersign-audit.key'))).toEqual(before);
   });
 

@@ -24,7 +24,13 @@ it.each<[name: string, args: string[], ended: string | null, asked: unknown[][],
   ['says so as JSON', ['--json'], AT, [], ['{"turn":"t-1","abandoned":false,"ended":"timed_out"}']],
 ])('%s', async (_name, args, endedAt, asked, printed) => {
   const view = turn([], { endedAt, status: endedAt === null ? 'running' : 'timed_out' });
-  const run = await runCommand(addCancel, { view, session: () => ({ history: none }) }, 'cancel', 't-1', ...args);
+  const run = await runCommand(
+    addCancel,
+    { view, session: () => ({ history: none }) },
+    'cancel',
+    't-1',
+    ...args,
+  );
   expect(run).toEqual({ code: 0, printed, asked: [['view', 't-1'], ...asked] });
 });
 
@@ -34,7 +40,8 @@ describe('a session', () => {
     history: async () => ({ session: id }),
     close: async (how: unknown) => void closed.push(how),
   });
-  const cancel = (...args: string[]) => runCommand(addCancel, { session }, 'cancel', 's-1', '--as', 'ann', ...args);
+  const cancel = (...args: string[]) =>
+    runCommand(addCancel, { session }, 'cancel', 's-1', '--as', 'ann', ...args);
 
   it.each<[name: string, args: string[], how: object, printed: string]>([
     ['ends with its running turn', [], { cancel: true, sender: 'ann' }, 's-1 takes no more messages'],

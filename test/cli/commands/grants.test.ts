@@ -119,9 +119,7 @@ describe('a grant that takes two people', () => {
   const saw = termsDigest(GRANT).slice(0, 32);
 
   it('is listed and shown as what waits, and for whom', async () => {
-    expect((await run([two()])).printed).toEqual([
-      expect.stringMatching(/by ann {2}waits to be confirmed$/),
-    ]);
+    expect((await run([two()])).printed).toEqual([expect.stringMatching(/by ann {2}waits to be confirmed$/)]);
     const text = (await run([two()], '0a1b2c3d')).printed.join('\n');
     expect(text).toMatch(
       /Until it is confirmed it allows nothing: the rule 'large' needs 1 more of: bob, carl\./,

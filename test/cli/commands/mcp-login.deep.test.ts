@@ -163,7 +163,10 @@ it('prints JSON', async () => {
     scopes: ['read', 'write'],
     renewed: true,
   });
-  expect(JSON.parse(await mcp('login', 'far', '--forget', '--json'))).toEqual({ server: 'far', revoked: 'yes' });
+  expect(JSON.parse(await mcp('login', 'far', '--forget', '--json'))).toEqual({
+    server: 'far',
+    revoked: 'yes',
+  });
 });
 
 it('forgets a login', async () => {

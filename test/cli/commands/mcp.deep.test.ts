@@ -59,9 +59,7 @@ it('allows a server after it has shown its exact start and its tools, and no val
   expect(text).toContain('Allowed hostile with 1 tool');
   expect(text + readFileSync(lockFile(), 'utf8')).not.toContain('hunter2');
   expect(await mcp()).toMatch(/TOKENS[^]*hostile +allowed +1 +~4\d /);
-  expect(JSON.parse(await mcp('--json'))).toMatchObject([
-    { server: 'hostile', tokens: expect.any(Number) },
-  ]);
+  expect(JSON.parse(await mcp('--json'))).toMatchObject([{ server: 'hostile', tokens: expect.any(Number) }]);
   expect(await mcp('test')).toBe('ok  hostile: 1 tool as allowed');
   expect(await mcp('allow', 'hostile', '--yes')).toContain('Nothing is different: 1 tool.');
 });

@@ -37,7 +37,11 @@ it.each([
   ['nothing', { control: 'open', pauses: [] }, [/^Nothing is paused\.$/]],
   ['a pause', { control: 'open', pauses: [PAUSE] }, [/^paused: calls of pay, by ann/]],
   ['that none was ever there', { control: 'absent', pauses: [] }, [/^Nothing is paused\.$/]],
-  ['that nothing may start', { control: 'closed', pauses: [] }, [/was closed: no call .*countersign doctor --setup/]],
+  [
+    'that nothing may start',
+    { control: 'closed', pauses: [] },
+    [/was closed: no call .*countersign doctor --setup/],
+  ],
 ])('lists %s', async (_case, pauses, lines) => {
   const { printed } = await runCommand(addPause, { pauses }, 'pause');
   expect(printed).toEqual(lines.map((line) => expect.stringMatching(line)));

@@ -12,8 +12,7 @@ import { useHistoryFiles } from './history-files';
 const { recorded, written } = useHistoryFiles();
 
 /** Nothing listens at that address: a file needs no server. */
-const show = (...args: string[]) =>
-  runCli(['show', ...args, '--address', '127.0.0.1:1'], { cwd: root });
+const show = (...args: string[]) => runCli(['show', ...args, '--address', '127.0.0.1:1'], { cwd: root });
 
 describe('a turn in a file', () => {
   it.each<[string, RegExp[]]>([

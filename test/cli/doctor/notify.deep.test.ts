@@ -27,7 +27,9 @@ channels:
     { name: 'channel broken', state: 'bad', detail: 'it ended with 3' },
     { name: 'channel post', state: 'ok', detail: 'sent to mail by 127.0.0.1' },
   ]);
-  expect(server.mails.map(({ text }) => /^Subject: (.*)\r$/m.exec(text)?.[1])).toEqual(['Test: notifications']);
+  expect(server.mails.map(({ text }) => /^Subject: (.*)\r$/m.exec(text)?.[1])).toEqual([
+    'Test: notifications',
+  ]);
   expect(await send('fine')).toEqual([fine]);
   expect(await send('nope')).toEqual([
     expect.objectContaining({ name: 'channels', state: 'bad', todo: 'It has fine, broken, post.' }),
