@@ -5,7 +5,7 @@ import type { TurnEvent } from '../history/events';
 import type { Context } from './context';
 import { readTextFile } from '../system/named-files';
 
-/** Whether a name is the name of a file: the file exists, or the name is no turn and no call of one. */
+/** Whether a name is the name of a file: the file exists, or the name can be neither a turn nor a call of one. */
 export function isFile(named: string): boolean {
   const found = statSync(named, { throwIfNoEntry: false });
   return found === undefined ? /^\.{0,2}[/\\]|\.json$/.test(named) : found.isFile();
