@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Option } from 'commander';
 import type { Countersign } from '../client';
@@ -67,7 +67,10 @@ export async function openGateway(
   let startServers: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => (startServers = resolve));
   const tools = await openGatewayTools(config, served, { secrets, warn, begun, onGone: () => changed() });
-  const own = gatewayQueue(file, served.server ?? served.agent ?? '', hostname());
+  const own = gatewayQueue(file, served.server ?? served.agent ?? '', {
+    user: userInfo().username,
+    host: hostname(),
+  });
   const taskQueue = options.worker ? own : config.taskQueue;
   const others = config.agents.filter(({ name }) => name !== tools.agent.name);
   const rules = await openRules({ ...config, agents: [...others, tools.agent] }, log);

@@ -21,22 +21,30 @@ export interface CallPlace {
   isNamed: boolean;
 }
 
+/** Who runs the calls of a gateway. */
+interface Place {
+  agent: string;
+  taskQueue: string;
+}
+
+interface Machine {
+  user: string;
+  host: string;
+}
+
 const ID_CHARACTERS = 32;
 
 /**
  * Where a call is on record. The same id of one person is the same turn, whatever connection it comes from. Without an id,
- * a call with the same tool and arguments joins the turn of an earlier one while that is open.
+ * a call with the same tool and arguments joins the turn of an earlier one of the same gateway while that is open.
  */
-export function placeOfCall({ who, tool, arguments: args, key }: ClientCall): CallPlace {
+export function placeOfCall({ who, tool, arguments: args, key }: ClientCall, at: Place): CallPlace {
   const call = { tool, raw: canonicalJson(args) };
   const isNamed = key !== undefined;
-  const named = isNamed ? ['key', who, ...key] : ['call', who, call.tool, call.raw];
+  const named = isNamed ? ['key', who, ...key] : ['call', who, at.agent, at.taskQueue, call.tool, call.raw];
   const turn = `gateway-${digestJson(named).slice(0, ID_CHARACTERS)}`;
   return { turn, call, memo: callMemoOf(call, who), isNamed };
 }
-
-/** The most characters of a client's id. */
-const KEY_CHARACTERS = 200;
 
 /** The names under which a request carries the client's id of its call. */
 const KEYS = ['claudecode/toolUseId', 'io.countersign/key'];
@@ -44,10 +52,13 @@ const KEYS = ['claudecode/toolUseId', 'io.countersign/key'];
 /** The client's id of a call. Undefined if the request has none. */
 export function keyIn(meta: Readonly<Record<string, unknown>> = {}): readonly string[] | undefined {
   const name = KEYS.find((one) => typeof meta[one] === 'string' && meta[one] !== '');
-  return name === undefined ? undefined : ['mcp', String(meta[name]).slice(0, KEY_CHARACTERS)];
+  return name === undefined ? undefined : ['mcp', String(meta[name])];
 }
 
-/** The task queue of the gateways of one config file on one machine. `what`: the server or agent that they are for. */
-export function gatewayQueue(file: string, what: string, host: string): string {
-  return `gateway-${digestJson([file, what]).slice(0, 12)}@${host}`;
+/**
+ * The task queue of the gateways of one config file and one user of a machine, because calls run with that user's rights.
+ * `what`: the server or agent that they are for.
+ */
+export function gatewayQueue(file: string, what: string, { user, host }: Machine): string {
+  return `gateway-${digestJson([file, what, user]).slice(0, 12)}@${host}`;
 }

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../contract/digest';
 import { errorMessage } from '../contract/errors';
-import { isJsonObject, type JsonObject, parseJson } from '../contract/json';
+import { isJsonObject, type JsonObject } from '../contract/json';
+import { readJson } from '../contract/read-json';
 import type { HookToolSettings } from '../tools/permit-tools';
 import { permitName } from '../tools/permit-tools';
 import type { Gateway } from './gateway';
@@ -12,8 +14,11 @@ export type HookedAgent = 'claude-code' | 'codex';
 /** The time that `hook --print` gives a hook, in seconds: a day, for people who sleep. */
 export const HOOK_SECONDS = 86_400;
 
-/** The answer comes so much earlier, in milliseconds: an agent lets a call pass whose hook is late. */
-const MARGIN_MS = 5_000;
+/**
+ * The answer comes so much earlier, in milliseconds: an agent lets a call pass whose hook is late. Withdrawing the request
+ * and closing the worker can take most of it.
+ */
+const MARGIN_MS = 60_000;
 
 const eventSchema = z.looseObject({
   hook_event_name: z.string().optional(),
@@ -42,7 +47,9 @@ interface HookParts {
 
 /** Answers one event of an agent. Never rejects: what is not clearly approved is denied. */
 export async function answerHook(text: string, parts: HookParts): Promise<HookAnswer> {
-  const parsed = eventSchema.safeParse(parseJson(text));
+  // A person approves exactly what the agent runs, so a text that two readers may take for different things is denied.
+  const read = readJson(text);
+  const parsed = eventSchema.safeParse(read.ok ? read.value : undefined);
   if (!parsed.success) return deny('the event of this hook cannot be understood');
   const { data } = parsed;
   if ((data.hook_event_name ?? PRE_TOOL_USE) !== PRE_TOOL_USE) return { answer: 'pass' };
@@ -69,8 +76,9 @@ async function permit(
   { who, signal }: HookParts,
 ): Promise<HookAnswer> {
   const tool = permitName(name) ?? '';
-  const key = id === undefined ? {} : { key: ['hook', session, id] };
-  const end = await gateway.decide({ who, tool, arguments: input, ...key }, signal);
+  // Each agent runs what it is allowed by itself, so two calls never share a decision.
+  const key = ['hook', session, id ?? randomUUID()];
+  const end = await gateway.decide({ who, tool, arguments: input, key }, signal);
   if (end.kind !== 'result') return deny(end.message);
   const { result } = end;
   if (!result.success) return deny(result.content);

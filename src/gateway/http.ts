@@ -8,7 +8,7 @@ import { createUsers, type Users } from '../server/auth/users';
 import type { Env } from '../server/deps';
 import { fewAtOnce } from '../server/auth/few-at-once';
 import { createErrorFormatter } from '../server/failure';
-import { isAtLeast, type Permit } from '../authority/rules/permits';
+import { isAtLeast, isSeenBy, type Permit } from '../authority/rules/permits';
 import { readBodyBytes } from '../server/request-body';
 import type { HookToolSettings } from '../tools/permit-tools';
 import type { Gateway } from './gateway';
@@ -36,8 +36,8 @@ export interface RunningHttp {
   stop(): Promise<void>;
 }
 
-/** The most requests of one gateway that are answered at once. Each may wait for a person for minutes. */
-const AT_ONCE = 1_000;
+/** The most requests of one user that are answered at once. Each may wait for a person, and holds a connection. */
+const AT_ONCE = 100;
 
 /**
  * Serves MCP at `/mcp` and hooks at `/hooks/claude-code`, for users with a token. Each request has an instance of its own,
@@ -52,7 +52,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
     throw new CountersignError(
       'usage',
       'the gateway does not listen: nobody has a token',
-      'add a user first: countersign web user <name>',
+      'add a user first: countersign web user <name> --may-converse',
     );
   const library = await import('@modelcontextprotocol/server');
   const listening = await listen({ host, port: options.port });
@@ -70,7 +70,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
   const app = new Hono<Env>();
   const formatError = createErrorFormatter(options.report);
   app.use(requireOwnOrigin(createHosts({ host, port: listening.port, allowHosts: [] })));
-  app.use(requireUser(options, users), fewAtOnce(AT_ONCE, tooMany));
+  app.use(requireUser(options, users), fewAtOnce(AT_ONCE));
   app.all('/mcp', async (c) => {
     const token = c.req.header('authorization') ?? '';
     const authInfo = { token, clientId: c.get('who').user, scopes: [] };
@@ -92,7 +92,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
   app.onError((error, c) => {
     const { status, body } = formatError(error);
     // An agent lets a call pass whose hook fails, so a refusal has to be an answer.
-    const denied: HookAnswer = { answer: 'deny', reason: `Countersign: ${error.message}` };
+    const denied: HookAnswer = { answer: 'deny', reason: `Countersign: ${body.message}` };
     if (c.req.path.startsWith('/hooks/')) return c.json(claudeCodeOutput(denied));
     if (status === 401) c.header('WWW-Authenticate', 'Bearer');
     return c.json(body, status);
@@ -119,21 +119,28 @@ const FIRST_HAS_NONE = [SESSION, 'mcp-protocol-version'];
 
 const HOOK_BODY = { bytes: LIMITS.sessionMessageBytes, what: 'event of the hook' };
 
-function tooMany(): CountersignError {
-  return new CountersignError('too_many_attempts', `${AT_ONCE} requests are being answered already`);
-}
-
-/** Accepts requests with the token of a user whom the approvers file does not make a viewer. */
-function requireUser({ permitOf }: Pick<HttpOptions, 'permitOf'>, users: Users): MiddlewareHandler<Env> {
+/** Accepts requests with the token of a user who may start turns of the gateway's agent, because a turn runs calls. */
+function requireUser(
+  { permitOf, gateway }: Pick<HttpOptions, 'permitOf' | 'gateway'>,
+  users: Users,
+): MiddlewareHandler<Env> {
   return async (c, next) => {
     const [, token] = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
     const user = token === undefined ? undefined : await users.withToken(token);
     if (user === undefined)
       throw new CountersignError('signed_out', 'no user has this token', {
-        hint: 'send `Authorization: Bearer <token>`; countersign web user <name> gives a token',
+        hint: 'send `Authorization: Bearer <token>`; countersign web user <name> --may-converse gives a token',
       });
-    const { role } = await permitOf(user.name);
-    if (!isAtLeast(role, 'approver'))
+    const permit = await permitOf(user.name);
+    if (!isSeenBy(permit, { agent: gateway.tools.agent.name }))
+      throw new CountersignError('not_found', 'there is nothing here');
+    if (!user.rights.includes('converse'))
+      throw new CountersignError(
+        'not_allowed',
+        'you may not start turns, which is what calls do here',
+        `countersign web user ${user.name} --may-converse gives a token that may`,
+      );
+    if (!isAtLeast(permit.role, 'approver'))
       throw new CountersignError('not_allowed', 'the approvers file makes you a viewer, who makes no calls');
     c.set('who', { user: user.name, rights: user.rights });
     await next();

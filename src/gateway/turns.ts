@@ -33,7 +33,7 @@ export async function startCall(
   asked: ClientCall,
   { agent, taskQueue }: { agent: string; taskQueue: string },
 ): Promise<CallPlace> {
-  const place = placeOfCall(asked);
+  const place = placeOfCall(asked, { agent, taskQueue });
   const { turn, call, isNamed } = place;
   const prompt = `${asked.tool} ${argumentsSummary(asked.arguments)}`.trim();
   const input: TurnInput = { agent, prompt, origin: { requester: asked.who }, call };

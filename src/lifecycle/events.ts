@@ -257,7 +257,7 @@ function opened({ call, callKey, at, asking }: Registered): CallState {
  * Why a call may start without a decision. The worker decides whether its grant counts. If a workflow runs the call
  * itself, grants do not count.
  */
-function firstLeave({ kind, settings, grant }: ValidCall): Leave | undefined {
+export function firstLeave({ kind, settings, grant }: ValidCall): Leave | undefined {
   if (kind === 'run') return { by: 'nobody' };
   const counts = grant !== undefined && settings.gate === undefined && settings.grants !== 'none';
   return counts ? { by: 'grant', grant } : undefined;

@@ -23,6 +23,10 @@ export function outcomeIn(state: CallState, value: unknown, now: number): CallOu
     const { result, contentDigest, holder, grant, roster } = output;
     return { result, contentDigest, holder, grant, roster };
   }
+  if (output !== undefined && 'notHere' in output) {
+    const { notHere, secret, proof } = output;
+    return { notHere, secret, proof };
+  }
   if (output !== undefined && !('child' in output && settings.child === undefined)) return output;
   if (settings.effect === 'unsafe') return { inDoubt: { message: UNREADABLE } };
   return { result: failureOf(state, unreadable(), now) };

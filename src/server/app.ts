@@ -43,7 +43,7 @@ export function createApp(deps: AppDeps, routes: Routes = ROUTES): Hono<Env> {
   large.forEach(add);
   app.use('/api/*', limitBody);
   open.forEach(add);
-  app.use('/api/*', requireSignedIn(deps), fewAtOnce(AT_ONCE, tooManyAtOnce), role);
+  app.use('/api/*', requireSignedIn(deps), fewAtOnce(), role);
   signedIn.forEach(add);
   pages.forEach(add);
   app.notFound(() => {
@@ -54,20 +54,6 @@ export function createApp(deps: AppDeps, routes: Routes = ROUTES): Hono<Env> {
     return c.json(body, status);
   });
   return app;
-}
-
-/**
- * The most requests of one user that are answered at once: many times what the tabs of a person send. Some of them keep
- * the Temporal server busy for seconds.
- */
-const AT_ONCE = 200;
-
-function tooManyAtOnce(): CountersignError {
-  return new CountersignError(
-    'too_many_attempts',
-    `${AT_ONCE} requests of yours are being answered already`,
-    'ask again once they are answered',
-  );
 }
 
 /** Keeps browsers and proxies from storing answers of the API. */

@@ -46,7 +46,7 @@ const AT_ONCE = 4;
  * only names and sizes.
  */
 export function fileRoutes({ files }: Pick<AppDeps, 'files'>): Hono<Env> {
-  return new Hono<Env>().post('/', requireConverse, fewAtOnce(AT_ONCE, tooManyFiles), async (c) => {
+  return new Hono<Env>().post('/', requireConverse, fewAtOnce(AT_ONCE, 'files'), async (c) => {
     if (files === undefined) throw noStore();
     const name = nameIn(c);
     return c.json(await files.put(c.get('who').user, { name, bytes: await bytesIn(c) }), 201);
@@ -59,14 +59,6 @@ export function noStore(): CountersignError {
     'usage',
     'there is no store for the files of a message',
     'whoever runs the web inbox sets COUNTERSIGN_FILES to the store that the workers use',
-  );
-}
-
-function tooManyFiles(): CountersignError {
-  return new CountersignError(
-    'too_many_attempts',
-    `${AT_ONCE} files of yours are coming in already`,
-    'send this one once they are there',
   );
 }
 

@@ -22,6 +22,13 @@ export const limitBody: MiddlewareHandler = (c, next) => {
   return next();
 };
 
+/** The most items of a list whose items cost more to check than to send. */
+const MOST_ITEMS = 5_000;
+
+/** A list whose length is checked before its items are. */
+export const shortList = <T extends z.ZodType>(item: T) =>
+  z.array(z.unknown()).max(MOST_ITEMS).pipe(z.array(item));
+
 /** The most bytes of a body, and what it is in words. */
 interface BodyLimit {
   bytes: number;

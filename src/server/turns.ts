@@ -70,9 +70,9 @@ export function turnRoutes({
       lookers.open(user, `${turn}/${about.callId}`);
       return c.json(details);
     })
-    .post('/:turn/calls/:callId/open', (c) => {
-      const { turn, callId: id } = c.req.param();
-      return c.json(lookers.stay(senderOf(c).approver, `${turn}/${id}`));
+    .post('/:turn/calls/:callId/open', async (c) => {
+      const turn = await findExactly(c);
+      return c.json(lookers.stay(senderOf(c).approver, `${turn}/${c.req.param('callId')}`));
     });
 }
 

@@ -5,7 +5,7 @@ import type { Turn } from './turn-state';
 
 /** Whether a ready call may start now, by the order of its step and by the worker that holds its state. */
 export function mayStart({ approvals, order, states }: Turn, state: CallState): boolean {
-  return nextToStart([...approvals.calls.values()], order).includes(state) && states.isFree(state.call);
+  return states.isFree(state.call) && nextToStart([...approvals.calls.values()], order).includes(state);
 }
 
 /**

@@ -24,7 +24,8 @@ import type { TurnRecord } from '../contract/session';
 import { resetRun } from './current-build';
 import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
-import { type CallState, decisionOf, leaveOf, resultOf } from '../lifecycle/state';
+import { firstLeave } from '../lifecycle/events';
+import { type CallState, decisionOf, resultOf } from '../lifecycle/state';
 import type { Turn, TurnEnding } from './turn-state';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
@@ -247,7 +248,8 @@ export function countCall(
   // A worker may have made a request of a call that was prepared to run without one.
   const state = approvals.calls.get(call.callId);
   const asked = state?.call ?? call;
-  const byGrant = state !== undefined && leaveOf(state)?.by === 'grant';
+  // Nobody was asked about a call that a grant allowed, also if it ran again after a doubt.
+  const byGrant = state?.voided === 0 && firstLeave(state.call)?.by === 'grant';
   const isRequest = asked.kind === 'ask' && asked.question === undefined && !byGrant;
   countRequest(counts, { state, result, isRequest });
 }

@@ -65,7 +65,9 @@ export class TurnCall implements Life {
   private async ended(attempt: CallAttempt): Promise<Settlement> {
     const { context: turn, callId, runtime } = this;
     for (;;) {
-      const running = scheduleCall(turn, this.state, attempt, runtime.queue.isBeforeReset(turn.stepTask));
+      // Asked first: it may note a reset, which makes the decision one of an earlier run.
+      const isInherited = runtime.queue.isBeforeReset(turn.stepTask);
+      const running = scheduleCall(turn, this.state, attempt, isInherited);
       const said = await outcomeOf(this.state, attempt, running);
       if ('child' in said) return { result: await runChild(turn, this.state, said) };
       if ('notHere' in said || 'paused' in said) {

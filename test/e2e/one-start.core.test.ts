@@ -8,6 +8,7 @@ import type { Decision } from '../../src/contract/decision';
 import { defined } from '../../src/contract/defined';
 import type { Effect } from '../../src/contract/tool';
 import type { CallView } from '../../src/history/view';
+import type { RunningServer } from '../../src/engine/server-launch';
 import { waitForEnd } from '../../src/testing';
 import { defineAgent } from '../../src/tools/define-agent';
 import { drawKey } from '../encryption/ring';
@@ -16,7 +17,7 @@ import { type Fixture, startFixture, type TurnHandle } from '../support/fixture'
 import { resetRun } from '../support/operator';
 import { current, lastTask, laterTask, runOf } from '../support/resets';
 import { scriptBook } from '../support/script-book';
-import { testAddress } from '../support/server';
+import { startOwnServer, testAddress } from '../support/server';
 import { newSigner } from '../support/ssh';
 import { decide, eventsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
@@ -186,6 +187,13 @@ describe.each(KINDS)('a call that is %s and %s', (by, effect) => {
   });
 });
 
+/** Without keys nobody can read an inbox in which an encrypted turn waits. It ends after the workers of this file. */
+let server: RunningServer;
+beforeAll(async () => {
+  server = await startOwnServer();
+});
+afterAll(() => server.stop());
+
 describe('a call that was given back', () => {
   const agentWith = (...names: string[]) => {
     const stays = (_: unknown, { signal }: { signal: AbortSignal }): Promise<string> =>
@@ -200,10 +208,6 @@ describe('a call that was given back', () => {
     return [defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools })];
   };
 
-  const begun: TurnHandle[] = [];
-  // Without keys nobody can read an inbox in which an encrypted turn waits.
-  afterEach(() => Promise.all(begun.splice(0).map((one) => one.terminate().catch(() => undefined))));
-
   const KEYS: string[] = [drawKey('k1')];
   const ROWS = (['claimed', 'signed'] as const).flatMap((by) =>
     ([[], KEYS] as const).map((keys) => [by, keys.length === 0 ? 'without' : 'with', keys] as const),
@@ -213,17 +217,20 @@ describe('a call that was given back', () => {
   async function givenBack(tool: 'give' | 'hold', by: 'claimed' | 'signed', keys: readonly string[]) {
     const encryption = keys.length === 0 ? undefined : { keys: [...keys], required: false };
     const worker = { maxConcurrentActivityTaskExecutions: 1 };
-    const fixture = await startFixture({ workers: 0, worker: defined({ encryption }) });
+    const fixture = await startFixture({
+      workers: 0,
+      worker: defined({ encryption }),
+      address: server.address,
+    });
     const approvers = join(fixture.directory, 'approvers.yaml');
     await writeFile(approvers, approversOf(tool));
-    const client = await connect({ address: testAddress(), ...defined({ encryption }) });
+    const client = await connect({ address: server.address, ...defined({ encryption }) });
     const config = { agents: agentWith(tool), ...(by === 'signed' ? { approvers } : {}) };
     const add = () => fixture.addWorker({ ...fixture.otherMachine(), worker }, config);
     const first = await add();
     const tag = `${tool} ${by} ${keys.length}`;
     const prompt = book.add({ toolCalls: [{ name: tool, arguments: { tag } }] }, { text: 'done' });
     const handle = await fixture.start('clerk', prompt);
-    begun.push(handle);
     const { workflowId } = handle;
     const callOf = async () => (await client.view(workflowId)).calls[0];
     await until('the request', async () => (await callOf())?.phase === 'requested');

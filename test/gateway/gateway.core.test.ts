@@ -139,7 +139,7 @@ const CLIENTS: [string, ClientOptions][] = [
 
 /** The turn of a call of ann that has no id. */
 const turnFor = ({ name, arguments: args }: { name: string; arguments: JsonObject }) =>
-  placeOfCall({ who: 'ann', tool: name, arguments: args }).turn;
+  placeOfCall({ who: 'ann', tool: name, arguments: args }, held.here.place).turn;
 
 /** A call of the official client, which hears of progress and waits as long as it does. */
 const ask = (client: Client, call: { name: string; arguments: JsonObject }, signal?: AbortSignal) => {
@@ -295,6 +295,13 @@ describe('over HTTP', () => {
     expect((await post(asAnn(), list)).status).toBe(200);
   });
 
+  it('answers nobody who may not start turns, or does not see its agent', async () => {
+    const { eve, hid } = held.here.tokens;
+    const as = (token = '') => post({ Authorization: `Bearer ${token}` }, list);
+    expect((await as(eve)).status).toBe(403);
+    expect((await as(hid)).status).toBe(404);
+  });
+
   const event = {
     hook_event_name: 'PreToolUse',
     tool_name: 'Bash',
@@ -303,7 +310,8 @@ describe('over HTTP', () => {
   };
   const turnOfHook = (id: string): string => {
     const key = ['hook', 's', id];
-    return placeOfCall({ who: 'ann', tool: 'agent__bash', arguments: event.tool_input, key }).turn;
+    const call = { who: 'ann', tool: 'agent__bash', arguments: event.tool_input, key };
+    return placeOfCall(call, held.here.place).turn;
   };
   const hook = async (headers: Record<string, string>, body: string) => {
     const answer: unknown = await (await post(headers, body, '/hooks/claude-code')).json();

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connect, type Countersign } from '../../src/client';
 import { isObject } from '../../src/contract/json';
-import { placeOfCall } from '../../src/gateway/call-id';
-import { approveNext, waitForRequest } from '../../src/testing';
+import { approveNext } from '../../src/testing';
 import { bareEnv } from '../cli/process';
 import { lib, root } from '../support/build';
 import { runOnNode22 } from '../support/node22';
@@ -162,9 +161,10 @@ it('is killed: the next has the answer to what waited, and what ran is in doubt;
     const args = { how: 'count', with: folder };
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': {} };
     next.send('tools/call', { name: 'act', arguments: args, _meta }).catch(() => undefined);
-    const { turn } = placeOfCall({ who: 'ann', tool: 'hostile__act', arguments: args });
-    await until('the turn', () => client.view(turn).catch(() => undefined));
-    await waitForRequest(client, turn);
+    const turn = await until(
+      'the request',
+      async () => (await client.inbox({})).find(({ tool }) => tool === 'hostile__act')?.turn,
+    );
     await next.leave();
     expect(await client.view(turn)).toMatchObject({ status: 'cancelled' });
     expect(next.stderr()).not.toContain('could not be withdrawn');

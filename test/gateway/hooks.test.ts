@@ -53,6 +53,12 @@ it('asks under the id of the agent, and allows what was approved', async () => {
   expect(answered).toMatchObject({ answer: 'allow', input: { command: 'ls -a' }, isChanged: true });
 });
 
+it('never lets two calls without an id share a decision', async () => {
+  const text = JSON.stringify(event);
+  const keyOf = async () => (await answer(text, () => Promise.resolve(resultWith({})))).calls[0]?.key;
+  expect(await keyOf()).not.toEqual(await keyOf());
+});
+
 it.each([
   ['another event', { ...event, hook_event_name: 'PostToolUse' }],
   ['a tool that is not named', { ...event, tool_name: 'Read' }],
@@ -69,6 +75,8 @@ it.each([
   ['no tool', JSON.stringify({ tool_input: {} })],
   ['arguments that are a text', JSON.stringify({ ...event, tool_input: 'ls' })],
   ['an empty input', ''],
+  ['two readings of one text', '{"tool_name":"Bash","tool_input":{"command":"ls","command":"rm"}}'],
+  ['a number that JavaScript changes', '{"tool_name":"Bash","tool_input":{"n":9007199254740993}}'],
 ])('denies %s', async (_case, text) => {
   const { answered } = await answer(text, () => Promise.resolve(resultWith({})));
   expect(answered.answer).toBe('deny');

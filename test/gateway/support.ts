@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { EVERYTHING } from '../../src/authority/rules/permits';
+import { EVERYTHING, type Permit } from '../../src/authority/rules/permits';
 import { connect, type Countersign } from '../../src/client';
 import { isObject } from '../../src/contract/json';
 import { TASKS } from '../../src/gateway/answers';
@@ -57,6 +57,8 @@ export interface GatewayHere {
   folder: string;
   client: Countersign;
   tokens: Record<string, string>;
+  /** Who runs its calls. */
+  place: { agent: string; taskQueue: string };
   /** The official client for a user: of the protocols before 2026-07-28, unless the options say otherwise. */
   connect(user: string, options?: ClientOptions): Promise<Client>;
   /** One request of today's protocol, as a client that takes tasks sends it. */
@@ -116,15 +118,25 @@ export function useGateway(
     });
     const usersFile = join(folder, 'users.json');
     const users = createUsers(usersFile);
-    const tokens = { ann: await users.add('ann'), bea: await users.add('bea') };
+    const tokens = {
+      ann: await users.add('ann', ['converse']),
+      bea: await users.add('bea', ['converse']),
+      eve: await users.add('eve'),
+      hid: await users.add('hid', ['converse']),
+    };
+    const permits: Record<string, Partial<Permit>> = {
+      bea: { role: 'approver' },
+      hid: { agents: ['other'] },
+    };
     const http = await serveHttp({
       ...{ gateway, usersFile, host: '127.0.0.1', port: 0, version: '0', hookTools: config.hookTools },
-      permitOf: (user) => Promise.resolve(user === 'bea' ? { ...EVERYTHING, role: 'approver' } : EVERYTHING),
+      permitOf: (user) => Promise.resolve({ ...EVERYTHING, ...permits[user] }),
       report: () => undefined,
     });
     const clients: Client[] = [];
     held.here = {
       ...{ gateway, http, folder, client, tokens },
+      place: { agent: tools.agent.name, taskQueue },
       connect: async (user, options = {}) => {
         const one = new Client({ name: 'test', version: '1' }, options);
         const headers = { Authorization: `Bearer ${tokens[user === 'ann' ? 'ann' : 'bea']}` };

@@ -330,7 +330,7 @@ describe('on a port', () => {
       const answer = await open(head(['Content-Length: 1']) + 'z').answer;
       return /^HTTP\/1\.1 429 /.test(answer) && answer;
     });
-    expect(fifth).toContain('4 files of yours are coming in already');
+    expect(fifth).toContain('too_many_attempts');
     for (const { socket } of open4) socket.write('b');
     for (const { answer } of open4) expect(await answer).toMatch(/^HTTP\/1\.1 201 /);
   });

@@ -16,14 +16,11 @@ const { defineAgent, defineConfig, defineTool } = require('${lib('index.js')}');
 const sdk = createRequire('${join(root, 'package.json')}')('@temporalio/worker');
 const threads = [];
 process.on('worker', (thread) => threads.push(thread));
-const failing = () => writeFileSync('${join(directory, 'failed-at')}', String(Date.now()));
 const tools = {
   thread: async () => {
-    failing();
     await Promise.all(threads.map((thread) => thread.terminate()));
   },
   stray: () => {
-    failing();
     void Promise.reject(new Error('nobody took this'));
   },
   deaf: () => {
@@ -67,7 +64,6 @@ module.exports = defineConfig({
 const CREATE_REJECTS = `
 const { create } = sdk.Worker;
 sdk.Worker.create = (options) => {
-  failing();
   return create.call(sdk.Worker, options.taskQueue.endsWith('-far') ? options : { ...options, workflowBundle: { code: '}' } });
 };
 `;
@@ -77,7 +73,6 @@ sdk.Worker.prototype.run = function () {
   if (!this.options.taskQueue.endsWith('-far')) return run.call(this);
   return new Promise((_, reject) =>
     setTimeout(() => {
-      failing();
       reject(new Error('run rejects'));
     }, 500),
   );
@@ -123,10 +118,6 @@ const startTurns = async (at: Place, [first, ...rest]: readonly string[]): Promi
   await startTurns(at, rest);
 };
 
-/** Milliseconds from the failure to the end of the process. */
-const sinceFailure = async ({ directory }: Place): Promise<number> =>
-  Date.now() - Number(await readFile(join(directory, 'failed-at'), 'utf8'));
-
 const started = async (running: RunningCommand): Promise<RunningCommand> => {
   await Promise.race([
     until('the worker', () => running.out().includes('ends the worker')),
@@ -135,7 +126,7 @@ const started = async (running: RunningCommand): Promise<RunningCommand> => {
   return running;
 };
 
-describe('countersign worker ends with exit code 1 within 15 s of the first failure', () => {
+describe('countersign worker ends by itself with exit code 1 after the first failure', () => {
   it.concurrent.each([
     ['its workflow thread dies', ['thread'], '', 'the worker failed: Received request after worker thread'],
     ['its thread dies while a call listens to nobody', ['deaf', 'thread'], '', '[worker_failed]'],
@@ -153,7 +144,6 @@ describe('countersign worker ends with exit code 1 within 15 s of the first fail
     await startTurns(at, turns);
     const { code, err } = await worker.ended;
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(told) });
-    expect(await sinceFailure(at)).toBeLessThan(15_000);
   });
 });
 

@@ -38,8 +38,11 @@ export function addHook(program: Command, context: Context): void {
 async function answer(agent: HookedAgent, options: HookOptions, context: Context): Promise<void> {
   const stdout = takeStdout();
   const stop = takeStopSignals(() => undefined);
-  const { answerHook, claudeCodeOutput, codexRefusal } = await import('../../gateway/hooks.js');
   let opened: OpenedGateway | undefined;
+  // What an agent does after an exit code that it does not know is to run the call.
+  const block = (): never => process.exit(EXIT.usage);
+  process.once('uncaughtException', block).once('unhandledRejection', block);
+  const { answerHook, claudeCodeOutput, codexRefusal } = await import('../../gateway/hooks.js');
   try {
     const text = await readText('@-', 'the event', context);
     const loaded = await loadConfig(options.config).catch((error: unknown) => {
@@ -53,7 +56,8 @@ async function answer(agent: HookedAgent, options: HookOptions, context: Context
   } finally {
     stop.release();
     stdout.release();
-    await opened?.close();
+    await opened?.close().catch((error: unknown) => context.screen.note(errorMessage(error)));
+    process.off('uncaughtException', block).off('unhandledRejection', block);
   }
 
   function finish(of: HookedAgent, answered: Awaited<ReturnType<typeof answerHook>>): void {

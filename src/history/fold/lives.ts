@@ -60,5 +60,7 @@ export function endCall(
   const life = state.approvals.calls.get(callId);
   const remark = life && approvalNote(life);
   const note = remark !== undefined && result.content.startsWith(remark) ? { note: remark } : {};
+  // Nobody decides here, so how calls were closed is not asked again, and a long history does not carry it along.
+  state.approvals = { ...state.approvals, closed: new Map() };
   return [{ type: 'call_ended', ...eventHeader(head), callId, tool, ...ending, ...note }];
 }

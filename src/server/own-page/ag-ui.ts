@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { id } from '../request-body';
+import { id, shortList } from '../request-body';
 import type { ThreadRequest } from './look';
 import { FAILED_ENDS, type Item, outcomeText, type ShownStep, stepsOf, type Thread } from './thread';
-
-/** The most answers in one request. */
-const MOST_ANSWERS = 200;
 
 const text = z.string().catch('');
 const content = z
@@ -14,7 +11,7 @@ const content = z
   ])
   .catch('');
 const called = z.object({ id: text, type: text, function: z.object({ name: text, arguments: text }) });
-const message = z.object({ id: text, role: text, content, toolCalls: z.array(called).catch([]) });
+const message = z.object({ id: text, role: text, content, toolCalls: shortList(called).catch([]) });
 
 /** A message as clients of this protocol keep it. */
 interface Message extends z.infer<typeof message> {
@@ -26,17 +23,14 @@ interface Message extends z.infer<typeof message> {
 export const AG_UI_INPUT = z.object({
   threadId: id,
   runId: id,
-  messages: z.array(message),
-  resume: z
-    .array(
-      z.object({
-        interruptId: z.string().max(1_000),
-        status: z.enum(['resolved', 'cancelled']),
-        payload: z.unknown().optional(),
-      }),
-    )
-    .max(MOST_ANSWERS)
-    .default([]),
+  messages: shortList(message),
+  resume: shortList(
+    z.object({
+      interruptId: z.string().max(1_000),
+      status: z.enum(['resolved', 'cancelled']),
+      payload: z.unknown().optional(),
+    }),
+  ).default([]),
 });
 
 /** Reads a request of AG-UI 1.0, and writes its events. `cancelled` means that somebody else may say it, and denies nothing. */
@@ -165,9 +159,9 @@ function messagesOf({ id: step, text: words, calls }: ShownStep): Message[] {
   return [{ ...plain(step, 'assistant', words), toolCalls }, ...outcomes];
 }
 
-function interruptOf({ id: call, kind, message: line, expiresAt, schema, about }: Item): object {
+function interruptOf({ id: asked, call, kind, message: line, expiresAt, schema, about }: Item): object {
   return {
-    id: call,
+    id: asked,
     reason: kind === 'request_opened' ? 'tool_call' : 'input_required',
     message: line,
     toolCallId: call,

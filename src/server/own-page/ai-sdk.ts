@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import type { SessionTurn } from '../../history/session/events';
-import { id } from '../request-body';
+import { id, shortList } from '../request-body';
 import type { ThreadRequest } from './look';
 import {
   FAILED_ENDS,
-  itemOf,
   type PageReader,
-  outcomeText,
-  type ThreadCall,
   type ShownStep,
+  type ThreadCall,
+  askedId,
+  itemOf,
+  outcomeText,
   stepsOf,
 } from './thread';
 
@@ -23,13 +24,13 @@ const part = z.object({
 /** What a client sends. Only new words and answers to approval requests count: the rest tells what the client has already. */
 export const UI_INPUT = z.object({
   id,
-  messages: z.array(z.object({ id: text, role: text, parts: z.array(part).catch([]) })),
+  messages: shortList(z.object({ id: text, role: text, parts: shortList(part).catch([]) })),
   trigger: z.literal('submit-message', 'a turn is not made again: send new words').optional(),
 });
 
 /**
  * Reads a request of the AI SDK, and writes its UI message stream. A yes carries the digest of what was shown in its id,
- * so it is bound to that.
+ * so it is bound to that. Only answers in the message that is continued count: those of older ones were sent before.
  */
 export function aiSdk({ id: thread, messages }: z.infer<typeof UI_INPUT>): ThreadRequest {
   const words = messages.slice(messages.findLastIndex(({ role }) => role !== 'user') + 1).map((one) => ({
@@ -42,11 +43,11 @@ export function aiSdk({ id: thread, messages }: z.infer<typeof UI_INPUT>): Threa
   const begunAt = continued?.parts.findLastIndex(({ type }) => type === 'step-start') ?? -1;
   return {
     ...{ thread, words, channel: 'ai-sdk', runId: continued?.id ?? '' },
-    answers: parts.flatMap(({ state, approval }) => {
+    answers: (continued?.parts ?? []).flatMap(({ state, approval }) => {
       const { id: approvalId = '', approved, reason } = approval ?? {};
-      const [call = '', seenDigest] = approvalId.split('#');
+      const [, asked = '', seenDigest] = /^(.*)#(.*)$/.exec(approvalId) ?? [];
       if (state !== 'approval-responded' || approved === undefined) return [];
-      return [{ id: call, said: { decision: approved ? 'approved' : 'denied', seenDigest, reason } }];
+      return [{ id: asked, said: { decision: approved ? 'approved' : 'denied', seenDigest, reason } }];
     }),
     writer: (who) =>
       uiWriter(who, {
@@ -162,7 +163,7 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
 /** A call, its request, what people decided on it, and its outcome. `providerExecuted`: the page does not run it. */
 function chunksOf(call: ThreadCall, who: PageReader): object[] {
   const { id: toolCallId, tool: toolName, arguments: input, request, settledBy, result } = call;
-  const approvalId = `${toolCallId}#${request?.seenDigest}`;
+  const approvalId = request && `${askedId(call, request, who.user)}#${request.seenDigest}`;
   const { kind, about } = itemOf(call, who) ?? {};
   const asked = { type: 'tool-approval-request', approvalId, toolCallId };
   const chunks: object[] = [

@@ -9,19 +9,19 @@ import { waitingEvent } from '../../history/view-types';
 import { answerSchema, decisionSchema, noteAnswer, resolutionSchema, speakerOn } from '../decisions';
 import type { AppDeps } from '../deps';
 import { checkInput } from '../request-body';
-import type { Env } from '../session';
-import { inboxLink, type ThreadCall, type Thread, whyNotHere } from './thread';
+import { type Env, senderOf } from '../session';
+import { askedId, inboxLink, type ThreadCall, type Thread, whyNotHere } from './thread';
 
 /** What a person said of something that they were asked. */
 export interface PersonAnswer {
-  /** `<turn>/<call>`. */
+  /** That of the item which was answered. */
   id: string;
   said: unknown;
 }
 
 /**
  * What became of an answer. `recorded`: it takes effect when a worker returns. `refused`: it changed nothing, and the
- * person may answer again. `not_open`: nobody is asked this any more.
+ * person may answer again. `not_open`: this person is not asked this any more.
  */
 export interface AnswerOutcome {
   id: string;
@@ -62,25 +62,32 @@ export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): P
     // A child turn has the id of its parent and more.
     const isOurs = turns.some((one) => `${turn}.`.startsWith(`${one.turn}.`));
     const view = isOurs ? await unlessGone(c.get('reader').view(turn)) : undefined;
-    const call = view?.calls.find((one) => one.callId === callId);
-    if (call !== undefined && waitingEvent(call) !== undefined)
-      outcomes.push(await sendOne(deps, c, { call: { ...call, turn, id }, said, from }));
-    else {
-      const message = call === undefined ? 'there is no such call here' : `it is ${describePhase(call)[0]}`;
-      outcomes.push({ id, status: 'not_open', message });
-    }
+    const found = view?.calls.find((one) => one.callId === callId);
+    const call = found && { ...found, turn, id: `${turn}/${callId}` };
+    const open = call && waitingEvent(call);
+    if (call !== undefined && open !== undefined && id === askedId(call, open, senderOf(c).approver))
+      outcomes.push(await sendOne(deps, c, { id, call, open, said, from }));
+    else outcomes.push({ id, status: 'not_open', message: whyNotOpen(call, open !== undefined) });
   }
   return outcomes;
 }
 
-function partsOf(id: string): { turn: string; callId: string } {
-  const at = id.lastIndexOf('/');
-  return { turn: id.slice(0, Math.max(0, at)), callId: id.slice(at + 1) };
+function whyNotOpen(call: ThreadCall | undefined, isOpen: boolean): string {
+  if (call === undefined) return 'there is no such call here';
+  return isOpen
+    ? 'it changed since it was shown, or was shown to somebody else; look again'
+    : `it is ${describePhase(call)[0]}`;
 }
 
-interface OneAnswer {
+function partsOf(id: string): { turn: string; callId: string } {
+  const call = id.slice(0, Math.max(0, id.lastIndexOf('#')));
+  const at = call.lastIndexOf('/');
+  return { turn: call.slice(0, Math.max(0, at)), callId: call.slice(at + 1) };
+}
+
+interface OneAnswer extends PersonAnswer {
   call: ThreadCall;
-  said: unknown;
+  open: NonNullable<ReturnType<typeof waitingEvent>>;
   from: From;
 }
 
@@ -88,7 +95,7 @@ interface OneAnswer {
 const HERE: readonly string[] = ['signature_needed', 'usage'];
 
 async function sendOne(deps: AppDeps, c: Context<Env>, one: OneAnswer): Promise<AnswerOutcome> {
-  const { id } = one.call;
+  const { id } = one;
   const link = inboxLink(one.from.inbox, one.call);
   try {
     const sent = await attempt(deps, c, one);
@@ -103,20 +110,26 @@ async function sendOne(deps: AppDeps, c: Context<Env>, one: OneAnswer): Promise<
   }
 }
 
-function attempt(deps: AppDeps, c: Context<Env>, { call, said, from }: OneAnswer) {
-  const { turn, callId, generation } = call;
+function attempt(deps: AppDeps, c: Context<Env>, { call, open, said, from }: OneAnswer) {
+  const { turn, callId, generation, request } = call;
   const { channel, runId } = from;
-  const open = waitingEvent(call);
-  const given = { ...(isObject(said) ? said : {}), callId, callKey: open?.callKey };
-  // The same answer has the same id when its request is sent again.
-  const content = { ...given, decisionId: digestText(JSON.stringify([runId, turn, given])) };
+  const given = { ...(isObject(said) ? said : {}), callId, callKey: open.callKey };
+  // The same answer of the same person has the same id when its request is sent again.
+  const decisionId = digestText(JSON.stringify([senderOf(c).approver, runId, turn, given]));
+  const content = { ...given, decisionId };
   const speaker = speakerOn(deps, c, { turn, channel });
-  if (open?.type === 'question_opened') return speaker.answer(checkInput(answerSchema, content));
-  if (open?.type === 'in_doubt')
-    return speaker.resolve(checkInput(resolutionSchema, { generation, ...content }));
+  const requireHere = (shown: typeof request): void => {
+    const why = shown && whyNotHere(shown);
+    if (why !== undefined) throw new CountersignError('signature_needed', why);
+  };
+  if (open.type === 'question_opened') return speaker.answer(checkInput(answerSchema, content));
+  if (open.type === 'in_doubt') {
+    const resolution = checkInput(resolutionSchema, { ...content, generation });
+    if (resolution.resolution === 'run-again') requireHere(request);
+    return speaker.resolve(resolution);
+  }
   const body = checkInput(decisionSchema, content);
-  const why = open && isApproval(body) ? whyNotHere(open) : undefined;
-  if (why !== undefined) throw new CountersignError('signature_needed', why);
+  if (isApproval(body)) requireHere(open);
   return speaker.decide(body);
 }
 

@@ -5,6 +5,7 @@ import { isAtLeast } from '../../authority/rules/permits';
 import { sessionNotFound } from '../../client/session/reader';
 import { CountersignError } from '../../contract/errors';
 import { unlessGone } from '../../history/server-errors';
+import { fewAtOnce } from '../auth/few-at-once';
 import { isOwn } from '../auth/origin';
 import { notAllowed } from '../auth/roles';
 import { messageId } from '../conversations';
@@ -22,13 +23,16 @@ import { createThreads, type OpenThread } from './threads';
 /** A client sends its whole list of messages. */
 const BODY = { bytes: 8 * 1024 * 1024, what: 'body', hint: 'send fewer messages: only new words are read' };
 const HOLD_MS = 25_000;
+/** The most that a request may say that is new. Each is sent to Temporal by itself. */
+const MOST_WORDS = 20;
+const MOST_ANSWERS = 200;
 
 /** The doors for the pages of a product: AG-UI, and the UI message stream of the AI SDK. */
 export function ownPageRoutes(deps: AppDeps, role: MiddlewareHandler<Env>): Hono<Env> {
   const open = createThreads(deps);
   const { allowOrigins = [] } = deps.ownPage ?? {};
   const others = cors({ origin: [...allowOrigins], allowMethods: ['GET', 'POST'], maxAge: 600 });
-  const door = [requireOrigin(deps), others, requireSignedIn(deps, bearerOf), role];
+  const door = [requireOrigin(deps), others, requireSignedIn(deps, bearerOf), fewAtOnce(), role];
   return new Hono<Env>()
     .use('/ag-ui/*', ...door)
     .use('/api/chat/*', ...door)
@@ -66,6 +70,8 @@ async function look(
   c: Context<Env>,
   asked: ThreadRequest,
 ): Promise<Response> {
+  if (asked.words.length > MOST_WORDS || asked.answers.length > MOST_ANSWERS)
+    throw new CountersignError('usage', 'there are too many new words or answers in one request');
   const { authenticator, closing, formatError, ownPage } = deps;
   const permit = c.get('permit');
   const who = {

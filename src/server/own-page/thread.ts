@@ -2,6 +2,7 @@ import { stillNeeded } from '../../authority/votes/count-votes';
 import { assuranceText, isAssured } from '../../authority/rules/stricter-rule';
 import { assuranceWanted, votingOf } from '../../authority/votes/voters';
 import { DECISION, QUESTION_ANSWER, RESOLUTION } from '../../contract/decision';
+import { digestText } from '../../contract/digest';
 import { callFragment } from '../../contract/names';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { RequestOpened } from '../../history/events';
@@ -115,8 +116,10 @@ export interface PageReader {
 
 /** What a person is asked about a call. */
 export interface Item {
-  /** That of the call. */
+  /** Names the call, what was shown, and who saw it. An answer with this id answers only that. */
   id: string;
+  /** The id of the call. */
+  call: string;
   kind: 'request_opened' | 'question_opened' | 'in_doubt';
   message: string;
   expiresAt?: string;
@@ -140,7 +143,8 @@ export function itemOf(call: ThreadCall, { user, isApprover, inbox }: PageReader
   const authority = authorityOn(call);
   const count = votesNeededOn(call, now);
   return {
-    id: call.id,
+    id: askedId(call, open, user),
+    call: call.id,
     kind: open.type,
     message: open.summary,
     expiresAt: ('deadline' in open ? open.deadline : null) ?? undefined,
@@ -156,6 +160,14 @@ export function itemOf(call: ThreadCall, { user, isApprover, inbox }: PageReader
     },
   };
 }
+
+/** Names what a person is asked of a call. It changes with what is shown, and with who looks. */
+export function askedId({ id, generation }: ThreadCall, open: WaitingEvent, user: string): string {
+  const shown = open.type === 'request_opened' ? open.seenDigest : generation;
+  return `${id}#${digestText(JSON.stringify([user, open.type, open.callKey, shown])).slice(0, 16)}`;
+}
+
+type WaitingEvent = NonNullable<ReturnType<typeof waitingEvent>>;
 
 /** Where the web inbox shows a call. */
 export function inboxLink(inbox: string, { turn, callId }: Pick<ThreadCall, 'turn' | 'callId'>): string {
@@ -173,7 +185,7 @@ export function whyNotHere(request: RequestOpened): string | undefined {
     : undefined;
 }
 
-function formFor(open: NonNullable<ReturnType<typeof waitingEvent>>): object {
+function formFor(open: WaitingEvent): object {
   if (open.type === 'question_opened')
     return formOf({ answer: QUESTION_ANSWER.properties.answer, content: open.question.form }, ['answer']);
   if (open.type === 'in_doubt') {

@@ -16,7 +16,7 @@ const EXPECTED_MS = 5_000;
 /** A conversation that nobody looked at for this time is no longer read, in milliseconds. Every look looks more often. */
 const UNUSED_MS = 60_000;
 /** The most conversations that are read at once. */
-const MOST_THREADS = 1_000;
+const MOST_THREADS = 200;
 /** The most turns of the past that are written step by step. Of older ones only words and answer are. */
 const WHOLE_TURNS = 10;
 

@@ -76,10 +76,17 @@ test.each([
   [true, 'approved'],
   [false, 'denied'],
 ])('an answer of %s is %s, for what its id says was shown', (approved, decision) => {
-  const approval = { id: 't/1.1#digest', approved, reason: 'so' };
+  const approval = { id: 't/1.1#shown#digest', approved, reason: 'so' };
   const part = { type: 'dynamic-tool', toolCallId: 't/1.1', state: 'approval-responded', approval };
   const { answers } = aiSdk(input([{ id: 'm', role: 'assistant', parts: [part] }]));
-  expect(answers).toEqual([{ id: 't/1.1', said: { decision, seenDigest: 'digest', reason: 'so' } }]);
+  expect(answers).toEqual([{ id: 't/1.1#shown', said: { decision, seenDigest: 'digest', reason: 'so' } }]);
+});
+
+test('an answer in a message that is not continued was sent before', () => {
+  const approval = { id: 't/1.1#shown#digest', approved: true };
+  const part = { type: 'dynamic-tool', toolCallId: 't/1.1', state: 'approval-responded', approval };
+  const words = { id: 'w', role: 'user', parts: [{ type: 'text', text: 'hi' }] };
+  expect(aiSdk(input([{ id: 'm', role: 'assistant', parts: [part] }, words])).answers).toEqual([]);
 });
 
 test.each([

@@ -11,7 +11,8 @@ const openAgent = (threadId) => new HttpAgent({ url: `${url}/ag-ui/${name}${quer
 const cancelled = ({ pendingInterrupts }) =>
   pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' }));
 const textsOf = ({ messages }) => messages.map(({ role, content }) => `${role}: ${content ?? ''}`);
-const idsOf = ({ pendingInterrupts }) => pendingInterrupts.map(({ id }) => id.split('.t1').at(-1));
+const idsOf = ({ pendingInterrupts }) =>
+  pendingInterrupts.map(({ id }) => id.split('.t1').at(-1).split('#')[0]);
 
 const say = async (agent, content) => {
   agent.addMessage({ id: crypto.randomUUID(), role: 'user', content });

@@ -182,7 +182,7 @@ test('AG-UI: words start a turn, its request is an interrupt, and an approval le
   ]);
   expect(interrupts).toMatchObject([
     {
-      id: `${thread}.t1/1.1`,
+      id: interrupt(thread),
       reason: 'tool_call',
       toolCallId: `${thread}.t1/1.1`,
       responseSchema: { properties: { arguments: { required: ['tag'] } } },
@@ -198,7 +198,22 @@ test('AG-UI: words start a turn, its request is an interrupt, and an approval le
   ]);
 });
 
-const interrupt = (thread: string, call = '1.1'): string => `${thread}.t1/${call}`;
+const callIn = (thread: string, call = '1.1'): string => `${thread}.t1/${call}`;
+/** What a person is asked of a call. The rest of the id names what was shown, and to whom. */
+const interrupt = (thread: string, call?: string): unknown =>
+  expect.stringMatching(new RegExp(`^${callIn(thread, call)}#[0-9a-f]{16}$`));
+
+test('an answer counts only for what its sender was shown', async () => {
+  const { thread, said } = await waiting('shown');
+  const [other] = outcomeOf(await run(thread, { as: 'ben' })).interrupts;
+  const mine = said(0, { decision: 'approved' });
+  for (const interruptId of [other?.id, callIn(thread), `${callIn(thread)}#${'0'.repeat(16)}`]) {
+    const events = await run(thread, { resume: [{ ...mine, interruptId }] });
+    expect(answersOf(events)).toMatchObject([{ id: interruptId, status: 'not_open' }]);
+    expect(outcomeOf(events).interrupts).toMatchObject([{ id: mine.interruptId }]);
+  }
+  expect(await effects.lines('shown')).toEqual([]);
+});
 
 test('an edit is checked by the schema of the tool, and a wrong one leaves the interrupt open and says why', async () => {
   const { thread, said } = await waiting('edited');
@@ -216,7 +231,7 @@ test('a denial runs nothing, and its reason is in the result', async () => {
   const events = await run(thread, { resume: [said(0, { decision: 'denied', reason: 'too dear' })] });
   expect(ofType(events, 'TOOL_CALL_RESULT')).toMatchObject([
     {
-      toolCallId: interrupt(thread),
+      toolCallId: callIn(thread),
       content: expect.stringContaining('too dear'),
       metadata: { countersign: { success: false, code: 'denied' } },
     },
@@ -245,8 +260,11 @@ test('of two requests one is decided elsewhere: the run tells how it ended, and 
   const { thread, interrupts, notMe } = await waiting('here', 'elsewhere');
   expect(interrupts).toHaveLength(2);
   await client().decide(`${thread}.t1`, { callId: '1.2', decision: 'approved', approver: 'ben' });
-  const events = await run(thread, { resume: [notMe(0), notMe(1)] });
-  expect(outcomeOf(events).interrupts).toMatchObject([{ id: interrupt(thread) }]);
+  const left = await until('the other to go on', async () => {
+    const { interrupts: open } = outcomeOf(await run(thread, { resume: [notMe(0), notMe(1)] }));
+    return open.length === 1 && open;
+  });
+  expect(left).toMatchObject([{ id: interrupt(thread) }]);
   await until('the effect', async () => (await effects.lines('elsewhere')).length === 1);
   const view = await client().view(`${thread}.t1`);
   expect(view.calls[0]).toMatchObject({ phase: 'requested', decisions: [] });
@@ -332,7 +350,7 @@ test('another machine gets every message once, with the same interrupts; a clien
       ...{ id: `${thread}.t1/1`, role: 'assistant', content: 'I pay.' },
       toolCalls: [
         {
-          ...{ id: interrupt(thread), type: 'function' },
+          ...{ id: callIn(thread), type: 'function' },
           function: { name: 'pay', arguments: '{"tag":"moved"}' },
         },
       ],
@@ -353,7 +371,7 @@ test('a request of a child turn stands with the others and is decided like them'
   const hand = { name: 'hand_over', arguments: { task: prompt } };
   const events = await run(thread, { messages: [user(book.add({ toolCalls: [hand] }, { text: 'done' }))] });
   const [asked] = outcomeOf(events).interrupts;
-  expect(asked?.id).toMatch(/\.t1\..+\/1\.1$/);
+  expect(asked?.id).toMatch(/\.t1\..+\/1\.1#/);
   expect(ofType(events, 'TOOL_CALL_START').map((one) => one['toolCallName'])).toEqual(['hand_over', 'give']);
   const { seenDigest } = asked?.metadata.countersign ?? {};
   const payload = { decision: 'approved', seenDigest };
@@ -535,8 +553,9 @@ describe('the UI message stream of the AI SDK', () => {
   });
 
   test('a yes to something else than waits is refused, and asked for again', async () => {
-    const { thread, messages } = await answered('chat stale', true, 'stale');
-    const id = `${interrupt(thread)}#${'b'.repeat(64)}`;
+    const { thread, chunks, messages } = await answered('chat stale', true, 'stale');
+    const [shown] = ofType(chunks, 'tool-approval-request');
+    const id = asked.parse(shown).approvalId.replace(/#[^#]*$/, `#${'b'.repeat(64)}`);
     const forged = JSON.parse(JSON.stringify(messages).replace('"stale"', JSON.stringify(id)));
     const after = await chat(thread, forged);
     expect(ofType(after, 'data-countersign-answer')).toMatchObject([{ data: { code: 'stale_args' } }]);
@@ -576,7 +595,7 @@ test('100 who watch cost one reader, and one reading of each turn that ended bef
   const runs = Array.from({ length: 100 }, async () => eventsIn(await look()));
   const ended = await Promise.all(runs);
   expect(ended.map((events) => outcomeOf(events).interrupts.map(({ id }) => id))).toEqual(
-    runs.map(() => [`${thread}.t2/1.1`]),
+    runs.map(() => [expect.stringMatching(`^${thread}.t2/1.1#`)]),
   );
   expect(readers.sort()).toEqual(['session', 'timeline']);
   other.close();
@@ -617,8 +636,8 @@ rules:
       voting: expect.stringContaining('bens'),
     });
     const payload = { decision: 'approved', seenDigest };
-    const resume = [{ interruptId: asked?.id, status: 'resolved', payload }];
-    const refused = await run(thread, { ...how, resume });
+    const resumeOf = (interruptId = '') => [{ interruptId, status: 'resolved', payload }];
+    const refused = await run(thread, { ...how, resume: resumeOf(asked?.id) });
     expect(answersOf(refused)).toMatchObject([{ status: 'refused', code: 'not_allowed' }]);
     expect(outcomeOf(refused).interrupts).toMatchObject([{ id: asked?.id }]);
     const lines = (await readFile(app.refusalsFile, 'utf8')).trim().split('\n');
@@ -629,7 +648,9 @@ rules:
     expect(await effects.lines('by rule')).toEqual([]);
     const [offered] = outcomeOf(await run(thread, { ...how, as: 'ben' })).interrupts;
     expect(offered?.metadata.countersign).toMatchObject({ mayDecide: true });
-    expect(outcomeOf(await run(thread, { ...how, as: 'ben', resume })).type).toBe('success');
+    expect(outcomeOf(await run(thread, { ...how, as: 'ben', resume: resumeOf(offered?.id) })).type).toBe(
+      'success',
+    );
     expect(await effects.lines('by rule')).toEqual(['pay by rule']);
   });
 });

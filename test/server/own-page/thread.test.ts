@@ -1,4 +1,5 @@
 import {
+  askedId,
   threadEnd,
   isIdle,
   askedItems,
@@ -6,6 +7,7 @@ import {
   stepsOf,
   whyNotHere,
 } from '../../../src/server/own-page/thread';
+import { waitingEvent } from '../../../src/history/view-types';
 import type { RequestOpened } from '../../../src/history/events';
 import { ANN, eventsOf, HISTORIES, threadAt } from './recorded-threads';
 
@@ -47,6 +49,22 @@ const requestOf = async (): Promise<RequestOpened> => {
   if (found === undefined) throw new Error('it has a request');
   return found;
 };
+
+test('what a person is asked is named after the start, the call and the person', async () => {
+  const events = await eventsOf('in-doubt');
+  const at = events.findIndex(({ type }) => type === 'in_doubt') + 1;
+  const thread = threadAt(events, at);
+  const [call] = stepsOf(thread, runningTurn(thread)).flatMap(({ calls }) => calls);
+  const open = call && waitingEvent(call);
+  if (call === undefined || open === undefined) throw new Error('it is in doubt');
+  const ids = [
+    askedId(call, open, 'ann'),
+    askedId(call, open, 'bea'),
+    askedId({ ...call, generation: 1 }, open, 'ann'),
+    askedId(call, { ...open, callKey: 'another' }, 'ann'),
+  ];
+  expect(new Set(ids).size).toBe(ids.length);
+});
 
 test('a text that deceives the eye is for the web inbox, another is not', async () => {
   const request = await requestOf();
