@@ -11,6 +11,7 @@ interface ChannelTest {
   only?: string;
   /** Who gets it if a channel reaches voters. */
   to: string;
+  warn(line: string): void;
 }
 
 /** Whether each channel of a file could send: its secrets exist, and its server answers. With a test: whether it sends. */
@@ -29,7 +30,7 @@ export async function checkChannels(
     }
     // Neither a look nor a test concerns a turn, so the server is not asked.
     const client = { view: () => Promise.reject(new Error('no turn is looked at')) };
-    const parts = { file: channels, env, client, tester: test?.to, warn: () => undefined };
+    const parts = { file: channels, env, client, tester: test?.to, warn: test?.warn ?? (() => undefined) };
     return await Promise.all(
       chosen.map(async ([channel, settings]): Promise<Finding> => {
         const name = `channel ${channel}`;

@@ -85,7 +85,7 @@ it('logs in once the person has agreed in a browser, and the server can be allow
   const { accessToken } = JSON.parse(readFileSync(loginFile(far), 'utf8'));
   expect(text).not.toContain(accessToken);
   expect(await mcp('allow', 'far', '--yes')).toContain('Allowed far with 1 tool');
-  expect(await mcp('list')).toContain('far: somebody is logged in');
+  expect(await mcp()).toContain('far: somebody is logged in');
   expect(readFileSync(join(scratch(), 'mcp.lock'), 'utf8')).not.toContain(accessToken);
 });
 
@@ -190,7 +190,7 @@ it.each<[string, object, string[], string]>([
 
 it('says in the list that a server wants a login, where the config says so', async () => {
   await configured({ oauth: { scopes: ['read'] } });
-  expect(await mcp('list')).toContain(
+  expect(await mcp()).toContain(
     'far: nobody is logged in on this machine; run `countersign mcp login far`',
   );
 });
