@@ -1,27 +1,25 @@
 import { join } from 'node:path';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
-import { defined } from '../contract/defined';
-import { usageError } from '../contract/errors';
 import { escapeText } from '../contract/text/escape';
 import { dateTime } from '../contract/text/times';
 import { describeOutcome, describePhase, hunksText } from '../history/labels';
 import type { LoggedRefusal } from '../server/refusal-log';
 import { userStateDir } from '../system/files';
 import type { Context } from './context';
-import { type InboxFilters, readCount } from './flags';
+import { type InboxFilters, readCount, refuseOptions } from './flags';
 import type { MineOptions } from './mine';
 import type { Screen } from './print/screen';
 import { type Cell, labelCell, tableLines } from './print/table';
 
 /** The options of the inbox, of which a view of the past takes some. */
-type PastOptions = InboxFilters & MineOptions & { watch?: boolean };
+type PastOptions = InboxFilters & MineOptions & { watch?: boolean; decided?: boolean };
 
 /** Prints what a person decided, and how it ended. `--limit` counts turns. */
 export async function listDecided(
-  { tool, agent, limit, ...others }: PastOptions,
+  { tool, agent, limit, decided: _, ...others }: PastOptions,
   { withClient, screen, as, print }: Context,
 ): Promise<void> {
-  refuseOthers(others, '--decided');
+  refuseOptions(others, 'and --decided exclude each other');
   const { readDecided } = await import('../client/decided.js');
   const turns = limit === undefined ? undefined : readCount(limit, '--limit');
   const answer = await withClient((client) => readDecided(client, { approver: as, agent, tool, turns }));
@@ -30,16 +28,10 @@ export async function listDecided(
 
 /** Prints the decisions that the web inbox on this machine was refused. */
 export async function listRefused(options: PastOptions, { env, screen, print }: Context): Promise<void> {
-  refuseOthers(options, '--refused');
+  refuseOptions(options, 'and --refused exclude each other');
   const { readRefusals } = await import('../server/refusal-log.js');
   const refusals = await readRefusals(join(userStateDir(env), 'refusals.jsonl'), {});
   print(refusals, () => refusedLines(refusals, screen));
-}
-
-function refuseOthers({ olderThan, tool, agent, limit, watch, mine }: PastOptions, view: string): void {
-  const given = { 'older-than': olderThan, tool, agent, limit, watch, mine };
-  const [other] = Object.keys(defined(given));
-  if (other !== undefined) throw usageError(`--${other} and ${view} exclude each other`);
 }
 
 /** The decisions of a person as a table, and the number of turns that were searched. */

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
+import { defined } from '../contract/defined';
 import { CountersignError, errorMessage, usageError } from '../contract/errors';
-import { LISTED_STATES } from '../contract/turn-states';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/option-values';
@@ -106,11 +106,6 @@ export function deploymentOption(): Option {
   return new Option('--deployment <name>', 'the deployment that builds belong to (default: countersign)');
 }
 
-/** The option `--state`, for the state of turns. */
-export function stateOption(): Option {
-  return new Option('--state <state>', 'only turns in this state').choices(LISTED_STATES);
-}
-
 /** The option `--agent`, for the agent of turns. */
 export function agentOption(): Option {
   return new Option('--agent <name>', 'only turns of this agent');
@@ -134,13 +129,6 @@ export function turnLimitOption(most: number): Option {
   return new Option('--limit <count>', `the most turns to read, newest first (default: ${most})`);
 }
 
-/** Adds the options that choose turns by how they were started. */
-export function addStartFilters(command: Command): Command {
-  return command
-    .option('--schedule <id>', 'only turns that this schedule started')
-    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect);
-}
-
 /** Adds the options of a command that starts turns. */
 export function addStartOptions(command: Command): Command {
   return command
@@ -150,6 +138,23 @@ export function addStartOptions(command: Command): Command {
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
       collect,
     );
+}
+
+/**
+ * Refuses options that would do nothing.
+ *
+ * @throws CountersignError `usage` for the first that was given; `why` follows its name.
+ */
+export function refuseOptions(given: object, why: string, hint?: string): void {
+  const [option] = Object.keys(defined(given));
+  if (option === undefined) return;
+  const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw usageError(`--${name} ${why}`, hint);
+}
+
+/** Refuses `--approvers` for a command whose config names that file: workers read no other. */
+export function refuseApprovers({ approversFile: approvers }: { approversFile?: string }): void {
+  refuseOptions({ approvers }, 'does nothing here: the config names the file');
 }
 
 /** Collects the values of an option that may be repeated. */

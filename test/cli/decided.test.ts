@@ -48,6 +48,7 @@ it('prints refused decisions with who, which call, when and why', () => {
 
 it.each<[name: string, args: string[], message: string]>([
   ['a filter with --refused', ['--refused', '--tool', 'pay'], '--tool and --refused exclude each other'],
+  ['both views of the past', ['--refused', '--decided'], '--decided and --refused exclude each other'],
   ['--watch with --decided', ['--decided', '--watch'], '--watch and --decided exclude each other'],
   [
     'a time with --decided',

@@ -18,7 +18,7 @@ import type { Context } from '../context';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { storyOf } from '../print/turn';
-import { collect, readArguments } from '../flags';
+import { collect, readArguments, refuseOptions } from '../flags';
 import { parseAssignments } from '../set-argument';
 import { findCall, namedCall, parseTarget } from '../target';
 import type { Answer } from '../../client';
@@ -72,12 +72,8 @@ async function approveAll(
   context: Context,
 ): Promise<void> {
   const { edit, patch, args, set, hunks, saw, sign } = options;
-  const flags = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
-  const [own] = Object.keys(defined(flags));
-  if (own !== undefined) {
-    const hint = 'Calls are approved together only as they are.';
-    throw usageError(`--${own} and --all exclude each other`, hint);
-  }
+  const own = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
+  refuseOptions(own, 'and --all exclude each other', 'Calls are approved together only as they are.');
   await decideBatch(await readBatch(options, 'approved', context.as, target), context);
 }
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Countersign, SessionView } from '../../client';
-import { usageError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
+import { refuseOptions } from '../flags';
 import { sessionOf } from '../open-session';
 import { escapeText } from '../../contract/text/escape';
 
@@ -35,7 +35,7 @@ async function cancelTurn(
   { abandon = false, finish, reason }: CancelOptions,
   { screen, command, json, as }: Context,
 ): Promise<void> {
-  if (finish === true) throw usageError('--finish goes with a session');
+  refuseOptions({ finish }, 'goes with a session');
   const turn = await client.find(prefix);
   const { endedAt, status } = await client.view(turn);
   const ended = endedAt === null ? undefined : status;
@@ -57,7 +57,7 @@ async function closeSession(
   { abandon, finish = false, reason }: CancelOptions,
   { print, as }: Context,
 ): Promise<void> {
-  if (abandon === true) throw usageError('--abandon goes with a turn');
+  refuseOptions({ abandon }, 'goes with a turn');
   const cancel = !finish;
   await client.session(session).close({ cancel, sender: as, reason });
   print({ session, cancel }, () => [`${escapeText(session)} takes no more messages`]);

@@ -4,7 +4,7 @@ import { usageError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { deploymentOption, readTime } from '../flags';
+import { deploymentOption, readTime, refuseOptions } from '../flags';
 import { escapeText } from '../../contract/text/escape';
 
 interface DeployOptions {
@@ -28,7 +28,7 @@ async function deploy(build: string | undefined, options: DeployOptions, context
   const { deployment, drain: old, spread } = options;
   if (build === undefined && old === undefined)
     throw usageError('name the build to make current, or one to --drain');
-  if (spread !== undefined && old === undefined) throw usageError('--spread goes with --drain');
+  if (old === undefined) refuseOptions({ spread }, 'goes with --drain');
   const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread', 0);
   const { screen, json, exitWith } = context;
   await context.withClient(async (client) => {

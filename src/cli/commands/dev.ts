@@ -14,7 +14,7 @@ import {
   workerLines,
   type WorkerOptions,
 } from './worker';
-import { readCount } from '../flags';
+import { readCount, refuseApprovers } from '../flags';
 import { type OpenWebInbox, readPort, withWebInbox } from '../open-web-inbox';
 import { takeStopSignals } from '../stop-signals';
 
@@ -65,6 +65,7 @@ interface DevServer {
 }
 
 async function dev(named: string | undefined, options: DevOptions, context: Context): Promise<void> {
+  refuseApprovers(context);
   const loaded = await loadConfig(named);
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
   const port = options.port === undefined ? DEV_PORT : readCount(options.port, '--port');

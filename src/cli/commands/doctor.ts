@@ -17,7 +17,7 @@ import {
 } from '../doctor/machine';
 import { checkParts } from '../doctor/parts';
 import { EXIT, type ExitCode } from '../exit-codes';
-import { deploymentOption } from '../flags';
+import { deploymentOption, refuseOptions } from '../flags';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../../contract/text/escape';
 import { widthOf, wrap } from '../../contract/text/columns';
@@ -34,7 +34,7 @@ export function addDoctor(program: Command, context: Context): void {
     .option('--setup', 'instead: register the search attributes that turns need; a worker does it too')
     .option('--sign-in <file>', 'also check what a sign-in file of the web inbox names')
     .action((config: string | undefined, options: DoctorOptions) =>
-      options.setup === true ? setup(context) : doctor(config, options, context),
+      options.setup === true ? setup(options, context) : doctor(config, options, context),
     );
 }
 
@@ -48,6 +48,8 @@ interface DoctorOptions {
 
 async function doctor(named: string | undefined, options: DoctorOptions, context: Context): Promise<void> {
   const { deployment = DEPLOYMENT, channels, send, signIn } = options;
+  if (send !== undefined)
+    refuseOptions({ deployment: options.deployment, signIn }, 'and --send exclude each other');
   const findings =
     send === undefined
       ? [
@@ -62,10 +64,11 @@ async function doctor(named: string | undefined, options: DoctorOptions, context
 async function sendTests(
   channels: string | undefined,
   send: string | true,
-  { env, as: to }: Context,
+  { env, screen, as: to }: Context,
 ): Promise<Finding[]> {
   const { checkChannels } = await import('../doctor/notify.js');
-  return checkChannels(channels, env, { only: send === true ? undefined : send, to });
+  const warn = (line: string): void => screen.note(escapeText(line));
+  return checkChannels(channels, env, { only: send === true ? undefined : send, to, warn });
 }
 
 interface Examined {
@@ -179,7 +182,11 @@ export function findingLines(findings: readonly Finding[], { width, style }: Scr
 }
 
 /** Registers everything that the checks find missing. */
-async function setup({ screen, json, withClient }: Context): Promise<void> {
+async function setup(
+  { setup: _, ...others }: DoctorOptions,
+  { screen, json, withClient }: Context,
+): Promise<void> {
+  refuseOptions(others, 'and --setup exclude each other');
   const { ensureAttributes } = await import('../../engine/search-attributes.js');
   const { startControl } = await import('../../authority/pauses/client.js');
   await withClient(async ({ client, namespace }) => {

@@ -10,6 +10,7 @@ import { CountersignError, usageError } from '../../contract/errors';
 import { SAW_DIGITS } from '../../contract/digest';
 import { relative } from '../../contract/text/times';
 import type { Context } from '../context';
+import { refuseOptions } from '../flags';
 import { escapeText } from '../../contract/text/escape';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
@@ -45,6 +46,9 @@ export function addGrants(program: Command, context: Context): void {
 async function actOn(id: string | undefined, options: GrantOptions, context: Context): Promise<void> {
   if (options.confirm === true && options.revoke === true)
     throw usageError('--confirm and --revoke exclude each other');
+  const { all, reason, saw, sign } = options;
+  if (options.confirm !== true) refuseOptions({ saw, sign }, 'goes with --confirm');
+  if (options.revoke !== true) refuseOptions({ all, reason }, 'goes with --revoke');
   if (options.revoke === true) return revoke(id, options, context);
   if (options.confirm !== true) return id === undefined ? list(context) : show(id, context);
   if (id === undefined) throw usageError('name the grant to confirm');

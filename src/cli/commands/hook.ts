@@ -5,7 +5,7 @@ import { errorMessage, usageError } from '../../contract/errors';
 import type { HookedAgent } from '../../gateway/hooks';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { readCount, readText } from '../flags';
+import { readCount, readText, refuseOptions } from '../flags';
 import { loadConfig } from '../load-config';
 import { openGateway, type OpenedGateway, workerOption } from '../open-gateway';
 import { programName } from '../own-modules';
@@ -29,9 +29,11 @@ export function addHook(program: Command, context: Context): void {
     .addOption(workerOption())
     .option('--print', 'instead: print the settings of the hook; writes nothing')
     .option('--http <port>', 'with --print: ask a gateway on this port')
-    .action((agent: HookedAgent, options: HookOptions) =>
-      options.print === true ? printSettings(agent, options, context) : answer(agent, options, context),
-    );
+    .action((agent: HookedAgent, options: HookOptions) => {
+      if (options.print === true) return printSettings(agent, options, context);
+      refuseOptions({ http: options.http }, 'goes with --print');
+      return answer(agent, options, context);
+    });
 }
 
 /** Answers one event. Whatever fails is a denial, because an agent runs a call whose hook failed. */
@@ -72,7 +74,7 @@ async function answer(agent: HookedAgent, options: HookOptions, context: Context
 
 async function printSettings(
   agent: HookedAgent,
-  { config: named, http }: HookOptions,
+  { config: named, http, worker }: HookOptions,
   { screen, env }: Context,
 ): Promise<void> {
   const { config, file } = await loadConfig(named);
@@ -84,7 +86,7 @@ async function printSettings(
     throw usageError('Codex takes commands only; leave --http out');
   const how =
     http === undefined
-      ? { command: `${programName(env)} hook ${agent} --config ${shellWord(file)}` }
+      ? { command: `${programName(env)} hook ${agent} --config ${shellWord(file)}${worker ? '' : ' --no-worker'}` }
       : { url: `http://${LOOPBACK_HOST}:${readCount(http, '--http')}/hooks/${agent}` };
   const where = agent === 'codex' ? '~/.codex/hooks.json' : '.claude/settings.json';
   screen.lines([`Add this to ${where}:`, '', JSON.stringify(hookSettings(agent, tools, how), null, 2)]);

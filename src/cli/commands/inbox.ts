@@ -33,9 +33,9 @@ export function addInbox(program: Command, context: Context): void {
   addMineOption(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
 }
 
-async function inbox({ decided, refused, ...options }: InboxOptions, context: Context): Promise<void> {
+async function inbox({ refused, ...options }: InboxOptions, context: Context): Promise<void> {
   if (refused === true) return listRefused(options, context);
-  if (decided === true) return listDecided(options, context);
+  if (options.decided === true) return listDecided(options, context);
   const query = readInboxQuery(options);
   const mine = await readMine(options, context);
   if (options.watch === true) return watchInboxHere({ query, mine }, context);

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Countersign, ListQuery, SessionsQuery, SessionSummary, TurnSummary } from '../../client';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
@@ -7,8 +7,8 @@ import { type Cell, idsOn, stateCell, tableLines } from '../print/table';
 import { relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
-import { addStartFilters, agentOption, readCount, readFacts, stateOption } from '../flags';
-import { usageError } from '../../contract/errors';
+import { agentOption, collect, readCount, readFacts, refuseOptions } from '../flags';
+import { LISTED_STATES } from '../../contract/turn-states';
 
 interface ListOptions {
   state?: TurnSummary['state'];
@@ -21,12 +21,13 @@ interface ListOptions {
 
 /** `list`. */
 export function addList(program: Command, context: Context): void {
-  const command = program
+  program
     .command('list')
     .description('list turns, newest first')
-    .addOption(stateOption())
-    .addOption(agentOption());
-  addStartFilters(command)
+    .addOption(new Option('--state <state>', 'only turns in this state').choices(LISTED_STATES))
+    .addOption(agentOption())
+    .option('--schedule <id>', 'only turns that this schedule started')
+    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
     .option('--sessions', 'list sessions instead of turns')
     .option('--limit <count>', 'the most turns to list (default: 50)')
     .action((options: ListOptions) => list(options, context));
@@ -36,8 +37,7 @@ async function list(options: ListOptions, { withClient, screen, json, print }: C
   const { state, agent, schedule, meta, limit } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
   if (options.sessions === true) {
-    if (state !== undefined || meta !== undefined || schedule !== undefined)
-      throw usageError('--sessions takes no --state, no --schedule and no --meta');
+    refuseOptions({ state, meta, schedule }, 'and --sessions exclude each other');
     return withClient(async (client) => {
       const sessions = await readSessions(client, { agent, limit: count });
       print(sessions, () => sessionLines(sessions, screen, Date.now()));

@@ -5,6 +5,7 @@ import { LOOPBACK_HOST } from '../../system/loopback';
 import { CLIENTS, installLines, type McpClient } from '../../gateway/install';
 import type { Served } from '../../gateway/tools';
 import type { Context } from '../context';
+import { refuseOptions } from '../flags';
 import { loadConfig } from '../load-config';
 import type { McpOptions } from '../mcp-servers';
 import { type GatewayOptions, openGateway, workerOption } from '../open-gateway';
@@ -113,13 +114,15 @@ async function serveHttp(
 async function printEntry(
   client: McpClient,
   { server, agent }: Served,
-  { config }: McpOptions,
+  { config, http, worker, record }: ServeOptions,
   { screen, env }: Context,
 ): Promise<void> {
+  refuseOptions({ http }, 'and --print exclude each other');
   const { file } = await loadConfig(config);
   const [command = '', ...words] = programName(env).split(' ');
   const named = server === undefined ? [] : [server];
   const what = agent === undefined ? named : ['--agent', agent];
-  const args = [...words, 'mcp', 'gateway', ...what, '--config', file];
+  const how = [...(worker ? [] : ['--no-worker']), ...(record === undefined ? [] : ['--record', record])];
+  const args = [...words, 'mcp', 'gateway', ...what, '--config', file, ...how];
   screen.lines(installLines(client, { name: server ?? agent ?? 'countersign', command, args }));
 }

@@ -14,6 +14,7 @@ import { createSecrets, type Secrets } from '../../tools/secrets';
 import { unlessAborted } from '../../tools/time-limit';
 import type { Context } from '../context';
 import { withFileErrors } from '../../system/named-files';
+import { refuseOptions } from '../flags';
 import { loadConfig } from '../load-config';
 import { checkMcpStart, type McpOptions, namedServers } from '../mcp-servers';
 import { escapeText } from '../../contract/text/escape';
@@ -36,7 +37,9 @@ export function addLogin(mcp: Command, context: Context): void {
     .option('--forget', 'instead: forget the login, and end it at its issuer if that offers it')
     .action((name: string, options: LoginOptions) => {
       const all = { ...options, ...mcp.opts<McpOptions>() };
-      return options.forget === true ? logout(name, all, context) : login(name, all, context);
+      if (options.forget !== true) return login(name, all, context);
+      refuseOptions({ scopes: options.scopes }, 'and --forget exclude each other');
+      return logout(name, all, context);
     });
 }
 

@@ -12,6 +12,7 @@ import { errorMessage, usageError } from '../../contract/errors';
 import { askedBy, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { relative } from '../../contract/text/times';
 import type { Context } from '../context';
+import { refuseOptions } from '../flags';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Screen } from '../print/screen';
 
@@ -96,7 +97,7 @@ async function list({ withClient, screen, json }: Context): Promise<void> {
     const found = await client.pauses();
     if (json) return screen.json(found);
     const lines = pauseLines(found, Date.now());
-    screen.lines(lines.length === 0 ? ['Nothing is paused.'] : lines);
+    screen.lines(lines.length === 0 ? ['Nothing is paused; --reason makes a pause.'] : lines);
   });
 }
 
@@ -122,8 +123,7 @@ export function addResume(program: Command, context: Context): void {
 async function resume(options: ResumeOptions, context: Context): Promise<void> {
   const { withClient, screen, json, as: by } = context;
   const { agent, tool, all, reason } = options;
-  if (all === true && (agent !== undefined || tool !== undefined))
-    throw usageError('--all takes no --agent and no --tool');
+  if (all === true) refuseOptions({ agent, tool }, 'and --all exclude each other');
   const asked = { by, agent, tool, reason, all: all === true ? all : undefined };
   await withClient(async (client) => {
     const ended = await client.resume(asked);

@@ -88,7 +88,7 @@ async function testPolicy(
   const { config } = await loadConfig(named);
   const rules = await rulesOf(config, file);
   const { createComparison } = await import('../policy-test/compare.js');
-  const approvers = await approversOf(config);
+  const approvers = await approversOf(context.approversFile ?? config.approvers);
   const comparison = createComparison({ agents: config.agents, rules, approvers });
   const counts = await eachPastCall(options, context, (call) => comparison.add(call));
   const { screen } = context;
@@ -96,7 +96,7 @@ async function testPolicy(
   context.print(found, () => policyTestLines(found, screen));
 }
 
-async function approversOf({ approvers: file }: Config): Promise<ApproversSource | undefined> {
+async function approversOf(file: string | undefined): Promise<ApproversSource | undefined> {
   if (file === undefined) return undefined;
   const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   const approvers = await loadApprovers(file);

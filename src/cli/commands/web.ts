@@ -6,7 +6,7 @@ import { usageError } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
 import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
-import { collect } from '../flags';
+import { collect, refuseOptions } from '../flags';
 import { relative } from '../../contract/text/times';
 import { tableLines } from '../print/table';
 import { escapeText } from '../../contract/text/escape';
@@ -131,6 +131,7 @@ async function user(
     return listUsers(users, context);
   }
   if (remove === true) {
+    refuseOptions({ mayFork, mayConverse }, 'and --remove exclude each other');
     await users.remove(name);
     return context.screen.line(`${name} is removed and signed out`);
   }

@@ -34,9 +34,9 @@ it.each([
 });
 
 it.each([
-  ['nothing', { control: 'open', pauses: [] }, [/^Nothing is paused\.$/]],
+  ['nothing', { control: 'open', pauses: [] }, [/^Nothing is paused; --reason makes a pause\.$/]],
   ['a pause', { control: 'open', pauses: [PAUSE] }, [/^paused: calls of pay, by ann/]],
-  ['that none was ever there', { control: 'absent', pauses: [] }, [/^Nothing is paused\.$/]],
+  ['that none was ever there', { control: 'absent', pauses: [] }, [/^Nothing is paused; --reason makes a pause\.$/]],
   [
     'that nothing may start',
     { control: 'closed', pauses: [] },
@@ -56,7 +56,7 @@ it('ends a pause', async () => {
 
 it('refuses --all beside a scope', async () => {
   await expect(runCommand(addResume, {}, 'resume', '--all', '--tool', 'pay')).rejects.toThrow(
-    /--all takes no/,
+    /--tool and --all exclude/,
   );
 });
 

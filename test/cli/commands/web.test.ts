@@ -47,6 +47,7 @@ it.each<[string[], number, string]>([
   [['--remove'], 2, '[usage]'],
   [['--may-fork'], 2, '[usage]'],
   [['ann', '--remove'], 4, '[not_found]'],
+  [['ann', '--remove', '--may-fork'], 2, '--may-fork and --remove exclude each other'],
   [['ann', 'bob'], 2, '[usage]'],
 ])('user %j ends with %i', async (args, code, told) => {
   const ended = await user(...args);
