@@ -86,7 +86,9 @@ async function printSettings(
     throw usageError('Codex takes commands only; leave --http out');
   const how =
     http === undefined
-      ? { command: `${programName(env)} hook ${agent} --config ${shellWord(file)}${worker ? '' : ' --no-worker'}` }
+      ? {
+          command: `${programName(env)} hook ${agent} --config ${shellWord(file)}${worker ? '' : ' --no-worker'}`,
+        }
       : { url: `http://${LOOPBACK_HOST}:${readCount(http, '--http')}/hooks/${agent}` };
   const where = agent === 'codex' ? '~/.codex/hooks.json' : '.claude/settings.json';
   screen.lines([`Add this to ${where}:`, '', JSON.stringify(hookSettings(agent, tools, how), null, 2)]);

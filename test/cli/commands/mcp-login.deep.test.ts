@@ -190,7 +190,5 @@ it.each<[string, object, string[], string]>([
 
 it('says in the list that a server wants a login, where the config says so', async () => {
   await configured({ oauth: { scopes: ['read'] } });
-  expect(await mcp()).toContain(
-    'far: nobody is logged in on this machine; run `countersign mcp login far`',
-  );
+  expect(await mcp()).toContain('far: nobody is logged in on this machine; run `countersign mcp login far`');
 });

@@ -36,7 +36,11 @@ it.each([
 it.each([
   ['nothing', { control: 'open', pauses: [] }, [/^Nothing is paused; --reason makes a pause\.$/]],
   ['a pause', { control: 'open', pauses: [PAUSE] }, [/^paused: calls of pay, by ann/]],
-  ['that none was ever there', { control: 'absent', pauses: [] }, [/^Nothing is paused; --reason makes a pause\.$/]],
+  [
+    'that none was ever there',
+    { control: 'absent', pauses: [] },
+    [/^Nothing is paused; --reason makes a pause\.$/],
+  ],
   [
     'that nothing may start',
     { control: 'closed', pauses: [] },
