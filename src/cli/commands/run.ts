@@ -14,7 +14,7 @@ import { readAttached } from '../attached-file';
 export function readBudget(given: readonly string[]): Budget {
   const budget: Budget = {};
   for (const text of given) {
-    const [name = '', value = ''] = text.split('=', 2);
+    const [name = '', value = ''] = text.split(/=(.*)/s);
     const kind = BUDGET_KINDS.find((one) => one === name);
     const amount = kind === 'time' ? readTime(value, '--budget') : Number(value || NaN);
     if (kind === undefined || !(amount >= 0))
@@ -105,7 +105,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
 function readPriority(given: readonly string[]): Priority {
   const priority: Priority = {};
   for (const text of given) {
-    const [name = '', value = ''] = text.split('=', 2);
+    const [name = '', value = ''] = text.split(/=(.*)/s);
     if (name === 'key') priority.priorityKey = Number(value || NaN);
     else if (name === 'fairness-key') priority.fairnessKey = value;
     else if (name === 'fairness-weight') priority.fairnessWeight = Number(value || NaN);
