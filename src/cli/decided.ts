@@ -7,16 +7,12 @@ import type { LoggedRefusal } from '../server/refusal-log';
 import { userStateDir } from '../system/files';
 import type { Context } from './context';
 import { type InboxFilters, readCount, refuseOptions } from './flags';
-import type { MineOptions } from './mine';
 import type { Screen } from './print/screen';
 import { type Cell, labelCell, tableLines } from './print/table';
 
-/** The options of the inbox, of which a view of the past takes some. */
-type PastOptions = InboxFilters & MineOptions & { watch?: boolean; decided?: boolean };
-
 /** Prints what a person decided, and how it ended. `--limit` counts turns. */
 export async function listDecided(
-  { tool, agent, limit, decided: _, ...others }: PastOptions,
+  { tool, agent, limit, decided: _, ...others }: InboxFilters & { decided?: boolean },
   { withClient, screen, as, print }: Context,
 ): Promise<void> {
   refuseOptions(others, 'and --decided exclude each other');
@@ -27,7 +23,7 @@ export async function listDecided(
 }
 
 /** Prints the decisions that the web inbox on this machine was refused. */
-export async function listRefused(options: PastOptions, { env, screen, print }: Context): Promise<void> {
+export async function listRefused(options: object, { env, screen, print }: Context): Promise<void> {
   refuseOptions(options, 'and --refused exclude each other');
   const { readRefusals } = await import('../server/refusal-log.js');
   const refusals = await readRefusals(join(userStateDir(env), 'refusals.jsonl'), {});

@@ -6,7 +6,7 @@ import { CountersignError, errorMessage, usageError } from '../contract/errors';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/option-values';
-import type { InboxQuery } from '../client';
+import type { InboxQuery, ListQuery } from '../client';
 import type { Keyboard } from './review/terminal';
 
 /** What is typed or piped in. */
@@ -51,18 +51,14 @@ export function readTime(value: string, option: string, least = 0): number {
 }
 
 /** Reads a moment: ISO 8601 (`2026-11-21`, `2026-11-21T08:00:00Z`), or a time ago (`7d`, `24h`). Returns ISO 8601. */
-export function readMoment(value: string, option: string, now: number): string {
+export function readMoment(value: string | undefined, option: string, now = Date.now()): string | undefined {
+  if (value === undefined) return undefined;
   const ago = /^\d+ ?[a-z]+$/i.test(value) ? now - readTime(value, option) : NaN;
   const iso = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(value) ? Date.parse(value) : ago;
   const moment = new Date(iso);
   if (!Number.isNaN(moment.getTime())) return moment.toISOString();
   const hint = 'Write a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or how long ago: 24h, 7d.';
   throw usageError(`${option} ${value}: this is not a time`, hint);
-}
-
-/** `readMoment` for an option that may be absent, seen from now. */
-export function readMomentIn(value: string | undefined, option: string): string | undefined {
-  return value === undefined ? undefined : readMoment(value, option, Date.now());
 }
 
 /** A whole number of at least `least`. */
@@ -112,7 +108,7 @@ export function agentOption(): Option {
 }
 
 /** The option `--tool`, for the tool of calls. */
-export function toolOption(): Option {
+function toolOption(): Option {
   return new Option('--tool <name>', 'only calls of this tool');
 }
 
@@ -124,9 +120,30 @@ export function sinceOption(): Option {
   );
 }
 
-/** The option `--limit`, for the number of turns that are read. */
-export function turnLimitOption(most: number): Option {
-  return new Option('--limit <count>', `the most turns to read, newest first (default: ${most})`);
+/** Options that choose past turns to read. */
+export interface TurnFilters {
+  agent?: string;
+  tool?: string;
+  since?: string;
+  limit?: string;
+}
+
+/** Adds these options to a command. `most`: the number of turns that are read unless `--limit` says another. */
+export function addTurnFilters(command: Command, most: number): Command {
+  return command
+    .addOption(sinceOption())
+    .addOption(agentOption())
+    .addOption(toolOption())
+    .option('--limit <count>', `the most turns to read, newest first (default: ${most})`);
+}
+
+/** @throws CountersignError `usage` for a value that cannot be read. */
+export function readTurnQuery({ agent, since, limit }: TurnFilters, most: number): ListQuery {
+  return {
+    agent,
+    since: readMoment(since, '--since'),
+    limit: limit === undefined ? most : readCount(limit, '--limit'),
+  };
 }
 
 /** Adds the options of a command that starts turns. */

@@ -18,7 +18,7 @@ import {
 import type { Context } from '../context';
 import { withFileErrors } from '../../system/named-files';
 import { withProgress } from '../progress';
-import { readMomentIn, sinceOption } from '../flags';
+import { readMoment, sinceOption } from '../flags';
 import type { VerifiedFile } from '../../audit/chain';
 import { count } from '../../contract/text/columns';
 import type { ScreenFormat } from '../print/screen';
@@ -87,8 +87,8 @@ async function exportAudit(options: ExportOptions, context: Context): Promise<vo
   const { out = AUDIT_FILE, turn } = options;
   const key = readSigningKey(options.key, env);
   const window = defined({
-    since: readMomentIn(options.since, '--since'),
-    until: readMomentIn(options.until, '--until'),
+    since: readMoment(options.since, '--since'),
+    until: readMoment(options.until, '--until'),
   });
   const progress: ExportProgress = { runs: 0, done: 0, gone: 0 };
   const written = await context.withClient(async (client) => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Countersign, Drained } from '../../client';
+import type { BuildId, Countersign, Drained } from '../../client';
 import { usageError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
@@ -29,7 +29,7 @@ async function deploy(build: string | undefined, options: DeployOptions, context
   if (build === undefined && old === undefined)
     throw usageError('name the build to make current, or one to --drain');
   if (old === undefined) refuseOptions({ spread }, 'goes with --drain');
-  const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread', 0);
+  const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread');
   const { screen, json, exitWith } = context;
   await context.withClient(async (client) => {
     const made = build === undefined ? undefined : await makeCurrent(client, { build, deployment });
@@ -47,10 +47,7 @@ interface MadeCurrent {
   before: string | null;
 }
 
-async function makeCurrent(
-  client: Countersign,
-  build: { build: string; deployment?: string },
-): Promise<MadeCurrent> {
+async function makeCurrent(client: Countersign, build: BuildId): Promise<MadeCurrent> {
   const { current: before = null } = (await client.builds(build.deployment)) ?? {};
   await client.makeCurrent(build);
   return { current: build.build, before };
@@ -72,7 +69,7 @@ function currentLines(
 
 async function drain(
   client: Countersign,
-  build: { build: string; deployment?: string },
+  build: BuildId,
   spreadMs: number | undefined,
   { screen, json }: Context,
 ): Promise<Drained[]> {

@@ -46,16 +46,15 @@ interface DoctorOptions {
   signIn?: string;
 }
 
-async function doctor(named: string | undefined, options: DoctorOptions, context: Context): Promise<void> {
-  const { deployment = DEPLOYMENT, channels, send, signIn } = options;
-  if (send !== undefined)
-    refuseOptions({ deployment: options.deployment, signIn }, 'and --send exclude each other');
+async function doctor(
+  named: string | undefined,
+  { channels, send, ...looks }: DoctorOptions,
+  context: Context,
+): Promise<void> {
+  if (send !== undefined) refuseOptions(looks, 'and --send exclude each other');
   const findings =
     send === undefined
-      ? [
-          ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
-          ...(await examine({ named, deployment, channels }, context)),
-        ]
+      ? await examine(named, { channels, ...looks }, context)
       : await sendTests(channels, send, context);
   context.print(findings, () => findingLines(findings, context.screen).map(context.typed));
   context.exitWith(verdictOf(findings));
@@ -71,13 +70,11 @@ async function sendTests(
   return checkChannels(channels, env, { only: send === true ? undefined : send, to, warn });
 }
 
-interface Examined {
-  named: string | undefined;
-  deployment: string;
-  channels: string | undefined;
-}
-
-async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
+async function examine(
+  named: string | undefined,
+  { deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
+  context: Context,
+): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [
     ...[checkNode(), checkSdk(), await checkCli(context.env)],
@@ -90,6 +87,7 @@ async function examine({ named, deployment, channels }: Examined, context: Conte
   const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
+    ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
     ...machine,
     ...journal,
     await checkSandbox(),

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/rules/policy-file';
 import type { ApproversSource } from '../../authority/rules/current-file';
-import type { ListQuery } from '../../client';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
-import { agentOption, readCount, readMomentIn, sinceOption, toolOption, turnLimitOption } from '../flags';
+import { addTurnFilters, readTurnQuery, type TurnFilters } from '../flags';
 import type { PolicyComparison } from '../policy-test/compare';
 import { noteOn, policyTestLines } from '../policy-test/lines';
 import { type PastCall, pastCalls } from '../policy-test/past';
@@ -16,14 +15,6 @@ import { readEachTurn } from '../progress';
 import { usageError } from '../../contract/errors';
 
 const LIMIT = 1000;
-
-/** Options that choose the turns to read. */
-interface TurnOptions {
-  agent?: string;
-  tool?: string;
-  since?: string;
-  limit?: string;
-}
 
 interface FileOptions {
   file?: string;
@@ -40,14 +31,9 @@ export function addPolicy(program: Command, context: Context): void {
   const test = policy
     .command('test [config]')
     .description('say what would have been decided otherwise on the calls of past turns; nothing runs');
-  withTurns(test).action((config: string | undefined, options: TurnOptions) =>
+  addTurnFilters(test, LIMIT).action((config: string | undefined, options: TurnFilters) =>
     testPolicy(config, { ...options, ...policy.opts<FileOptions>() }, context),
   );
-}
-
-function withTurns(command: Command): Command {
-  const filtered = command.addOption(agentOption()).addOption(toolOption());
-  return filtered.addOption(sinceOption()).addOption(turnLimitOption(LIMIT));
 }
 
 /** Loaded here, so that no other command waits for YAML, CEL and the definitions of tools. */
@@ -82,7 +68,7 @@ async function check(
 
 async function testPolicy(
   named: string | undefined,
-  { file, ...options }: FileOptions & TurnOptions,
+  { file, ...options }: FileOptions & TurnFilters,
   context: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
@@ -108,11 +94,11 @@ type Counts = Parameters<PolicyComparison['test']>[0];
 
 /** Reads the turns that the options choose, and passes on each of their calls that a policy decides. */
 async function eachPastCall(
-  options: TurnOptions,
+  options: TurnFilters,
   { withClient, screen }: Context,
   take: (call: PastCall) => Promise<void> | void,
 ): Promise<Counts> {
-  const query = queryOf(options);
+  const query = readTurnQuery(options, LIMIT);
   return withClient(async (client) => {
     let forks = 0;
     const turns = await readEachTurn({ client, screen }, query, async (events) => {
@@ -122,12 +108,4 @@ async function eachPastCall(
     });
     return { turns, forks };
   });
-}
-
-function queryOf({ agent, since, limit }: TurnOptions): ListQuery {
-  return {
-    agent,
-    since: readMomentIn(since, '--since'),
-    limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
-  };
 }
