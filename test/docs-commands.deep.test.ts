@@ -86,8 +86,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign mcp gateway files': GATEWAY,
   'npx countersign mcp gateway --http 7300': GATEWAY,
   'npx countersign mcp allow files': GATEWAY,
-  'npx countersign mcp install claude-code files': GATEWAY,
-  'npx countersign hook install claude-code': GATEWAY,
+  'npx countersign mcp gateway files --print claude-code': GATEWAY,
+  'npx countersign hook claude-code --print': GATEWAY,
   'npx countersign reset <turn> --before 2.1': TERMINAL,
   'npx countersign approve <turn>/<call> --edit': TERMINAL,
   'npx countersign approve <turn>/<call> --patch': TERMINAL,
@@ -101,26 +101,26 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npx countersign watch --notify 'jq -r .data.summary | mail -s approval ann@example.org' --before 2h":
     OTHERS,
   'npx countersign watch --channels notify.yaml': OTHERS,
-  'npx countersign notify test': OTHERS,
-  'npx countersign notify test people --to ann': OTHERS,
+  'npx countersign doctor --send': OTHERS,
+  'npx countersign doctor --send people --as ann': OTHERS,
   'npx countersign replay workflow.json --workflows src/workflows.ts':
     'it replays workflows of ones own; the tests of replay have some',
   'npx countersign replay <turn> --inspect': DEBUGGER,
   'npx countersign replay turn.json --inspect --at 2.1': DEBUGGER,
   'node_modules/.bin/countersign worker --build-id 2': BUILDS,
-  'npx countersign deploy current 2': BUILDS,
-  'npx countersign drain 1': BUILDS,
+  'npx countersign deploy 2': BUILDS,
+  'npx countersign deploy --drain 1': BUILDS,
   "npx countersign pause --tool refund_order --reason 'the bank is down'": PAUSES,
   "npx countersign pause --agent clerk --models --reason 'it writes nonsense'": PAUSES,
   "npx countersign pause --reason 'incident 42'": PAUSES,
-  'npx countersign pause --list': PAUSES,
+  'npx countersign pause': PAUSES,
   'npx countersign approve <turn>/<call> --times 3': GRANTS,
   'npx countersign approve <turn>/<call> --for 30m --range cents=0..5000': GRANTS,
-  'npx countersign grants list': GRANTS,
-  'npx countersign grants show <grant>': GRANTS,
-  'npx countersign grants confirm <grant>': GRANTS,
-  'npx countersign grants revoke <grant>': GRANTS,
-  'npx countersign grants revoke --all': GRANTS,
+  'npx countersign grants': GRANTS,
+  'npx countersign grants <grant>': GRANTS,
+  'npx countersign grants <grant> --confirm': GRANTS,
+  'npx countersign grants <grant> --revoke': GRANTS,
+  'npx countersign grants --revoke --all': GRANTS,
   'npx countersign resume --tool refund_order': PAUSES,
   "npx countersign resume --all --reason 'all is well'": PAUSES,
   'npm install countersign zod': 'it is not on npm yet',
@@ -157,6 +157,13 @@ const pay = () => place.request({ tool: 'pay', args: { amount: 100 } });
 const giveBack = { tool: 'give_back', args: { order: '77', cents: 100 } };
 const refund = () => place.request(giveBack);
 const secondStep = () => place.request({ tool: 'list_directory', args: {} }, giveBack);
+
+/** Makes the schedule that the page makes with code. */
+const withMorning = async (line: string): Promise<string> => {
+  const made = { id: 'morning', agent: 'clerk', prompt: 'look for late orders', cron: '0 8 1 1 *' };
+  if (line === 'temporal schedule list') await place.client.schedules.add(made);
+  return line;
+};
 
 const withRules = async (line: string): Promise<string> => {
   await writeFile(join(place.folder, 'policy.yaml'), 'rules: [{ name: all, then: ask }]');
@@ -240,7 +247,7 @@ const onFreePort = async (line: string): Promise<string> => {
 /** Asks a web inbox that is open, with the token of somebody who may sign in. */
 const askInbox = async (line: string): Promise<Ended> => {
   const [port = 0] = await freePorts(1);
-  const added = await place.type('npx countersign web user add cleo --json').ended;
+  const added = await place.type('npx countersign web user cleo --json').ended;
   const inbox = place.type(`exec npx countersign web --port ${port}`);
   await listens(inbox);
   const { token }: { token: string } = JSON.parse(added.out);
@@ -266,7 +273,7 @@ const withBrowsers = async (line: string): Promise<string> => {
   return onFreePort(line);
 };
 
-/** What `notify keys` printed. */
+/** What `web push-key` printed. */
 let pushKeys = '';
 
 /** With a turn that the audit file tells of, and a file of approvers for each year. */
@@ -304,23 +311,22 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign send .* --agent support$/, says: /message \S+ is started/ },
   { line: /^npx countersign send /, says: /message \S+ is (started|queued)/ },
   { line: /^npx countersign show support-4711$/, says: /^session support-4711 with support/ },
-  { line: /^npx countersign close /, says: /takes no more messages/ },
+  { line: /^npx countersign cancel support-4711/, says: /takes no more messages/ },
   { line: /npx countersign inbox$/, fill: here, turn: pay, says: (turn) => `${turn}/1.1` },
-  { line: /^npx countersign decided$/, says: /decided nothing in|^CALL|^DECIDED/ },
+  { line: /^npx countersign inbox --decided$/, says: /decided nothing in|^CALL|^DECIDED/ },
   { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },
   { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
-  { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
   // In this order: each needs the file of the first.
   { line: /^npx countersign approvers init$/, says: /wrote approvers\.yaml/ },
   {
-    line: /^npx countersign approvers check$/,
+    line: /^npx countersign approvers$/,
     fill: (line) => `${line} agents.ts`,
     says: /is in order: 1 person/,
   },
   { line: /^npx countersign approvers explain /, turn: pay, says: /No approvers file judged this call/ },
   {
-    line: /^npx countersign policy (check|test)/,
-    fill: (line) => withRules(`${line.replace(/(check|test)/, '$1 agents.ts')} --file policy.yaml`),
+    line: /^npx countersign policy\b/,
+    fill: (line) => withRules(`${line.replace(/policy( test)?/, '$& agents.ts')} --file policy.yaml`),
     says: /is in order: 1 rule|as decided/,
   },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
@@ -396,7 +402,7 @@ const RULES: readonly Rule[] = [
     leaves: ['denied'],
   },
   {
-    line: /^npx countersign notify keys /,
+    line: /^npx countersign web push-key /,
     run: async (line) => {
       const ended = await place.type(line).ended;
       pushKeys = ended.out;
@@ -410,12 +416,12 @@ const RULES: readonly Rule[] = [
     run: interrupted,
     says: /http:\/\/127\.0\.0\.1:\d+/,
   },
-  { line: /^npx countersign web( --users users\.json)? user (add|list|remove)/, says: /ann|bea/ },
+  { line: /^npx countersign web( --users users\.json)? user\b/, says: /ann|bea/ },
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askInbox, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
-  { line: /^npx countersign timeline turn\.json\b/, says: /give_back/ },
-  { line: /^npx countersign timeline <turn>/, turn: secondStep, says: /list_directory/ },
+  { line: /^npx countersign show turn\.json\b/, says: /give_back/ },
+  { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
   { line: /^npx countersign replay /, turn: pay, says: /replays?\b|Nothing to replay/ },
   {
     line: /^npx countersign fork /,
@@ -424,12 +430,12 @@ const RULES: readonly Rule[] = [
     says: /give_back|ask first|from a file/,
   },
   // One rule, so that they are run as they stand on the page: each needs what the ones before left.
-  { line: /^npx countersign schedule /, says: /morning/ },
+  { line: /^temporal schedule /, fill: withMorning, says: /morning|^$|Trigger|toggle|Schedule/i },
   { line: /^npx countersign stats .*--json$/, says: /^\{/ },
   { line: /^npx countersign stats\b/, says: /give_back/ },
   {
     // One rule, so that they are run as they stand on the page: each needs what the ones before left.
-    line: /^(npx countersign (keys|audit)|tail -n 1 countersign-audit\.jsonl)\b/,
+    line: /^(npx countersign audit|tail -n 1 countersign-audit\.jsonl)\b/,
     fill: ofAudited,
     says: /countersign-audit|for-the-auditor|^$/,
   },
@@ -524,9 +530,10 @@ describe('what is not run', () => {
     (line) => {
       const words = line.replace(/^.*?\bcountersign /, '').split(' ');
       const whole = createProgram({ out: process.stdout, err: process.stderr, env: {} });
-      let command = whole;
-      for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
-      const flags = [...whole.options, ...command.options].map(({ long }) => long);
+      const path = [whole];
+      for (const word of words)
+        path.push(...(path.at(-1)?.commands ?? []).filter((one) => one.name() === word));
+      const flags = path.flatMap(({ options }) => options).map(({ long }) => long);
       expect(flags).toEqual(expect.arrayContaining(line.match(/--[a-z-]+/g) ?? []));
     },
   );

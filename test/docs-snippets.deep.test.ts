@@ -56,7 +56,7 @@ beforeAll(async () => {
   };
   const create = ['operator', 'namespace', 'create', '--namespace', NAMESPACE, '--address', testAddress()];
   expect(await startProgram([testCli(), ...create]).ended).toMatchObject({ code: 0 });
-  expect(await runCli(['setup'], { env })).toMatchObject({ code: 0 });
+  expect(await runCli(['doctor', '--setup'], { env })).toMatchObject({ code: 0 });
 }, 120_000);
 
 afterAll(async () => {

@@ -67,7 +67,6 @@ it.each(named)('$page: the command line knows $name$rest', ({ name, rest }) => {
   expect(command).toBeDefined();
   const [, verb] = /^ ([a-z]+)/.exec(rest) ?? [];
   const named = command?.commands.find((one) => one.name() === verb) ?? command;
-  expect(named?.options.map((option) => option.long)).toEqual(
-    expect.arrayContaining(rest.match(/--[a-z-]+/g) ?? []),
-  );
+  const known = [program, command, named].flatMap((one) => one?.options ?? []);
+  expect(known.map((option) => option.long)).toEqual(expect.arrayContaining(rest.match(/--[a-z-]+/g) ?? []));
 });

@@ -61,9 +61,9 @@ describe('a sample feature', () => {
   it('adds a command', async () => {
     const lines: string[] = [];
     const sink = { write: (text: string) => lines.push(text) > 0 };
-    const program = createProgram({ out: sink, err: sink, env: {} }, undefined, [
-      (all, { screen }) => void all.command('sample').action(() => screen.line('a sample')),
-    ]);
+    const program = createProgram({ out: sink, err: sink, env: {} }, undefined, {
+      Samples: [(all, { screen }) => void all.command('sample').action(() => screen.line('a sample'))],
+    });
     await program.parseAsync(['sample'], { from: 'user' });
     expect(lines.join('')).toBe('a sample\n');
   });

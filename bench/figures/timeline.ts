@@ -35,7 +35,7 @@ const [, lib, file] = process.argv;
 const { parseExport } = require(lib + '/history/exported.js');
 const { turnEventsOfRuns } = require(lib + '/history/exported.js');
 const { timelineOf } = require(lib + '/history/timeline.js');
-const { timelineLines } = require(lib + '/cli/commands/timeline.js');
+const { timelineLines } = require(lib + '/cli/print/timeline.js');
 const { createScreen } = require(lib + '/cli/print/screen.js');
 const runs = parseExport(require('fs').readFileSync(file, 'utf8'));
 const quiet = { write: () => undefined };

@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { AgUiChat } from './ag-ui-chat.jsx';
 import { SdkChat } from './sdk-chat.jsx';
 
-/** The token is that of a user of the web inbox: `countersign web user add ann --may-converse`. A product has its own sign-in. */
+/** The token is that of a user of the web inbox: `countersign web user ann --may-converse`. A product has its own sign-in. */
 function SignIn({ onSignIn }) {
   const submit = (event) => {
     event.preventDefault();

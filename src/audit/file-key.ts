@@ -63,5 +63,8 @@ function attempt(source: string, read: () => KeyObject): KeyObject {
 }
 
 function badKey(message: string, cause?: unknown): CountersignError {
-  return new CountersignError('config_invalid', message, { hint: 'countersign keys makes a pair', cause });
+  return new CountersignError('config_invalid', message, {
+    hint: 'countersign audit keys makes a pair',
+    cause,
+  });
 }

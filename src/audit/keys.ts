@@ -217,7 +217,7 @@ function readGuarded(path: string): string {
     if (!(error instanceof CountersignError)) throw error;
     const hint =
       error.cause !== undefined
-        ? 'countersign keys makes one; name another with --key'
+        ? 'countersign audit keys makes one; name another with --key'
         : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
     throw new CountersignError('config_invalid', error.message, { hint, cause: error });
   }

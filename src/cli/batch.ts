@@ -1,7 +1,7 @@
 import { assuranceWanted } from '../authority/votes/voters';
 import { assuranceText } from '../authority/rules/stricter-rule';
 import type { Command } from 'commander';
-import { addInboxFilters, type InboxFilters, readInboxQuery } from './flags';
+import { addInboxFilters, type InboxFilters, readInboxQuery, refuseOptions } from './flags';
 import type { Answer, Countersign, InboxItem, InboxQuery } from '../client';
 import { CountersignError, usageError } from '../contract/errors';
 import type { CallView } from '../history/view';
@@ -256,9 +256,8 @@ export async function readBatch(
 
 /** @throws CountersignError `usage` for options of a batch without `--all`. */
 export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: BatchFlags): void {
-  const [given] = Object.keys(defined({ where, yes, tool, agent, 'older-than': olderThan, limit }));
-  if (given !== undefined)
-    throw usageError(`--${given} goes with --all`, 'Name one call, or choose many with --all.');
+  const given = { where, yes, tool, agent, olderThan, limit };
+  refuseOptions(given, 'goes with --all', 'Name one call, or choose many with --all.');
 }
 
 /** One item of the inbox with its call from the record. Undefined if the call is already gone. */

@@ -8,29 +8,25 @@ import { addChat } from './commands/chat';
 import { addAskAgain } from './commands/ask-again';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
-import { addDeploy, addDrain } from './commands/deploy';
-import { addDoctor, addSetup } from './commands/doctor';
+import { addDeploy } from './commands/deploy';
+import { addDoctor } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
 import { addGrants } from './commands/grants';
 import { addHook } from './commands/hook';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
-import { addKeys } from './commands/keys';
-import { addDecided, addList } from './commands/list';
+import { addList } from './commands/list';
 import { addMcp } from './commands/mcp';
-import { addNotify } from './commands/notify';
 import { addPolicy } from './commands/policy';
 import { addPause, addResume } from './commands/pause';
 import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
-import { addClose, addRun, addSend } from './commands/run';
-import { addSchedule } from './commands/schedule';
+import { addRun, addSend } from './commands/run';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
-import { addTimeline } from './commands/timeline';
 import { addStats } from './commands/stats';
 import { addWeb } from './commands/web';
 import { addWithdraw } from './commands/withdraw';
@@ -38,50 +34,26 @@ import { addWorker } from './commands/worker';
 import type { Context } from './context';
 
 /** Adds a command to the program. */
-export type AddCommand = (program: Command, context: Context) => void;
+type AddCommand = (program: Command, context: Context) => void;
 
-/** The commands, in the order in which the help names them. A feature adds its own here. */
-export const COMMANDS: readonly AddCommand[] = [
-  addInit,
-  addDev,
-  addWorker,
-  addWeb,
-  addRun,
-  addChat,
-  addSend,
-  addClose,
-  addInbox,
-  addGrants,
-  addWatch,
-  addNotify,
-  addShow,
-  addTimeline,
-  addReplay,
-  addApprove,
-  addDeny,
-  addWithdraw,
-  addAskAgain,
-  addReview,
-  addResolve,
-  addAnswer,
-  addDecided,
-  addList,
-  addCancel,
-  addPause,
-  addResume,
-  addFork,
-  addReset,
-  addStats,
-  addExport,
-  addAudit,
-  addApprovers,
-  addPolicy,
-  addKeys,
-  addMcp,
-  addHook,
-  addSchedule,
-  addDeploy,
-  addDrain,
-  addSetup,
-  addDoctor,
-];
+/** The commands by groups, in the order in which the help names them. A feature adds its own to one of them. */
+export const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
+  'First steps': [addInit, addDev, addRun, addChat, addSend],
+  Decide: [addInbox, addReview, addApprove, addDeny, addAnswer, addResolve, addWithdraw, addAskAgain],
+  Look: [addShow, addList, addStats, addReplay, addExport],
+  Operate: [
+    addWorker,
+    addWeb,
+    addWatch,
+    addCancel,
+    addPause,
+    addResume,
+    addFork,
+    addReset,
+    addDeploy,
+    addMcp,
+    addHook,
+    addDoctor,
+  ],
+  Rules: [addApprovers, addPolicy, addGrants, addAudit],
+};

@@ -17,6 +17,7 @@ export interface GlobalOptions {
   encryptionKeyFile?: string;
   json?: boolean;
   as?: string;
+  approvers?: string[];
 }
 
 /** A server by address and namespace. */
@@ -37,6 +38,8 @@ export interface Context {
   readonly json: boolean;
   /** Who acts. */
   readonly as: string;
+  /** The approvers file that was named; the last one, where several were. */
+  readonly approversFile: string | undefined;
   /** Prints a value if JSON is wanted, and otherwise its lines. */
   print(value: unknown, lines: () => readonly string[]): void;
   /** Connects, calls `use`, and always closes the connection. `wish` overrides the server of the options. */
@@ -64,6 +67,9 @@ export function createContext(parts: ContextParts): Context {
     get as() {
       return options().as ?? osUser();
     },
+    get approversFile() {
+      return options().approvers?.at(-1);
+    },
     print: (value, lines) => {
       if (options().json === true) screen.json(value);
       else screen.lines(lines());
@@ -72,7 +78,7 @@ export function createContext(parts: ContextParts): Context {
     withClient: async (use, wish = {}) => {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
-      const { timeout, encryptionKeyFile: keyFile, json: _, as: __, ...place } = options();
+      const { timeout, encryptionKeyFile: keyFile, json: _, as: __, approvers: ___, ...place } = options();
       const { address, namespace, readyMs } = wish;
       const timeoutMs = timeout === undefined ? wish.timeoutMs : readTime(timeout, '--timeout', 1);
       const client = await connect({

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
+import { defined } from '../contract/defined';
 import { CountersignError, errorMessage, usageError } from '../contract/errors';
-import { LISTED_STATES } from '../contract/turn-states';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/option-values';
-import type { InboxQuery } from '../client';
+import type { InboxQuery, ListQuery } from '../client';
 import type { Keyboard } from './review/terminal';
 
 /** What is typed or piped in. */
@@ -51,18 +51,14 @@ export function readTime(value: string, option: string, least = 0): number {
 }
 
 /** Reads a moment: ISO 8601 (`2026-11-21`, `2026-11-21T08:00:00Z`), or a time ago (`7d`, `24h`). Returns ISO 8601. */
-export function readMoment(value: string, option: string, now: number): string {
+export function readMoment(value: string | undefined, option: string, now = Date.now()): string | undefined {
+  if (value === undefined) return undefined;
   const ago = /^\d+ ?[a-z]+$/i.test(value) ? now - readTime(value, option) : NaN;
   const iso = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(value) ? Date.parse(value) : ago;
   const moment = new Date(iso);
   if (!Number.isNaN(moment.getTime())) return moment.toISOString();
   const hint = 'Write a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or how long ago: 24h, 7d.';
   throw usageError(`${option} ${value}: this is not a time`, hint);
-}
-
-/** `readMoment` for an option that may be absent, seen from now. */
-export function readMomentIn(value: string | undefined, option: string): string | undefined {
-  return value === undefined ? undefined : readMoment(value, option, Date.now());
 }
 
 /** A whole number of at least `least`. */
@@ -97,17 +93,13 @@ async function readStdin({ keyboard }: Input): Promise<Buffer> {
 export function addSharedOptions(program: Command): Command {
   return program
     .option('--json', 'print JSON, where a command prints what it found or did; events as lines')
-    .option('--as <name>', 'who acts (default: your name on this machine)');
+    .option('--as <name>', 'who acts (default: your name on this machine)')
+    .option('--approvers <path>', 'the file that says who may decide (default: approvers.yaml)', collect);
 }
 
 /** The option `--deployment`. */
 export function deploymentOption(): Option {
   return new Option('--deployment <name>', 'the deployment that builds belong to (default: countersign)');
-}
-
-/** The option `--state`, for the state of turns. */
-export function stateOption(): Option {
-  return new Option('--state <state>', 'only turns in this state').choices(LISTED_STATES);
 }
 
 /** The option `--agent`, for the agent of turns. */
@@ -116,7 +108,7 @@ export function agentOption(): Option {
 }
 
 /** The option `--tool`, for the tool of calls. */
-export function toolOption(): Option {
+function toolOption(): Option {
   return new Option('--tool <name>', 'only calls of this tool');
 }
 
@@ -128,16 +120,30 @@ export function sinceOption(): Option {
   );
 }
 
-/** The option `--limit`, for the number of turns that are read. */
-export function turnLimitOption(most: number): Option {
-  return new Option('--limit <count>', `the most turns to read, newest first (default: ${most})`);
+/** Options that choose past turns to read. */
+export interface TurnFilters {
+  agent?: string;
+  tool?: string;
+  since?: string;
+  limit?: string;
 }
 
-/** Adds the options that choose turns by how they were started. */
-export function addStartFilters(command: Command): Command {
+/** Adds these options to a command. `most`: the number of turns that are read unless `--limit` says another. */
+export function addTurnFilters(command: Command, most: number): Command {
   return command
-    .option('--schedule <id>', 'only turns that this schedule started')
-    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect);
+    .addOption(sinceOption())
+    .addOption(agentOption())
+    .addOption(toolOption())
+    .option('--limit <count>', `the most turns to read, newest first (default: ${most})`);
+}
+
+/** @throws CountersignError `usage` for a value that cannot be read. */
+export function readTurnQuery({ agent, since, limit }: TurnFilters, most: number): ListQuery {
+  return {
+    agent,
+    since: readMoment(since, '--since'),
+    limit: limit === undefined ? most : readCount(limit, '--limit'),
+  };
 }
 
 /** Adds the options of a command that starts turns. */
@@ -149,6 +155,23 @@ export function addStartOptions(command: Command): Command {
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
       collect,
     );
+}
+
+/**
+ * Refuses options that would do nothing.
+ *
+ * @throws CountersignError `usage` for the first that was given; `why` follows its name.
+ */
+export function refuseOptions(given: object, why: string, hint?: string): void {
+  const [option] = Object.keys(defined(given));
+  if (option === undefined) return;
+  const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw usageError(`--${name} ${why}`, hint);
+}
+
+/** Refuses `--approvers` for a command whose config names that file: workers read no other. */
+export function refuseApprovers({ approversFile: approvers }: { approversFile?: string }): void {
+  refuseOptions({ approvers }, 'does nothing here: the config names the file');
 }
 
 /** Collects the values of an option that may be repeated. */

@@ -18,6 +18,11 @@ import { describeStart, shownToModels, whyNotAgreed } from '../tools/mcp/servers
 import { estimateTokens } from '../tools/registry';
 import { createSecrets } from '../tools/secrets';
 
+/** The option of `mcp` that all its commands take. */
+export interface McpOptions {
+  config?: string;
+}
+
 /** A server that a config names, and its entry in the lock file. */
 export interface NamedServer {
   server: McpServer;

@@ -5,22 +5,14 @@ import { escapeText } from '../contract/text/escape';
 import { APPROVERS_FILE } from './review/sign';
 import { usageError } from '../contract/errors';
 
-/** Options that choose the items that wait for one person. */
+/** The option that chooses the items that wait for one person. */
 export interface MineOptions {
   mine?: boolean;
-  approvers?: string;
-  /** The option `--sign`, which reads the same file. */
-  sign?: string | true;
 }
 
-/** Adds these options to a command. */
-export function addMineOptions(command: Command): Command {
-  command.option('--mine', 'only what you may decide by the approvers file, and have not voted on');
-  const signing = command.options.find(({ long }) => long === '--approvers');
-  if (signing === undefined)
-    return command.option('--approvers <file>', `with --mine: the file (default: ${APPROVERS_FILE})`);
-  signing.description = signing.description.replace('with --sign:', 'with --sign or --mine:');
-  return command;
+/** Adds this option to a command. */
+export function addMineOption(command: Command): Command {
+  return command.option('--mine', 'only what you may decide by the approvers file, and have not voted on');
 }
 
 /** Makes the query for the items that wait for one person. Undefined without `--mine`. */
@@ -32,14 +24,11 @@ export type Mine = Pick<InboxQuery, 'whom'> | undefined;
  * @throws CountersignError `usage` for a person who is not in the file, and the errors of `loadApprovers`.
  */
 export async function readMine(
-  { mine, approvers, sign }: MineOptions,
-  { screen, as: name }: Context,
+  { mine }: MineOptions,
+  { screen, as: name, approversFile: file = APPROVERS_FILE }: Context,
 ): Promise<Mine> {
-  if (mine !== true && approvers !== undefined && sign === undefined)
-    throw usageError('--approvers is for --mine');
   if (mine !== true) return undefined;
   const { openApprovers } = await import('../authority/rules/current-file.js');
-  const file = approvers ?? APPROVERS_FILE;
   const note = (line: string): void => screen.note(escapeText(line));
   const source = await openApprovers({ file, warn: note });
   let last = await source.current();

@@ -11,6 +11,7 @@ import type { Config } from '../tools/define-config';
 import type { LentTools } from '../worker/options';
 import { escapeText } from '../contract/text/escape';
 import type { Context } from './context';
+import { refuseApprovers } from './flags';
 import { loadConfig, type LoadedConfig } from './load-config';
 import { defaultUsersFile } from './open-web-inbox';
 
@@ -19,11 +20,6 @@ export interface GatewayOptions {
   config?: string;
   worker: boolean;
   record?: string;
-}
-
-/** The option `--http`. */
-export function httpOption(): Option {
-  return new Option('--http <port>', 'HTTP on this port, instead of stdio; 0: a free one');
 }
 
 /** The option `--no-worker`. */
@@ -55,6 +51,7 @@ export async function openGateway(
   context: Context,
   loaded?: LoadedConfig,
 ): Promise<OpenedGateway> {
+  refuseApprovers(context);
   const { screen, env } = context;
   const { config, file } = loaded ?? (await loadConfig(options.config));
   const { openGatewayTools } = await import('../gateway/tools.js');

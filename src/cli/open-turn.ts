@@ -1,14 +1,15 @@
-import { statSync } from 'node:fs';
 import type { Decode, History } from '../history/decode/decode';
 import type { TurnEvent } from '../history/events';
 
 import type { Context } from './context';
 import { readTextFile } from '../system/named-files';
 
-/** Whether a name is the name of a file: the file exists, or the name can only be the name of a file. */
+/**
+ * Whether a name is the name of a file. What lies in the folder does not count: a file that an agent wrote there is not
+ * shown in place of the turn of that name.
+ */
 export function isFile(named: string): boolean {
-  const found = statSync(named, { throwIfNoEntry: false });
-  return found === undefined ? /[/\\]|\.json$/.test(named) : found.isFile();
+  return /^\.{0,2}[/\\]|\.json$/.test(named);
 }
 
 /**

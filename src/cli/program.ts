@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type AddCommand, COMMANDS } from './commands';
+import { COMMANDS } from './commands';
 import { asTyped, type Context, createContext, type GlobalOptions } from './context';
 import { manifest, programName } from './own-modules';
 import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
@@ -28,7 +28,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no ser
 export function createProgram(
   { out, err, env, keyboard }: Streams,
   exitWith: Context['exitWith'] = () => undefined,
-  commands: readonly AddCommand[] = COMMANDS,
+  commands = COMMANDS,
 ): Command {
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
@@ -59,7 +59,11 @@ export function createProgram(
   const options = (): GlobalOptions => program.opts<GlobalOptions>();
   const typed = typedHere(program, env);
   const context = createContext({ screen, env, keyboard, options, typed, exitWith });
-  for (const add of commands) add(program, context);
+  for (const [group, added] of Object.entries(commands)) {
+    // The command that explains the others joins the first group.
+    program.commandsGroup(`${group}:`).helpCommand(true);
+    for (const add of added) add(program, context);
+  }
   return program;
 }
 

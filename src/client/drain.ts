@@ -87,7 +87,7 @@ async function requireOther(context: ClientContext, { deployment, build }: Requi
   if (found?.builds.some((one) => one.build === build) !== true) throw buildNotFound({ deployment, build });
   if (found.current !== build) return;
   throw new CountersignError('refused', `build ${build} is the current one: its turns belong there`, {
-    hint: 'make another build current first: countersign deploy current <build>',
+    hint: 'make another build current first: countersign deploy <build>',
     data: { deployment, build },
   });
 }

@@ -4,8 +4,7 @@
  * is cancelled, and the new turn starts when it has ended. `allow-all`: the turns run side by side. No policy
  * terminates a turn, because its calls could not be cancelled then.
  */
-export const OVERLAP_POLICIES = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
-export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
+export type OverlapPolicy = 'skip' | 'buffer-one' | 'buffer-all' | 'cancel-other' | 'allow-all';
 
 /** The policy of a schedule that sets none. */
 export const DEFAULT_OVERLAP: OverlapPolicy = 'skip';

@@ -169,13 +169,13 @@ async function on<T>(
 function errorOf(error: unknown, id: string): unknown {
   if (error instanceof ScheduleAlreadyRunning)
     return new CountersignError('exists', `there is a schedule ${id}`, {
-      hint: `take another id, or remove it: countersign schedule remove ${id}`,
+      hint: `take another id, or remove it: temporal schedule delete --schedule-id ${id}`,
       data: { schedule: id },
       cause: error,
     });
   if (error instanceof ScheduleNotFoundError || grpcStatusOf(error) === STATUS.notFound)
     return new CountersignError('not_found', `there is no schedule ${id}`, {
-      hint: 'countersign schedule list shows those there are',
+      hint: 'temporal schedule list shows those there are',
       data: { schedule: id },
       cause: error,
     });
@@ -271,7 +271,7 @@ function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): s
   return each.join('; ');
 }
 
-/** A span of time in the form that `--every` takes: in the largest unit that fits. */
+/** A span of time as a person writes it, such as 90m: in the largest unit that fits. */
 function spanOf(ms: number): string {
   const units = [
     ['h', 3_600_000],

@@ -11,7 +11,7 @@ import type { Gateway } from './gateway';
 /** The coding agents whose hooks are understood. */
 export type HookedAgent = 'claude-code' | 'codex';
 
-/** The time that `hook install` gives a hook, in seconds: a day, for people who sleep. */
+/** The time that `hook --print` gives a hook, in seconds: a day, for people who sleep. */
 export const HOOK_SECONDS = 86_400;
 
 /**

@@ -52,7 +52,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
     throw new CountersignError(
       'usage',
       'the gateway does not listen: nobody has a token',
-      'add a user first: countersign web user add <name> --may-converse',
+      'add a user first: countersign web user <name> --may-converse',
     );
   const library = await import('@modelcontextprotocol/server');
   const listening = await listen({ host, port: options.port });
@@ -129,7 +129,7 @@ function requireUser(
     const user = token === undefined ? undefined : await users.withToken(token);
     if (user === undefined)
       throw new CountersignError('signed_out', 'no user has this token', {
-        hint: 'send `Authorization: Bearer <token>`; countersign web user add <name> --may-converse gives a token',
+        hint: 'send `Authorization: Bearer <token>`; countersign web user <name> --may-converse gives a token',
       });
     const permit = await permitOf(user.name);
     if (!isSeenBy(permit, { agent: gateway.tools.agent.name }))
@@ -138,7 +138,7 @@ function requireUser(
       throw new CountersignError(
         'not_allowed',
         'you may not start turns, which is what calls do here',
-        `countersign web user add ${user.name} --may-converse gives a token that may`,
+        `countersign web user ${user.name} --may-converse gives a token that may`,
       );
     if (!isAtLeast(permit.role, 'approver'))
       throw new CountersignError('not_allowed', 'the approvers file makes you a viewer, who makes no calls');

@@ -71,8 +71,8 @@ const slack = z.strictObject({
 
 const webPush = z.strictObject({
   kind: z.literal('web-push'),
-  /** The key that signs messages, as `countersign notify keys` prints it. */
-  publicKey: z.string().regex(/^[\w-]{87}$/, 'must be what `countersign notify keys` prints'),
+  /** The key that signs messages, as `countersign web push-key` prints it. */
+  publicKey: z.string().regex(/^[\w-]{87}$/, 'must be what `countersign web push-key` prints'),
   keyFile: path.optional(),
   keyEnv: variable.default('COUNTERSIGN_PUSH_KEY'),
   /** The address to which a push service writes when our messages have a problem. */

@@ -109,7 +109,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
     check: async () => {
       const all = await subscriptions.list();
       const people = new Set(all.map(({ user }) => user)).size;
-      return `notifies ${all.length} browsers of ${people} people; a test tries them: countersign notify test`;
+      return `notifies ${all.length} browsers of ${people} people; a test tries them: countersign doctor --send`;
     },
   };
 }

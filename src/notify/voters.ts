@@ -87,5 +87,5 @@ export function votersFor(
 function testers(file: Approvers, tester: string | undefined): string[] {
   const name = tester === undefined ? undefined : file.personOf(tester);
   if (name !== undefined) return [name];
-  throw new CountersignError('failed', `${tester ?? 'you'} is not in ${file.file}; name somebody with --to`);
+  throw new CountersignError('failed', `${tester ?? 'you'} is not in ${file.file}; name somebody with --as`);
 }

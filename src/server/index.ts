@@ -133,7 +133,7 @@ export async function startWeb({
     throw new CountersignError(
       'usage',
       `the web inbox does not listen on ${host}: other machines reach it, and it has no users`,
-      'add a user first: countersign web user add <name>',
+      'add a user first: countersign web user <name>',
     );
   const codes = isLocal ? createCodes() : undefined;
   const listening = await listen({ ...options, host });

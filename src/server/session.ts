@@ -70,7 +70,7 @@ export function checkConverse(c: Context<Env>): void {
   throw new CountersignError(
     'not_allowed',
     'you may not start turns in conversations',
-    'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
+    'ask whoever runs the web inbox for the right: countersign web user <name> --may-converse',
   );
 }
 

@@ -280,7 +280,7 @@ function notAllowed(): CountersignError {
   return new CountersignError(
     'not_allowed',
     'you may not start forks with effects',
-    'fork without effects, or ask whoever runs the web inbox for the right: countersign web user add <name> --may-fork',
+    'fork without effects, or ask whoever runs the web inbox for the right: countersign web user <name> --may-fork',
   );
 }
 

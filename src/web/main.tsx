@@ -125,7 +125,7 @@ function SignInScreen({ problem, enter }: SignInProps): JSX.Element {
           onInput={({ currentTarget }) => setToken(currentTarget.value)}
         />
         <p id="token-help" class="quiet">
-          <code>countersign web user add</code> gives you one.
+          <code>countersign web user</code> gives you one.
         </p>
         <p role="alert" class="problem">
           {message}

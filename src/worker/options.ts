@@ -52,7 +52,7 @@ export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'
 
 /**
  * The options for Temporal's own `Worker.create`, for cases where `startWorker` does not fit. The worker runs turns,
- * their calls, and what `worker` adds. The namespace must have the search attributes, which `countersign setup`
+ * their calls, and what `worker` adds. The namespace must have the search attributes, which `countersign doctor --setup`
  * registers.
  *
  * @throws CountersignError `not_installed`; `config_invalid`, also if an activity has the name of one of ours, a bundle

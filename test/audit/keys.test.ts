@@ -31,7 +31,10 @@ describe('the signing key', () => {
 
   it('is refused where there is none, with how to make one', () => {
     expect(() => readSigningKey(join(folder, 'none'), {})).toThrow(
-      expect.objectContaining({ code: 'config_invalid', hint: expect.stringContaining('countersign keys') }),
+      expect.objectContaining({
+        code: 'config_invalid',
+        hint: expect.stringContaining('countersign audit keys'),
+      }),
     );
   });
 });

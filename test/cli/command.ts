@@ -33,7 +33,7 @@ export function testContext(
   return Object.assign(context, own);
 }
 
-/** Runs one command on a server that answers like this; `find` takes each prefix for the whole id, and nothing is paused. */
+/** Runs one command on a server that answers like this; `find` takes each prefix for the whole id, and nothing is paused. `client` and `session` are what the client has. */
 export async function runCommand(
   add: (program: Command, context: Context) => void,
   answers: Answers,
@@ -51,7 +51,8 @@ export async function runCommand(
       return Reflect.get(answers, name);
     };
   const client: Countersign = new Proxy(Object.create(null), {
-    get: (_, method) => (method === 'client' ? answers.client : answer(String(method))),
+    get: (_, method) =>
+      method === 'client' || method === 'session' ? answers[method] : answer(String(method)),
   });
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   add(program, testContext(client, screen, { program, exitWith: (given) => (code = given) }));

@@ -22,7 +22,7 @@ it.each<[string[], number, RunOptions]>([
   [[], 2, {}],
   [['show', 'a/b/c'], 2, { env: { FORCE_COLOR: '1' } }],
   [['answer', 't/1.1', '--content', '@-'], 2, { input: '[1]' }],
-  [['timeline', 'turn.json'], 1, {}],
+  [['show', 'turn.json'], 1, {}],
 ])('in a process of its own, %j does what it does here', async (args, code, options) => {
   writeFileSync(join(scratch(), 'turn.json'), '{}');
   const given = { cwd: scratch(), ...options };

@@ -37,6 +37,23 @@ describe('help', () => {
       expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
+  it('has the commands in groups', async () => {
+    const { out } = await runCli(['--help']);
+    expect(out.match(/^[A-Z][a-z ]+:$/gm)).toEqual([
+      'Options:',
+      'First steps:',
+      'Decide:',
+      'Look:',
+      'Operate:',
+      'Rules:',
+    ]);
+    expect(out).toMatch(/^Look:\n {2}show /m);
+  });
+
+  it('of a command in a group has the flags that the group shares', async () => {
+    expect((await runCli(['mcp', 'test', '--help'])).out).toContain('--config <file>');
+  });
+
   it('fits 40 columns', async () => {
     const { out } = await runCli(['approve', '--help'], { env: { COLUMNS: '40' } });
     for (const line of out.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(40);
@@ -85,6 +102,13 @@ describe('mistakes', () => {
       /^--content goes with happened only/,
     ],
     [['list', '--state', 'odd'], 2, /Allowed choices are running/],
+    [['worker', '--approvers', 'a.yaml'], 2, /^--approvers does nothing here: the config names the file/],
+    [['dev', '--approvers', 'a.yaml'], 2, /^--approvers does nothing here/],
+    [['doctor', '--setup', '--sign-in', 'a.yaml'], 2, /^--sign-in and --setup exclude each other/],
+    [['doctor', '--send', '--sign-in', 'a.yaml'], 2, /^--sign-in and --send exclude each other/],
+    [['hook', 'codex', '--http', '7300'], 2, /^--http goes with --print/],
+    [['mcp', 'gateway', '--print', 'cursor', '--http', '7300'], 2, /^--http and --print exclude each other/],
+    [['mcp', 'login', 'far', '--forget', '--scopes', 'read'], 2, /^--scopes and --forget exclude/],
     [['worker', 'gone.ts'], 4, /^the config file gone.ts does not exist/],
     [['dev', 'gone.ts'], 4, /^the config file gone.ts does not exist/],
     [['dev', 'README.md', '--port', '0'], 2, /./],

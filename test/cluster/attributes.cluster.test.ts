@@ -82,11 +82,11 @@ it('gives up in time, saying why', async () => {
   await place.connection.close();
 });
 
-it('countersign setup registers them without a worker, and says when there is nothing to do', async () => {
+it('countersign doctor --setup registers them without a worker, and says when there is nothing to do', async () => {
   const settings = { TEMPORAL_ADDRESS: testAddress(), TEMPORAL_NAMESPACE: namespace };
-  const first = await countersign(['setup', '--json'], settings);
+  const first = await countersign(['doctor', '--setup', '--json'], settings);
   expect([first.code, JSON.parse(first.out)]).toEqual([0, { namespace, registered: names }]);
   expect(await missingAttributes({ connection, namespace })).toEqual([]);
-  const again = await countersign(['setup'], settings);
+  const again = await countersign(['doctor', '--setup'], settings);
   expect([again.code, again.out]).toEqual([0, `${namespace} has all search attributes\n`]);
 });

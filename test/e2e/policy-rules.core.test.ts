@@ -83,7 +83,7 @@ test('a rule with a last day lets a dangerous call run, and stands on record', a
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { requests: 0 } });
   expect(await effects.lines('small 1')).toEqual(['pay small 1']);
   expect(await rulingOf(handle.workflowId)).toEqual({ rule: 'small', then: 'run', until: UNTIL, digest });
-  const { out } = await cli('timeline', handle.workflowId);
+  const { out } = await cli('show', handle.workflowId);
   expect(out).toContain(`policy  the rule 'small' lets it run until ${UNTIL}`);
 });
 

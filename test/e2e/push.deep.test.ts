@@ -68,7 +68,7 @@ const WATCH = ['watch', '--channels', 'notify.yaml', '--agent', agent];
 
 /** Makes the key as an operator does, puts what that prints into the file of channels, and opens the web inbox. */
 beforeEach(async () => {
-  const made = await runCli(['notify', 'keys', 'push.key'], settings());
+  const made = await runCli(['web', 'push-key', 'push.key'], settings());
   expect(made).toMatchObject({ code: 0, out: expect.stringContaining('kind: web-push') });
   publicKey = /publicKey: (\S+)$/m.exec(made.out)?.[1] ?? '';
   const channel = made.out.slice(made.out.indexOf('  browsers:')).trimEnd();
@@ -83,7 +83,7 @@ beforeEach(async () => {
 
 /** Whoever is signed in with a token of their own, as far as the server sees. */
 const asUser = async (name: string): Promise<(init?: RequestInit) => Promise<Response>> => {
-  const { out } = await runCli(['web', 'user', 'add', name, '--json'], settings());
+  const { out } = await runCli(['web', 'user', name, '--json'], settings());
   const { token }: { token: string } = JSON.parse(out);
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   return (init) => fetch(`${url}/api/push`, { ...init, headers });
@@ -152,13 +152,13 @@ it('notifies of an escalation those who may decide since then, and says to all h
     expect(messages.map(({ message }) => message.isOver === true)).toEqual([false, true]);
 });
 
-it('is tried by `notify test`, which says whose browser it did not find', async () => {
+it('is tried by `doctor --send`, which says whose browser it did not find', async () => {
   const test = (to: string) =>
-    runCli(['notify', 'test', '--channels', 'notify.yaml', '--to', to], settings());
+    runCli(['doctor', '--send', '--channels', 'notify.yaml', '--as', to], settings());
   const ann = await subscribe('ann');
   expect(await test('ann')).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^browsers {2}web-push {2}ok/),
+    out: expect.stringMatching(/^ok +channel browsers {2}sent to web push/),
   });
   expect(ann.messages).toMatchObject([{ message: { title: 'Test: notifications', place: '#/' } }]);
   expect(ann.messages[0]?.message.seen).toBeUndefined();
@@ -171,9 +171,9 @@ it('reaches no push service on a private address that nobody named, and takes no
   const away = { ...subscription, endpoint: 'http://127.0.0.1:9/send' };
   const refused = await ask({ method: 'POST', body: JSON.stringify(away) });
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('sends nothing to')]);
-  const { code, err } = await runCli(['notify', 'keys', 'push.key'], settings());
+  const { code, err } = await runCli(['web', 'push-key', 'push.key'], settings());
   expect([code, err]).toEqual([2, expect.stringContaining('is there already')]);
-  await runCli(['notify', 'keys', 'other.key'], settings());
+  await runCli(['web', 'push-key', 'other.key'], settings());
   const file = join(directory(), 'notify.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace('push.key', 'other.key'));
   const other = await runCli([...WATCH, '--once'], settings());

@@ -478,8 +478,8 @@ describe('decisions that a reset applied again', () => {
       expect.objectContaining({ approver: 'ann', door: 'update', judgement: { accepted: true }, reapplied }),
     );
     expect(both).toContainEqual(expect.objectContaining({ approver: 'bob', door: 'signal', reapplied }));
-    expect(await cli('timeline', turn)).toMatch(/approved by ann .*applied again by the reset \(\S+: test\)/);
-    await cli('keys', 'audit.key');
+    expect(await cli('show', turn)).toMatch(/approved by ann .*applied again by the reset \(\S+: test\)/);
+    await cli('audit', 'keys', 'audit.key');
     await cli('audit', 'export', '--turn', turn, '--key', 'audit.key', '--out', 'audit.jsonl');
     expect(auditOf('audit.jsonl')).toContainEqual(
       expect.objectContaining({

@@ -214,11 +214,11 @@ it('posts no second message when it is killed before that is on record, and chan
   expect(server.messages).toHaveLength(1);
 });
 
-it('is tried by `notify test`, and posts without buttons where nobody would hear them', async () => {
-  const tried = await runCli(['notify', 'test', '--channels', file()], { env: env() });
+it('is tried by `doctor --send`, and posts without buttons where nobody would hear them', async () => {
+  const tried = await runCli(['doctor', '--send', '--channels', file()], { env: env() });
   expect(tried).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^team {2}slack {2}ok {5}sent to Slack/),
+    out: expect.stringMatching(/^ok +channel team {2}sent to Slack/),
   });
   const turn = await asked('send', 'once');
   const once = ['watch', '--channels', file(), '--agent', agent, '--once'];

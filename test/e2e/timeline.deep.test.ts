@@ -81,7 +81,7 @@ test('the command line tells a live turn and replays the newest runs', async () 
   const handle = await fixture.start('talk', 'go');
   await waitFor(handle, '1.3');
   const env = { TEMPORAL_ADDRESS: testAddress() };
-  const told = await runCli(['timeline', handle.workflowId], { env });
+  const told = await runCli(['show', handle.workflowId], { env });
   expect(told).toMatchObject({ code: 0, err: '' });
   expect(told.out).toMatch(/1\.3 pay {2}waits for a decision[^]*decide:/);
   const one = await runCli(['replay', handle.workflowId], { env });
@@ -95,7 +95,7 @@ test('the command line tells a live turn and replays the newest runs', async () 
     out: '',
     err: expect.stringMatching(/^--query a ==: [^]*\[usage\]/),
   });
-  const gone = await runCli(['timeline', 'gone-long-ago'], { env });
+  const gone = await runCli(['show', 'gone-long-ago'], { env });
   expect(gone).toMatchObject({
     code: 4,
     out: '',

@@ -93,7 +93,14 @@ it('serves an agent without Temporal: safe calls work, others fail with words, a
     'const model = countersign.scriptedModel([]);',
     "module.exports = countersign.defineAgent({ name: 'clerk', instructions: 'Look.', model, tools });",
   );
-  const { send, strange, stderr } = startGateway('127.0.0.1:1', 'serve', 'clerk', '--config', config);
+  const { send, strange, stderr } = startGateway(
+    '127.0.0.1:1',
+    'gateway',
+    '--agent',
+    'clerk',
+    '--config',
+    config,
+  );
   expect(JSON.stringify(await send('tools/list'))).toMatch(/"look".*"pay".*"countersign_wait"/);
   const safe = await send('tools/call', { name: 'look', arguments: {} });
   expect(safe).toMatchObject({ content: [{ type: 'text', text: 'look did' }] });

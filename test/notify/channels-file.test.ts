@@ -75,7 +75,7 @@ it.each<[string, string, RegExp]>([
   [
     'a short public key',
     "approvers: a\nchannels: { a: { kind: web-push, publicKey: Bx, subject: 'mailto:a@b' } }",
-    /notify keys/,
+    /web push-key/,
   ],
   [
     'web push of nobody',

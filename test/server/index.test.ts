@@ -94,7 +94,7 @@ describe('where it listens', () => {
 
   it.each(['0.0.0.0', '::', '192.0.2.1'])('is not %s as long as no user has a token', async (host) => {
     await expect(start({ host })).rejects.toMatchObject({
-      ...{ code: 'usage', hint: expect.stringContaining('countersign web user add') },
+      ...{ code: 'usage', hint: expect.stringContaining('countersign web user') },
     });
   });
 

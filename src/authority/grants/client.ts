@@ -181,6 +181,6 @@ const HINTS = {
   malformed: 'see countersign grants --help',
   refused: 'see docs/grants.md',
   full: 'revoke those that are not needed, before they are given',
-  not_found: 'countersign grants list shows what there is',
+  not_found: 'countersign grants shows what there is',
   grant_void: 'see docs/grants.md',
 } as const satisfies Record<GrantRefused['code'], string>;

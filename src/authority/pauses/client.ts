@@ -221,7 +221,7 @@ function errorOf<C extends RefusalCode>(error: unknown, words: ControlWords<C>):
     );
   if (isNotFound(error))
     return words.absent === undefined
-      ? unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`)
+      ? unavailable(`${CONTROL.workflowId} does not run; countersign doctor --setup starts it`)
       : refusal(words.absent, words);
   return toCountersignError(error, words.doing);
 }

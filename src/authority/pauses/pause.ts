@@ -172,7 +172,7 @@ export const CONTROL_STATES = {
 } as const;
 export const CONTROL_HINTS = {
   closed:
-    'A worker starts it again, and so does `countersign setup`, with everything paused; `countersign resume --all` ends that.',
+    'A worker starts it again, and so does `countersign doctor --setup`, with everything paused; `countersign resume --all` ends that.',
   suspended: 'Run `temporal workflow unpause --workflow-id countersign-control`.',
   unreadable: 'Give the key of the workers: `--encryption-key-file`.',
 } as const;

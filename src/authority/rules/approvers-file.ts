@@ -91,7 +91,8 @@ export async function loadApprovers(file: string, known?: KnownNames): Promise<A
     text = await readFile(file, 'utf8');
   } catch (error) {
     const why = systemReason(error) ?? errorMessage(error);
-    const hint = '`countersign approvers init` writes a first file; --file or the config names another one.';
+    const hint =
+      '`countersign approvers init` writes a first file; --approvers or the config names another one.';
     throw new CountersignError('file_failed', `reading ${file} failed: ${why}`, { cause: error, hint });
   }
   return parseApprovers(text, file, known);
@@ -223,7 +224,7 @@ function concernedBy(
 function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
   const lines = mistakes.map((one) => mistakeLine(file, one));
   return new CountersignError('config_invalid', mistakeLines(lines), {
-    hint: 'Correct the file; `countersign approvers check` looks at it again.',
+    hint: 'Correct the file; `countersign approvers` looks at it again.',
     data: { mistakes: [...mistakes] },
   });
 }

@@ -113,7 +113,7 @@ function invalid(mistakes: readonly string[]): CountersignError {
   return new CountersignError(
     'config_invalid',
     mistakeLines(mistakes),
-    'Correct the rules; `countersign policy check` looks at them again.',
+    'Correct the rules; `countersign policy` looks at them again.',
   );
 }
 

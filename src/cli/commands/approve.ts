@@ -18,7 +18,7 @@ import type { Context } from '../context';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { storyOf } from '../print/turn';
-import { collect, readArguments } from '../flags';
+import { collect, readArguments, refuseOptions } from '../flags';
 import { parseAssignments } from '../set-argument';
 import { findCall, namedCall, parseTarget } from '../target';
 import type { Answer } from '../../client';
@@ -34,7 +34,7 @@ import { confirm } from '../review/confirm';
 import { canAsk, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/offer-grant';
-import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 import { usageError } from '../../contract/errors';
 
@@ -60,7 +60,7 @@ export function addApprove(program: Command, context: Context): void {
     .option('--saw <digest>', SAW_HELP)
     .option('--reason <text>', 'why; the model reads it');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
-  addBatchOptions(addGrantOptions(addSignOptions(command)), yes).action(
+  addBatchOptions(addGrantOptions(addSignOption(command)), yes).action(
     (target: string | undefined, options: ApproveOptions) =>
       options.all === true ? approveAll(target, options, context) : approve(target, options, context),
   );
@@ -72,12 +72,8 @@ async function approveAll(
   context: Context,
 ): Promise<void> {
   const { edit, patch, args, set, hunks, saw, sign } = options;
-  const flags = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
-  const [own] = Object.keys(defined(flags));
-  if (own !== undefined) {
-    const hint = 'Calls are approved together only as they are.';
-    throw usageError(`--${own} and --all exclude each other`, hint);
-  }
+  const own = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
+  refuseOptions(own, 'and --all exclude each other', 'Calls are approved together only as they are.');
   await decideBatch(await readBatch(options, 'approved', context.as, target), context);
 }
 

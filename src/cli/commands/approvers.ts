@@ -18,27 +18,20 @@ import { authorityOfRequest, explanationLines, explanationOf } from '../review/e
 import { APPROVERS_FILE, provenVotesOn } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
-interface FileOptions {
-  file?: string;
-}
-
-/** `approvers init | check | explain`. */
+/** `approvers [config]`, `approvers init` and `approvers explain`. */
 export function addApprovers(program: Command, context: Context): void {
-  const command = program.command('approvers').description('who may decide: the file approvers.yaml');
-  command
+  const approvers = program
+    .command('approvers [config]')
+    .description('check the file of who may decide, its keys too, against the tools and agents of a config')
+    .action((config: string | undefined) => check(config, context));
+  approvers
     .command('init [file]')
     .description('write a first file, with you in it')
     .action((file: string | undefined) => init(file, context));
-  command
-    .command('check [config]')
-    .description('check the file, its keys too, against the tools and agents of a config')
-    .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
-    .action((config: string | undefined, options: FileOptions) => check(config, options, context));
-  command
+  approvers
     .command('explain <turn/call>')
     .description('say which rule a call was asked about by, who may decide it by that rule, and why')
-    .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
-    .action((target: string, options: FileOptions) => explain(target, options, context));
+    .action((target: string) => explain(target, context));
 }
 
 async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
@@ -51,7 +44,7 @@ async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
   if (json) return screen.json({ file, installation, warnings, ...defined({ inForce }) });
   screen.lines([
     screen.style.good(`wrote ${escapeText(file)}`),
-    'Add the people who decide, review the rules like code, and look at it with `countersign approvers check`.',
+    'Add the people who decide, review the rules like code, and look at it with `countersign approvers`.',
     screen.style.quiet(inForceLine(inForce)),
     ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
   ]);
@@ -86,11 +79,11 @@ rules:
 `;
 }
 
-async function check(named: string | undefined, { file }: FileOptions, context: Context): Promise<void> {
+async function check(named: string | undefined, context: Context): Promise<void> {
   const { screen, json } = context;
   const { config } = await loadConfig(named);
   const known = await knownOf(config);
-  const approvers = await load(file, known);
+  const approvers = await load(context, known);
   const warnings = [
     ...unnamedWarning(approvers.file, config),
     ...warningsAbout(approvers),
@@ -119,7 +112,10 @@ async function check(named: string | undefined, { file }: FileOptions, context: 
 }
 
 /** Loaded here, so that no other command waits for YAML and CEL. */
-async function load(file = APPROVERS_FILE, known?: KnownNames): Promise<Approvers> {
+async function load(
+  { approversFile: file = APPROVERS_FILE }: Context,
+  known?: KnownNames,
+): Promise<Approvers> {
   const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   return loadApprovers(file, known);
 }
@@ -183,7 +179,7 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
   ];
 }
 
-async function explain(target: string, { file }: FileOptions, context: Context): Promise<void> {
+async function explain(target: string, context: Context): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
   const { screen, json, print } = context;
@@ -193,7 +189,7 @@ async function explain(target: string, { file }: FileOptions, context: Context):
     const authority = authorityOfRequest(view, call);
     if (authority === undefined)
       return json ? screen.json({ turn: view.turn, callId: call.callId, rule: null }) : screen.line(UNJUDGED);
-    const approvers = await load(file);
+    const approvers = await load(context);
     const votes = await provenVotesOn(approvers, { view, call, place: client.placeOf(view) });
     const about = explanationOf(view, call, { authority, approvers, votes, now: Date.now() });
     print(about, () => explanationLines(about).map((line) => escapeText(line)));

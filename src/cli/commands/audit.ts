@@ -18,7 +18,7 @@ import {
 import type { Context } from '../context';
 import { withFileErrors } from '../../system/named-files';
 import { withProgress } from '../progress';
-import { collect, readMomentIn, sinceOption } from '../flags';
+import { readMoment, sinceOption } from '../flags';
 import type { VerifiedFile } from '../../audit/chain';
 import { count } from '../../contract/text/columns';
 import type { ScreenFormat } from '../print/screen';
@@ -26,6 +26,7 @@ import { type TableFact, factLines } from '../print/table';
 import { escapeText } from '../../contract/text/escape';
 import { createRecorder } from '../../audit/records';
 import { signatureFacts } from '../print/signature-facts';
+import { addAuditKeys } from './audit-keys';
 
 /** The file for audit records unless `--out` names another. */
 const AUDIT_FILE = 'countersign-audit.jsonl';
@@ -47,14 +48,14 @@ interface RedactOptions {
 interface VerifyOptions {
   key?: string;
   head?: string;
-  approvers?: string[];
 }
 
-/** `audit export`, `audit verify` and `audit redact`. */
+/** `audit keys`, `audit export`, `audit verify` and `audit redact`. */
 export function addAudit(program: Command, context: Context): void {
   const audit = program
     .command('audit')
     .description('keep a signed record of who allowed what, and what ran');
+  addAuditKeys(audit, context);
   audit
     .command('export')
     .description('append what is new in Temporal to an audit file, and sign it')
@@ -66,14 +67,11 @@ export function addAudit(program: Command, context: Context): void {
     .action((options: ExportOptions) => exportAudit(options, context));
   audit
     .command('verify <file>')
-    .description('check an audit file, without any server')
+    .description(
+      'check an audit file, without any server; with --approvers, the keys of decisions, too (repeatable)',
+    )
     .option('--key <file|key>', 'the public key that must have signed it')
     .option('--head <file>', 'a signed head kept elsewhere, which the file must contain')
-    .option(
-      '--approvers <path>',
-      'compare the keys of decisions with this file that says who may decide; give the option again for older ones',
-      collect,
-    )
     .action((file: string, options: VerifyOptions) => verifyAudit(file, options, context));
   audit
     .command('redact <file>')
@@ -89,8 +87,8 @@ async function exportAudit(options: ExportOptions, context: Context): Promise<vo
   const { out = AUDIT_FILE, turn } = options;
   const key = readSigningKey(options.key, env);
   const window = defined({
-    since: readMomentIn(options.since, '--since'),
-    until: readMomentIn(options.until, '--until'),
+    since: readMoment(options.since, '--since'),
+    until: readMoment(options.until, '--until'),
   });
   const progress: ExportProgress = { runs: 0, done: 0, gone: 0 };
   const written = await context.withClient(async (client) => {
@@ -132,10 +130,11 @@ function now(): string {
   return new Date().toISOString();
 }
 
-async function verifyAudit(file: string, options: VerifyOptions, { screen, print }: Context): Promise<void> {
+async function verifyAudit(file: string, options: VerifyOptions, context: Context): Promise<void> {
+  const { screen, print } = context;
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
-  const approvers = await loadFiles(options.approvers ?? []);
+  const approvers = await loadFiles(context.options().approvers ?? []);
   const checker = await createSignatureChecker(approvers);
   const verified = await withProgress(
     screen,

@@ -4,7 +4,7 @@ import { reportAnswer } from '../answer';
 import { addBatchOptions, type BatchFlags, checkNoBatch, decideBatch, readBatch } from '../batch';
 import { decide, idOf, type Subject } from '../review/decision';
 import type { Context } from '../context';
-import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 import { usageError } from '../../contract/errors';
 
@@ -20,7 +20,7 @@ export function addDeny(program: Command, context: Context): void {
     .description('deny a call; or many at once')
     .requiredOption('--reason <text>', 'why; the model reads it')
     .option('--suggest <text>', 'what the model should do instead, in your words');
-  addBatchOptions(addSignOptions(command)).action(async (target: string | undefined, options: DenyOptions) =>
+  addBatchOptions(addSignOption(command)).action(async (target: string | undefined, options: DenyOptions) =>
     options.all === true
       ? decideBatch(await readBatch(checkOne(options), 'denied', context.as, target), context)
       : deny(target, options, context),

@@ -1,70 +1,85 @@
 import type { Command } from 'commander';
-import type { Drained } from '../../client';
+import type { BuildId, Countersign, Drained } from '../../client';
+import { usageError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { deploymentOption, readTime } from '../flags';
+import { deploymentOption, readTime, refuseOptions } from '../flags';
 import { escapeText } from '../../contract/text/escape';
 
 interface DeployOptions {
   deployment?: string;
-}
-
-/** `deploy current <build>`. */
-export function addDeploy(program: Command, context: Context): void {
-  const deploy = program.command('deploy').description('which build of the worker new turns begin on');
-  deploy
-    .command('current <build>')
-    .description('make a build the current one; turns that are open stay on theirs until `drain`')
-    .addOption(deploymentOption())
-    .action((build: string, options: DeployOptions) => makeCurrent(build, options, context));
-}
-
-async function makeCurrent(
-  build: string,
-  { deployment }: DeployOptions,
-  { screen, json, withClient, command }: Context,
-): Promise<void> {
-  await withClient(async (client) => {
-    const { current: before = null } = (await client.builds(deployment)) ?? {};
-    await client.makeCurrent({ build, deployment });
-    if (json) return screen.json({ current: build, before });
-    screen.line(`${escapeText(build)} is the current build; new turns begin on it`);
-    if (before === null || before === build) return;
-    const of = deployment === undefined ? '' : ` --deployment ${shellWord(deployment)}`;
-    screen.line(`Move what waits on ${escapeText(before)}: ${command(`drain ${shellWord(before)}${of}`)}`);
-  });
-}
-
-interface DrainOptions extends DeployOptions {
+  drain?: string;
   spread?: string;
 }
 
-/** `drain <build>`. */
-export function addDrain(program: Command, context: Context): void {
+/** `deploy [build]`. */
+export function addDeploy(program: Command, context: Context): void {
   program
-    .command('drain <build>')
-    .description('move idle sessions, and turns that only wait for people, from a build to the current one')
+    .command('deploy [build]')
+    .description('make a build the current one, on which new turns begin; move what waits to it')
     .addOption(deploymentOption())
-    .option('--spread <time>', 'over how long they are spread (default: 20 turns a second)')
-    .action((build: string, options: DrainOptions) => drain(build, options, context));
+    .option('--drain <build>', 'move idle sessions, and turns that only wait for people, from this build')
+    .option('--spread <time>', 'with --drain: over how long they are spread (default: 20 turns a second)')
+    .action((build: string | undefined, options: DeployOptions) => deploy(build, options, context));
 }
 
-async function drain(build: string, options: DrainOptions, context: Context): Promise<void> {
-  const { deployment, spread } = options;
+async function deploy(build: string | undefined, options: DeployOptions, context: Context): Promise<void> {
+  const { deployment, drain: old, spread } = options;
+  if (build === undefined && old === undefined)
+    throw usageError('name the build to make current, or one to --drain');
+  if (old === undefined) refuseOptions({ spread }, 'goes with --drain');
+  const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread');
   const { screen, json, exitWith } = context;
-  const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread', 0);
   await context.withClient(async (client) => {
-    const all: Drained[] = [];
-    const asked = client.drain({ build, deployment }, { spreadMs });
-    for await (const drained of asked) {
-      all.push(drained);
-      if (!json) screen.line(drainedLine(drained));
-    }
-    if (json) screen.json(all);
-    else screen.line(summaryLine(build, all));
-    if (all.some(({ outcome }) => outcome === 'held')) exitWith(EXIT.waiting);
+    const made = build === undefined ? undefined : await makeCurrent(client, { build, deployment });
+    if (made !== undefined && !json) screen.lines(currentLines(made, options, context));
+    const drained =
+      old === undefined ? undefined : await drain(client, { build: old, deployment }, spreadMs, context);
+    if (json) screen.json({ ...made, drained });
+    if (drained?.some(({ outcome }) => outcome === 'held') === true) exitWith(EXIT.waiting);
   });
+}
+
+/** The current build, and the one that was current before. */
+interface MadeCurrent {
+  current: string;
+  before: string | null;
+}
+
+async function makeCurrent(client: Countersign, build: BuildId): Promise<MadeCurrent> {
+  const { current: before = null } = (await client.builds(build.deployment)) ?? {};
+  await client.makeCurrent(build);
+  return { current: build.build, before };
+}
+
+function currentLines(
+  { current, before }: MadeCurrent,
+  { deployment, drain: old }: DeployOptions,
+  { command }: Context,
+): string[] {
+  const lines = [`${escapeText(current)} is the current build; new turns begin on it`];
+  if (before === null || before === current || old !== undefined) return lines;
+  const of = deployment === undefined ? '' : ` --deployment ${shellWord(deployment)}`;
+  return [
+    ...lines,
+    `Move what waits on ${escapeText(before)}: ${command(`deploy --drain ${shellWord(before)}${of}`)}`,
+  ];
+}
+
+async function drain(
+  client: Countersign,
+  build: BuildId,
+  spreadMs: number | undefined,
+  { screen, json }: Context,
+): Promise<Drained[]> {
+  const all: Drained[] = [];
+  for await (const drained of client.drain(build, { spreadMs })) {
+    all.push(drained);
+    if (!json) screen.line(drainedLine(drained));
+  }
+  if (!json) screen.line(summaryLine(build.build, all));
+  return all;
 }
 
 /** The result of a drain for one turn or session, in one line. */

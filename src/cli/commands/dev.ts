@@ -14,8 +14,8 @@ import {
   workerLines,
   type WorkerOptions,
 } from './worker';
-import { readCount } from '../flags';
-import { type OpenWebInbox, readPort, readUndo, withWebInbox } from '../open-web-inbox';
+import { readCount, refuseApprovers } from '../flags';
+import { type OpenWebInbox, readPort, withWebInbox } from '../open-web-inbox';
 import { takeStopSignals } from '../stop-signals';
 
 interface DevOptions extends WorkerOptions {
@@ -24,7 +24,6 @@ interface DevOptions extends WorkerOptions {
   dataDir?: string;
   web: boolean;
   webPort?: string;
-  webUndo?: string;
 }
 
 /** Temporal's own defaults, so that every other command finds the server without options. */
@@ -42,10 +41,6 @@ export function addDev(program: Command, context: Context): void {
     .option('--data-dir <folder>', 'folder for the data of the server (default: .countersign)')
     .option('--no-web', 'without the web inbox')
     .option('--web-port <port>', 'port of the web inbox (default: 7243, or a free one)')
-    .option(
-      '--web-undo <time>',
-      'how long a decision in the web inbox can be undone; 0: not at all (default: 5s)',
-    )
     // The turn's timeline shows a mistake in a user's agent. The stack of the mistake would hide the lines of this
     // command.
     .addOption(logOption('ERROR'))
@@ -70,11 +65,12 @@ interface DevServer {
 }
 
 async function dev(named: string | undefined, options: DevOptions, context: Context): Promise<void> {
+  refuseApprovers(context);
   const loaded = await loadConfig(named);
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
   const port = options.port === undefined ? DEV_PORT : readCount(options.port, '--port');
   const wanted = { port, ...defined({ uiPort }) };
-  const place = { ...readPort(options.webPort, '--web-port'), ...readUndo(options.webUndo, '--web-undo') };
+  const place = readPort(options.webPort, '--web-port');
   const { approvers } = loaded.config;
   const web = options.web ? { ...place, approvers } : undefined;
   const stop = takeStopSignals(() => undefined);

@@ -17,7 +17,7 @@ import {
 } from '../doctor/machine';
 import { checkParts } from '../doctor/parts';
 import { EXIT, type ExitCode } from '../exit-codes';
-import { deploymentOption } from '../flags';
+import { deploymentOption, refuseOptions } from '../flags';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../../contract/text/escape';
 import { widthOf, wrap } from '../../contract/text/columns';
@@ -30,36 +30,51 @@ export function addDoctor(program: Command, context: Context): void {
     .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
     .addOption(deploymentOption())
     .option('--channels <file>', 'a file of channels to check (default: notify.yaml, if it exists)')
+    .option('--send [channel]', 'instead: send a test over each of these channels, or over one, to --as')
+    .option('--setup', 'instead: register the search attributes that turns need; a worker does it too')
     .option('--sign-in <file>', 'also check what a sign-in file of the web inbox names')
-    .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));
+    .action((config: string | undefined, options: DoctorOptions) =>
+      options.setup === true ? setup(options, context) : doctor(config, options, context),
+    );
 }
 
 interface DoctorOptions {
   deployment?: string;
   channels?: string;
+  send?: string | true;
+  setup?: boolean;
   signIn?: string;
 }
 
 async function doctor(
   named: string | undefined,
-  { deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
+  { channels, send, ...looks }: DoctorOptions,
   context: Context,
 ): Promise<void> {
-  const findings = [
-    ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
-    ...(await examine({ named, deployment, channels }, context)),
-  ];
+  if (send !== undefined) refuseOptions(looks, 'and --send exclude each other');
+  const findings =
+    send === undefined
+      ? await examine(named, { channels, ...looks }, context)
+      : await sendTests(channels, send, context);
   context.print(findings, () => findingLines(findings, context.screen).map(context.typed));
   context.exitWith(verdictOf(findings));
 }
 
-interface Examined {
-  named: string | undefined;
-  deployment: string;
-  channels: string | undefined;
+async function sendTests(
+  channels: string | undefined,
+  send: string | true,
+  { env, screen, as: to }: Context,
+): Promise<Finding[]> {
+  const { checkChannels } = await import('../doctor/notify.js');
+  const warn = (line: string): void => screen.note(escapeText(line));
+  return checkChannels(channels, env, { only: send === true ? undefined : send, to, warn });
 }
 
-async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
+async function examine(
+  named: string | undefined,
+  { deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
+  context: Context,
+): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [
     ...[checkNode(), checkSdk(), await checkCli(context.env)],
@@ -72,6 +87,7 @@ async function examine({ named, deployment, channels }: Examined, context: Conte
   const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
+    ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
     ...machine,
     ...journal,
     await checkSandbox(),
@@ -163,17 +179,12 @@ export function findingLines(findings: readonly Finding[], { width, style }: Scr
   });
 }
 
-/** `setup`: registers everything that `doctor` finds missing. */
-export function addSetup(program: Command, context: Context): void {
-  program
-    .command('setup')
-    .description(
-      'register the search attributes that turns need, and start what holds pauses; a worker does it too',
-    )
-    .action(() => setup(context));
-}
-
-async function setup({ screen, json, withClient }: Context): Promise<void> {
+/** Registers everything that the checks find missing. */
+async function setup(
+  { setup: _, ...others }: DoctorOptions,
+  { screen, json, withClient }: Context,
+): Promise<void> {
+  refuseOptions(others, 'and --setup exclude each other');
   const { ensureAttributes } = await import('../../engine/search-attributes.js');
   const { startControl } = await import('../../authority/pauses/client.js');
   await withClient(async ({ client, namespace }) => {

@@ -74,7 +74,7 @@ function exportedLines({ file, runs, events, redacted }: Exported, { command }: 
     redacted.secrets
       ? `Took out ${count(redacted.values)} values that look like secrets. It is a net, not a proof: look before you send it.`
       : style.warn('It still holds secrets, and nothing is encrypted: do not send it to anyone.'),
-    `${style.quiet('read it with')}  ${style.link(command(`timeline ${file}`))}`,
+    `${style.quiet('read it with')}  ${style.link(command(`show ${file}`))}`,
   ];
 }
 

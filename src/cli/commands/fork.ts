@@ -13,7 +13,7 @@ import {
 } from '../../history/compare';
 import type { Context } from '../context';
 import { escapeProse, escapeText, type Paint } from '../../contract/text/escape';
-import { readArguments, readText, readTime, readValue } from '../flags';
+import { readArguments, readText, readTime, readValue, refuseOptions } from '../flags';
 import { watchTurn } from '../watch-turn';
 import type { ScreenFormat, Style } from '../print/screen';
 import { labelCell, stateCell } from '../print/table';
@@ -100,7 +100,7 @@ async function readChange(options: ForkOptions, context: Context): Promise<ForkC
   const { args, decision, reason, reply } = options;
   if ([args, decision, reply].filter((one) => one !== undefined).length > 1)
     throw usageError('--args, --decision and --reply exclude each other');
-  if (reason !== undefined && decision === undefined) throw usageError('--reason goes with --decision');
+  if (decision === undefined) refuseOptions({ reason }, 'goes with --decision');
   if (args !== undefined) return { what: 'arguments', arguments: await readArguments(args, context) };
   if (reply !== undefined) return { what: 'reply', reply: await readReply(reply, context) };
   if (decision === undefined) return undefined;

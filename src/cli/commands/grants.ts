@@ -10,50 +10,49 @@ import { CountersignError, usageError } from '../../contract/errors';
 import { SAW_DIGITS } from '../../contract/digest';
 import { relative } from '../../contract/text/times';
 import type { Context } from '../context';
+import { refuseOptions } from '../flags';
 import { escapeText } from '../../contract/text/escape';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { givenUp } from '../review/decision';
 import { checkSaw, SAW_HELP } from '../review/seen';
-import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, signerOf, type SignOptions } from '../review/sign';
 import { confirm } from '../review/confirm';
 import { canAsk, withTerminal } from '../review/terminal';
 
-interface RevokeOptions {
+interface GrantOptions extends SignOptions {
+  confirm?: boolean;
+  revoke?: boolean;
   all?: boolean;
   reason?: string;
-}
-
-interface ConfirmOptions extends SignOptions {
   saw?: string;
 }
 
-/** `grants`. */
+/** `grants [grant]`. */
 export function addGrants(program: Command, context: Context): void {
   const command = program
-    .command('grants')
-    .description('calls that may run without asking again; `approve --for` and `--times` give a grant');
-  command
-    .command('list', { isDefault: true })
-    .description('list the grants, and how many uses of each are claimed')
-    .action(() => list(context));
-  command
-    .command('show <grant>')
-    .description('show one grant')
-    .action((id: string) => show(id, context));
-  const confirming = command
-    .command('confirm <grant>')
-    .description('confirm a grant that another person gave, if its rule needs several people')
-    .option('--saw <digest>', SAW_HELP);
-  addSignOptions(confirming).action((id: string, options: ConfirmOptions) =>
-    confirmGrant(id, options, context),
+    .command('grants [grant]')
+    .description('list the grants, which let calls run without asking again, or show, confirm or revoke one')
+    .option('--confirm', 'confirm a grant that another person gave, if its rule needs several people')
+    .option('--saw <digest>', `with --confirm: ${SAW_HELP}`)
+    .option('--revoke', 'take back a grant: a call that has not started by it asks a person')
+    .option('--all', 'with --revoke: all grants that were given so far')
+    .option('--reason <text>', 'with --revoke: why; kept on record');
+  addSignOption(command).action((id: string | undefined, options: GrantOptions) =>
+    actOn(id, options, context),
   );
-  command
-    .command('revoke [grant]')
-    .description('take back a grant: a call that has not started by it asks a person')
-    .option('--all', 'all grants that were given so far')
-    .option('--reason <text>', 'why; kept on record')
-    .action((id: string | undefined, options: RevokeOptions) => revoke(id, options, context));
+}
+
+async function actOn(id: string | undefined, options: GrantOptions, context: Context): Promise<void> {
+  if (options.confirm === true && options.revoke === true)
+    throw usageError('--confirm and --revoke exclude each other');
+  const { all, reason, saw, sign } = options;
+  if (options.confirm !== true) refuseOptions({ saw, sign }, 'goes with --confirm');
+  if (options.revoke !== true) refuseOptions({ all, reason }, 'goes with --revoke');
+  if (options.revoke === true) return revoke(id, options, context);
+  if (options.confirm !== true) return id === undefined ? list(context) : show(id, context);
+  if (id === undefined) throw usageError('name the grant to confirm');
+  return confirmGrant(id, options, context);
 }
 
 async function list({ withClient, screen, json }: Context): Promise<void> {
@@ -109,7 +108,7 @@ function proofText(signature: VoteSignature | undefined): string {
 /**
  * Confirms a grant that the person has seen. The person names the digest of the grant, or is shown the grant and asked.
  */
-async function confirmGrant(prefix: string, options: ConfirmOptions, context: Context): Promise<void> {
+async function confirmGrant(prefix: string, options: GrantOptions, context: Context): Promise<void> {
   const { saw } = options;
   const { screen, keyboard, json, as } = context;
   await context.withClient(async (client) => {
@@ -120,7 +119,7 @@ async function confirmGrant(prefix: string, options: ConfirmOptions, context: Co
     const signer = await signerOf(options, as, { client, context: at });
     const plan = planConfirmation(grant, signer?.approver ?? as);
     requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
-    const look = `countersign grants show ${grant.id.slice(0, 8)}`;
+    const look = `countersign grants ${grant.id.slice(0, 8)}`;
     const seen = checkSaw(plan.asked.seenDigest, { saw, what: grant.id, look, canAsk: canAsk(keyboard) });
     if (seen === 'other')
       throw new CountersignError(
@@ -148,7 +147,7 @@ async function askToConfirm(keyboard: Context['keyboard']): Promise<void> {
 
 async function revoke(
   prefix: string | undefined,
-  { all = false, reason }: RevokeOptions,
+  { all = false, reason }: GrantOptions,
   { withClient, screen, json, as: by }: Context,
 ): Promise<void> {
   if (all === (prefix !== undefined)) throw usageError('name one grant, or --all');
@@ -167,7 +166,7 @@ async function findGrant({ grants }: Countersign, prefix: string): Promise<Grant
   const all = (await grants.list()).grants.filter(({ id }) => id.startsWith(prefix));
   const [found, other] = all;
   if (found !== undefined && other === undefined) return found;
-  const hint = 'countersign grants list shows what there is';
+  const hint = 'countersign grants shows what there is';
   if (found === undefined) throw new CountersignError('not_found', noGrantText(prefix), hint);
   throw new CountersignError('usage', `${prefix} is the beginning of ${all.length} grants`, hint);
 }

@@ -5,9 +5,9 @@ import { errorMessage, usageError } from '../../contract/errors';
 import type { HookedAgent } from '../../gateway/hooks';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { readCount, readText } from '../flags';
+import { readCount, readText, refuseOptions } from '../flags';
 import { loadConfig } from '../load-config';
-import { httpOption, openGateway, type OpenedGateway, workerOption } from '../open-gateway';
+import { openGateway, type OpenedGateway, workerOption } from '../open-gateway';
 import { programName } from '../own-modules';
 import { takeStopSignals } from '../stop-signals';
 import { takeStdout } from '../take-stdout';
@@ -15,27 +15,25 @@ import { takeStdout } from '../take-stdout';
 interface HookOptions {
   config?: string;
   worker: boolean;
+  print?: boolean;
+  http?: string;
 }
 
-/** `hook claude-code`, `hook codex` and `hook install <agent>`. */
+/** `hook <agent>`. */
 export function addHook(program: Command, context: Context): void {
-  const hook = program.command('hook').description("put a coding agent's own tools behind the gate");
-  for (const agent of ['claude-code', 'codex'] as const)
-    hook
-      .command(agent)
-      .description(`answer one hook of ${agent}, from stdin to stdout`)
-      .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-      .addOption(workerOption())
-      .action((options: HookOptions) => answer(agent, options, context));
-  hook
-    .command('install')
-    .description('print the settings of the hook; writes nothing')
+  program
+    .command('hook')
+    .description("put a coding agent's own tools behind the gate: answer one of its hooks")
     .addArgument(new Argument('<agent>', 'the coding agent').choices(['claude-code', 'codex']))
     .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-    .addOption(httpOption())
-    .action((agent: HookedAgent, options: { config?: string; http?: string }) =>
-      install(agent, options, context),
-    );
+    .addOption(workerOption())
+    .option('--print', 'instead: print the settings of the hook; writes nothing')
+    .option('--http <port>', 'with --print: ask a gateway on this port')
+    .action((agent: HookedAgent, options: HookOptions) => {
+      if (options.print === true) return printSettings(agent, options, context);
+      refuseOptions({ http: options.http }, 'goes with --print');
+      return answer(agent, options, context);
+    });
 }
 
 /** Answers one event. Whatever fails is a denial, because an agent runs a call whose hook failed. */
@@ -74,9 +72,9 @@ async function answer(agent: HookedAgent, options: HookOptions, context: Context
   }
 }
 
-async function install(
+async function printSettings(
   agent: HookedAgent,
-  { config: named, http }: { config?: string; http?: string },
+  { config: named, http, worker }: HookOptions,
   { screen, env }: Context,
 ): Promise<void> {
   const { config, file } = await loadConfig(named);
@@ -88,7 +86,9 @@ async function install(
     throw usageError('Codex takes commands only; leave --http out');
   const how =
     http === undefined
-      ? { command: `${programName(env)} hook ${agent} --config ${shellWord(file)}` }
+      ? {
+          command: `${programName(env)} hook ${agent} --config ${shellWord(file)}${worker ? '' : ' --no-worker'}`,
+        }
       : { url: `http://${LOOPBACK_HOST}:${readCount(http, '--http')}/hooks/${agent}` };
   const where = agent === 'codex' ? '~/.codex/hooks.json' : '.claude/settings.json';
   screen.lines([`Add this to ${where}:`, '', JSON.stringify(hookSettings(agent, tools, how), null, 2)]);

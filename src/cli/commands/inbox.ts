@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { addMineOptions, type Mine, type MineOptions, readMine } from '../mine';
+import { listDecided, listRefused } from '../decided';
+import { addMineOption, type Mine, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
@@ -14,6 +15,8 @@ import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pau
 
 interface InboxOptions extends InboxFilters, MineOptions {
   watch?: boolean;
+  decided?: boolean;
+  refused?: boolean;
 }
 
 /** `inbox`. */
@@ -21,11 +24,18 @@ export function addInbox(program: Command, context: Context): void {
   const command = program
     .command('inbox')
     .description('list what waits for a person: calls in doubt, then the earliest deadline')
-    .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C');
-  addMineOptions(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
+    .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
+    .option(
+      '--decided',
+      'instead: what you decided, newest first, and how it ended; --limit counts turns (200)',
+    )
+    .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused");
+  addMineOption(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
 }
 
-async function inbox(options: InboxOptions, context: Context): Promise<void> {
+async function inbox({ refused, ...options }: InboxOptions, context: Context): Promise<void> {
+  if (refused === true) return listRefused(options, context);
+  if (options.decided === true) return listDecided(options, context);
   const query = readInboxQuery(options);
   const mine = await readMine(options, context);
   if (options.watch === true) return watchInboxHere({ query, mine }, context);

@@ -1,19 +1,14 @@
-import { join } from 'node:path';
-import type { DecidedAnswer, DecidedCall } from '../../client/decided';
-import { userStateDir } from '../../system/files';
-import { describeOutcome, describePhase, hunksText } from '../../history/labels';
-import type { LoggedRefusal } from '../../server/refusal-log';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Countersign, ListQuery, SessionsQuery, SessionSummary, TurnSummary } from '../../client';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import type { Screen } from '../print/screen';
-import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/table';
-import { dateTime, relative } from '../../contract/text/times';
+import { type Cell, idsOn, stateCell, tableLines } from '../print/table';
+import { relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
-import { addStartFilters, agentOption, readCount, readFacts, stateOption, toolOption } from '../flags';
-import { usageError } from '../../contract/errors';
+import { agentOption, collect, readCount, readFacts, refuseOptions } from '../flags';
+import { LISTED_STATES } from '../../contract/turn-states';
 
 interface ListOptions {
   state?: TurnSummary['state'];
@@ -26,12 +21,13 @@ interface ListOptions {
 
 /** `list`. */
 export function addList(program: Command, context: Context): void {
-  const command = program
+  program
     .command('list')
     .description('list turns, newest first')
-    .addOption(stateOption())
-    .addOption(agentOption());
-  addStartFilters(command)
+    .addOption(new Option('--state <state>', 'only turns in this state').choices(LISTED_STATES))
+    .addOption(agentOption())
+    .option('--schedule <id>', 'only turns that this schedule started')
+    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
     .option('--sessions', 'list sessions instead of turns')
     .option('--limit <count>', 'the most turns to list (default: 50)')
     .action((options: ListOptions) => list(options, context));
@@ -41,8 +37,7 @@ async function list(options: ListOptions, { withClient, screen, json, print }: C
   const { state, agent, schedule, meta, limit } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
   if (options.sessions === true) {
-    if (state !== undefined || meta !== undefined || schedule !== undefined)
-      throw usageError('--sessions takes no --state, no --schedule and no --meta');
+    refuseOptions({ state, meta, schedule }, 'and --sessions exclude each other');
     return withClient(async (client) => {
       const sessions = await readSessions(client, { agent, limit: count });
       print(sessions, () => sessionLines(sessions, screen, Date.now()));
@@ -121,85 +116,4 @@ function sessionLines(sessions: readonly SessionSummary[], screen: Screen, now: 
     escapeProse(text),
   ]);
   return tableLines({ head, rows, flex: 5, drop: [2, 4] }, screen);
-}
-
-interface DecidedOptions {
-  agent?: string;
-  tool?: string;
-  turns?: string;
-  refused?: boolean;
-}
-
-/** `decided`. */
-export function addDecided(program: Command, context: Context): void {
-  program
-    .command('decided')
-    .description('list what you decided, newest first, and how it ended')
-    .addOption(agentOption())
-    .addOption(toolOption())
-    .option('--turns <count>', 'the most turns to look at, newest first (default: 200)')
-    .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused")
-    .action((options: DecidedOptions) =>
-      options.refused === true ? listRefused(options, context) : listDecided(options, context),
-    );
-}
-
-async function listDecided(
-  options: DecidedOptions,
-  { withClient, screen, as, print }: Context,
-): Promise<void> {
-  const { agent, tool, turns } = options;
-  const { readDecided } = await import('../../client/decided.js');
-  const count = turns === undefined ? undefined : readCount(turns, '--turns');
-  const query = { approver: as, agent, tool, turns: count };
-  const answer = await withClient((client) => readDecided(client, query));
-  print(answer, () => decidedLines(answer, as, screen));
-}
-
-/** The decisions of a person as a table, and the number of turns that were searched. */
-export function decidedLines({ calls, looked, isCut }: DecidedAnswer, who: string, screen: Screen): string[] {
-  const where = isCut ? `the newest ${looked} turns; --turns looks at more` : `all ${looked} turns`;
-  if (calls.length === 0) return [`${escapeText(who)} decided nothing in ${where}.`];
-  const head = ['CALL', 'DECIDED', 'WHEN', 'OUTCOME', 'WHAT'];
-  const rows = calls.map((one) => decidedRow(one, screen));
-  return [...tableLines({ head, rows, flex: 4 }, screen), '', screen.style.quiet(`In ${where}.`)];
-}
-
-function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
-  const { turn, callId, what, hunks, at, outcome, message, summary } = one;
-  const label = outcome === undefined ? describePhase(one) : describeOutcome(outcome);
-  const why = message === undefined ? '' : ` (${message})`;
-  return [
-    escapeText(`${turn}/${callId}`),
-    escapeText(`${what}${hunksText(hunks)}`),
-    dateTime(at),
-    labelCell(label, style),
-    escapeText(`${summary}${why}`),
-  ];
-}
-
-async function listRefused(
-  { agent, tool, turns }: DecidedOptions,
-  { env, screen, print }: Context,
-): Promise<void> {
-  const [other] = Object.keys(defined({ agent, tool, turns }));
-  if (other !== undefined) throw usageError(`--${other} and --refused exclude each other`);
-  const { readRefusals } = await import('../../server/refusal-log.js');
-  const file = join(userStateDir(env), 'refusals.jsonl');
-  const refusals = await readRefusals(file, {});
-  print(refusals, () => refusedLines(refusals, screen));
-}
-
-/** Refused decisions as a table. */
-export function refusedLines(refusals: readonly LoggedRefusal[], screen: Screen): string[] {
-  if (refusals.length === 0) return ['The web inbox on this machine was refused no decision.'];
-  const head = ['CALL', 'WHO', 'WHEN', 'REFUSED AS', 'STANDS'];
-  const rows = refusals.map(({ turn, callId, user, at, code, standing }) => [
-    escapeText(`${turn}/${callId}`),
-    escapeText(user),
-    dateTime(at),
-    code,
-    standing === undefined ? '' : escapeText(`${standing.decision} by ${standing.approver}`),
-  ]);
-  return tableLines({ head, rows, flex: 4 }, screen);
 }

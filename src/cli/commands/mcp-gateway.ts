@@ -1,48 +1,47 @@
 import type { Writable } from 'node:stream';
-import { Argument, type Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { usageError } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import { CLIENTS, installLines, type McpClient } from '../../gateway/install';
 import type { Served } from '../../gateway/tools';
 import type { Context } from '../context';
-import { readCount } from '../flags';
+import { refuseOptions } from '../flags';
 import { loadConfig } from '../load-config';
-import { type GatewayOptions, httpOption, openGateway, workerOption } from '../open-gateway';
+import type { McpOptions } from '../mcp-servers';
+import { type GatewayOptions, openGateway, workerOption } from '../open-gateway';
 import { manifest, programName } from '../own-modules';
 import { takeStopSignals } from '../stop-signals';
 import { takeStdout } from '../take-stdout';
 
 interface ServeOptions extends GatewayOptions {
+  agent?: string;
   http?: string;
-  host?: string;
+  print?: McpClient;
 }
 
-/** `mcp gateway [server]`, `mcp serve <agent>` and `mcp install <client>`. */
+/** `mcp gateway [server]`. */
 export function addGateway(mcp: Command, context: Context): void {
-  const add = (name: string, about: string): Command =>
-    mcp
-      .command(name)
-      .description(about)
-      .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-      .addOption(httpOption())
-      .option('--host <address>', `with --http: the address to listen on (default: ${LOOPBACK_HOST})`)
-      .addOption(workerOption())
-      .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']));
-  add(
-    'gateway [server]',
-    'serve the allowed MCP servers, or one under its own names, through the gate',
-  ).action((server: string | undefined, options: ServeOptions) => serve({ server }, options, context));
-  add('serve <agent>', "serve an agent's tools through the gate").action(
-    (agent: string, options: ServeOptions) => serve({ agent }, options, context),
-  );
   mcp
-    .command('install')
-    .description('print how a client starts the gateway; writes nothing')
-    .addArgument(new Argument('<client>', 'the client').choices(CLIENTS))
-    .argument('[server]', 'only this MCP server')
-    .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
-    .action((client: McpClient, server: string | undefined, options: { config?: string }) =>
-      install(client, server, options, context),
-    );
+    .command('gateway [server]')
+    .description('serve the allowed MCP servers, or one under its own names, through the gate')
+    .option('--agent <name>', "serve an agent's tools instead")
+    .option('--http <address>', 'HTTP on this port or host:port, instead of stdio; 0: a free one')
+    .addOption(workerOption())
+    .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']))
+    .addOption(
+      new Option('--print <client>', 'instead: print how this client starts it; writes nothing').choices(
+        CLIENTS,
+      ),
+    )
+    .action((server: string | undefined, { agent, print, ...own }: ServeOptions) => {
+      if (server !== undefined && agent !== undefined)
+        throw usageError('name a server or --agent, one of them');
+      const options = { ...own, ...mcp.opts<McpOptions>() };
+      const served = { server, agent };
+      return print === undefined
+        ? serve(served, options, context)
+        : printEntry(print, served, options, context);
+    });
 }
 
 async function serve(served: Served, options: ServeOptions, context: Context): Promise<void> {
@@ -94,12 +93,14 @@ async function serveStdio(
 
 async function serveHttp(
   { gateway, config, usersFile, permitOf, begin, onToolsChanged }: Opened,
-  { http = '0', host = LOOPBACK_HOST }: ServeOptions,
+  { http = '0' }: ServeOptions,
   { context: { screen }, until }: { context: Context; until: Promise<unknown> },
 ): Promise<void> {
   const { serveHttp: start } = await import('../../gateway/http.js');
+  const { readListenAddress } = await import('../../server/probes.js');
+  const address = http === '0' ? { host: LOOPBACK_HOST, port: 0 } : readListenAddress(http, 'MCP');
   const running = await start({
-    ...{ gateway, host, usersFile, permitOf, port: readCount(http, '--http', 0) },
+    ...{ gateway, usersFile, permitOf, ...address },
     ...{ hookTools: config.hookTools, version: manifest().version },
     report: (error) => screen.note(`the gateway failed: ${String(error)}`),
   });
@@ -110,14 +111,18 @@ async function serveHttp(
   await running.stop();
 }
 
-async function install(
+async function printEntry(
   client: McpClient,
-  server: string | undefined,
-  { config: named }: { config?: string },
+  { server, agent }: Served,
+  { config, http, worker, record }: ServeOptions,
   { screen, env }: Context,
 ): Promise<void> {
-  const { file } = await loadConfig(named);
+  refuseOptions({ http }, 'and --print exclude each other');
+  const { file } = await loadConfig(config);
   const [command = '', ...words] = programName(env).split(' ');
-  const args = [...words, 'mcp', 'gateway', ...(server === undefined ? [] : [server]), '--config', file];
-  screen.lines(installLines(client, { name: server ?? 'countersign', command, args }));
+  const named = server === undefined ? [] : [server];
+  const what = agent === undefined ? named : ['--agent', agent];
+  const how = [...(worker ? [] : ['--no-worker']), ...(record === undefined ? [] : ['--record', record])];
+  const args = [...words, 'mcp', 'gateway', ...what, '--config', file, ...how];
+  screen.lines(installLines(client, { name: server ?? agent ?? 'countersign', command, args }));
 }

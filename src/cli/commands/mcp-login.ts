@@ -14,30 +14,33 @@ import { createSecrets, type Secrets } from '../../tools/secrets';
 import { unlessAborted } from '../../tools/time-limit';
 import type { Context } from '../context';
 import { withFileErrors } from '../../system/named-files';
+import { refuseOptions } from '../flags';
 import { loadConfig } from '../load-config';
-import { checkMcpStart, namedServers } from '../mcp-servers';
+import { checkMcpStart, type McpOptions, namedServers } from '../mcp-servers';
 import { escapeText } from '../../contract/text/escape';
 import { canAsk, Interrupted, type Terminal, withTerminal } from '../review/terminal';
 import { takeStopSignals } from '../stop-signals';
 
-interface LogoutOptions {
-  config?: string;
-}
-
-interface LoginOptions extends LogoutOptions {
+interface LoginOptions extends McpOptions {
   browser: boolean;
   scopes?: string[];
+  forget?: boolean;
 }
 
-/** `mcp login` and `mcp logout`; `add` makes a command of `mcp`. */
-export function addLogin(add: (name: string, about: string) => Command, context: Context): void {
-  add('login <server>', 'log in to a server over HTTP, for the workers of this user on this machine')
+/** `mcp login`. */
+export function addLogin(mcp: Command, context: Context): void {
+  mcp
+    .command('login <server>')
+    .description('log in to a server over HTTP, for the workers of this user on this machine')
     .option('--no-browser', 'print the address to open, and open no browser')
     .option('--scopes <scopes...>', 'ask for these scopes, too')
-    .action((name: string, options: LoginOptions) => login(name, options, context));
-  add('logout <server>', 'forget the login at a server, and end it at its issuer if that offers it').action(
-    (name: string, options: LogoutOptions) => logout(name, options, context),
-  );
+    .option('--forget', 'instead: forget the login, and end it at its issuer if that offers it')
+    .action((name: string, options: LoginOptions) => {
+      const all = { ...options, ...mcp.opts<McpOptions>() };
+      if (options.forget !== true) return login(name, all, context);
+      refuseOptions({ scopes: options.scopes }, 'and --forget exclude each other');
+      return logout(name, all, context);
+    });
 }
 
 /** The time that a person has to agree, in milliseconds. */
@@ -70,7 +73,7 @@ interface Place {
 }
 
 /** @throws CountersignError if nobody can log in to the server. */
-async function placeOf(name: string, { config: file }: LogoutOptions): Promise<Place> {
+async function placeOf(name: string, { config: file }: McpOptions): Promise<Place> {
   const { config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
   const start = named?.server.start;
@@ -182,7 +185,7 @@ function report(
   ]);
 }
 
-async function logout(name: string, options: LogoutOptions, { print }: Context): Promise<void> {
+async function logout(name: string, options: McpOptions, { print }: Context): Promise<void> {
   const { account, secrets } = await placeOf(name, options);
   const found = await withFileErrors(`removing ${loginFile(account)}`, () => logOut(account, secrets));
   print({ server: name, ...found }, () => [`${escapeText(name)}: ${logoutText(found)}`]);

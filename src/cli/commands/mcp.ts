@@ -15,6 +15,7 @@ import {
   checkMcpStart,
   isFine,
   listTools,
+  type McpOptions,
   type NamedServer,
   namedServers,
   reportAgreed,
@@ -37,8 +38,8 @@ import { withTerminal } from '../review/terminal';
 import { addGateway } from './mcp-gateway';
 import { addLogin } from './mcp-login';
 
-interface McpOptions {
-  config?: string;
+interface TestOptions extends McpOptions {
+  schemas?: boolean;
 }
 
 interface AllowOptions extends McpOptions {
@@ -46,31 +47,29 @@ interface AllowOptions extends McpOptions {
   only?: string[];
 }
 
-/** `mcp list`, `mcp test`, `mcp allow`, `mcp inspect`, the login, and the gateway with its entries. */
+/** `mcp`, `mcp test`, `mcp allow`, `mcp login` and `mcp gateway`. */
 export function addMcp(program: Command, context: Context): void {
   const mcp = program
     .command('mcp')
-    .description('look at MCP servers, allow what workers may use of them, and serve them through the gate');
-  const add = (name: string, about: string): Command =>
-    mcp
-      .command(name)
-      .description(about)
-      .option('--config <file>', 'the config (default: countersign.config.ts and the like)');
-  add(
-    'list',
-    'show the servers of the config, what was allowed, and about how many tokens it costs; starts none',
-  ).action((options: McpOptions) => list(options, context));
-  add('test [server]', 'start the allowed servers, and say what has changed').action(
-    (name: string | undefined, options: McpOptions) => test(name, options, context),
-  );
-  add('inspect <server>', 'show all tools of a server, with their schemas').action(
-    (name: string, options: McpOptions) => inspect(name, options, context),
-  );
-  add('allow <server>', 'show what is new or different, and write it to the lock if you agree')
+    .description('list the MCP servers of the config, and what was allowed; starts none')
+    .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
+    .action((options: McpOptions) => list(options, context));
+  mcp.configureHelp({ ...mcp.configureHelp(), showGlobalOptions: true });
+  const config = (): McpOptions => mcp.opts<McpOptions>();
+  mcp
+    .command('test [server]')
+    .description('start the allowed servers, and say what has changed')
+    .option('--schemas', 'show all tools, with their schemas')
+    .action((name: string | undefined, options: TestOptions) =>
+      test(name, { ...options, ...config() }, context),
+    );
+  mcp
+    .command('allow <server>')
+    .description('show what is new or different, and write it to the lock if you agree')
     .option('--only <tools...>', 'allow these tools and refuse all others of the server')
     .option('-y, --yes', 'agree without being asked: what is written is reviewed elsewhere')
-    .action((name: string, options: AllowOptions) => allow(name, options, context));
-  addLogin(add, context);
+    .action((name: string, options: AllowOptions) => allow(name, { ...options, ...config() }, context));
+  addLogin(mcp, context);
   addGateway(mcp, context);
 }
 
@@ -82,26 +81,18 @@ async function list({ config: file }: McpOptions, { screen, print }: Context): P
 
 async function test(
   name: string | undefined,
-  { config: file }: McpOptions,
+  { config: file, schemas }: TestOptions,
   { screen, typed, exitWith, print }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(file);
   const named = await namedServers(config, name);
   const reports = await Promise.all(named.map((one) => reportLive(one, config)));
-  print(reports, () => reports.flatMap((report) => mcpTestLines(report, screen)).map(typed));
+  print(reports, () =>
+    schemas === true
+      ? reports.flatMap((report) => inspectLines(report, screen))
+      : reports.flatMap((report) => mcpTestLines(report, screen)).map(typed),
+  );
   if (!reports.every(isFine)) exitWith(EXIT.failed);
-}
-
-async function inspect(
-  name: string,
-  { config: file }: McpOptions,
-  { screen, print }: Context,
-): Promise<void> {
-  const { config } = await loadConfig(file);
-  const [named] = await namedServers(config, name);
-  if (named === undefined) return;
-  const report = await reportLive(named, config);
-  print(report, () => inspectLines(report, screen));
 }
 
 async function allow(

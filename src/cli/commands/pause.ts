@@ -12,6 +12,7 @@ import { errorMessage, usageError } from '../../contract/errors';
 import { askedBy, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { relative } from '../../contract/text/times';
 import type { Context } from '../context';
+import { refuseOptions } from '../flags';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Screen } from '../print/screen';
 
@@ -20,7 +21,6 @@ interface PauseOptions {
   tool?: string;
   models?: boolean;
   reason?: string;
-  list?: boolean;
 }
 
 /** `pause`. */
@@ -28,15 +28,14 @@ export function addPause(program: Command, context: Context): void {
   program
     .command('pause')
     .description(
-      'hold calls with an effect on every worker, before they start; what waits for a person still waits',
+      'hold calls with an effect on every worker, before they start; without flags, list what is paused',
     )
     .option('--agent <name>', 'only calls of this agent')
     .option('--tool <name>', 'only calls of this tool')
     .option('--models', 'hold model calls too')
     .option('--reason <text>', 'why; everybody who looks reads it')
-    .option('--list', 'instead: list what is paused')
     .action((options: PauseOptions) =>
-      options.list === true ? list(options, context) : pause(options, context),
+      Object.keys(options).length === 0 ? list(context) : pause(options, context),
     );
 }
 
@@ -93,17 +92,12 @@ async function countOf(client: Countersign['client'], query: string): Promise<nu
   }
 }
 
-async function list(
-  { list: _asked, ...others }: PauseOptions,
-  { withClient, screen, json }: Context,
-): Promise<void> {
-  const [other] = Object.keys(defined(others));
-  if (other !== undefined) throw usageError(`--${other} and --list exclude each other`);
+async function list({ withClient, screen, json }: Context): Promise<void> {
   await withClient(async (client) => {
     const found = await client.pauses();
     if (json) return screen.json(found);
     const lines = pauseLines(found, Date.now());
-    screen.lines(lines.length === 0 ? ['Nothing is paused.'] : lines);
+    screen.lines(lines.length === 0 ? ['Nothing is paused; --reason makes a pause.'] : lines);
   });
 }
 
@@ -129,8 +123,7 @@ export function addResume(program: Command, context: Context): void {
 async function resume(options: ResumeOptions, context: Context): Promise<void> {
   const { withClient, screen, json, as: by } = context;
   const { agent, tool, all, reason } = options;
-  if (all === true && (agent !== undefined || tool !== undefined))
-    throw usageError('--all takes no --agent and no --tool');
+  if (all === true) refuseOptions({ agent, tool }, 'and --all exclude each other');
   const asked = { by, agent, tool, reason, all: all === true ? all : undefined };
   await withClient(async (client) => {
     const ended = await client.resume(asked);

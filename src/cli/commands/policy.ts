@@ -1,23 +1,12 @@
 import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/rules/policy-file';
 import type { ApproversSource } from '../../authority/rules/current-file';
-import type { ListQuery, TurnSummary } from '../../client';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
-import {
-  addStartFilters,
-  agentOption,
-  readCount,
-  readFacts,
-  readMomentIn,
-  sinceOption,
-  stateOption,
-  toolOption,
-  turnLimitOption,
-} from '../flags';
+import { addTurnFilters, readTurnQuery, type TurnFilters } from '../flags';
 import type { PolicyComparison } from '../policy-test/compare';
 import { noteOn, policyTestLines } from '../policy-test/lines';
 import { type PastCall, pastCalls } from '../policy-test/past';
@@ -27,41 +16,24 @@ import { usageError } from '../../contract/errors';
 
 const LIMIT = 1000;
 
-/** Options that choose the turns to read. */
-interface TurnOptions {
-  state?: TurnSummary['state'];
-  agent?: string;
-  tool?: string;
-  schedule?: string;
-  meta?: string[];
-  since?: string;
-  limit?: string;
-}
-
-interface TestOptions extends TurnOptions {
+interface FileOptions {
   file?: string;
 }
 
-/** `policy check | test`. */
+/** `policy [config]` and `policy test`. */
 export function addPolicy(program: Command, context: Context): void {
-  const command = program.command('policy').description('rules that say which calls run, ask or are refused');
-  command
-    .command('check [config]')
-    .description('check the rules against the tools and agents of a config')
+  const policy = program
+    .command('policy [config]')
+    .description('check the rules that say which calls run, ask or are refused, against a config')
     .option('--file <path>', 'a file of rules, instead of those that the config names')
-    .action((config: string | undefined, options: TestOptions) => check(config, options, context));
-  const test = command
+    .action((config: string | undefined, options: FileOptions) => check(config, options, context));
+  policy.configureHelp({ ...policy.configureHelp(), showGlobalOptions: true });
+  const test = policy
     .command('test [config]')
-    .description('say what would have been decided otherwise on the calls of past turns; nothing runs')
-    .option('--file <path>', 'a file of rules, instead of those that the config names');
-  withTurns(test).action((config: string | undefined, options: TestOptions) =>
-    testPolicy(config, options, context),
+    .description('say what would have been decided otherwise on the calls of past turns; nothing runs');
+  addTurnFilters(test, LIMIT).action((config: string | undefined, options: TurnFilters) =>
+    testPolicy(config, { ...options, ...policy.opts<FileOptions>() }, context),
   );
-}
-
-function withTurns(command: Command): Command {
-  const filtered = command.addOption(stateOption()).addOption(agentOption()).addOption(toolOption());
-  return addStartFilters(filtered).addOption(sinceOption()).addOption(turnLimitOption(LIMIT));
 }
 
 /** Loaded here, so that no other command waits for YAML, CEL and the definitions of tools. */
@@ -75,7 +47,7 @@ async function rulesOf(config: Config, file: string | undefined): Promise<Policy
 
 async function check(
   named: string | undefined,
-  { file }: TestOptions,
+  { file }: FileOptions,
   { screen, json }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
@@ -96,13 +68,13 @@ async function check(
 
 async function testPolicy(
   named: string | undefined,
-  { file, ...options }: TestOptions,
+  { file, ...options }: FileOptions & TurnFilters,
   context: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
   const rules = await rulesOf(config, file);
   const { createComparison } = await import('../policy-test/compare.js');
-  const approvers = await approversOf(config);
+  const approvers = await approversOf(context.approversFile ?? config.approvers);
   const comparison = createComparison({ agents: config.agents, rules, approvers });
   const counts = await eachPastCall(options, context, (call) => comparison.add(call));
   const { screen } = context;
@@ -110,7 +82,7 @@ async function testPolicy(
   context.print(found, () => policyTestLines(found, screen));
 }
 
-async function approversOf({ approvers: file }: Config): Promise<ApproversSource | undefined> {
+async function approversOf(file: string | undefined): Promise<ApproversSource | undefined> {
   if (file === undefined) return undefined;
   const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   const approvers = await loadApprovers(file);
@@ -122,11 +94,11 @@ type Counts = Parameters<PolicyComparison['test']>[0];
 
 /** Reads the turns that the options choose, and passes on each of their calls that a policy decides. */
 async function eachPastCall(
-  options: TurnOptions,
+  options: TurnFilters,
   { withClient, screen }: Context,
   take: (call: PastCall) => Promise<void> | void,
 ): Promise<Counts> {
-  const query = queryOf(options);
+  const query = readTurnQuery(options, LIMIT);
   return withClient(async (client) => {
     let forks = 0;
     const turns = await readEachTurn({ client, screen }, query, async (events) => {
@@ -136,15 +108,4 @@ async function eachPastCall(
     });
     return { turns, forks };
   });
-}
-
-function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): ListQuery {
-  return {
-    state,
-    agent,
-    schedule,
-    metadata: meta && readFacts(meta),
-    since: readMomentIn(since, '--since'),
-    limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
-  };
 }

@@ -8,7 +8,7 @@ import { type TableFact, factLines, indented, inner } from '../print/table';
 import { span } from '../../contract/text/times';
 import { escapeText } from '../../contract/text/escape';
 import { CountersignError, usageError } from '../../contract/errors';
-import { readTime } from '../flags';
+import { readTime, refuseOptions } from '../flags';
 
 /** `replay [turn|file]`. */
 export function addReplay(program: Command, context: Context): void {
@@ -157,10 +157,9 @@ export function refuseMistakes(named: string | undefined, options: ReplayOptions
     throw usageError(message, 'name a turn or an exported file, or say --last 200.');
   }
   if (inspect && isBatch) throw usageError('--inspect takes one turn', 'name a turn or an exported file.');
-  if (inspect && taskTimeout !== undefined)
-    throw usageError('--inspect goes without --task-timeout', 'stepping through the code may take any time.');
-  if (!inspect && at !== undefined)
-    throw usageError('--at goes with --inspect', '`countersign timeline --at` shows a turn as it was.');
+  if (inspect)
+    refuseOptions({ taskTimeout }, 'goes without --inspect', 'stepping through the code may take any time.');
+  else refuseOptions({ at }, 'goes with --inspect', '`countersign show --at` shows a turn as it was.');
 }
 
 /**

@@ -2,11 +2,10 @@ import { Argument, type Command } from 'commander';
 import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import type { Context } from '../context';
-import { readText } from '../flags';
+import { readText, refuseOptions } from '../flags';
 import { doubtKeys, signingResolution } from '../review/decision';
-import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
-import { usageError } from '../../contract/errors';
 
 interface ResolveOptions extends SignOptions {
   reason: string;
@@ -21,7 +20,7 @@ export function addResolve(program: Command, context: Context): void {
     .addArgument(new Argument('<outcome>', 'what you found out, or what to do').choices(RESOLUTIONS))
     .requiredOption('--reason <text>', 'how you know; the model reads it')
     .option('--content <text|@file>', 'with happened: what the call returned');
-  addSignOptions(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
+  addSignOption(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
     resolve(target, outcome, options, context),
   );
 }
@@ -32,12 +31,12 @@ async function resolve(
   options: ResolveOptions,
   context: Context,
 ): Promise<void> {
-  const { content, reason } = options;
+  const { content, reason, sign } = options;
   const named = parseTarget(target);
-  if (options.sign !== undefined && outcome !== 'run-again')
-    throw usageError('--sign goes with run-again only: nothing runs by the other outcomes');
-  if (content !== undefined && outcome !== 'happened')
-    throw usageError('--content goes with happened only: a call that did not happen returned nothing');
+  if (outcome !== 'run-again')
+    refuseOptions({ sign }, 'goes with run-again only: nothing runs by the other outcomes');
+  if (outcome !== 'happened')
+    refuseOptions({ content }, 'goes with happened only: a call that did not happen returned nothing');
   const returned = content === undefined ? undefined : await readText(content, '--content', context);
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);

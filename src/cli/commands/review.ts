@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addMineOptions, type MineOptions, readMine } from '../mine';
+import { addMineOption, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
 import type { Context } from '../context';
 import { choose } from '../review/confirm';
@@ -13,7 +13,7 @@ import { idOf, type Subject } from '../review/decision';
 import { itemKey, retryWhileUnavailable } from '../../client/inbox/live';
 import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../../contract/text/escape';
-import { addSignOptions, type Sign, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, type Sign, signerOf, type SignOptions } from '../review/sign';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 
 interface ReviewOptions extends InboxFilters, MineOptions, SignOptions {}
@@ -23,7 +23,7 @@ export function addReview(program: Command, context: Context): void {
   const command = program
     .command('review')
     .description('go through the inbox one by one: look, decide, go on');
-  addMineOptions(addInboxFilters(addSignOptions(command))).action((options: ReviewOptions) =>
+  addMineOption(addInboxFilters(addSignOption(command))).action((options: ReviewOptions) =>
     review(options, context),
   );
 }

@@ -2,8 +2,8 @@ import type { Priority } from '@temporalio/common';
 import { type Command, Option } from 'commander';
 import { type Budget, BUDGET_KINDS } from '../../contract/spending/budget';
 import type { Session } from '../../client';
-import { defined } from '../../contract/defined';
 import { CountersignError, usageError } from '../../contract/errors';
+import { type MessageMode, MODES } from '../../contract/session';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Context } from '../context';
 import { addStartOptions, collect, readFacts, readText, readTime } from '../flags';
@@ -14,7 +14,7 @@ import { readAttached } from '../attached-file';
 export function readBudget(given: readonly string[]): Budget {
   const budget: Budget = {};
   for (const text of given) {
-    const [name = '', value = ''] = text.split('=', 2);
+    const [name = '', value = ''] = text.split(/=(.*)/s);
     const kind = BUDGET_KINDS.find((one) => one === name);
     const amount = kind === 'time' ? readTime(value, '--budget') : Number(value || NaN);
     if (kind === undefined || !(amount >= 0))
@@ -38,9 +38,7 @@ interface RunOptions {
   meta?: readonly string[];
   file?: readonly string[];
   budget?: readonly string[];
-  priorityKey?: string;
-  fairnessKey?: string;
-  fairnessWeight?: string;
+  priority?: readonly string[];
 }
 
 const FILE_OPTION = 'an image or another file for the model to read; repeatable';
@@ -59,9 +57,11 @@ export function addRun(program: Command, context: Context): void {
       'what it may spend: tokens=50000, money=2, steps=10 or time=5m; repeatable',
       collect,
     )
-    .option('--priority-key <n>', 'what comes first in a backlog: 1 is first, 5 last (default: 3)')
-    .option('--fairness-key <key>', 'a key, such as a tenant; each key gets its share of a backlog')
-    .option('--fairness-weight <n>', 'how large the share of the key is (default: 1)')
+    .option(
+      '--priority <what=value>',
+      'what comes first in a backlog: key=1 (first) to key=5; fairness-key=acme, fairness-weight=2; repeatable',
+      collect,
+    )
     .option(
       '--wait <time>',
       'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
@@ -92,7 +92,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
         taskQueue: queue,
         metadata: options.meta && readFacts(options.meta),
         budget: options.budget && readBudget(options.budget),
-        priority: readPriority(options),
+        priority: options.priority && readPriority(options.priority),
       });
       if (detach !== true) return watchTurn(client, { turn: started.turn, waitMs }, context);
       context.print(started, () => [escapeText(started.turn)]);
@@ -101,21 +101,24 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
   );
 }
 
-/** Reads the priority options. Texts that are not numbers become NaN, which the client refuses. */
-function readPriority({ priorityKey, fairnessKey, fairnessWeight }: RunOptions): Priority | undefined {
-  const [key, weight] = [priorityKey, fairnessWeight].map((text) =>
-    text === undefined ? undefined : Number(text || NaN),
-  );
-  const given = defined({ priorityKey: key, fairnessKey, fairnessWeight: weight });
-  return Object.keys(given).length === 0 ? undefined : given;
+/** Reads `key=1`, `fairness-key=acme`. A text that is not a number becomes NaN, which the client refuses. */
+function readPriority(given: readonly string[]): Priority {
+  const priority: Priority = {};
+  for (const text of given) {
+    const [name = '', value = ''] = text.split(/=(.*)/s);
+    if (name === 'key') priority.priorityKey = Number(value || NaN);
+    else if (name === 'fairness-key') priority.fairnessKey = value;
+    else if (name === 'fairness-weight') priority.fairnessWeight = Number(value || NaN);
+    else throw usageError(`--priority ${text}: write key=1, fairness-key=acme or fairness-weight=2`);
+  }
+  return priority;
 }
 
 interface SendOptions {
   agent?: string;
   queue?: string;
   budget?: readonly string[];
-  steer?: boolean;
-  interrupt?: boolean;
+  mode?: MessageMode;
   messageId?: string;
   file?: readonly string[];
   wait?: boolean;
@@ -129,8 +132,14 @@ export function addSend(program: Command, context: Context): void {
     .option('--agent <name>', 'start the session with this agent if it does not exist')
     .option('--queue <name>', 'the task queue of a session that is started (default: countersign)')
     .addOption(sessionBudgetOption())
-    .option('--steer', 'the running turn reads it before its next step')
-    .option('--interrupt', 'cancel the running turn first')
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'while a turn runs: it waits, is read before the next step, or cancels the turn',
+      )
+        .choices(MODES)
+        .default(MODES[0]),
+    )
     .option('--file <path>', FILE_OPTION, collect)
     .option('--message-id <id>', 'the id of the message: the same id counts once (default: a random one)')
     .option('--wait', 'wait for the turn that takes it up, and print its answer')
@@ -143,11 +152,9 @@ async function send(
   options: SendOptions & { session: string; words: string },
   context: Context,
 ): Promise<void> {
-  const { agent, queue, steer, interrupt, messageId } = options;
-  if (steer === true && interrupt === true) throw usageError('--steer and --interrupt exclude each other');
+  const { agent, queue, mode, messageId } = options;
   const text = await readText(options.words, 'the words', context);
   const files = options.file && (await Promise.all(options.file.map(readAttached)));
-  const mode = steer === true ? 'steer' : interrupt === true ? 'interrupt' : 'queue';
   const { screen, json, as } = context;
   await context.withClient(async (client) => {
     const how = agent === undefined ? {} : { agent, requester: as };
@@ -182,20 +189,4 @@ async function turnOf(session: Session, messageId: string) {
       throw new CountersignError('failed', `turn ${turn.turn} is ${turn.status.replaceAll('_', ' ')}`);
   }
   throw new CountersignError('failed', `session ${session.id} ended before a turn took up the message`);
-}
-
-/** `close <session>`. */
-export function addClose(program: Command, context: Context): void {
-  program
-    .command('close <session>')
-    .description('close a session: it takes no more messages, and ends after the running turn')
-    .option('--cancel', 'cancel the running turn')
-    .option('--reason <text>', 'why; kept on record')
-    .action((session: string, options: { cancel?: boolean; reason?: string }) =>
-      context.withClient(async (client) => {
-        const { cancel = false, reason } = options;
-        await client.session(session).close({ cancel, sender: context.as, reason });
-        context.print({ session, cancel }, () => [`${escapeText(session)} takes no more messages`]);
-      }),
-    );
 }

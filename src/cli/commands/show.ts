@@ -1,30 +1,40 @@
 import type { Command } from 'commander';
 import type { Countersign, SessionView } from '../../client';
-import { CountersignError, usageError } from '../../contract/errors';
+import { usageError } from '../../contract/errors';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
-import { viewOf } from '../../history/view';
+import { parsePoint, stateAt } from '../../history/moment';
+import { timelineOf } from '../../history/timeline';
 import type { ConversationSummary, HeldMessage } from '../../contract/session';
 import { describeFile, withFiles } from '../../contract/text/bytes';
 import { counted } from '../../history/labels';
 import { section } from '../print/table';
+import { momentLines, timelineLines } from '../print/timeline';
 import { changedIn, rememberPrinted } from '../review/seen';
 import type { Context } from '../context';
-import { callLines, limitsText, pendingLines, printPlaceOf, storyOf, turnLines } from '../print/turn';
+import { sessionOf } from '../open-session';
+import { isFile, readTurnEvents } from '../open-turn';
+import { callLines, limitsText, pendingLines, printPlaceOf, storyOf } from '../print/turn';
 import { findCall, parseTarget, type Target } from '../target';
 import { watchTurn } from '../watch-turn';
 
 interface ShowOptions {
+  at?: string;
   follow?: boolean;
 }
 
-/** `show <turn>[/<call>]`. */
+/** `show <turn>[/<call>]`, `show <file>`. */
 export function addShow(program: Command, context: Context): void {
   program
-    .command('show <turn[/call]>')
-    .description('show a turn with its timeline, one call in full, or a session')
+    .command('show <turn[/call]|file.json>')
+    .description('show a turn step by step, also from an exported file, one call in full, or a session')
+    .option('--at <point>', 'the turn as it was at a step (2), a call (2.1) or an event (#57)')
     .option('-f, --follow', 'follow the turn until it ends')
-    .action((target: string, options: ShowOptions) => show(parseTarget(target), options, context));
+    .action((target: string, options: ShowOptions) =>
+      options.at !== undefined || isFile(target)
+        ? showRecord(target, options, context)
+        : show(parseTarget(target), options, context),
+    );
 }
 
 function show(named: Target, { follow }: ShowOptions, context: Context): Promise<void> {
@@ -46,28 +56,32 @@ function show(named: Target, { follow }: ShowOptions, context: Context): Promise
   });
 }
 
+/** Shows a turn by its events alone: one in a file, or a turn as it was at a point. */
+async function showRecord(named: string, { at, follow }: ShowOptions, context: Context): Promise<void> {
+  if (follow === true) throw usageError('--follow takes a turn as it is now, on the server');
+  const point = at === undefined ? undefined : parsePoint(at);
+  const events = await readTurnEvents(named, context);
+  const place = printPlaceOf(context);
+  if (point !== undefined) {
+    const moment = stateAt(events, point);
+    return context.print(moment, () => momentLines(moment, place));
+  }
+  const timeline = timelineOf(events);
+  context.print({ ...timeline.view, timeline: events }, () => timelineLines(timeline, place));
+}
+
 async function showTurn(client: Countersign, turn: string, context: Context): Promise<void> {
   const events = await client.timeline(turn);
-  const view = viewOf(events);
+  const timeline = timelineOf(events);
+  const { view } = timeline;
   const pending = view.endedAt === null ? await client.pendingActivities(turn) : undefined;
   const { screen } = context;
   if (context.json) return screen.json({ ...view, timeline: events, pending });
-  screen.lines(turnLines(view, events, { ...printPlaceOf(context), ...(await changedIn(client, view)) }));
+  screen.lines(timelineLines(timeline, { ...printPlaceOf(context), ...(await changedIn(client, view)) }));
   await rememberPrinted(view.calls, context);
   if (pending === undefined) return;
   const lines = section('right now', pendingLines(pending, Date.now()).map(context.typed), screen);
   if (lines.length > 0) screen.lines(['', ...lines]);
-}
-
-/** The session with exactly this id, if there is one. */
-async function sessionOf(client: Countersign, id: string): Promise<SessionView | undefined> {
-  try {
-    return await client.session(id).history();
-  } catch (error) {
-    const isOther = error instanceof CountersignError && ['not_found', 'usage'].includes(error.code);
-    if (isOther) return undefined;
-    throw error;
-  }
 }
 
 function showSession(view: SessionView, follow: boolean, context: Context): void {

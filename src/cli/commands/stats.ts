@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { readEachTurn } from '../progress';
-import { agentOption, readCount, readMomentIn, sinceOption, toolOption, turnLimitOption } from '../flags';
+import { addTurnFilters, readTurnQuery, type TurnFilters } from '../flags';
 import { costText, describeTokens } from '../../history/labels';
 import { percentText, spreadText } from '../../history/stats-text';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
@@ -15,33 +14,18 @@ import { escapeText } from '../../contract/text/escape';
 
 const LIMIT = 500;
 
-interface StatsOptions {
-  since?: string;
-  agent?: string;
-  tool?: string;
-  limit?: string;
-}
-
 /** `stats`. */
 export function addStats(program: Command, context: Context): void {
-  program
+  const command = program
     .command('stats')
-    .description('show success and failure by tool, times, sizes and decisions of past turns')
-    .addOption(sinceOption())
-    .addOption(agentOption())
-    .addOption(toolOption())
-    .addOption(turnLimitOption(LIMIT))
-    .action((options: StatsOptions) => stats(options, context));
+    .description('show success and failure by tool, times, sizes and decisions of past turns');
+  addTurnFilters(command, LIMIT).action((options: TurnFilters) => stats(options, context));
 }
 
-async function stats(options: StatsOptions, { withClient, screen, print }: Context): Promise<void> {
+async function stats(options: TurnFilters, { withClient, screen, print }: Context): Promise<void> {
   const { createStats } = await import('../../history/stats.js');
-  const query = defined({
-    agent: options.agent,
-    since: readMomentIn(options.since, '--since'),
-    limit: options.limit === undefined ? LIMIT : readCount(options.limit, '--limit'),
-  });
-  const fold = createStats(defined({ tool: options.tool }));
+  const query = readTurnQuery(options, LIMIT);
+  const fold = createStats({ tool: options.tool });
   await withClient((client) => readEachTurn({ client, screen }, query, (events) => fold.add(events)));
   const found = fold.stats();
   print(found, () => statsLines(found, screen));

@@ -7,7 +7,7 @@ import { namesOfFields } from '../../contract/json';
 import { userStateDir } from '../../system/files';
 import { withLock } from '../../system/lock';
 import type { Context } from '../context';
-import { addInboxFilters, type InboxFilters, readInboxQuery, readTime } from '../flags';
+import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, refuseOptions } from '../flags';
 import { keepSending, sendOnce } from '../../notify/send-loop';
 import { CHANNELS_FILE, type Receiver } from '../../notify/notices';
 import { createOutbox } from '../../notify/outbox';
@@ -121,8 +121,7 @@ async function openFile(
       `nothing says where to send: there is no --notify, and no ${CHANNELS_FILE} here`,
       NOTIFY_HINT,
     );
-  if (secretFile !== undefined)
-    throw usageError('--secret-file goes with --notify', 'Write secretFile in the file of channels.');
+  refuseOptions({ secretFile }, 'goes with --notify', 'Write secretFile in the file of channels.');
   // Loaded here, so that no other command waits for YAML.
   const { loadChannels } = await import('../../notify/channels-file.js');
   const { openChannel } = await import('../../notify/channels.js');

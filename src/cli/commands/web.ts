@@ -2,14 +2,16 @@ import type { Command } from 'commander';
 import type { Right } from '../../server/api';
 import { createUsers, RIGHTS, type Users } from '../../server/auth/users';
 import { defined } from '../../contract/defined';
+import { usageError } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
 import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
-import { collect } from '../flags';
+import { collect, refuseOptions } from '../flags';
 import { relative } from '../../contract/text/times';
 import { tableLines } from '../print/table';
 import { escapeText } from '../../contract/text/escape';
 import { takeStopSignals } from '../stop-signals';
+import { addPushKey } from './web-push-key';
 
 interface WebOptions {
   host?: string;
@@ -20,17 +22,18 @@ interface WebOptions {
   users?: string;
   undo?: string;
   metrics?: string;
-  approvers?: string;
   inboxKey?: string;
   signIn?: string;
   channels?: string;
 }
 
-/** `web`, `web user add|list|remove`. */
+/** `web`, `web user`, `web push-key`. */
 export function addWeb(program: Command, context: Context): void {
   const web = program
     .command('web')
-    .description('open the web inbox, until Ctrl-C; needs no worker')
+    .description(
+      'open the web inbox, until Ctrl-C; needs no worker; with --approvers, decisions are signed as signed in',
+    )
     .option(
       '--host <address>',
       `address to listen on; any but this machine needs users (default: ${LOOPBACK_HOST})`,
@@ -54,20 +57,24 @@ export function addWeb(program: Command, context: Context): void {
     )
     .option('--metrics <address>', 'host:port on which Prometheus reads what waits, without signing in')
     .option(
-      '--approvers <path>',
-      'the file that says who may decide; with it, decisions are signed as signed in',
-    )
-    .option(
       '--inbox-key <file>',
       "with --approvers: the key that signs (default: in the user's state directory)",
     )
     .option('--sign-in <file>', 'with --approvers: how its people sign in, such as at an OpenID provider')
     .option('--channels <file>', 'a file of channels with web push: browsers may ask to be notified')
     .action((options: WebOptions) => openWebInbox(options, context));
-  const user = web.command('user').description('manage the users who sign in with a token');
-  // The path of the file is known only after the command line is parsed.
-  const users = (): Users => createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env));
-  addUserCommands(user, users, context);
+  web
+    .command('user [name]')
+    .description('add a user who signs in with a token, and print it once; without a name, list the users')
+    .option('--remove', 'remove the user; ends their sessions')
+    .option('--may-fork', 'also allow live forks, which run calls with effects')
+    .option('--may-converse', 'also allow messages in conversations, which start turns')
+    .action((name: string | undefined, options: UserOptions) => {
+      // The path of the file is known only after the command line is parsed.
+      const users = createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env));
+      return user(users, name, options, context);
+    });
+  addPushKey(web, context);
 }
 
 async function openWebInbox(
@@ -85,6 +92,7 @@ async function openWebInbox(
       basePath,
       usersFile: users,
       metrics,
+      approvers: context.approversFile,
       ...files,
     }),
   };
@@ -105,33 +113,30 @@ async function openWebInbox(
   }
 }
 
-function addUserCommands(user: Command, users: () => Users, context: Context): void {
-  user
-    .command('add <name>')
-    .description('add a user who may sign in; prints the token once')
-    .option('--may-fork', 'also allow live forks, which run calls with effects')
-    .option('--may-converse', 'also allow messages in conversations, which start turns')
-    .action(async (name: string, { mayFork, mayConverse }: AddOptions) => {
-      const rights = RIGHTS.filter((right) => (right === 'fork-live' ? mayFork : mayConverse) === true);
-      const token = await users().add(name, rights);
-      context.print({ name, token }, () => tokenLines(name, token, context));
-    });
-  user
-    .command('list')
-    .description('list the users who may sign in')
-    .action(() => listUsers(users(), context));
-  user
-    .command('remove <name>')
-    .description('remove a user; ends their sessions')
-    .action(async (name: string) => {
-      await users().remove(name);
-      context.screen.line(`${name} is removed and signed out`);
-    });
-}
-
-interface AddOptions {
+interface UserOptions {
+  remove?: boolean;
   mayFork?: boolean;
   mayConverse?: boolean;
+}
+
+async function user(
+  users: Users,
+  name: string | undefined,
+  { remove, mayFork, mayConverse }: UserOptions,
+  context: Context,
+): Promise<void> {
+  const rights = RIGHTS.filter((right) => (right === 'fork-live' ? mayFork : mayConverse) === true);
+  if (name === undefined) {
+    if (remove === true || rights.length > 0) throw usageError('name the user');
+    return listUsers(users, context);
+  }
+  if (remove === true) {
+    refuseOptions({ mayFork, mayConverse }, 'and --remove exclude each other');
+    await users.remove(name);
+    return context.screen.line(`${name} is removed and signed out`);
+  }
+  const token = await users.add(name, rights);
+  context.print({ name, token }, () => tokenLines(name, token, context));
 }
 
 /** What each right lets a user do, in words for the list. */

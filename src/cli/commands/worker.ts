@@ -4,7 +4,7 @@ import type { BuildId } from '../../client';
 import type { RunningWorker, WorkerSettings } from '../../worker';
 import type { Context } from '../context';
 import { loadConfig, type LoadedConfig, shown } from '../load-config';
-import { deploymentOption } from '../flags';
+import { deploymentOption, refuseApprovers } from '../flags';
 import { manifest } from '../own-modules';
 import { shortDigest } from '../../contract/worker-tools';
 import { escapeText } from '../../contract/text/escape';
@@ -72,6 +72,7 @@ async function work(
       '--make-current and --deployment need --build-id',
       'Only a build is part of a deployment.',
     );
+  refuseApprovers(context);
   const loaded = await loadConfig(named);
   const buildId = await buildIdOf(options, loaded.config);
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
@@ -109,7 +110,7 @@ async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context:
   const { screen, command, withClient } = context;
   const name = escapeText(build.build);
   if (makeCurrent !== true)
-    return screen.note(`build ${name}; new turns begin on it after ${command(`deploy current ${name}`)}`);
+    return screen.note(`build ${name}; new turns begin on it after ${command(`deploy ${name}`)}`);
   try {
     await withClient((client) => client.makeCurrent(build));
     screen.note(`build ${name} is the current one`);

@@ -1,28 +1,43 @@
 import { existsSync } from 'node:fs';
-import { errorMessage } from '../../contract/errors';
+import { errorMessage, usageError } from '../../contract/errors';
 import { loadChannels } from '../../notify/channels-file';
 import { openChannel } from '../../notify/channels';
-import { CHANNELS_FILE } from '../../notify/notices';
+import { CHANNELS_FILE, type Receiver, testNotice } from '../../notify/notices';
 import { failed, type Finding } from './machine';
 
-/** Whether each channel of a file could send: its secrets exist, and its server answers. Sends nothing. */
-export async function checkChannels(file: string | undefined, env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  if (file === undefined && !existsSync(CHANNELS_FILE)) return [];
+/** A test to send over the channels. */
+interface ChannelTest {
+  /** The only channel to try. Absent: each. */
+  only?: string;
+  /** Who gets it if a channel reaches voters. */
+  to: string;
+  warn(line: string): void;
+}
+
+/** Whether each channel of a file could send: its secrets exist, and its server answers. With a test: whether it sends. */
+export async function checkChannels(
+  file: string | undefined,
+  env: NodeJS.ProcessEnv,
+  test?: ChannelTest,
+): Promise<Finding[]> {
+  if (file === undefined && test === undefined && !existsSync(CHANNELS_FILE)) return [];
   try {
     const channels = await loadChannels(file ?? CHANNELS_FILE);
-    const warnings: string[] = [];
-    const client = { view: () => Promise.reject(new Error('nothing is sent')) };
-    const parts = { file: channels, env, client, warn: (line: string) => void warnings.push(line) };
-    const { signal } = new AbortController();
+    const chosen = Object.entries(channels.channels).filter(([name]) => (test?.only ?? name) === name);
+    if (chosen.length === 0) {
+      const hint = `It has ${Object.keys(channels.channels).join(', ')}.`;
+      throw usageError(`${file ?? CHANNELS_FILE} has no channel ${test?.only ?? ''}`, hint);
+    }
+    // Neither a look nor a test concerns a turn, so the server is not asked.
+    const client = { view: () => Promise.reject(new Error('no turn is looked at')) };
+    const parts = { file: channels, env, client, tester: test?.to, warn: test?.warn ?? (() => undefined) };
     return await Promise.all(
-      Object.entries(channels.channels).map(async ([channel, settings]): Promise<Finding> => {
+      chosen.map(async ([channel, settings]): Promise<Finding> => {
         const name = `channel ${channel}`;
         try {
           const receiver = await openChannel(settings, parts);
-          const found = await receiver.check?.(signal);
-          const todo = `countersign notify test ${channel}`;
-          if (found !== undefined) return { name, state: 'ok', detail: found };
-          return { name, state: 'ok', detail: `${receiver.name} is set up; a test tries it: ${todo}` };
+          const detail = test === undefined ? await lookAt(receiver, channel) : await sendTest(receiver);
+          return { name, state: 'ok', detail };
         } catch (error) {
           return failed(name, new Error(errorMessage(error)));
         }
@@ -31,4 +46,17 @@ export async function checkChannels(file: string | undefined, env: NodeJS.Proces
   } catch (error) {
     return [failed('channels', error)];
   }
+}
+
+async function lookAt(receiver: Receiver, channel: string): Promise<string> {
+  const found = await receiver.check?.(new AbortController().signal);
+  return found ?? `${receiver.name} is set up; a test tries it: countersign doctor --send ${channel}`;
+}
+
+async function sendTest(receiver: Receiver): Promise<string> {
+  const { signal } = new AbortController();
+  const notice = testNotice(Date.now());
+  const targets = (await receiver.targetsOf?.(notice)) ?? [undefined];
+  for (const target of targets) await receiver.deliver(notice, signal, target);
+  return `sent to ${receiver.name}${targets.length === 1 ? '' : `, ${targets.length} times`}`;
 }

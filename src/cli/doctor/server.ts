@@ -58,7 +58,7 @@ function judgeAttributes(name: string, missing: readonly string[], namespace: st
   if (missing.length === 0) return { name, state: 'ok', detail: 'all registered' };
   const commands = missing.map((attribute) => `  ${registerCommand(namespace, attribute)}`);
   const todo = [
-    'Run `countersign setup`, or ask somebody who may register search attributes to run:',
+    'Run `countersign doctor --setup`, or ask somebody who may register search attributes to run:',
     ...commands,
   ].join('\n');
   return { name, state: 'bad', detail: `missing: ${missing.join(', ')}`, todo };
@@ -275,12 +275,12 @@ function judgeBuilds(name: string, { deployment, current, builds }: Builds): Fin
   const held = builds.find((build) => build.state === 'draining' && build.turns + build.sessions > 0);
   if (held === undefined) return { name, state: 'ok', detail };
   const of = deployment === DEPLOYMENT ? '' : ` --deployment ${shellWord(deployment)}`;
-  const todo = `\`countersign drain ${shellWord(held.build)}${of}\` moves what only waits. Keep a worker of that build until nothing is open on it.`;
+  const todo = `\`countersign deploy --drain ${shellWord(held.build)}${of}\` moves what only waits. Keep a worker of that build until nothing is open on it.`;
   const stays = held.resets === undefined ? '' : resetText(held.resets);
   return { name, state: 'warning', detail, todo: todo + stays };
 }
 
-/** The turns that no `drain` moves, and the way out. */
+/** The turns that no drain moves, and the way out. */
 function resetText(turns: readonly string[]): string {
   return ` A reset keeps ${turns.join(', ')} there: decide what waits in them, or fork and cancel them.`;
 }

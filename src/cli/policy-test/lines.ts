@@ -62,7 +62,7 @@ function leftOut({ unknown, invalid, forks }: PolicyTest): string[] {
   ];
 }
 
-/** What `policy check` remarks on a rule: it ended, or it lets calls run without a decision. */
+/** What `policy` remarks on a rule: it ended, or it lets calls run without a decision. */
 export function noteOn({ name, until, tools = [] }: PolicyRule, now: number): string[] {
   if (until === undefined) return [];
   return endOfDay(until) <= now

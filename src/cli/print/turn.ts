@@ -1,4 +1,4 @@
-import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
+import type { Answered, DecisionMade, Resolved } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
 import { describeFile } from '../../contract/text/bytes';
 import type { Context } from '../context';
@@ -40,32 +40,6 @@ export type PrintPlace = Omit<WaitingPlace, 'turn'>;
 export function printPlaceOf({ screen, command }: Pick<Context, 'screen' | 'command'>) {
   return { screen, now: Date.now(), command };
 }
-
-/** A whole turn: facts, timeline, and what waits for a person. */
-export function turnLines(view: TurnView, events: readonly TurnEvent[], place: PrintPlace): string[] {
-  const { screen } = place;
-  return [
-    ...factLines(turnFacts(view, place), screen),
-    ...section('context', contextLines(view, screen), screen),
-    '',
-    ...events.flatMap((event) => eventLines(event, screen)),
-    ...openLines(view, place),
-  ];
-}
-
-/** The context that the model had before the conversation. */
-function contextLines({ steps }: TurnView, { style }: PrintPlace['screen']): string[] {
-  const known = steps.find(({ context }) => context !== undefined)?.context;
-  if (known === undefined) return [];
-  const lines = escapeLines(known, style.mark, 'prose');
-  const more = lines.length - MOST_CONTEXT;
-  return more <= 1
-    ? lines
-    : [...lines.slice(0, MOST_CONTEXT), style.quiet(`… ${more} more lines; countersign timeline shows more`)];
-}
-
-/** The most lines of context, so that there is room for the timeline. */
-const MOST_CONTEXT = 10;
 
 /** Everything in a turn that waits for a person, with the commands that continue the turn. */
 export function openLines(view: TurnView, place: PrintPlace): string[] {
@@ -130,7 +104,7 @@ function judgedLines(
   const chosen = events.filter(({ judgement }, at) => at >= newest || judgement.accepted === true);
   const shown = chosen.slice(-2 * MOST_JUDGED);
   const left = events.length - shown.length;
-  const more = `${left} more that were refused; countersign timeline shows all`;
+  const more = `${left} more that were refused; the whole turn shows them`;
   return [
     ...(left === 0 ? [] : [screen.style.quiet(more)]),
     ...shown.flatMap((event) => eventLines(event, screen)),

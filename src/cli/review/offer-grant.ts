@@ -102,9 +102,9 @@ export async function planned(
       const { authority, held, terms } = plan;
       const { id } = await client.grants.give({ ...terms, reason, signature, authority });
       const short = id.slice(0, 8);
-      const waits = ` and waits for others: ${context.command(`grants confirm ${short}`)}.`;
+      const waits = ` and waits for others: ${context.command(`grants ${short} --confirm`)}.`;
       const now = held === undefined ? ' holds.' : waits;
-      screen.note(`Grant ${id}${now} Take it back: ${context.command(`grants revoke ${short}`)}`);
+      screen.note(`Grant ${id}${now} Take it back: ${context.command(`grants ${short} --revoke`)}`);
     },
   };
 }

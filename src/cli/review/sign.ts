@@ -26,24 +26,18 @@ import type { Assurance, DatedVote } from '../../contract/authority';
 /** The approvers file that is looked for in the current directory if no file is named. */
 export const APPROVERS_FILE = 'approvers.yaml';
 
-/** Options of a command that can sign decisions. */
+/** The option of a command that can sign decisions. */
 export interface SignOptions {
   /** The file of a key. True: a key that the approvers file lists for the person. */
   sign?: string | true;
-  approvers?: string;
 }
 
-/** Adds these options to a command. */
-export function addSignOptions(command: Command): Command {
-  return command
-    .option(
-      '--sign [key]',
-      'sign with your SSH key: the key in this file, or one that the approvers file names',
-    )
-    .option(
-      '--approvers <path>',
-      `with --sign: the file that says who may decide (default: ${APPROVERS_FILE})`,
-    );
+/** Adds this option to a command. */
+export function addSignOption(command: Command): Command {
+  return command.option(
+    '--sign [key]',
+    'sign with your SSH key: the key in this file, or one that the approvers file names',
+  );
 }
 
 /** Signs a person's decision on a call. */
@@ -73,11 +67,12 @@ export interface Signer {
  * key of this person.
  */
 export async function signerOf(
-  { sign, approvers: file = APPROVERS_FILE }: SignOptions,
+  { sign }: SignOptions,
   approver: string,
-  at: { client: Pick<Countersign, 'placeOf'>; context: Pick<Context, 'screen' | 'env'> },
+  at: { client: Pick<Countersign, 'placeOf'>; context: Pick<Context, 'screen' | 'env' | 'approversFile'> },
 ): Promise<Signer | undefined> {
   if (sign === undefined) return undefined;
+  const { approversFile: file = APPROVERS_FILE } = at.context;
   // Loaded here, so that no other command waits for YAML and CEL.
   const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   const approvers = await loadApprovers(file);

@@ -218,7 +218,7 @@ function signedInAs({ name, tokenDigest, rights }: User): SignedIn {
 
 function signInRefused(byCode: boolean): CountersignError {
   if (!byCode) {
-    const hint = 'ask whoever runs the web inbox: countersign web user add <name>';
+    const hint = 'ask whoever runs the web inbox: countersign web user <name>';
     return new CountersignError('signed_out', 'no user has this token', hint);
   }
   const hint = 'the terminal that runs countersign shows a new one';

@@ -61,7 +61,7 @@ async function addUser(file: string, name: string, rights: readonly Right[]): Pr
     throw new CountersignError(
       'usage',
       `there is a user ${name} already`,
-      `for a new token remove the user first: countersign web user remove ${name}`,
+      `for a new token remove the user first: countersign web user ${name} --remove`,
     );
   // The prefix keeps a shell from reading the token as an option, and secret scanners recognise it.
   const token = `cs_${drawSecret()}`;
@@ -74,11 +74,7 @@ async function removeUser(file: string, name: string): Promise<void> {
   const users = await readUsers(file);
   const left = users.filter((user) => user.name !== name);
   if (left.length === users.length)
-    throw new CountersignError(
-      'not_found',
-      `there is no user ${name}`,
-      'countersign web user list shows them',
-    );
+    throw new CountersignError('not_found', `there is no user ${name}`, 'countersign web user shows them');
   await writeUsers(file, left);
 }
 

@@ -76,7 +76,7 @@ function requireSettingsUsed({ mcpTools }: Config, prefixes: readonly string[]):
   throw new CountersignError(
     'config_invalid',
     `config: \`mcpTools\` names ${unknown}, which is of no MCP server`,
-    'Names are `server__tool`, as `countersign mcp list` shows them.',
+    'Names are `server__tool`, as `countersign mcp` shows them.',
   );
 }
 
@@ -125,6 +125,6 @@ function requireTool(
   throw new CountersignError(
     'config_invalid',
     `agent ${agent}: no tool is called ${pattern}${near}`,
-    'Names are `server__tool`, as `countersign mcp inspect <server>` shows them.',
+    'Names are `server__tool`, as `countersign mcp test <server> --schemas` shows them.',
   );
 }

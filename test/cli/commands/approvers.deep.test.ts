@@ -65,7 +65,7 @@ describe('explain', () => {
   });
   const explain = async (shown: TurnView, ...more: string[]): Promise<string[]> => {
     await writeFile(file, FILE);
-    const args = ['approvers', 'explain', 't-1/1.1', '--file', file, ...more];
+    const args = ['approvers', 'explain', 't-1/1.1', '--approvers', file, ...more];
     return (await runCommand(addApprovers, { view: shown }, ...args)).printed;
   };
 
@@ -117,7 +117,7 @@ describe('explain', () => {
     const explaining = runCommand(
       addApprovers,
       { view: view() },
-      ...['approvers', 'explain', 't-1/1.1', '--file', join(folder, 'none.yaml')],
+      ...['approvers', 'explain', 't-1/1.1', '--approvers', join(folder, 'none.yaml')],
     );
     await expect(explaining).rejects.toMatchObject({ hint: expect.stringContaining('approvers init') });
   });
@@ -128,7 +128,7 @@ describe('explain', () => {
       await writeFile(file, text);
       const calls = [call({ request: asked(['zoe@example.org'], text), votes, tool: 'pay' })];
       const shown = view([], { calls });
-      const args = ['approvers', 'explain', 't-1/1.1', '--file', file];
+      const args = ['approvers', 'explain', 't-1/1.1', '--approvers', file];
       return (await runCommand(addApprovers, { view: shown }, ...args)).printed.slice(7);
     };
     const vote = (at: string): DatedVote => ({ voter: 'dora', decision: 'approved', at });
@@ -166,7 +166,7 @@ describe('explain', () => {
       addApprovers,
       { view: view([], { calls: [unasked] }) },
       ...args,
-      '--file',
+      '--approvers',
       file,
     );
     await expect(running).rejects.toMatchObject({ code: 'usage' });
@@ -201,7 +201,7 @@ describe('init and check', () => {
     const config = join(folder, 'countersign.config.js');
     const named = `agents: [clerk], approvers: ${JSON.stringify(file)}`;
     await writeFile(config, isNamed ? CONFIG.replace('agents: [clerk]', named) : CONFIG);
-    const args = ['approvers', 'check', config, '--file', file, ...more];
+    const args = ['approvers', config, '--approvers', file, ...more];
     return (await runCommand(addApprovers, { client: server }, ...args)).printed;
   };
 

@@ -50,7 +50,7 @@ beforeEach(() => {
 });
 
 it('makes keys of which only the public one is for others', async () => {
-  const { key } = await json('keys', 'other.key');
+  const { key } = await json('audit', 'keys', 'other.key');
   expect(statSync(path('other.key')).mode & 0o777).toBe(0o600);
   expect(readAuditKeyId(readFileSync(path('other.key.pub'), 'utf8'), 'x')).toBe(key);
   expect((await json('audit', 'export', '--until', '2020-01-01', '--key', 'other.key')).records).toBe(0);
@@ -264,7 +264,10 @@ describe('says what is wrong', () => {
 
   it('with keys that are there already', async () => {
     const before = readFileSync(path('countersign-audit.key'));
-    expect(await cli('keys')).toMatchObject({ code: 1, err: expect.stringContaining('[file_failed]') });
+    expect(await cli('audit', 'keys')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('[file_failed]'),
+    });
     expect(readFileSync(path('countersign-audit.key'))).toEqual(before);
   });
 

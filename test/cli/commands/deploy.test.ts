@@ -1,5 +1,6 @@
 import type { Drained } from '../../../src/client';
-import { drainedLine } from '../../../src/cli/commands/deploy';
+import { addDeploy, drainedLine } from '../../../src/cli/commands/deploy';
+import { runCommand } from '../command';
 
 it.each<[Drained, string]>([
   [{ id: 't', outcome: 'moved' }, 't moved'],
@@ -14,4 +15,31 @@ it.each<[Drained, string]>([
   ],
 ])('%j is printed as: %s', (drained, line) => {
   expect(drainedLine(drained)).toBe(line);
+});
+
+const builds = { current: '1' };
+const deploy = (...args: string[]) => runCommand(addDeploy, { builds }, 'deploy', ...args);
+
+it('makes a build current, and says how to move what waits on the one before', async () => {
+  const { printed, asked } = await deploy('2', '--deployment', 'shop');
+  expect(asked).toEqual([
+    ['builds', 'shop'],
+    ['makeCurrent', { build: '2', deployment: 'shop' }],
+  ]);
+  expect(printed).toEqual([
+    '2 is the current build; new turns begin on it',
+    'Move what waits on 1: cs deploy --drain 1 --deployment shop',
+  ]);
+});
+
+it('says as JSON which build was current before', async () => {
+  expect((await deploy('2', '--json')).printed).toEqual(['{"current":"2","before":"1"}']);
+});
+
+it.each([
+  ['no build', []],
+  ['--spread without --drain', ['2', '--spread', '1m']],
+  ['a time that is not one', ['--drain', '1', '--spread', 'soon']],
+])('refuses %s', async (_name, args) => {
+  await expect(deploy(...args)).rejects.toMatchObject({ code: 'usage' });
 });

@@ -157,7 +157,7 @@ describe('an encrypted turn', () => {
     const turn = await playSealed();
     const audit = (...args: string[]) =>
       runCli(args, { env: { TEMPORAL_ADDRESS: testAddress() }, cwd: directory() });
-    await audit('keys');
+    await audit('audit', 'keys');
     expect(await audit('audit', 'export', '--turn', turn)).toMatchObject({
       code: 1,
       err: expect.stringContaining('[key_missing]'),

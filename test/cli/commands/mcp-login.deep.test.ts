@@ -85,7 +85,7 @@ it('logs in once the person has agreed in a browser, and the server can be allow
   const { accessToken } = JSON.parse(readFileSync(loginFile(far), 'utf8'));
   expect(text).not.toContain(accessToken);
   expect(await mcp('allow', 'far', '--yes')).toContain('Allowed far with 1 tool');
-  expect(await mcp('list')).toContain('far: somebody is logged in');
+  expect(await mcp()).toContain('far: somebody is logged in');
   expect(readFileSync(join(scratch(), 'mcp.lock'), 'utf8')).not.toContain(accessToken);
 });
 
@@ -163,7 +163,10 @@ it('prints JSON', async () => {
     scopes: ['read', 'write'],
     renewed: true,
   });
-  expect(JSON.parse(await mcp('logout', 'far', '--json'))).toEqual({ server: 'far', revoked: 'yes' });
+  expect(JSON.parse(await mcp('login', 'far', '--forget', '--json'))).toEqual({
+    server: 'far',
+    revoked: 'yes',
+  });
 });
 
 it('forgets a login', async () => {
@@ -171,8 +174,8 @@ it('forgets a login', async () => {
   const run = start(LOGIN);
   await fetch(await agree(await run.address()));
   await run.end;
-  expect(await mcp('logout', 'far')).toBe('far: the login is forgotten here and ended there.');
-  expect(await mcp('logout', 'far')).toBe('far: nobody was logged in.');
+  expect(await mcp('login', 'far', '--forget')).toBe('far: the login is forgotten here and ended there.');
+  expect(await mcp('login', 'far', '--forget')).toBe('far: nobody was logged in.');
 });
 
 it.each<[string, object, string[], string]>([
@@ -187,7 +190,5 @@ it.each<[string, object, string[], string]>([
 
 it('says in the list that a server wants a login, where the config says so', async () => {
   await configured({ oauth: { scopes: ['read'] } });
-  expect(await mcp('list')).toContain(
-    'far: nobody is logged in on this machine; run `countersign mcp login far`',
-  );
+  expect(await mcp()).toContain('far: nobody is logged in on this machine; run `countersign mcp login far`');
 });

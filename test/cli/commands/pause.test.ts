@@ -29,18 +29,25 @@ it('says what holds already', async () => {
 it.each([
   ['no reason', ['--tool', 'pay'], /--reason is missing/],
   ['a blank reason', ['--reason', ' '], /--reason is missing/],
-  ['a scope beside --list', ['--list', '--tool', 'pay'], /--tool and --list exclude each other/],
 ])('refuses %s', async (_case, args, message) => {
   await expect(runCommand(addPause, {}, 'pause', ...args)).rejects.toThrow(message);
 });
 
 it.each([
-  ['nothing', { control: 'open', pauses: [] }, [/^Nothing is paused\.$/]],
+  ['nothing', { control: 'open', pauses: [] }, [/^Nothing is paused; --reason makes a pause\.$/]],
   ['a pause', { control: 'open', pauses: [PAUSE] }, [/^paused: calls of pay, by ann/]],
-  ['that none was ever there', { control: 'absent', pauses: [] }, [/^Nothing is paused\.$/]],
-  ['that nothing may start', { control: 'closed', pauses: [] }, [/was closed: no call .*countersign setup/]],
+  [
+    'that none was ever there',
+    { control: 'absent', pauses: [] },
+    [/^Nothing is paused; --reason makes a pause\.$/],
+  ],
+  [
+    'that nothing may start',
+    { control: 'closed', pauses: [] },
+    [/was closed: no call .*countersign doctor --setup/],
+  ],
 ])('lists %s', async (_case, pauses, lines) => {
-  const { printed } = await runCommand(addPause, { pauses }, 'pause', '--list');
+  const { printed } = await runCommand(addPause, { pauses }, 'pause');
   expect(printed).toEqual(lines.map((line) => expect.stringMatching(line)));
 });
 
@@ -53,7 +60,7 @@ it('ends a pause', async () => {
 
 it('refuses --all beside a scope', async () => {
   await expect(runCommand(addResume, {}, 'resume', '--all', '--tool', 'pay')).rejects.toThrow(
-    /--all takes no/,
+    /--tool and --all exclude/,
   );
 });
 

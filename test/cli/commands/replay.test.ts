@@ -118,7 +118,12 @@ describe('options that do not go together', () => {
     ['a turn and --last', 't-1', { last: '5' }, /a turn goes without --last and --query/],
     ['a turn and --query', 't-1', { query: 'x' }, /a turn goes without --last and --query/],
     ['--inspect with a batch', undefined, { inspect: true, last: '5' }, /--inspect takes one turn/],
-    ['--inspect with a deadline', 't-1', { inspect: true, taskTimeout: '1s' }, /without --task-timeout/],
+    [
+      '--inspect with a deadline',
+      't-1',
+      { inspect: true, taskTimeout: '1s' },
+      /--task-timeout goes without --inspect/,
+    ],
     ['--at without --inspect', 't-1', { at: '2.1' }, /--at goes with --inspect/],
   ])('%s are refused', (_, named, extra, message) => {
     expect(() => refuseMistakes(named, options(extra))).toThrow(

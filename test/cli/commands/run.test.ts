@@ -20,13 +20,18 @@ it.each<[name: string, args: string[], printed: string]>([
 });
 
 it('takes what comes first in a backlog', async () => {
-  const words = ['--priority-key', '4', '--fairness-key', 'acme', '--fairness-weight', '0.5'];
+  const words = ['key=4', 'fairness-key=acme=eu', 'fairness-weight=0.5'].flatMap((one) => [
+    '--priority',
+    one,
+  ]);
   const { asked } = await run('pay ann', '--detach', ...words);
-  const priority = { priorityKey: 4, fairnessKey: 'acme', fairnessWeight: 0.5 };
+  const priority = { priorityKey: 4, fairnessKey: 'acme=eu', fairnessWeight: 0.5 };
   expect(asked).toEqual([['start', expect.objectContaining({ priority })]]);
 });
 
 it.each([
+  ['a priority of another name', ['pay', '--priority', 'weight=2']],
+  ['a budget with more after its amount', ['pay', '--budget', 'money=2=9']],
   ['--detach with --wait', ['pay', '--detach', '--wait', '1m']],
   ['a time that is not one', ['pay', '--wait', 'soon']],
   ['a prompt of a file that is not there', ['@/no/such/file']],

@@ -53,7 +53,7 @@ it.each<[string, Builds | undefined, string, RegExp]>([
 it('says how to drain, also in a deployment of another name', async () => {
   const builds = [build('1', 'draining', { turns: 1 })];
   expect((await found({ deployment: 'shop', current: '2', builds }, 'shop')).todo).toContain(
-    '`countersign drain 1 --deployment shop`',
+    '`countersign deploy --drain 1 --deployment shop`',
   );
 });
 

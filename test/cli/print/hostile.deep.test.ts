@@ -7,8 +7,8 @@ import { planLines } from '../../../src/cli/batch';
 import { compareLines } from '../../../src/cli/commands/fork';
 import { eventLines } from '../../../src/cli/print/event';
 import { changeLine, inboxLines } from '../../../src/cli/print/inbox';
-import { momentLines, timelineLines } from '../../../src/cli/commands/timeline';
-import { callLines, pendingLines, turnLines } from '../../../src/cli/print/turn';
+import { momentLines, timelineLines } from '../../../src/cli/print/timeline';
+import { callLines, pendingLines } from '../../../src/cli/print/turn';
 import { replayFindingLines } from '../../../src/cli/commands/replay';
 import { resetLines } from '../../../src/cli/commands/reset';
 import { createScreen, createStyle } from '../../../src/cli/print/screen';
@@ -67,7 +67,6 @@ function printed(events: readonly TurnEvent[], command: (args: string) => string
   const view = viewOf(events);
   return [
     ...events.flatMap((event) => eventLines(event, place.screen)),
-    ...turnLines(view, events, place),
     ...timelineLines(timelineOf(events), place),
     ...momentLines(stateAfter(events, Math.ceil(events.length / 2)), place),
     ...view.calls.flatMap((one) => callLines(one, { ...place, turn: view.turn })),

@@ -23,7 +23,7 @@ it('a flood of refused decisions is shown in short: the newest, the accepted one
   expect(text).toContain('approved by eve-0');
   expect(text).toContain('eve-2999');
   expect(text).not.toContain('eve-2900 ');
-  expect(text).toContain('2979 more that were refused; countersign timeline shows all');
+  expect(text).toContain('2979 more that were refused; the whole turn shows them');
 });
 
 it('says that an approval is not bound to what was seen', () => {

@@ -115,7 +115,7 @@ it('says what it allows and how often it would have, and gives it only then', as
   expect(given).toEqual([]);
   await planning?.give();
   expect(given).toEqual([{ ...TERMS, reason: 'quick ones' }]);
-  expect(printed.at(-1)).toBe(`Grant ${TERMS.id} holds. Take it back: cs grants revoke 0a1b2c3d`);
+  expect(printed.at(-1)).toBe(`Grant ${TERMS.id} holds. Take it back: cs grants 0a1b2c3d --revoke`);
 });
 
 it('says who has to confirm it', async () => {
@@ -123,7 +123,7 @@ it('says who has to confirm it', async () => {
   const { planning, printed } = await plan({ times: '3' }, { held });
   expect(printed[1]).toBe(held);
   await planning?.give();
-  expect(printed.at(-1)).toContain('waits for others: cs grants confirm 0a1b2c3d.');
+  expect(printed.at(-1)).toContain('waits for others: cs grants 0a1b2c3d --confirm.');
 });
 
 it('signs it where a key is named', async () => {

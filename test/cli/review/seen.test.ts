@@ -16,15 +16,12 @@ it.each([
   expect([check(saw), check(saw, true)]).toEqual(['said', 'said']);
 });
 
-it.each([['approve'], ['grants', 'confirm']])(
-  'the help of %s %s says which characters these are',
-  (...names) => {
-    const cli = createProgram({ out: process.stdout, err: process.stderr, env: {} });
-    const found = names.reduce((at, name) => at.commands.find((one) => one.name() === name) ?? at, cli);
-    const saw = found.options.find(({ long }) => long === '--saw');
-    expect(saw?.description).toContain('the first 32 characters of the digest');
-  },
-);
+it.each([['approve'], ['grants']])('the help of %s says which characters these are', (name) => {
+  const cli = createProgram({ out: process.stdout, err: process.stderr, env: {} });
+  const found = cli.commands.find((one) => one.name() === name);
+  const saw = found?.options.find(({ long }) => long === '--saw');
+  expect(saw?.description).toContain('the first 32 characters of the digest');
+});
 
 it('nothing has to be said where a person can be asked', () => {
   expect(check(undefined, true)).toBeUndefined();

@@ -83,7 +83,7 @@ test('--sign finds the key in ~/.ssh, shows what it signs, and the call runs', a
   expect(err).toContain(turn);
   await done(turn);
   expect(await effects.lines('found')).toEqual(['pay found']);
-  const { out } = await cli(['timeline', turn]);
+  const { out } = await cli(['show', turn]);
   expect(out).toContain('approved by anna (signed with an SSH key)');
 });
 
@@ -91,7 +91,7 @@ test('a signature stands in the audit file, and is verified there without a serv
   const turn = await asked('audited');
   await approve(turn, ['--sign', '--as', 'anna', '--reason', 'fine']);
   await done(turn);
-  expect(await cli(['keys', 'audit.key'])).toMatchObject({ code: 0 });
+  expect(await cli(['audit', 'keys', 'audit.key'])).toMatchObject({ code: 0 });
   const exported = await cli(['audit', 'export', '--turn', turn, '--key', 'audit.key', '--out', 'a.jsonl']);
   expect(exported).toMatchObject({ code: 0 });
   const verify = ['audit', 'verify', 'a.jsonl', '--approvers'];
@@ -148,7 +148,7 @@ test('review --sign signs what is approved there, and leaves the rest undecided'
   expect(await review.ended).toBe(0);
   await done(turn);
   expect(await effects.lines('reviewed')).toEqual(['pay reviewed']);
-  expect((await cli(['timeline', turn])).out).toContain('approved by anna (signed with an SSH key)');
+  expect((await cli(['show', turn])).out).toContain('approved by anna (signed with an SSH key)');
 });
 
 test('changed arguments are signed as they run', async () => {

@@ -1,46 +1,22 @@
-import type { Command } from 'commander';
 import type { TurnEvent } from '../../history/events';
-import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
-import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';
+import type { TurnMoment } from '../../history/moment';
+import type { Timeline, TimelineCall, TimelineStep } from '../../history/timeline';
 import { describeFile } from '../../contract/text/bytes';
-import type { Context } from '../context';
-import { readTurnEvents } from '../open-turn';
 import type { StepView } from '../../history/view';
-import { recordLines } from '../print/arguments';
-import { eventLines } from '../print/event';
-import { describeRuling } from '../print/ruling';
-import type { Screen, ScreenFormat } from '../print/screen';
-import { type TableFact, factLines, indented, inner, section, stateCell } from '../print/table';
+import { recordLines } from './arguments';
+import { eventLines } from './event';
+import { describeRuling } from './ruling';
+import type { Screen, ScreenFormat } from './screen';
+import { type TableFact, factLines, indented, inner, section, stateCell } from './table';
 import { clock, span } from '../../contract/text/times';
-import { openLines, printPlaceOf, turnFacts, type PrintPlace } from '../print/turn';
+import { openLines, turnFacts, type PrintPlace } from './turn';
 import { describePhase, describeUsage } from '../../history/labels';
 import { describeModel } from '../../history/model-label';
 import { escapeText, escapeLines } from '../../contract/text/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { callSummary } from '../../contract/text/call-summary';
-import { questionLines } from '../print/question';
-import { proposalLines } from '../print/request';
-
-interface TimelineOptions {
-  at?: string;
-}
-
-/** `timeline <turn|file>`. */
-export function addTimeline(program: Command, context: Context): void {
-  program
-    .command('timeline <turn|file.json>')
-    .description('show a turn step by step, from the server or from an exported file')
-    .option('--at <point>', 'the turn as it was at a step (2), a call (2.1) or an event (#57)')
-    .action((named: string, options: TimelineOptions) => timeline(named, options, context));
-}
-
-async function timeline(named: string, { at }: TimelineOptions, context: Context): Promise<void> {
-  const point = at === undefined ? undefined : parsePoint(at);
-  const events = await readTurnEvents(named, context);
-  const place = printPlaceOf(context);
-  const shown = point === undefined ? timelineOf(events) : stateAt(events, point);
-  context.print(shown, () => ('steps' in shown ? timelineLines(shown, place) : momentLines(shown, place)));
-}
+import { questionLines } from './question';
+import { proposalLines } from './request';
 
 /** A turn step by step: each reply of the model, the calls of the reply, and how each call ended. */
 export function timelineLines(timeline: Timeline, place: PrintPlace): string[] {

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addKeys } from '../../../src/cli/commands/keys';
+import { addAuditKeys } from '../../../src/cli/commands/audit-keys';
 import { scratchDirectory } from '../../support/scratch';
 import { runCommand } from '../command';
 
 const scratch = scratchDirectory();
 const file = (): string => join(scratch(), 'audit.key');
-const keys = (...args: string[]) => runCommand(addKeys, {}, 'keys', file(), ...args);
+const keys = (...args: string[]) => runCommand(addAuditKeys, {}, 'keys', file(), ...args);
 
 it('writes a private key for its owner alone, and a public one', async () => {
   const { printed } = await keys();

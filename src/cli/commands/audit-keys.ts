@@ -6,9 +6,9 @@ import type { Context } from '../context';
 import { writeNewFile } from '../../system/named-files';
 import { escapeText } from '../../contract/text/escape';
 
-/** `keys [file]`. */
-export function addKeys(program: Command, context: Context): void {
-  program
+/** `audit keys [file]`. */
+export function addAuditKeys(audit: Command, context: Context): void {
+  audit
     .command('keys [file]')
     .description('make the keys that sign audit files')
     .action((file: string | undefined) => keys(file ?? KEY_FILE, context));

@@ -1,6 +1,6 @@
 import { exported } from '../../history/exports';
 import { createScreen } from '../../../src/cli/print/screen';
-import { momentLines, timelineLines } from '../../../src/cli/commands/timeline';
+import { momentLines, timelineLines } from '../../../src/cli/print/timeline';
 import { turnEventsOfJson } from '../../../src/history/exported';
 import { timelineOf } from '../../../src/history/timeline';
 import { parsePoint, stateAt } from '../../../src/history/moment';

@@ -1,0 +1,67 @@
+import type { DecidedCall } from '../../src/client/decided';
+import { addInbox } from '../../src/cli/commands/inbox';
+import { decidedLines, refusedLines } from '../../src/cli/decided';
+import type { LoggedRefusal } from '../../src/server/refusal-log';
+import { runCommand } from './command';
+import { AT, testScreen } from './support';
+
+const one: DecidedCall = {
+  ...{
+    turn: 't-1',
+    agent: 'a',
+    callId: '1.1',
+    tool: 'pay',
+    values: '{}',
+    summary: 'pay amount=10\u001b[2J',
+    approver: 'ann',
+  },
+  ...{ what: 'approved', at: AT, phase: 'done', outcome: 'conflict', message: 'the file changed' },
+};
+
+it('prints what was decided, when, and how it ended', () => {
+  const text = decidedLines({ calls: [one], looked: 200, isCut: true }, 'ann', testScreen(160)).join('\n');
+  expect(text).toMatch(
+    /t-1\/1\.1 +approved +2026-\d\d-\d\d .* conflict +pay amount=10\\x1b\[2J \(the file changed\)/,
+  );
+  expect(text).toContain('In the newest 200 turns; --limit looks at more.');
+  expect(decidedLines({ calls: [], looked: 3, isCut: false }, 'ann', testScreen())).toEqual([
+    'ann decided nothing in all 3 turns.',
+  ]);
+});
+
+it('says of a decision that it accepted no hunk', () => {
+  const calls = [{ ...one, hunks: [] }];
+  const text = decidedLines({ calls, looked: 1, isCut: false }, 'ann', testScreen(160)).join('\n');
+  expect(text).toContain('approved, but none of its hunks');
+});
+
+it('prints refused decisions with who, which call, when and why', () => {
+  const standing = { decision: 'denied', approver: 'bob', at: AT };
+  const refusal: LoggedRefusal = {
+    ...{ at: AT, namespace: 'default', user: 'ann', turn: 't-1', callId: '1.1', what: 'decision' },
+    ...{ code: 'already_decided', standing },
+  };
+  expect(refusedLines([refusal], testScreen(160)).join('\n')).toMatch(
+    /t-1\/1\.1 +ann +2026-.* already_decided +denied by bob/,
+  );
+});
+
+it.each<[name: string, args: string[], message: string]>([
+  ['a filter with --refused', ['--refused', '--tool', 'pay'], '--tool and --refused exclude each other'],
+  ['both views of the past', ['--refused', '--decided'], '--decided and --refused exclude each other'],
+  ['--watch with --decided', ['--decided', '--watch'], '--watch and --decided exclude each other'],
+  [
+    'a time with --decided',
+    ['--decided', '--older-than', '1h'],
+    '--older-than and --decided exclude each other',
+  ],
+])('does not take %s', async (_name, args, message) => {
+  await expect(runCommand(addInbox, {}, 'inbox', ...args)).rejects.toThrow(message);
+});
+
+it('looks for the decisions of another name', async () => {
+  const words = ['--decided', '--as', 'bob', '--limit', '7'];
+  const { printed, asked } = await runCommand(addInbox, { list: [] }, 'inbox', ...words);
+  expect(printed).toEqual(['bob decided nothing in all 0 turns.']);
+  expect(asked).toEqual([['list', { limit: 7 }]]);
+});
