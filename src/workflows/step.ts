@@ -5,6 +5,7 @@ import type { ToolResult } from '../contract/result';
 import { failureOf } from '../lifecycle/results';
 import { act } from './approvals';
 import { liveCall, untilTrue } from './call-life';
+import { placesIn } from './order';
 import type { Turn, TurnRuntime } from './turn-state';
 import type { FinishedCall } from './think';
 import { TurnCall } from './turn-call';
@@ -32,7 +33,9 @@ export async function runStep(
   changes.begin();
   // Messages that arrived before are judged now. They are answered before the step acts on them, like later messages.
   queue.release();
-  for (const callId of turn.approvals.calls.keys()) void liveCall(new TurnCall(turn, callId, runtime));
+  const mayStart = placesIn(turn);
+  for (const callId of turn.approvals.calls.keys())
+    void liveCall(new TurnCall(turn, callId, runtime, mayStart));
   // The step is over once everything that has happened is shown, so that history has it before the next reply.
   const isOver = (): boolean =>
     !changes.hasUnseen && [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
