@@ -31,8 +31,11 @@ export async function runStep(
   open(turn, calls, closedAs);
   observer.begin(calls, isMoved);
   changes.begin();
-  // Messages that arrived before are judged now. They are answered before the step acts on them, like later messages.
+  const wasHeld = queue.isHeld;
+  // Messages that arrived before are judged now.
   queue.release();
+  // History has their answers before the calls that they allow, however many promises the interceptors of users need.
+  if (wasHeld) await untilTrue(() => !changes.hasUnseen);
   const mayStart = placesIn(turn);
   for (const callId of turn.approvals.calls.keys())
     void liveCall(new TurnCall(turn, callId, runtime, mayStart));
