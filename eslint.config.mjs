@@ -219,7 +219,7 @@ const boundaries = [
     boundary({
       from: 'authority',
       files: [`src/authority/${name}/worker-*.ts`],
-      folders: ['contract', 'history', 'tools'],
+      folders: ['contract', 'history', 'tools', 'system/sha256$'],
       types: ['activities'],
       packages: [
         forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Activities run outside the sandbox.'),
@@ -234,7 +234,7 @@ const boundaries = [
   ),
   boundary({
     from: 'history',
-    folders: ['contract', 'lifecycle', `authority/${PURE_PART}`],
+    folders: ['contract', 'lifecycle', 'system/sha256$', `authority/${PURE_PART}`],
     packages: [forbid('^@temporalio/workflow', 'History is read outside the sandbox.')],
     message: 'History imports contract, lifecycle, and what is pure of authority.',
   }),

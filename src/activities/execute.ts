@@ -9,7 +9,7 @@ import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';
 import type { Live } from '../tools/context';
 import type { Approval, CallContext, Tool } from '../tools/types';
-import { contentDigest } from '../tools/content-digest';
+import { sha256 } from '../system/sha256';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, earlierBeat } from './heartbeat';
 import type { HeldState } from './held-state';
@@ -52,7 +52,7 @@ export interface Execution extends AskedExecution {
  * step.
  */
 export function cachedOutput(deps: ActivityDeps, result: ToolResult): CallOutput {
-  const digest = contentDigest(result.content);
+  const digest = sha256(result.content);
   deps.memory.keepContent(digest, result.content);
   return { result, contentDigest: digest };
 }

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { CallOutput } from '../contract/call';
 import { digestJson } from '../contract/digest';
-import { contentDigest } from '../tools/content-digest';
+import { sha256 } from '../system/sha256';
 import type { OutcomeSealer } from './journal';
 import { placeHere, type SignedPlace } from './reset-history';
 
@@ -41,5 +41,5 @@ export function createGiveBacks(sealer: OutcomeSealer): GiveBacks {
 }
 
 function nameOf(place: GivenBackPlace): string {
-  return digestJson({ ...place }, contentDigest);
+  return digestJson({ ...place }, sha256);
 }

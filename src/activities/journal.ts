@@ -1,4 +1,4 @@
-import { createHash, randomInt, randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -10,6 +10,7 @@ import type { ToolResult } from '../contract/result';
 import { appendLine, createWithLine, makeFolder, readIfThere, userStateDir } from '../system/files';
 import { guarded } from '../system/guarded';
 import { isResult } from '../contract/payloads';
+import { sha256 } from '../system/sha256';
 
 /** The folder of the journal of a worker with this state directory. */
 export function journalFolder(stateDir = userStateDir()): string {
@@ -84,14 +85,13 @@ export function createJournal(
   sealer: OutcomeSealer = OPEN,
   onFault: (why: string | undefined) => void = () => undefined,
 ): Journal {
-  const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex');
-  const fileOf = (key: string): string => join(directory, nameOf(key).slice(0, 2), nameOf(key));
+  const fileOf = (key: string): string => join(directory, sha256(key).slice(0, 2), sha256(key));
   const pruneInTurn = createPruner(directory);
   const journal: Omit<Journal, 'fault'> = {
     read: async (key) => {
       const text = await readIfThere(fileOf(key));
       if (text === undefined) return { state: 'none' };
-      const ended = await sealer.open(text.split('\n').filter(Boolean).at(-1) ?? '', nameOf(key));
+      const ended = await sealer.open(text.split('\n').filter(Boolean).at(-1) ?? '', sha256(key));
       return parseEnd(ended);
     },
     begin: async (key) => {
@@ -99,7 +99,7 @@ export function createJournal(
       return begin(fileOf(key));
     },
     end: async (key, result) => {
-      const line = await sealer.seal(JSON.stringify({ ended: result }), nameOf(key));
+      const line = await sealer.seal(JSON.stringify({ ended: result }), sha256(key));
       await appendLine(fileOf(key), line);
     },
   };

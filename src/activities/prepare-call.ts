@@ -17,7 +17,7 @@ import { makeContext } from '../tools/context';
 import type { Tool } from '../tools/types';
 import type { AboutTurn } from './execute';
 import { unlessAborted } from '../tools/time-limit';
-import { contentDigest } from '../tools/content-digest';
+import { sha256 } from '../system/sha256';
 import type { ActivityDeps } from './deps';
 import { requestersOf } from '../authority/votes/requesters';
 
@@ -91,7 +91,7 @@ function validCall(tool: Tool, asked: AskedCall, effective: JsonObject): ValidCa
     id: asked.id,
     tool: tool.name,
     arguments: effective,
-    argsDigest: digestJson(effective, contentDigest),
+    argsDigest: digestJson(effective, sha256),
     toolDigest: tool.digest,
     settings: settingsOf(tool),
   };
@@ -154,7 +154,7 @@ async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promi
     if (preview === undefined) return { ...call, kind: 'ask' };
     return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes
       ? invalidAsked(call, { code: 'validation', message: TOO_LARGE })
-      : { ...call, kind: 'ask', preview, ...previewDigests(preview, contentDigest) };
+      : { ...call, kind: 'ask', preview, ...previewDigests(preview, sha256) };
   } catch (error) {
     return invalidAsked(call, describeFailure(error, hide));
   }

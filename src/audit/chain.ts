@@ -13,7 +13,7 @@ import {
 } from './format';
 import { publicKeyOf } from './file-key';
 import { frameOf, readLine, type ReadLine, wrongValue } from './read';
-import { sha256 } from '../history/sha256';
+import { sha256 } from '../system/sha256';
 
 /** What a file must match, in addition to being complete and unchanged. */
 export interface Expected {

@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import type { FileRef } from '../contract/session/files';
 import type { JsonObject } from '../contract/json';
 import { CountersignError } from '../contract/errors';
-import { sha256 } from '../history/sha256';
+import { sha256 } from '../system/sha256';
 import type { ToolResult } from '../contract/result';
 import type { CallRuling, GrantMark, GrantUse } from '../contract/policy-rule';
 

@@ -1,6 +1,6 @@
 import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
-import { sha256 } from '../history/sha256';
+import { sha256 } from '../system/sha256';
 
 /** A line that has the form of a record. Its place among the other lines is checked together with the chain. */
 export interface ReadLine {

@@ -22,7 +22,7 @@ import {
 } from './format';
 import type { Roster } from '../contract/roster';
 import { createSignedContext, rosterParts, type SignedContext } from './signed-fields';
-import { sha256 } from '../history/sha256';
+import { sha256 } from '../system/sha256';
 
 /** A record before its time and place are known. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;

@@ -1,7 +1,7 @@
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
 import { RESULT, type ToolResult } from './result';
 import { guard, soundCheck } from './schema/message';
-import { flag, jsonObject, list, object, oneOf, pair, text } from './schema/shape';
+import { flag, jsonObject, list, object, only, oneOf, pair, text } from './schema/shape';
 import { CARRIED_STATES, ANY_NAME } from './tool';
 import { fitsMoved, MOVED, prepareOutput, type PrepareOutput, THINK_OUTPUT, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
@@ -104,6 +104,7 @@ const SESSION = object(
   { sessionId: ANY_NAME, runId: ANY_NAME, messageId: text(), ...HELD },
   { before: object(HELD) },
 );
+const WINDOW = object({}, { compactOver: WHOLE, tokens: WHOLE, shortened: only(true) });
 const CARRIED = object(
   {
     step: WHOLE,
@@ -115,7 +116,7 @@ const CARRIED = object(
     usage: USAGE,
     signalVerdicts: list(object({ callId: text(), verdict: text(), decisionId: text(), at: text() })),
   },
-  { states: CARRIED_STATES, words: WORDS, moved: MOVED, ...CARRIED_SPENDING },
+  { states: CARRIED_STATES, words: WORDS, moved: MOVED, window: WINDOW, ...CARRIED_SPENDING },
 );
 const FORK = object({ of: text(), from: text(), world: oneOf(WORLDS) }, { context: text() });
 

@@ -65,6 +65,13 @@ export interface TranscriptQuery {
 /** The text in place of an output that was dropped to keep the transcript within its limit. */
 export const DROPPED_OUTPUT = '[older output dropped to keep the transcript within its limit]';
 
+/** An entry without its output, unless that would be longer. */
+export function withoutOutput(entry: TranscriptEntry): TranscriptEntry {
+  return entry.kind === 'result' && entry.content.length > DROPPED_OUTPUT.length
+    ? { ...entry, content: DROPPED_OUTPUT }
+    : entry;
+}
+
 /** The bytes that an entry counts for: its JSON, in UTF-8. */
 export function entryBytes(entry: TranscriptEntry): number {
   return utf8Bytes(JSON.stringify(entry));

@@ -111,6 +111,8 @@ export interface CarriedTurn {
   spent: [string, { digest: string; verdict: Verdict }][];
   counts: TurnCounts;
   usage: Usage;
+  /** What the session is told of the conversation's length. Absent: nothing. */
+  window?: Pick<TurnRecord, 'compactOver' | 'tokens' | 'shortened'>;
   /** The last verdicts on signals, for the memo. */
   signalVerdicts: SignalVerdict[];
   /** What the turn knows about the state that calls share, by `stateKeyOf`. Absent: no call has used shared state. */

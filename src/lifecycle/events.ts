@@ -27,6 +27,7 @@ import {
   type PreparingCall,
   type QuestionCall,
   type RequestCall,
+  type Verdicts,
   isOpen,
   leaveOf,
   secretOf,
@@ -141,7 +142,7 @@ export function apply(calls: Approvals, event: LifeEvent): Approvals {
       return countQuestion(put(calls, opened(event)), event.call);
     case 'accepted': {
       const { verdict, digest } = event;
-      const verdicts = new Map(calls.verdicts).set(verdict.decisionId, { digest, verdict });
+      const verdicts = calls.verdicts.with(verdict.decisionId, { digest, verdict });
       const speakers = event.isHeard ? new Set(calls.speakers).add(verdict.approver) : calls.speakers;
       return { ...calls, verdicts, speakers };
     }
@@ -283,15 +284,13 @@ export function askedOf({ call, asked }: Extract<CallState, { phase: 'running' }
 function withVoid(
   { verdicts }: Approvals,
   { callId, ids, why }: Extract<LifeEvent, { type: 'verdicts_voided' }>,
-): Approvals['verdicts'] {
-  const voided = new Map(verdicts);
-  for (const decisionId of ids) {
+): Verdicts {
+  const message = `${why}; look again and decide anew`;
+  return ids.reduce((voided, decisionId) => {
     const spent = voided.get(decisionId);
-    const message = `${why}; look again and decide anew`;
     const verdict: Refused = { accepted: false, code: 'stale_args', message, callId, decisionId };
-    if (spent !== undefined) voided.set(decisionId, { ...spent, verdict });
-  }
-  return voided;
+    return spent === undefined ? voided : voided.with(decisionId, { ...spent, verdict });
+  }, verdicts);
 }
 
 function leave(calls: Approvals, callId: string): Approvals {

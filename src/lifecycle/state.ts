@@ -145,6 +145,37 @@ export interface SpentId {
   verdict: Verdict;
 }
 
+/**
+ * The verdicts by decision id. One workflow task may bring thousands of messages, so a new verdict copies only the small
+ * parts: each part is larger than the next.
+ */
+export class Verdicts {
+  private constructor(private readonly parts: readonly ReadonlyMap<string, SpentId>[]) {}
+
+  static of(spent: Iterable<[string, SpentId]>): Verdicts {
+    return new Verdicts([new Map(spent)]);
+  }
+
+  /** All of them, in the order in which their ids were used. */
+  get all(): [string, SpentId][] {
+    return [...new Map(this.parts.flatMap((part) => [...part]))];
+  }
+
+  get(decisionId: string): SpentId | undefined {
+    return this.parts.findLast((part) => part.has(decisionId))?.get(decisionId);
+  }
+
+  with(decisionId: string, spent: SpentId): Verdicts {
+    const parts = [...this.parts];
+    let last: ReadonlyMap<string, SpentId> = new Map([[decisionId, spent]]);
+    for (let before = parts.at(-1); before !== undefined && before.size <= last.size; before = parts.at(-1)) {
+      last = new Map([...before, ...last]);
+      parts.pop();
+    }
+    return new Verdicts([...parts, last]);
+  }
+}
+
 /** The calls of a step or a gate, and what was said about them. Only `apply` makes another one. */
 export interface Approvals {
   /** Calls of the current step, in the model's order. */
@@ -156,7 +187,7 @@ export interface Approvals {
   readonly closed: ReadonlyMap<string, { cause?: ClosingCause; standing?: FinalDecision }>;
   /** The calls that the workflow closed by itself and has not published yet. */
   readonly closings: ReadonlyMap<string, ClosingCause>;
-  readonly verdicts: ReadonlyMap<string, SpentId>;
+  readonly verdicts: Verdicts;
   /** Schemas by tool digest, for checking edits. */
   readonly schemas: ReadonlyMap<string, JsonSchema>;
   /** The people whose words the model reads with the results of the current step. */
@@ -168,10 +199,10 @@ export interface Approvals {
 
 /** An empty state. `spent` comes from the previous run, if the turn continued as new. */
 export function makeApprovals(spent: Iterable<[string, SpentId]> = []): Approvals {
-  const verdicts = new Map(spent);
+  const verdicts = Verdicts.of(spent);
   return {
     calls: new Map(),
-    closed: new Map([...verdicts.values()].flatMap(closedBy)),
+    closed: new Map(verdicts.all.flatMap(([, one]) => closedBy(one))),
     closings: new Map(),
     verdicts,
     schemas: new Map(),
@@ -185,7 +216,7 @@ const CARRIED_DECISIONS = 200;
 
 /** The newest decisions for `makeApprovals` of the next run. They fit into one payload together with a transcript. */
 export function carriedDecisions({ verdicts }: Approvals): [string, SpentId][] {
-  const newest = [...verdicts].slice(-CARRIED_DECISIONS);
+  const newest = verdicts.all.slice(-CARRIED_DECISIONS);
   let room: number = LIMITS.carriedDecisionBytes;
   const first = newest.findLastIndex((one) => (room -= utf8Bytes(JSON.stringify(one))) < 0);
   return newest.slice(first + 1);

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { ModelMessage } from './model';
+import { sha256 } from '../system/sha256';
 
 /** The ids of calls that a provider takes. */
 export interface IdForm {
@@ -47,7 +47,7 @@ export function withFittingIds(messages: readonly ModelMessage[], form: IdForm):
       return id;
     }
     for (let n = 0; ; n++) {
-      const made = form.make(createHash('sha256').update(`${id} ${n}`).digest('hex'));
+      const made = form.make(sha256(`${id} ${n}`));
       if (taken.has(made)) continue;
       taken.add(made);
       return made;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import type { Preview } from '../contract/plan';
-import { contentDigest } from './content-digest';
+import { sha256 } from '../system/sha256';
 import { resolveParameters } from './parameters';
 import type { CallContext, Classified, Parameters, Spelling, Tool, ToolOptions, Verification } from './types';
 import { DAY, LIMITS, RETRY, TIMES } from '../contract/limits';
@@ -55,7 +55,7 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
     ...settings,
     schema,
     server: 'local',
-    digest: digestJson({ name, description, schema, safety, effect }, contentDigest),
+    digest: digestJson({ name, description, schema, safety, effect }, sha256),
     parse,
     parsesToJson,
     preview: preview && (async (value, context) => toPreview(await preview.call(functions, value, context))),
@@ -83,7 +83,7 @@ export function inPlace(tool: Tool, place: JsonObject, spelling?: Spelling): Too
   const { forCall, parse } = tool;
   return Object.freeze<Tool>({
     ...tool,
-    digest: digestJson({ tool: tool.digest, place }, contentDigest),
+    digest: digestJson({ tool: tool.digest, place }, sha256),
     declaredDigest: tool.declaredDigest ?? tool.digest,
     forCall: forCall && ((value) => inPlace(forCall(value), place, spelling)),
     ...(spelling && { spelling, parse: (args) => parse(spelling.spell(args)) }),

@@ -7,7 +7,7 @@ import { canonicalJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import { shellWord } from '../contract/text/shell-word';
 import type { Preview } from '../contract/plan';
-import { contentDigest } from './content-digest';
+import { sha256 } from '../system/sha256';
 import { defineTool, inPlace } from './define-tool';
 import { stopped, ToolError, TransportError } from './errors';
 import type { CallContext, Duration, Tool } from './types';
@@ -114,7 +114,7 @@ async function previewOf(place: Place, command: Command, sandbox: Sandbox | unde
 }
 
 function digestOf(files: readonly string[]): string | undefined {
-  return files.length === 0 ? undefined : contentDigest(files.join('\n'));
+  return files.length === 0 ? undefined : sha256(files.join('\n'));
 }
 
 /**

@@ -71,6 +71,7 @@ function carry(turn: Turn): CarriedTurn {
     spent: carriedDecisions(turn.approvals),
     counts: turn.counts,
     usage: turn.usage,
+    window: turn.window,
     signalVerdicts: turn.signalVerdicts,
     states: states.length === 0 ? undefined : states,
   };

@@ -1,11 +1,21 @@
 import { LIMITS } from '../contract/limits';
 import type { Order } from '../contract/tool';
-import type { CallState } from '../lifecycle/state';
+import type { Approvals, CallState } from '../lifecycle/state';
 import type { Turn } from './turn-state';
 
-/** Whether a ready call may start now, by the order of its step and by the worker that holds its state. */
-export function mayStart({ approvals, order, states }: Turn, state: CallState): boolean {
-  return states.isFree(state.call) && nextToStart([...approvals.calls.values()], order).includes(state);
+/**
+ * Tells whether a ready call of a step may start now, by the order of the step and by the worker that holds its state.
+ * All calls that wait ask after each change, so the order is worked out once for each state of the calls.
+ */
+export function placesIn(turn: Turn): (state: CallState) => boolean {
+  let of: Approvals | undefined;
+  let next: ReadonlySet<CallState> = new Set();
+  return (state) => {
+    const { approvals, order, states } = turn;
+    if (approvals !== of) next = new Set(nextToStart([...approvals.calls.values()], order));
+    of = approvals;
+    return next.has(state) && states.isFree(state.call);
+  };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ToolResult } from '../contract/result';
 import { failureOf } from '../lifecycle/results';
 import { act } from './approvals';
 import { liveCall, untilTrue } from './call-life';
+import { placesIn } from './order';
 import type { Turn, TurnRuntime } from './turn-state';
 import type { FinishedCall } from './think';
 import { TurnCall } from './turn-call';
@@ -30,9 +31,14 @@ export async function runStep(
   open(turn, calls, closedAs);
   observer.begin(calls, isMoved);
   changes.begin();
-  // Messages that arrived before are judged now. They are answered before the step acts on them, like later messages.
+  const wasHeld = queue.isHeld;
+  // Messages that arrived before are judged now.
   queue.release();
-  for (const callId of turn.approvals.calls.keys()) void liveCall(new TurnCall(turn, callId, runtime));
+  // History has their answers before the calls that they allow, however many promises the interceptors of users need.
+  if (wasHeld) await untilTrue(() => !changes.hasUnseen);
+  const mayStart = placesIn(turn);
+  for (const callId of turn.approvals.calls.keys())
+    void liveCall(new TurnCall(turn, callId, runtime, mayStart));
   // The step is over once everything that has happened is shown, so that history has it before the next reply.
   const isOver = (): boolean =>
     !changes.hasUnseen && [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');

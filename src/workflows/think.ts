@@ -65,10 +65,14 @@ export function takeReply(turn: Turn, output: ThinkOutput): void {
 
 /**
  * The tokens that the provider counted for the first reply. Only the request for that reply has the first words of the
- * turn and nothing else from the turn.
+ * turn and nothing else from the turn. They do not count if outputs were left out later.
  */
-function windowAfter({ step, window }: Turn, { compactOver, usage }: ThinkOutput): Turn['window'] {
-  return { compactOver, tokens: step === 1 ? usage?.inputTokens : window.tokens };
+function windowAfter(
+  { step, window }: Turn,
+  { compactOver, droppedBefore, usage }: ThinkOutput,
+): Turn['window'] {
+  const { shortened, tokens } = droppedBefore === undefined ? window : { shortened: true as const };
+  return { compactOver, shortened, tokens: step === 1 ? usage?.inputTokens : tokens };
 }
 
 /** Adds a reply to the transcript. */

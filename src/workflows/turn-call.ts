@@ -9,7 +9,7 @@ import { act, callIn } from './approvals';
 import { type CallAttempt, prepareCall, scheduleCall, untilUnpaused } from './call-activities';
 import { type Life, untilTrue } from './call-life';
 import { releaseChild, runChild } from './child-turn';
-import { mayStart } from './order';
+import type { placesIn } from './order';
 import { askVerify, outcomeOf, usedIn } from './outcome';
 import { closeQuestions } from './questions';
 import type { Turn, TurnRuntime } from './turn-state';
@@ -22,6 +22,8 @@ export class TurnCall implements Life {
     readonly context: Turn,
     readonly callId: string,
     private readonly runtime: TurnRuntime,
+    /** Whether a ready call has its place in the order of the step. */
+    private readonly mayStart: ReturnType<typeof placesIn>,
   ) {}
 
   prepare(state: PreparingCall): Promise<PreparedCall> {
@@ -31,7 +33,7 @@ export class TurnCall implements Life {
   async place(): Promise<void> {
     const { states } = this.context;
     const isReady = (): boolean => this.state.phase === 'ready';
-    const isNext = (): boolean => mayStart(this.context, this.state);
+    const isNext = (): boolean => this.mayStart(this.state);
     // Calls that become ready together may want the same place. The first of them takes it, before any of them starts.
     while (isReady() && !(isNext() && states.reserve(this.state.call)))
       await untilTrue(() => !isReady() || isNext());

@@ -4,7 +4,7 @@ import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
 import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
-import type { TurnRecord, TurnWords } from '../contract/session';
+import type { TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
 import { type CarriedSpending, NOTHING_REPEATED, type Repeated } from '../contract/spending/carried';
 import {
@@ -161,11 +161,8 @@ export interface Turn extends ApprovalContext {
   repeats: number | undefined;
   /** Set if the last reply says that the next steps are taken in bursts. Undefined: each step is an activity. */
   gate: GateMode | undefined;
-  /**
-   * `compactOver` from the last reply, and the tokens that the provider counted before the first reply. See
-   * `TurnRecord`.
-   */
-  window: Pick<TurnRecord, 'compactOver' | 'tokens'>;
+  /** See `TurnRecord`. */
+  window: NonNullable<CarriedTurn['window']>;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
   /** The call that the turn was started with. Undefined: a model asks for calls. */
@@ -227,7 +224,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     repeated: carried?.repeated ?? NOTHING_REPEATED,
     repeats: undefined,
     gate: undefined,
-    window: {},
+    window: carried?.window ?? {},
     isMoving: false,
     session: input.session,
     moved: carried?.moved,

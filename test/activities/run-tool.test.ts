@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
-import { contentDigest } from '../../src/tools/content-digest';
+import { sha256 } from '../../src/system/sha256';
 import { createActivities } from '../../src/activities/index';
 import { createJournal } from '../../src/activities/journal';
 import { createMemory } from '../../src/activities/conversation';
@@ -88,7 +88,7 @@ describe.each<Effect>(['pure', 'idempotent'])('a call that is %s', (effect) => {
     const output = await run(makeTool(effect));
     expect(output).toMatchObject({
       result: { success: true, content: 'paid' },
-      contentDigest: contentDigest('paid'),
+      contentDigest: sha256('paid'),
     });
     expect(runs).toEqual(['key:1.1:0']);
   });

@@ -7,7 +7,7 @@ import { continueChain, createExportedRuns, createVerifier } from '../../src/aud
 import { fileOf, newKey, record, verifyLines } from './sample';
 import { runs } from '../support/properties';
 import { isThorough } from '../support/thorough';
-import { sha256 } from '../../src/history/sha256';
+import { sha256 } from '../../src/system/sha256';
 
 const key = newKey();
 const records = [1, 2, 3, 4, 5].map((event) => record(event));

@@ -9,7 +9,7 @@ import {
   otherKey,
   unsigned,
 } from '../../src/audit/format';
-import { sha256 } from '../../src/history/sha256';
+import { sha256 } from '../../src/system/sha256';
 
 const OF_UE = '607474ca475a9724d7360aba71a56d5df77e61350e3f724cfa1f46e857e2d85f';
 

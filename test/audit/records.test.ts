@@ -6,7 +6,7 @@ import { createRecorder } from '../../src/audit/records';
 import type { TurnEvent } from '../../src/history/events';
 import { accepted, ask, item, result, run, Script } from '../history/script';
 import { recordedFiles, recordsOfFile } from './sample';
-import { sha256 } from '../../src/history/sha256';
+import { sha256 } from '../../src/system/sha256';
 
 const recordsOf = (events: readonly TurnEvent[]): AuditRecord[] => {
   const recorder = createRecorder('t');

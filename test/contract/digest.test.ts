@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { contentDigest } from '../../src/tools/content-digest';
+import { sha256 } from '../../src/system/sha256';
 import {
   canonicalJson,
   digestJson,
@@ -16,7 +16,7 @@ test('digests of text are SHA-256 of its UTF-8, in the sandbox and in an activit
   const property = fc.property(fc.string({ unit: 'binary' }), (text) => {
     const expected = createHash('sha256').update(Buffer.from(text, 'utf8')).digest('hex');
     expect(digestText(text)).toBe(expected);
-    expect(contentDigest(text)).toBe(expected);
+    expect(sha256(text)).toBe(expected);
   });
   fc.assert(property);
 });

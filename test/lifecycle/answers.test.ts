@@ -42,7 +42,7 @@ it.each<[what: string, message: unknown, code: string]>([
   const approvals = asked();
   expect(answer(approvals, message)).toMatchObject({ accepted: false, code });
   expect(approvals.state.calls.get('1.1')?.phase).toBe('question');
-  expect(approvals.state.verdicts.size).toBe(0);
+  expect(approvals.state.verdicts.all).toEqual([]);
 });
 
 it('names each field that is wrong, and what is', () => {

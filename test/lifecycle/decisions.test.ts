@@ -54,7 +54,7 @@ describe('messages that are no decision', () => {
     const approvals = approvalsWith({});
     expect(decide(approvals, message)).toMatchObject({ accepted: false, code: 'malformed' });
     expect(approvals.call().phase).toBe('request');
-    expect(approvals.state.verdicts.size).toBe(0);
+    expect(approvals.state.verdicts.all.length).toBe(0);
   });
 });
 

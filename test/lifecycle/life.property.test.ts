@@ -112,10 +112,10 @@ function say(
   message: { decisionId?: string | undefined },
 ): Decided {
   const before = calls.state;
-  const newId = (): string => `drawn-${before.verdicts.size}`;
+  const newId = (): string => `drawn-${before.verdicts.all.length}`;
   const said = { type, message: JSON.parse(JSON.stringify(message)), newId, runId: 'run', isAgain: false };
   const { decisionId } = message;
-  const isKnown = decisionId !== undefined && before.verdicts.has(decisionId);
+  const isKnown = decisionId !== undefined && before.verdicts.get(decisionId) !== undefined;
   const decided = calls.do(said, witness.now);
   if (decided.refused !== undefined) expect(calls.state).toBe(before);
   else if (isKnown) expect(decided.events).toEqual([]);

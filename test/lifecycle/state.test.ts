@@ -1,5 +1,6 @@
 import { LIMITS } from '../../src/contract/limits';
-import { carriedDecisions, makeApprovals, type SpentId } from '../../src/lifecycle/state';
+import { apply } from '../../src/lifecycle/events';
+import { type Approvals, carriedDecisions, makeApprovals, type SpentId } from '../../src/lifecycle/state';
 
 const spentBy = (approver: string, at: number): [string, SpentId] => {
   const head = { decisionId: `d${at}`, callId: `${at}.1`, at: '2026-11-22T12:00:00.000Z' };
@@ -32,4 +33,30 @@ it.each([
 
 it('carries nothing where there is nothing', () => {
   expect(carriedOf(0, 'ann')).toEqual([]);
+});
+
+/** The state after so many accepted messages. */
+const acceptedBy = (count: number): Approvals =>
+  Array.from({ length: count }, (_, at) => spentBy('ann', at)).reduce<Approvals>(
+    (state, [, { digest, verdict }]) =>
+      verdict.accepted ? apply(state, { type: 'accepted', verdict, digest, isHeard: false }) : state,
+    makeApprovals(),
+  );
+
+it('does not copy all verdicts at each message', () => {
+  const copies = jest.spyOn(Map.prototype, 'set');
+  acceptedBy(2000);
+  const { length } = copies.mock.calls;
+  copies.mockRestore();
+  expect(length).toBeLessThan(2000 * 20);
+});
+
+it('knows each verdict in its order, also one that was voided', () => {
+  const before = acceptedBy(100);
+  const [id, { digest }] = spentBy('ann', 3);
+  const state = apply(before, { type: 'verdicts_voided', callId: '3.1', ids: [id, 'other'], why: 'no' });
+  expect(state.verdicts.all.map(([one]) => one)).toEqual(Array.from({ length: 100 }, (_, at) => `d${at}`));
+  expect(state.verdicts.get(id)).toMatchObject({ digest, verdict: { accepted: false, code: 'stale_args' } });
+  expect(before.verdicts.get(id)).toMatchObject({ verdict: { accepted: true } });
+  expect(state.verdicts.get('other')).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter, TypedSearchAttributes } from '@temporalio/common';
 import { coresdk, type temporal } from '@temporalio/proto';
-import type { WorkflowInfo } from '@temporalio/workflow';
+import type { WorkflowInboundCallsInterceptor, WorkflowInfo } from '@temporalio/workflow';
 import { setActivator } from '@temporalio/workflow/lib/global-attributes';
 import { Activator } from '@temporalio/workflow/lib/internals';
 import { createUnsafeRandomSource } from '@temporalio/workflow/lib/random-helpers';
@@ -52,6 +52,8 @@ export interface WorkflowStart {
   args?: readonly unknown[];
   /** Workflow time of the first task, in ms. */
   now?: number;
+  /** An interceptor of a user. */
+  inbound?: WorkflowInboundCallsInterceptor;
 }
 
 /**
@@ -66,12 +68,13 @@ export class WorkflowUnderTest {
   /** Starts a workflow; its first task is over when this resolves, and `commands` are what it gave. */
   static async start(
     body: (...args: never[]) => Promise<unknown>,
-    { info = {}, args = [], now = 0 }: WorkflowStart = {},
+    { info = {}, args = [], now = 0, inbound }: WorkflowStart = {},
   ): Promise<{ workflow: WorkflowUnderTest; commands: Command[] }> {
     const activator = makeActivator(info, now);
     setActivator(activator);
     jest.spyOn(Date, 'now').mockImplementation(() => activator.now);
     Object.assign(activator, { workflow: body });
+    if (inbound !== undefined) activator.interceptors.inbound.push(inbound);
     const workflow = new WorkflowUnderTest(activator);
     const start: Job = { initializeWorkflow: { arguments: args.map(payload) } };
     return { workflow, commands: await workflow.task([start]) };

@@ -1,4 +1,5 @@
 import { temporal } from '@temporalio/proto';
+import type { WorkflowInboundCallsInterceptor } from '@temporalio/workflow';
 import { LIMITS } from '../../src/contract/limits';
 import { FAILURES, SIGNALS, UPDATES } from '../../src/contract/names';
 import type { ThinkOutput } from '../../src/contract/think';
@@ -437,7 +438,7 @@ describe('a turn that came along from another build', () => {
       'judges a decision that came before the request',
       [
         [[decide('approved')], ['accept update']],
-        [[prepared(1)], ['complete update', 'schedule call-1.1-0', ...CLOSED]],
+        [[prepared(1)], ['complete update', ...CLOSED, 'schedule call-1.1-0']],
       ],
     ],
     [
@@ -453,6 +454,20 @@ describe('a turn that came along from another build', () => {
     const { workflow, commands } = await start(await moved());
     expect(lines(commands)).toEqual(['schedule prepare-1.1']);
     for (const [come, given, later] of tasks) expect(lines(await workflow.task(come, later))).toEqual(given);
+  });
+
+  it('answers what came before the request first, also where an interceptor is slow', async () => {
+    const inbound: WorkflowInboundCallsInterceptor = {
+      async handleUpdate(input, next) {
+        const answer = await next(input);
+        for (let promises = 0; promises < 50; promises++) await Promise.resolve();
+        return answer;
+      },
+    };
+    const { workflow } = await start(await moved(), { inbound });
+    await workflow.task([decide('approved')]);
+    const [first] = lines(await workflow.task([prepared(1)]));
+    expect(first).toBe('complete update');
   });
 
   it('stays where a decision comes first', async () => {

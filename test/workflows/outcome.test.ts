@@ -7,6 +7,7 @@ import { resultOf } from '../../src/lifecycle/state';
 import { act } from '../../src/workflows/approvals';
 import { liveCall } from '../../src/workflows/call-life';
 import { turnModelFailure, settlementOf } from '../../src/workflows/outcome';
+import { placesIn } from '../../src/workflows/order';
 import { TurnCall } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';
@@ -96,7 +97,7 @@ describe('a call in doubt is verified in the background', () => {
     calls.do({ type: 'settle', callId: '1.1', settlement: { inDoubt } }, 0);
     const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: calls.state };
     const { workflow, commands } = await WorkflowUnderTest.start(async () => {
-      await liveCall(new TurnCall(turn, '1.1', runtimeOf(turn)));
+      await liveCall(new TurnCall(turn, '1.1', runtimeOf(turn), placesIn(turn)));
     });
     const all = lines(commands);
     for (const one of come) {

@@ -2,7 +2,7 @@ import type { PreparedCall } from '../../src/contract/call';
 import { digestText } from '../../src/contract/digest';
 import type { ForkInput } from '../../src/contract/fork';
 import { secretOf } from '../../src/lifecycle/state';
-import { nextToStart } from '../../src/workflows/order';
+import { nextToStart, placesIn } from '../../src/workflows/order';
 import { runStep } from '../../src/workflows/step';
 import type { FinishedCall } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
@@ -140,4 +140,18 @@ it.each<Order>(['lane', 'parallel'])('%s starts at most 16 pure calls at once', 
   expect(started(Array(15).fill('Px').concat(Array(5).fill('Pr')).join(' '), order).split(' ')).toHaveLength(
     1,
   );
+});
+
+it('works the order out once for all calls that wait', () => {
+  const { calls } = callsWith(
+    ...Array.from({ length: 500 }, (_, n) => validCall({ ...PURE, callId: `1.${n}` })),
+  ).state;
+  const looked = jest.spyOn(calls, 'values');
+  const turn = turnWith();
+  turn.approvals = { ...turn.approvals, calls };
+  const mayStart = placesIn(turn);
+  const states = [...calls.values()];
+  looked.mockClear();
+  expect(states.filter((state) => mayStart(state))).toHaveLength(16);
+  expect(looked).toHaveBeenCalledTimes(1);
 });

@@ -4,7 +4,9 @@ import { makeFailure } from '../../src/contract/result';
 import type { Usage } from '../../src/contract/spending/usage';
 import type { ThinkInput } from '../../src/contract/think';
 import { DROPPED_OUTPUT } from '../../src/contract/transcript';
+import { isTurnInput } from '../../src/contract/payloads';
 import type { TurnInput } from '../../src/contract/turn';
+import { inputOfNext } from '../../src/workflows/continue-turn';
 import {
   appendPrompt,
   appendReply,
@@ -14,6 +16,7 @@ import {
   takeReply,
   think,
   thinkInput,
+  turnRecordOf,
 } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { authority, result, thinkOutput } from '../history/script';
@@ -84,6 +87,27 @@ describe('what the model returned', () => {
     expect(turn.transcript.entries[2]).toMatchObject({ content: DROPPED_OUTPUT });
     expect(thinkInput(turn)).toMatchObject({ droppedBefore: 3, after: { replyId: 'r2', count: 4 } });
   });
+
+  it.each([
+    ['its first', 1, { shortened: true, tokens: 7 }],
+    ['a later', 2, { shortened: true, tokens: undefined }],
+  ])(
+    'tells the session, in this run and the next, that %s conversation was too long',
+    async (_, step, told) => {
+      const session = { sessionId: 's', runId: 'r', messageId: 'm', count: 0, digest: '' };
+      const turn = makeTestTurn({ session });
+      for (turn.step = 1; turn.step <= 3; turn.step++) {
+        const droppedBefore = turn.step === step ? 1 : undefined;
+        takeReply(turn, thinkOutput([], { usage: { inputTokens: 7 }, droppedBefore }));
+      }
+      const said: unknown[] = [];
+      await WorkflowUnderTest.start(async () => {
+        const input = inputOfNext(turn, {});
+        said.push(turnRecordOf(turn), isTurnInput(input), turnRecordOf(makeTurn(input, 'run-1')));
+      });
+      expect(said).toMatchObject([told, true, told]);
+    },
+  );
 
   it('enters the transcript and sets the limits of the turn', () => {
     const turn = makeTestTurn();

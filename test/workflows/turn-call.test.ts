@@ -1,6 +1,7 @@
 import type { CallSettings } from '../../src/contract/call';
 import type { CallState } from '../../src/lifecycle/state';
 import { liveCall } from '../../src/workflows/call-life';
+import { placesIn } from '../../src/workflows/order';
 import { TurnCall } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { callsWith, validCall } from '../support/calls';
@@ -19,7 +20,7 @@ async function live(settings: Partial<CallSettings>, begin?: (turn: Turn, state:
   const turn = { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals: calls.state };
   begin?.(turn, calls.call());
   const { workflow, commands } = await WorkflowUnderTest.start(async () => {
-    void liveCall(new TurnCall(turn, '1.1', runtimeOf(turn)));
+    void liveCall(new TurnCall(turn, '1.1', runtimeOf(turn), placesIn(turn)));
     await new Promise(() => undefined);
   });
   const scheduled = (of: readonly Command[]) => of.flatMap(({ scheduleActivity }) => scheduleActivity ?? []);

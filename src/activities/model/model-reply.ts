@@ -100,10 +100,13 @@ function isCutShort(
 ): boolean {
   const { inputTokens } = usage ?? {};
   if (inputTokens === undefined || inputTokens === 0) return false;
-  const texts = sent.messages.map((message) =>
-    message.role === 'assistant' ? [message.content, message.toolCalls] : message.content,
+  const texts = sent.messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? [message.content, ...message.toolCalls.map((call) => call.name + call.arguments)]
+      : message.content,
   );
-  const bytes = utf8Bytes(sent.instructions) + utf8Bytes(JSON.stringify([texts, sent.tools]));
+  const all = [sent.instructions, JSON.stringify(sent.tools), ...texts];
+  const bytes = all.reduce((sum, text) => sum + utf8Bytes(text), 0);
   return bytes > LEAST_BYTES && inputTokens * MOST_BYTES_OF_A_TOKEN < bytes;
 }
 

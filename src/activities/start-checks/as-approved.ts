@@ -7,7 +7,7 @@ import { dryKindOf } from '../../contract/dry-run';
 import { describeIssues } from '../../contract/read-json';
 import { validationFailure } from '../../contract/result';
 import type { Issue } from '../../contract/tool';
-import { contentDigest } from '../../tools/content-digest';
+import { sha256 } from '../../system/sha256';
 import { policyRefusal } from '../../tools/function-policy';
 import { unshownIn } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
@@ -99,7 +99,7 @@ function whatChanged(tool: Tool, input: CallInput): string | undefined {
 
 /** How the call differs from the call that was decided on, in words. Undefined if it does not differ. */
 export function whatIsOther(input: CallInput): string | undefined {
-  if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
+  if (digestJson(input.arguments, sha256) !== input.argsDigest)
     return 'the arguments are not those that were approved';
   if (input.decision !== undefined && !isWhatWasSeen(input, input.decision))
     return 'it is not what was shown to the approver';
@@ -115,9 +115,9 @@ function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision)
   const shown = {
     argsDigest,
     previewDigest,
-    planDigest: plan && digestJson(plan, contentDigest),
+    planDigest: plan && digestJson(plan, sha256),
   };
-  return seenDigestOf(shown, contentDigest) === seenDigest;
+  return seenDigestOf(shown, sha256) === seenDigest;
 }
 
 function refused(why: string): Stop {

@@ -1,7 +1,7 @@
 import type { SpentDecision } from '../../contract/call';
 import { LIMITS } from '../../contract/limits';
 import type { FilePlan, Preview } from '../../contract/plan';
-import { contentDigest } from '../../tools/content-digest';
+import { sha256 } from '../../system/sha256';
 import { cutOutput } from '../../tools/cut-output';
 import { describeFailure } from '../../tools/format-result';
 import type { ActivityDeps } from '../deps';
@@ -44,7 +44,7 @@ function isAsShown(
   // An earlier attempt may have left nothing to change, so that there is no plan any more.
   if (hasTarget(plan) && now?.plan === undefined && isLaterAttempt()) return true;
   if (hasTarget(now?.plan) !== hasTarget(plan)) return false;
-  if (!hasTarget(plan)) return (now && contentDigest(now.text)) === decision.previewDigest;
+  if (!hasTarget(plan)) return (now && sha256(now.text)) === decision.previewDigest;
   return !hasPlace || now?.plan?.baseHash !== plan?.baseHash || now?.plan?.targetHash === plan?.targetHash;
 }
 

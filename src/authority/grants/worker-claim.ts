@@ -7,7 +7,7 @@ import type { JsonObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
 import { grantWorkflowId, UPDATES } from '../../contract/names';
 import { type ListedGrant, openGrants, readGrant } from './client-list';
-import { contentDigest } from '../../tools/content-digest';
+import { sha256 } from '../../system/sha256';
 import { judgedForm } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
 import { within } from '../../tools/time-limit';
@@ -307,7 +307,7 @@ export async function claimGrant(
   if (named === undefined || reader === undefined) return askInstead(input, 'this worker can claim none');
   const { workflowExecution } = Context.current().info;
   // The key contains the run: if a reset made a new run, the call starts a second time, and that is a further use.
-  const key = contentDigest(`${workflowExecution?.runId ?? ''}:${input.callKey}`).slice(0, 32);
+  const key = sha256(`${workflowExecution?.runId ?? ''}:${input.callKey}`).slice(0, 32);
   const taken = await reader.claim(named.id, key, aboutCall(call));
   if (!('use' in taken)) return insteadOf(taken, input, call);
   const found = await lookAgain(reader, named.id, call);

@@ -8,7 +8,7 @@ import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import type { Safety } from '../../contract/tool';
 import type { CallLog } from '../../tools/call-log';
-import { contentDigest } from '../../tools/content-digest';
+import { sha256 } from '../../system/sha256';
 import { type Config, rulesAbout } from '../../tools/define-config';
 import {
   askFunction,
@@ -132,7 +132,7 @@ function withFile(verdict: PolicyVerdict, ruling: Ruling, safety: Safety): Polic
 /** The record of a rule that is kept with the call. */
 function recordOf({ rule, action }: FittingRule): CallRuling {
   const { name, until } = rule;
-  return { rule: name, digest: digestJson(rule, contentDigest), then: action, until };
+  return { rule: name, digest: digestJson(rule, sha256), then: action, until };
 }
 
 /** Why the approvers file refuses a call. */

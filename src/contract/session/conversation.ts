@@ -14,10 +14,10 @@ import {
 import {
   bytesOfEntries,
   cutContent,
-  DROPPED_OUTPUT,
   entryBytes,
   isTranscriptEntry,
   type TranscriptEntry,
+  withoutOutput,
   wordsEntry,
 } from '../transcript';
 import type { TurnEnd } from '../turn-states';
@@ -116,8 +116,8 @@ function fitEntries(entries: readonly TranscriptEntry[], mostBytes: number): Tra
   const kept = [...entries];
   for (let index = 0; index < kept.length && bytes > mostBytes; index++) {
     const entry = kept[index];
-    if (entry?.kind !== 'result' || entry.content.length <= DROPPED_OUTPUT.length) continue;
-    const shorter = { ...entry, content: DROPPED_OUTPUT };
+    const shorter = entry && withoutOutput(entry);
+    if (shorter === undefined || shorter === entry) continue;
     kept[index] = shorter;
     bytes -= (sizes[index] ?? 0) - entryBytes(shorter);
   }
@@ -213,12 +213,13 @@ function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string
 /** Reads a turn's record from outside. Undefined: it cannot be read. Never throws. */
 export function readRecord(value: unknown): TurnRecord | undefined {
   if (!isObject(value)) return undefined;
-  const { entries, took, requesters, tokens, compactOver, spending, states } = value;
+  const { entries, took, requesters, tokens, compactOver, shortened, spending, states } = value;
   if (!Array.isArray(entries)) return undefined;
   if (!areTexts(took) || !entries.every(isTranscriptEntry)) return undefined;
   const counts = {
     tokens: countIn(tokens),
     compactOver: countIn(compactOver),
+    shortened: shortened === true || undefined,
     spending: isSpending(spending) ? spending : undefined,
     states: isStates(states) ? states : undefined,
     requesters: areTexts(requesters) ? requesters : undefined,

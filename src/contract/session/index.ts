@@ -134,6 +134,8 @@ export interface TurnRecord {
   tokens?: number;
   /** See `limits.compactOver` of the agent. Absent: nothing is ever summarized. */
   compactOver?: number;
+  /** Only without old outputs did the model take the conversation, so no later turn begins with the earlier ones. */
+  shortened?: true;
   /** The session's budget as it is now, and what this turn alone has spent. Absent: not known. */
   spending?: CarriedSpending;
   /** Which worker holds shared state. Absent: not known. */

@@ -33,7 +33,7 @@ import { rootOf } from '../decode/failure';
 import type { ToolFailure } from '../../contract/result';
 import { failureOf } from '../../lifecycle/results';
 import { type CallState, isOpen } from '../../lifecycle/state';
-import { sha256 } from '../sha256';
+import { sha256 } from '../../system/sha256';
 
 /**
  * A memo was written. In the memo, the workflow publishes the calls that wait for a person, and its verdicts on

@@ -238,7 +238,7 @@ function addToCall(call: OpenCall, piece: OpenCall): void {
 function toPart({ id, name, arguments: args, extra, inFunction }: OpenCall): LanguageModelV3StreamPart {
   const kept = { ...extra, ...(Object.keys(inFunction).length === 0 ? {} : { function: inFunction }) };
   const meta = Object.keys(kept).length === 0 ? {} : { providerMetadata: { [CHAT]: kept } };
-  return { type: 'tool-call', toolCallId: id, toolName: name.trim(), input: asArguments(args), ...meta };
+  return { type: 'tool-call', toolCallId: id, toolName: name, input: asArguments(args), ...meta };
 }
 
 /** What servers write as the reason why a reply ended. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { digestJson } from '../../contract/digest';
 import { LIMITS } from '../../contract/limits';
 import type { Safety } from '../../contract/tool';
-import { contentDigest } from '../content-digest';
+import { sha256 } from '../../system/sha256';
 import { type Agent, isAgent } from '../define-agent';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
@@ -107,7 +107,7 @@ export function agentTool(agent: Agent | string, options: AgentToolOptions = {})
     ...tool,
     child,
     // A tool with the same name and another agent is a different tool.
-    digest: digestJson({ tool: tool.digest, agent: runs, taskQueue }, contentDigest),
+    digest: digestJson({ tool: tool.digest, agent: runs, taskQueue }, sha256),
   });
 }
 

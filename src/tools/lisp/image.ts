@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,6 +15,7 @@ import { killLeftBehind, markedEnvironment, newMark } from '../run-process';
 import { environmentOf, VISIBLE } from '../shell-tools';
 import { isList, lispSymbol, printSexp, type Sexp } from './sexp';
 import { connectSwank, type Swank, type SwankAddress } from './swank';
+import { sha256 } from '../../system/sha256';
 
 /** The settings for starting our own image, and the folder with its records. */
 interface ImagePlan {
@@ -272,7 +273,7 @@ async function connectReady(address: SwankAddress): Promise<Swank> {
 /** Our Lisp code and its version. We read the file again at each connection, because connections are rare. */
 function readSupport() {
   const text = readFileSync(join(__dirname, 'image.lisp'), 'utf8');
-  const version = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const version = sha256(text).slice(0, 16);
   return { version, text: `${text}\n(defparameter *version* ${printSexp(version)})\n` };
 }
 

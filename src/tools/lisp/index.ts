@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -14,6 +13,7 @@ import { createFormHistory, type FormHistory } from './history';
 import { attachImage, findOrStartImage, type LiveImage } from './image';
 import { createSession } from './session';
 import { createFormTools, createLookupTools } from './tools';
+import { sha256 } from '../../system/sha256';
 
 const filled = z.string().min(1);
 
@@ -127,7 +127,7 @@ export function createLispTools(given: LispOptions = {}): Tool[] {
 /** The folder of an image. Each image has its own folder. */
 function folderOf({ stateDir = userStateDir(), root = '.', swank, name }: Options): string {
   const known = swank ?? resolve(root);
-  const made = createHash('sha256').update(known).digest('hex').slice(0, 16);
+  const made = sha256(known).slice(0, 16);
   return resolve(stateDir, 'lisp', name ?? made);
 }
 

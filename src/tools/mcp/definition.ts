@@ -3,7 +3,7 @@ import { digestJson } from '../../contract/digest';
 import { errorMessage } from '../../contract/errors';
 import { isJsonObject, isObject, isSoundJson } from '../../contract/json';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
-import { contentDigest } from '../content-digest';
+import { sha256 } from '../../system/sha256';
 import { type UsableSchema, usableSchema } from '../../contract/schema/usable-schema';
 import { guarded } from '../../system/guarded';
 
@@ -121,7 +121,7 @@ export function readForModels({ name, title, description, inputSchema }: Definit
 export function digestDefinition(definition: Definition): string {
   const known = digests.get(definition);
   if (known !== undefined) return known;
-  const digest = digestJson(definition, contentDigest);
+  const digest = digestJson(definition, sha256);
   digests.set(definition, digest);
   return digest;
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { errorMessage } from '../../contract/errors';
 import { isObject, isSoundJson, type Json, parseJson } from '../../contract/json';
 import { toPrettyJson } from '../format-result';
 import { isToolError, isTransportError, ToolError, TransportError } from '../errors';
+import { sha256 } from '../../system/sha256';
 
 /** An answer to `tools/call`. Content of an unknown kind is kept unchanged. */
 const answerSchema = z.object({
@@ -94,7 +94,7 @@ function resourceText(resource: Record<string, unknown>): string {
 function binaryText(head: string, base64: string): string {
   const size = `${Buffer.byteLength(base64, 'base64')} bytes`;
   if (base64.length <= BINARY_CHARACTERS) return `[${head}, ${size}, base64] ${base64}`;
-  return `[${head}, ${size}, SHA-256 ${createHash('sha256').update(base64, 'base64').digest('hex')}]`;
+  return `[${head}, ${size}, SHA-256 ${sha256(Buffer.from(base64, 'base64'))}]`;
 }
 
 /** The structured content as text. Undefined if a text repeats it, as the protocol asks of servers. */

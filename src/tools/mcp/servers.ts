@@ -4,7 +4,7 @@ import { GATEWAY_AGENT } from '../../contract/names';
 import { argumentsSummary } from '../../contract/text/call-summary';
 import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';
-import { contentDigest } from '../content-digest';
+import { sha256 } from '../../system/sha256';
 import { defineTool } from '../define-tool';
 import { createPool } from '../pool';
 import type { CallContext, FunctionSchema, Tool } from '../types';
@@ -194,7 +194,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
     server,
     ...(unchecked.length > 0 ? { unchecked } : {}),
     ...(start.elicitation === true ? { askMs: ELICITATION_MS } : {}),
-    digest: digestJson([tool.digest, digest, identity], contentDigest),
+    digest: digestJson([tool.digest, digest, identity], sha256),
   });
 }
 

@@ -3,8 +3,9 @@ import { isToolError, ToolError } from '../errors';
 import { applyHunks, HunkMismatch, makeHunks, renderDiff, reverseHunks } from './hunks';
 import { assertWritable, normalPath, splitPath, orIfMissing } from './path';
 import { type FileLocation, readBytes, readBytesIfThere, type Root } from './root';
-import { decodeText, encodeText, type Encoding, encodingOf, hashBytes, isBinary, marked } from './text';
+import { decodeText, encodeText, type Encoding, encodingOf, isBinary, marked } from './text';
 import { requireOneName, writeAtomic } from './write-atomic';
+import { sha256 } from '../../system/sha256';
 
 /**
  * Makes the new text of a file. `base` is null if there is no file. Texts are in the file's encoding. Throws an
@@ -68,8 +69,8 @@ function makePlan(path: string, bytes: Buffer | null, change: Change): FilePlan 
   const { base, target, encoding } = changed(path, bytes, change);
   return {
     path,
-    baseHash: bytes === null ? null : hashBytes(bytes),
-    targetHash: hashBytes(encodeText(target, encoding)),
+    baseHash: bytes === null ? null : sha256(bytes),
+    targetHash: sha256(encodeText(target, encoding)),
     encoding,
     hunks: makeHunks(base ?? '', target),
   };
@@ -173,14 +174,14 @@ function choose(plan: FilePlan, chosen: readonly string[] | undefined) {
  * give the bytes for which they were planned.
  */
 function isDone(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer): boolean {
-  const hash = hashBytes(bytes);
+  const hash = sha256(bytes);
   if (hash === plan.baseHash) return false;
   if (kept.length === plan.hunks.length) return hash === plan.targetHash;
   // Bytes that are not UTF-8 would be decoded as U+FFFD and would then match a real U+FFFD.
   if (plan.encoding !== 'latin1' && encodingOf(bytes) !== plan.encoding) return false;
   try {
     const before = encodeText(reverseHunks(decodeText(bytes, plan.encoding), kept), plan.encoding);
-    return plan.baseHash !== null && hashBytes(before) === plan.baseHash;
+    return plan.baseHash !== null && sha256(before) === plan.baseHash;
   } catch (error) {
     if (error instanceof HunkMismatch) return false;
     throw error;
@@ -188,13 +189,12 @@ function isDone(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer): boolean {
 }
 
 function targetOf(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer | null): Buffer {
-  const hash = bytes === null ? null : hashBytes(bytes);
+  const hash = bytes === null ? null : sha256(bytes);
   if (hash !== plan.baseHash) throw new Conflict('the file changed since this was proposed');
   const base = bytes === null ? '' : decodeText(bytes, plan.encoding);
   const target = encodeText(applyPlanned(plan, kept, base), plan.encoding);
   const whole = kept.length === plan.hunks.length;
-  if (whole && hashBytes(target) !== plan.targetHash)
-    throw new Conflict('the plan does not lead to its target');
+  if (whole && sha256(target) !== plan.targetHash) throw new Conflict('the plan does not lead to its target');
   return target;
 }
 

@@ -5,17 +5,9 @@ import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import { type FileLocation, otherForm, type Pack, readBytes, type Root, withRegularFile } from './root';
 import type { Tool } from '../types';
-import {
-  countLines,
-  decodeText,
-  type Encoding,
-  encodingOf,
-  hashBytes,
-  isBinary,
-  isMarked,
-  skipLines,
-} from './text';
+import { countLines, decodeText, type Encoding, encodingOf, isBinary, isMarked, skipLines } from './text';
 import { normalPath, onOneLine } from './path';
+import { sha256 } from '../../system/sha256';
 
 const filePath = z.string().min(1).describe('File, relative to the workspace root.');
 
@@ -94,11 +86,11 @@ const ENCODINGS: Readonly<Record<Encoding, string>> = {
 
 async function contentFacts(place: FileLocation): Promise<object> {
   const { bytes } = await readBytes(place);
-  const sha256 = hashBytes(bytes);
-  if (isBinary(bytes)) return { binary: true, sha256 };
+  const hash = sha256(bytes);
+  if (isBinary(bytes)) return { binary: true, sha256: hash };
   const encoding = encodingOf(bytes);
   const lines = countLines(decodeText(bytes, encoding));
-  return { binary: false, encoding: ENCODINGS[encoding], lines, sha256 };
+  return { binary: false, encoding: ENCODINGS[encoding], lines, sha256: hash };
 }
 
 const folderPath = z.string().default('.').describe('Folder, relative to the workspace root.');

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
 import type { FilePlan } from '../../contract/plan';
 import { ToolError } from '../errors';
 import { isWellFormed } from '../../contract/text/bytes';
@@ -57,11 +56,6 @@ export function fromModel(text: string, encoding: Encoding): string {
   if (!isWellFormed(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing was written.');
   return encoding === 'latin1' ? Buffer.from(text, 'utf8').toString('latin1') : text;
-}
-
-/** SHA-256 of bytes, in hex. */
-export function hashBytes(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 /** Whether bytes are binary: a NUL in the first 8,000 bytes, by git's rule. In UTF-16, a character NUL. */

@@ -20,9 +20,9 @@ import { originIssues } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
 import {
   bytesOfEntries,
-  DROPPED_OUTPUT,
   isTranscriptEntry,
   type TranscriptEntry,
+  withoutOutput,
 } from '../../contract/transcript';
 import {
   compactionLimit,
@@ -72,8 +72,13 @@ export class SessionMemory {
   /**
    * @param counted The tokens that the provider counted for the conversation before this turn. Absent: they are
    * estimated.
+   * @param shortened See `TurnRecord`.
    */
-  add(turn: TurnMemory, counted?: number): void {
+  add(turn: TurnMemory, { counted, shortened }: { counted?: number; shortened?: true } = {}): void {
+    if (shortened === true) {
+      this.turns = this.turns.map(bare);
+      this.name();
+    }
     this.tokens = (counted ?? tokensIn(this.entries)) + tokensIn(turn.entries);
     this.before = { count: this.entries.length, digest: this.digest };
     this.turns.push(turn);
@@ -140,9 +145,9 @@ export class SessionMemory {
     let { bytes } = this;
     this.turns = this.turns.map((turn, index) => {
       if (bytes <= most || index === this.turns.length - 1) return turn;
-      const entries = turn.entries.map(withoutOutput);
-      bytes -= bytesOfEntries(turn.entries) - bytesOfEntries(entries);
-      return { ...turn, entries };
+      const shorter = bare(turn);
+      bytes -= bytesOfEntries(turn.entries) - bytesOfEntries(shorter.entries);
+      return shorter;
     });
     return bytes;
   }
@@ -169,10 +174,9 @@ function tokensIn(entries: readonly TranscriptEntry[]): number {
   return estimatedTokens(bytesOfEntries(entries));
 }
 
-function withoutOutput(entry: TranscriptEntry): TranscriptEntry {
-  return entry.kind === 'result' && entry.content.length > DROPPED_OUTPUT.length
-    ? { ...entry, content: DROPPED_OUTPUT }
-    : entry;
+/** A turn without its outputs. */
+function bare(turn: TurnMemory): TurnMemory {
+  return { ...turn, entries: turn.entries.map(withoutOutput) };
 }
 
 const spendingIssues = soundCheck(SPENDING);

@@ -143,7 +143,16 @@ export function originOfTurn(origin: TurnOrigin = {}, sender = origin.requester)
  */
 export function endTurn(
   session: SessionMachine,
-  { entries, took, requesters = [], tokens, compactOver = session.compactOver, spending, states }: TurnRecord,
+  {
+    entries,
+    took,
+    requesters = [],
+    tokens,
+    compactOver = session.compactOver,
+    shortened,
+    spending,
+    states,
+  }: TurnRecord,
   status: TurnMemory['status'],
 ): void {
   const { running } = session;
@@ -151,7 +160,8 @@ export function endTurn(
   queueLate(session, running, took);
   const { turn, message } = running;
   session.running = undefined;
-  session.memory.add({ entries, took, turn, status, messageId: message.messageId }, tokens);
+  const { messageId } = message;
+  session.memory.add({ entries, took, turn, status, messageId }, { counted: tokens, shortened });
   if (spending !== undefined)
     session.spending = { ...spending, spent: addSpent(session.spending.spent, spending.spent) };
   if (states !== undefined) session.states = statesIn(states, session.resetRun);

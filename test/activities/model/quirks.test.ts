@@ -95,6 +95,7 @@ it.each<[string, Answer[], number]>([
     2,
   ],
   ['a name in a space', [called({ tool_calls: [wireCall('c1', 'functions.look', ARGS)] }), DONE], 2],
+  ['blanks around a name', [called({ tool_calls: [wireCall('c1', ' look\n', ARGS)] }), DONE], 2],
   ['no id', [called({ tool_calls: [wireCall(null, 'look', ARGS)] }), DONE], 2],
   ['an id that is a number', [called({ tool_calls: [{ ...CALL, id: 1 }] }), DONE], 2],
   ['no place in a stream', [streamed(delta({ tool_calls: [CALL] }), delta({}, 'stop')), DONE], 2],

@@ -20,7 +20,7 @@ const turn = (n: number, bytes = 1000): TurnMemory => {
 /** A memory of turns from 1 on. */
 const memoryOf = (count: number, bytes = 1000, counted?: number): SessionMemory => {
   const memory = new SessionMemory();
-  for (let n = 1; n <= count; n++) memory.add(turn(n, bytes), counted);
+  for (let n = 1; n <= count; n++) memory.add(turn(n, bytes), { counted });
   return memory;
 };
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { addSpent, noSpending, raised, restOf } from '../../../src/contract/spending/budget';
 import type { SessionStates } from '../../../src/contract/session';
 import { defined } from '../../../src/contract/defined';
+import { DROPPED_OUTPUT, type TranscriptEntry } from '../../../src/contract/transcript';
 import { readRecord } from '../../../src/contract/session/conversation';
 import { isSessionInput } from '../../../src/workflows/session/memory';
 import * as state from '../../../src/workflows/session/state';
@@ -97,6 +98,31 @@ it.each([
   [{ agent: 'a', budget: { speed: 1 } }],
   [{ agent: 'a', carried: { ...state.carriedSession(state.makeSession({ agent: 'a' })), spending: {} } }],
 ])('%j starts no session', (input) => expect(isSessionInput(input)).toBe(false));
+
+it('keeps no outputs of earlier turns once a model took the conversation only without them', () => {
+  const session = state.makeSession({ agent: 'a' });
+  const call = { callId: '1.1', id: 'c', tool: 'look' };
+  const content = 'o'.repeat(200);
+  const entries: TranscriptEntry[] = [
+    { kind: 'reply', replyId: 'r', text: '', calls: [{ ...call, arguments: {} }] },
+    { kind: 'result', ...call, content, success: true },
+  ];
+  const run = (id: string, record: object): void => {
+    send(session, message(id));
+    state.beginTurn(session, turnId);
+    const read = readRecord({ entries, took: [], ...record });
+    if (read !== undefined) state.endTurn(session, read, 'answered');
+  };
+  const outputs = () => session.memory.entries.flatMap((one) => (one.kind === 'result' ? one.content : []));
+  run('m1', {});
+  const { digest } = session.memory.ref;
+  run('m2', { shortened: true });
+  expect(outputs()).toEqual([DROPPED_OUTPUT, content]);
+  // A worker that remembers the whole conversation has to read it anew.
+  expect(session.memory.ref.before?.digest).not.toBe(digest);
+  run('m3', {});
+  expect(outputs()).toEqual([DROPPED_OUTPUT, content, content]);
+});
 
 describe('state that calls share', () => {
   const key = JSON.stringify(['session', 'memory', '']);
