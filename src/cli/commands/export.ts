@@ -7,6 +7,8 @@ import { manifest } from '../own-modules';
 import { count } from '../../contract/text/columns';
 import type { Screen } from '../print/screen';
 import { escapeText } from '../../contract/text/escape';
+import { shellWord } from '../../contract/text/shell-word';
+import { isFile } from '../open-turn';
 import { withProgress } from '../progress';
 import { parseTarget } from '../target';
 import { isObject } from '../../contract/json';
@@ -69,12 +71,13 @@ async function bundleOf(client: Countersign, turn: string, redact: boolean) {
 
 function exportedLines({ file, runs, events, redacted }: Exported, { command }: Context, { style }: Screen) {
   const many = runs === 1 ? '' : ` in ${runs} runs`;
+  const named = isFile(file) ? file : `./${file}`;
   return [
     style.good(`wrote ${escapeText(file)}: ${count(events)} events${many}`),
     redacted.secrets
       ? `Took out ${count(redacted.values)} values that look like secrets. It is a net, not a proof: look before you send it.`
       : style.warn('It still holds secrets, and nothing is encrypted: do not send it to anyone.'),
-    `${style.quiet('read it with')}  ${style.link(command(`show ${file}`))}`,
+    `${style.quiet('read it with')}  ${style.link(command(`show ${shellWord(named)}`))}`,
   ];
 }
 

@@ -116,10 +116,12 @@ it('writes a file that only its owner can read, without secrets, that replays an
 
 it('leaves secrets in only where that is asked for, and says so', async () => {
   const turn = await played();
-  const { code, out } = await cli([turn, '--no-redact', '--out', 'open.json']);
+  const { code, out } = await cli([turn, '--no-redact', '--out', 'open']);
   expect(code).toBe(0);
   expect(out).toContain('It still holds secrets');
-  const text = readFileSync(join(directory(), 'open.json'), 'utf8');
+  // Without its path it would name a turn.
+  expect(out).toMatch(/show \.\/open$/m);
+  const text = readFileSync(join(directory(), 'open'), 'utf8');
   expect(opened(text)).toContain(SECRET);
   expect(JSON.parse(text)).toMatchObject({ redacted: { secrets: false, values: 0 } });
   await replays(text);
