@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { CountersignError, errorMessage, usageError } from '../contract/errors';
+import { TASK_QUEUE } from '../contract/names';
 import { LISTED_STATES } from '../contract/turn-states';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
@@ -144,7 +145,10 @@ export function addStartFilters(command: Command): Command {
 /** Adds the options of a command that starts turns. */
 export function addStartOptions(command: Command): Command {
   return command
-    .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
+    .option(
+      '--queue <name>',
+      `the task queue of the worker that has the agent (default: that of the config here, or ${TASK_QUEUE})`,
+    )
     .option(
       '--meta <name=value>',
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
