@@ -48,11 +48,13 @@ export async function play({ client, taskQueue, answer, screen, signal }: Play):
   let text: string | undefined;
   let round = 0;
   for await (const event of client.follow(turn, { signal })) {
-    screen.lines(eventLines(event, screen));
+    const lines = eventLines(event, screen);
+    if (event.type !== 'request_opened') screen.lines(lines);
     if (event.type === 'turn_ended' && event.status !== 'answered')
       throw new CountersignError('failed', `the turn ended without an answer: ${event.status}`);
     if (event.type !== 'request_opened') continue;
-    screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '']);
+    // The line of the event comes last, so that a small screen shows what is asked about.
+    screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '', ...lines]);
     const reply = await answer(event.arguments, ++round);
     text = textAfter(reply, event.arguments);
     assertTaken(await client.decide(turn, toDecision(event, reply)), `${turn}/${event.callId}`);
@@ -202,11 +204,16 @@ export function fixedAnswers(answer: DemoAnswer): Answerer {
 export function askAtTerminal(env: NodeJS.ProcessEnv, signal: AbortSignal, interrupt: () => void): Answerer {
   const ask = (question: string): Promise<string> => askLine(question, signal, interrupt);
   return async (args) => {
-    const word = await chooseWord(ask);
-    if (word === 'approve') return { answer: word };
-    if (word === 'deny')
-      return { answer: word, reason: await askUntilAnswered({ ask }, 'Why not? The agent reads it: ') };
-    return { answer: 'edit', text: await newText(newTextOf(args), env, ask) };
+    for (;;) {
+      const word = await chooseWord(ask);
+      if (word === 'approve') return { answer: word };
+      if (word === 'deny')
+        return { answer: word, reason: await askUntilAnswered({ ask }, 'Why not? The agent reads it: ') };
+      const text = await newText(newTextOf(args), env, ask);
+      // An edit asks for a second look, which a text that is the same does not need.
+      if (text !== newTextOf(args)) return { answer: word, text };
+      process.stdout.write('Nothing was changed.\n');
+    }
   };
 }
 
@@ -221,7 +228,9 @@ async function chooseWord(ask: Ask): Promise<DemoAnswer> {
 }
 
 async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<string> {
-  const edited = editorOf(env) === undefined ? '' : await editInEditor(text, env);
+  const editor = editorOf(env);
+  if (editor !== undefined) process.stdout.write(`${editor} opens the text: change it, save it and leave.\n`);
+  const edited = editor === undefined ? '' : await editInEditor(text, env);
   return edited.trim() === '' ? askUntilAnswered({ ask }, `New text instead of "${text}": `) : edited;
 }
 
