@@ -1,19 +1,16 @@
-import { join } from 'node:path';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import { defined } from '../contract/defined';
 import { usageError } from '../contract/errors';
 import { escapeText } from '../contract/text/escape';
 import { dateTime } from '../contract/text/times';
 import { describeOutcome, describePhase, hunksText } from '../history/labels';
-import type { LoggedRefusal } from '../server/refusal-log';
-import { userStateDir } from '../system/files';
 import type { Context } from './context';
 import { type InboxFilters, readCount } from './flags';
 import type { MineOptions } from './mine';
 import type { Screen } from './print/screen';
 import { type Cell, labelCell, tableLines } from './print/table';
 
-/** The options of the inbox, of which a view of the past takes some. */
+/** The options of the inbox, of which the view of the past takes some. */
 type PastOptions = InboxFilters & MineOptions & { watch?: boolean };
 
 /** Prints what a person decided, and how it ended. `--limit` counts turns. */
@@ -21,25 +18,16 @@ export async function listDecided(
   { tool, agent, limit, ...others }: PastOptions,
   { withClient, screen, as, print }: Context,
 ): Promise<void> {
-  refuseOthers(others, '--decided');
+  refuseOthers(others);
   const { readDecided } = await import('../client/decided.js');
   const turns = limit === undefined ? undefined : readCount(limit, '--limit');
   const answer = await withClient((client) => readDecided(client, { approver: as, agent, tool, turns }));
   print(answer, () => decidedLines(answer, as, screen));
 }
 
-/** Prints the decisions that the web inbox on this machine was refused. */
-export async function listRefused(options: PastOptions, { env, screen, print }: Context): Promise<void> {
-  refuseOthers(options, '--refused');
-  const { readRefusals } = await import('../server/refusal-log.js');
-  const refusals = await readRefusals(join(userStateDir(env), 'refusals.jsonl'), {});
-  print(refusals, () => refusedLines(refusals, screen));
-}
-
-function refuseOthers({ olderThan, tool, agent, limit, watch, mine }: PastOptions, view: string): void {
-  const given = { 'older-than': olderThan, tool, agent, limit, watch, mine };
-  const [other] = Object.keys(defined(given));
-  if (other !== undefined) throw usageError(`--${other} and ${view} exclude each other`);
+function refuseOthers({ olderThan, watch, mine }: PastOptions): void {
+  const [other] = Object.keys(defined({ 'older-than': olderThan, watch, mine }));
+  if (other !== undefined) throw usageError(`--${other} and --decided exclude each other`);
 }
 
 /** The decisions of a person as a table, and the number of turns that were searched. */
@@ -62,18 +50,4 @@ function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
     labelCell(label, style),
     escapeText(`${summary}${why}`),
   ];
-}
-
-/** Refused decisions as a table. */
-export function refusedLines(refusals: readonly LoggedRefusal[], screen: Screen): string[] {
-  if (refusals.length === 0) return ['The web inbox on this machine was refused no decision.'];
-  const head = ['CALL', 'WHO', 'WHEN', 'REFUSED AS', 'STANDS'];
-  const rows = refusals.map(({ turn, callId, user, at, code, standing }) => [
-    escapeText(`${turn}/${callId}`),
-    escapeText(user),
-    dateTime(at),
-    code,
-    standing === undefined ? '' : escapeText(`${standing.decision} by ${standing.approver}`),
-  ]);
-  return tableLines({ head, rows, flex: 4 }, screen);
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeProgress, describeState } from '../history/labels';
 import type { Countersign, Pending, TextDelta } from '../client';
 import { CountersignError } from '../contract/errors';
@@ -36,19 +35,20 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();
   process.once('SIGINT', interrupt);
-  const over = new AbortController();
-  const running = new Set<string>();
-  if (!json) void watchProgress(client, { turn, running, signal: over.signal }, context);
+  const progress = new Map<string, string>();
   try {
     const { end, view, held } = await followTurn(client, {
       turn,
       signal: stop.signal,
       waitMs,
       isNew,
-      held: async () => heldBy(await client.pendingActivities(turn)),
+      look: async () => {
+        const pending = await client.pendingActivities(turn);
+        if (!json) noteProgress(pending, progress, context);
+        return heldBy(pending);
+      },
       onEvent: (event, now) => {
         seen++;
-        noteRunning(running, now);
         if (json) context.screen.jsonLine(event);
         else printEvent(event, now, { context, part: partOf(seen, past) });
       },
@@ -62,7 +62,6 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
     }
     conclude({ end, held }, view, context);
   } finally {
-    over.abort();
     process.removeListener('SIGINT', interrupt);
   }
 }
@@ -87,38 +86,14 @@ function drawText(screen: Screen): (delta: TextDelta) => void {
   };
 }
 
-function noteRunning(running: Set<string>, { calls }: TurnView): void {
-  running.clear();
-  for (const { phase, callId } of calls) if (phase === 'running') running.add(callId);
-}
-
-/** The time between two reads of the progress of running calls, in milliseconds. */
-const PROGRESS_MS = 2_000;
-
-interface ProgressPlan {
-  turn: string;
-  /** The ids of the running calls, according to the record. */
-  running: ReadonlySet<string>;
-  signal: AbortSignal;
-}
-
-/** Notes the progress of running calls, each change once, until the signal aborts. Never rejects. */
-async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }: Context): Promise<void> {
-  const { turn, running, signal } = plan;
-  const last = new Map<string, string>();
-  for (;;) {
-    await delay(PROGRESS_MS, undefined, { signal, ref: false }).catch(() => undefined);
-    if (signal.aborted) return;
-    if (running.size === 0) continue;
-    // The code that follows the turn gets the same error, and reports it.
-    const pending = await client.pendingActivities(turn).catch(() => undefined);
-    for (const { callId, name, progress } of pending?.activities ?? []) {
-      if (callId === undefined || progress === undefined) continue;
-      const text = describeProgress(progress);
-      if (last.get(callId) !== text)
-        screen.note(screen.style.quiet(escapeText(`… ${callId} ${name}: ${text}`)));
-      last.set(callId, text);
-    }
+/** Notes the progress of running calls, each change once. */
+function noteProgress({ activities }: Pending, last: Map<string, string>, { screen }: Context): void {
+  for (const { callId, name, progress } of activities) {
+    if (callId === undefined || progress === undefined) continue;
+    const text = describeProgress(progress);
+    if (last.get(callId) !== text)
+      screen.note(screen.style.quiet(escapeText(`… ${callId} ${name}: ${text}`)));
+    last.set(callId, text);
   }
 }
 
@@ -203,8 +178,8 @@ interface FollowPlan {
   waitMs?: number;
   /** Whether following also ends if no worker has the turn's agent. */
   isNew?: boolean;
-  /** What holds the turn, apart from people. */
-  held(): Promise<Held>;
+  /** Looks at what the turn does, and says what holds it, apart from people. */
+  look(): Promise<Held>;
   /** An abort stops following. */
   signal: AbortSignal;
 }
@@ -238,7 +213,7 @@ interface Followed {
   held: Held;
 }
 
-/** The time between two looks at what holds a turn, in milliseconds. */
+/** The time between two looks at what a turn does, in milliseconds. */
 const LOOK_MS = 1_000;
 
 /** The times after which silence is reported: soon at first, then less often. */
@@ -255,11 +230,12 @@ export async function followTurn(
   let isLate = false;
   let held = RUNS;
   const tooLate = (): boolean => isLate && (waitsForPerson(live.current()) || held.lines.length > 0);
-  const isHopeless = (): boolean => plan.isNew === true && held.lack !== undefined;
+  const isBegun = (): boolean => plan.isNew !== true || live.current().steps.length > 0;
+  const isHopeless = (): boolean => !isBegun() && held.lack !== undefined;
   const look = async (): Promise<void> => {
-    const isBegun = plan.isNew !== true || live.current().steps.length > 0;
-    if (isBegun && !isLate) return;
-    if (!tooLate()) held = await plan.held();
+    const runs = live.current().calls.some(({ phase }) => phase === 'running');
+    if (isBegun() && !isLate && !runs) return;
+    if (!tooLate()) held = await plan.look();
     if (tooLate() || isHopeless()) stop.abort();
   };
   // The code that follows the turn gets the same error, and reports it.

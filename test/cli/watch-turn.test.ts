@@ -40,7 +40,7 @@ const client = (events: TurnEvent[], open = false): Pick<Countersign, 'follow'> 
 
 const follow = async (
   from: ReturnType<typeof client>,
-  plan: Partial<Pick<Parameters<typeof followTurn>[1], 'waitMs' | 'signal' | 'isNew' | 'held'>> = {},
+  plan: Partial<Pick<Parameters<typeof followTurn>[1], 'waitMs' | 'signal' | 'isNew' | 'look'>> = {},
 ) => {
   const seen: string[] = [];
   const { end, view } = await followTurn(
@@ -48,7 +48,7 @@ const follow = async (
     {
       turn: 't',
       signal: new AbortController().signal,
-      held: async () => ({ lines: [] }),
+      look: async () => ({ lines: [] }),
       onSilence: () => Promise.resolve(),
       onEvent: (event) => seen.push(event.type),
       ...plan,
@@ -98,8 +98,8 @@ describe('following a turn', () => {
   });
 
   it('gives up on a turn that something else than a person holds', async () => {
-    const held = async () => ({ lines: ['no worker'] });
-    await expect(follow(client([START], true), { waitMs: 20, held })).resolves.toMatchObject({
+    const look = async () => ({ lines: ['no worker'] });
+    await expect(follow(client([START], true), { waitMs: 20, look })).resolves.toMatchObject({
       end: 'waiting',
       status: 'running',
     });
@@ -109,8 +109,8 @@ describe('following a turn', () => {
     ['a new turn without waiting', true, 'hopeless'],
     ['another turn when the time is over', false, 'waiting'],
   ])('gives up on %s where no worker has its agent', async (_case, isNew, end) => {
-    const held = async () => ({ lines: ['no worker has it'], lack: 'no worker has it' });
-    const plan = { held, isNew, ...(isNew ? {} : { waitMs: 20 }) };
+    const look = async () => ({ lines: ['no worker has it'], lack: 'no worker has it' });
+    const plan = { look, isNew, ...(isNew ? {} : { waitMs: 20 }) };
     await expect(follow(client([START], true), plan)).resolves.toMatchObject({ end });
   });
 

@@ -21,7 +21,6 @@ import { defineAgent } from '../../tools/define-agent';
 import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';
 import { startWorker } from '../../worker';
-import { editorOf, letPersonEdit } from '../review/editor';
 import { askUntilAnswered } from '../review/confirm';
 
 /** Everything that the demo needs to play the turn. */
@@ -201,7 +200,7 @@ export function fixedAnswers(answer: DemoAnswer): Answerer {
 }
 
 /** Asks at the terminal. Ctrl-C and Ctrl-D call `interrupt`, and then there is no answer. */
-export function askAtTerminal(env: NodeJS.ProcessEnv, signal: AbortSignal, interrupt: () => void): Answerer {
+export function askAtTerminal(signal: AbortSignal, interrupt: () => void): Answerer {
   const ask = (question: string): Promise<string> => askLine(question, signal, interrupt);
   return async (args) => {
     for (;;) {
@@ -209,10 +208,10 @@ export function askAtTerminal(env: NodeJS.ProcessEnv, signal: AbortSignal, inter
       if (word === 'approve') return { answer: word };
       if (word === 'deny')
         return { answer: word, reason: await askUntilAnswered({ ask }, 'Why not? The agent reads it: ') };
-      const text = await newText(newTextOf(args), env, ask);
-      // An edit asks for a second look, which a text that is the same does not need.
-      if (text !== newTextOf(args)) return { answer: word, text };
-      process.stdout.write('Nothing was changed.\n');
+      const before = newTextOf(args);
+      const text = await askUntilAnswered({ ask }, `New text instead of "${before}": `);
+      // An edit asks for a second look, which the same text does not need.
+      if (text !== before) return { answer: word, text };
     }
   };
 }
@@ -224,24 +223,6 @@ async function chooseWord(ask: Ask): Promise<DemoAnswer> {
     const said = (await ask('Your decision: [a]pprove, [e]dit, [d]eny? ')).trim().toLowerCase();
     const word = (['approve', 'edit', 'deny'] as const).find((one) => said !== '' && one.startsWith(said));
     if (word !== undefined) return word;
-  }
-}
-
-async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<string> {
-  const editor = editorOf(env);
-  if (editor !== undefined) process.stdout.write(`${editor} opens the text: change it, save it and leave.\n`);
-  const edited = editor === undefined ? '' : await editInEditor(text, env);
-  return edited.trim() === '' ? askUntilAnswered({ ask }, `New text instead of "${text}": `) : edited;
-}
-
-/** Edits a text in the editor. Empty if the editor fails: then the demo itself asks for the text. */
-async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<string> {
-  try {
-    const edited = await letPersonEdit({ text: `${text}\n`, name: 'new-text.txt', env });
-    return edited.replace(/\n$/, '');
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'given_up') return '';
-    throw error;
   }
 }
 

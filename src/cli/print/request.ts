@@ -86,10 +86,12 @@ export function changedLines(
 ): string[] {
   const found = changed.find((one) => one.callId === callId);
   if (found === undefined) return [];
+  const then =
+    found.now === 'gone'
+      ? 'would wait for a worker that has it, and expire without one'
+      : 'would be refused and nothing would run';
   return [
-    screen.style.bad(
-      `the tool ${escapeText(tool)} ${changedText(found.now)}: approved, the call would be refused and nothing would run.`,
-    ),
+    screen.style.bad(`the tool ${escapeText(tool)} ${changedText(found.now)}: approved, the call ${then}.`),
     screen.style.bad('Deny it, so that the model can ask again.'),
   ];
 }

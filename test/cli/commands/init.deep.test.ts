@@ -26,7 +26,7 @@ it('has an agent, its config, a test and what npm and git need, under their own 
   expect(paths).not.toContain('gitignore');
 });
 
-it.each(['.env', '*.key', '*.pem', '*.secret'])('keeps %s out of git', (pattern) => {
+it.each(['.env*', '*.key', '*.keys', '*.pem', '*.secret'])('keeps %s out of git', (pattern) => {
   expect(fileOf('/somewhere/clerk', '.gitignore').split('\n')).toContain(pattern);
 });
 
