@@ -5,6 +5,7 @@ import { MAY_HAVE_RUN } from '../contract/call-texts';
 import type { ToolResult } from '../contract/result';
 import type { Roster } from '../contract/roster';
 import { TIMES } from '../contract/limits';
+import { nearHint } from '../tools/tool-names';
 import type { ActivityDeps } from './deps';
 import { isLaterAttempt, notRunResult } from './execute';
 
@@ -20,7 +21,7 @@ export function lackOf({ agents }: Pick<ActivityDeps, 'agents'>, needed: Needed)
   const agent = agents.get(needed.agent);
   const names = [...agents.keys()].join(', ');
   if (agent === undefined)
-    return `no worker with agent "${needed.agent}" here: the one that took this has ${names}`;
+    return `no worker with agent "${needed.agent}" here: the one that took this has ${names}${nearHint(needed.agent, agents.keys())}`;
   if (needed.tool === undefined || agent.registry.get(needed.tool) !== undefined) return undefined;
   return `no worker with the tool ${needed.tool} of agent "${needed.agent}" here: the one that took this lacks it`;
 }

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { join } from 'node:path';
 import { z } from 'zod';
 import type { Approvers } from '../authority/rules/approvers-file';
 import type { SignedCallFacts } from '../authority/signatures/statement';
@@ -10,6 +11,7 @@ import { parseJson } from '../contract/json';
 import { readKeyFile } from '../encryption/keys';
 import { readPrivateKey, readAuditKeyId } from './file-key';
 import { frameOf, type ReadLine } from './read';
+import { userStateDir } from '../system/files';
 import { readTextFile } from '../system/named-files';
 import { isTakenOut, valueOf } from './lines';
 import type { Assurance } from '../contract/authority';
@@ -195,8 +197,10 @@ export function carriedIn(line: ReadLine): Carried | undefined {
 const source = z.object({ decisionId: z.string(), installation: z.string(), fileDigest: z.string() });
 const NO_SOURCE = { decisionId: '', installation: '', fileDigest: '' };
 
-/** The file of the signing key, unless the user names another file. */
-export const KEY_FILE = 'countersign-audit.key';
+/** The file of the signing key, unless the user names another file. It is outside of projects, so nobody commits it. */
+export function auditKeyFile(env: NodeJS.ProcessEnv): string {
+  return join(userStateDir(env), 'audit.key');
+}
 /** The environment variable that names the file of the signing key. */
 export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
 
@@ -206,7 +210,7 @@ export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
  * @throws CountersignError `config_invalid`, also for a file that others can read.
  */
 export function readSigningKey(named: string | undefined, env: NodeJS.ProcessEnv): KeyObject {
-  const path = named ?? (env[KEY_VARIABLE] || KEY_FILE);
+  const path = named ?? (env[KEY_VARIABLE] || auditKeyFile(env));
   return readPrivateKey(readGuarded(path), path);
 }
 

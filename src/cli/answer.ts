@@ -38,8 +38,7 @@ export function assertTaken(
 }
 
 /** A signal has no answer, and workflow code cannot see when it was sent. So it counts from when a worker reads it. */
-const RECORDED =
-  'recorded; it takes effect if a worker takes it up before the deadline; countersign show tells how it ended';
+const RECORDED = 'recorded; it takes effect if a worker takes it up before the deadline';
 
 function acceptedLines(
   id: string,

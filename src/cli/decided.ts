@@ -1,10 +1,7 @@
-import { join } from 'node:path';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import { escapeText } from '../contract/text/escape';
 import { dateTime } from '../contract/text/times';
 import { describeOutcome, describePhase, hunksText } from '../history/labels';
-import type { LoggedRefusal } from '../server/refusal-log';
-import { userStateDir } from '../system/files';
 import type { Context } from './context';
 import { type InboxFilters, readCount, refuseOptions } from './flags';
 import type { Screen } from './print/screen';
@@ -20,14 +17,6 @@ export async function listDecided(
   const turns = limit === undefined ? undefined : readCount(limit, '--limit');
   const answer = await withClient((client) => readDecided(client, { approver: as, agent, tool, turns }));
   print(answer, () => decidedLines(answer, as, screen));
-}
-
-/** Prints the decisions that the web inbox on this machine was refused. */
-export async function listRefused(options: object, { env, screen, print }: Context): Promise<void> {
-  refuseOptions(options, 'and --refused exclude each other');
-  const { readRefusals } = await import('../server/refusal-log.js');
-  const refusals = await readRefusals(join(userStateDir(env), 'refusals.jsonl'), {});
-  print(refusals, () => refusedLines(refusals, screen));
 }
 
 /** The decisions of a person as a table, and the number of turns that were searched. */
@@ -50,18 +39,4 @@ function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
     labelCell(label, style),
     escapeText(`${summary}${why}`),
   ];
-}
-
-/** Refused decisions as a table. */
-export function refusedLines(refusals: readonly LoggedRefusal[], screen: Screen): string[] {
-  if (refusals.length === 0) return ['The web inbox on this machine was refused no decision.'];
-  const head = ['CALL', 'WHO', 'WHEN', 'REFUSED AS', 'STANDS'];
-  const rows = refusals.map(({ turn, callId, user, at, code, standing }) => [
-    escapeText(`${turn}/${callId}`),
-    escapeText(user),
-    dateTime(at),
-    code,
-    standing === undefined ? '' : escapeText(`${standing.decision} by ${standing.approver}`),
-  ]);
-  return tableLines({ head, rows, flex: 4 }, screen);
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage, usageError } from '../contract/errors';
+import { TASK_QUEUE } from '../contract/names';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/option-values';
@@ -149,7 +150,10 @@ export function readTurnQuery({ agent, since, limit }: TurnFilters, most: number
 /** Adds the options of a command that starts turns. */
 export function addStartOptions(command: Command): Command {
   return command
-    .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
+    .option(
+      '--queue <name>',
+      `the task queue of the worker that has the agent (default: that of the config here, or ${TASK_QUEUE})`,
+    )
     .option(
       '--meta <name=value>',
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',

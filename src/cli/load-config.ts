@@ -2,8 +2,11 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { types } from 'node:util';
 import { z } from 'zod';
-import { CountersignError, ERROR_CODES } from '../contract/errors';
+import { CountersignError, ERROR_CODES, errorMessage } from '../contract/errors';
+import { TASK_QUEUE } from '../contract/names';
+import { escapeText } from '../contract/text/escape';
 import type { Config } from '../tools/define-config';
+import type { Context } from './context';
 import { ownModules } from './own-modules';
 
 const { isNativeError } = types;
@@ -34,8 +37,29 @@ export async function loadConfig(named: string | undefined, cwd = process.cwd())
   }
 }
 
+/**
+ * The task queue of turns that a command starts: the named one, or that of the config in the current folder. Undefined:
+ * there is no config, or it cannot be loaded here, where a worker's keys may be missing.
+ */
+export async function queueOf(
+  named: string | undefined,
+  { screen }: Pick<Context, 'screen'>,
+): Promise<string | undefined> {
+  if (named !== undefined || configIn(process.cwd()) === undefined) return named;
+  try {
+    return (await loadConfig(undefined)).config.taskQueue;
+  } catch (error) {
+    screen.note(escapeText(`${errorMessage(error)}; so the queue is ${TASK_QUEUE}, or what --queue names`));
+    return undefined;
+  }
+}
+
+function configIn(cwd: string): string | undefined {
+  return CONFIG_FILES.map((name) => resolve(cwd, name)).find((path) => existsSync(path));
+}
+
 function findConfig(cwd: string): string {
-  const found = CONFIG_FILES.map((name) => resolve(cwd, name)).find((path) => existsSync(path));
+  const found = configIn(cwd);
   if (found !== undefined) return found;
   throw new CountersignError(
     'not_found',

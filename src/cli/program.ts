@@ -1,7 +1,8 @@
+import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { COMMANDS } from './commands';
 import { asTyped, type Context, createContext, type GlobalOptions } from './context';
-import { manifest, programName } from './own-modules';
+import { manifest, programName, ROOT } from './own-modules';
 import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
 import type { Keyboard } from './review/terminal';
 import { addSharedOptions } from './flags';
@@ -21,8 +22,8 @@ interface Streams {
 const ABOUT = `Durable agents on Temporal whose dangerous tool calls need a person's countersignature.`;
 
 const EXIT_CODES = `
-Any unique prefix of an id works.
-Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no server, 6 still waiting for a person or a worker.`;
+Any unique prefix of an id works. An error ends with its [code], which has a page in ${relative(process.cwd(), join(ROOT, 'docs', 'errors'))}.
+Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no server, 6 still waiting.`;
 
 /** The program `countersign`. It throws every error and never ends the process. */
 export function createProgram(

@@ -43,8 +43,9 @@ function describe(error: unknown): { message: string; hint?: string | undefined;
 /** The message of Commander, without its prefix. */
 function describeUsage({ message, code }: CommanderError): { message: string; hint: string; code: string } {
   const isHelp = code === 'commander.help';
-  const aboutIds =
-    code === 'commander.unknownOption' ? 'An id begins with a letter or a digit, never with "-". ' : '';
+  const aboutIds = /unknown option '-[^-]/.test(message)
+    ? 'An id begins with a letter or a digit, never with "-". '
+    : '';
   return {
     message: isHelp ? 'no command was given' : message.replace(/^error: /, ''),
     hint: `${aboutIds}See \`countersign --help\`, or \`countersign <command> --help\`.`,
@@ -52,10 +53,9 @@ function describeUsage({ message, code }: CommanderError): { message: string; hi
   };
 }
 
-/** Makes a hint begin like a sentence, because it is printed on its own line. */
+/** Makes a hint begin like a sentence, because it is printed on its own line. A name or an address stays as it is. */
 function sentence(text: string): string {
-  if (/^countersign\b/.test(text)) return text;
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
+  return text.replace(/^(?!countersign\b)[a-z](?=[a-z]*[ ,;])/, (first) => first.toUpperCase());
 }
 
 function stackLines(error: Error): string[] {

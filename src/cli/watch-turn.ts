@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeProgress, describeState } from '../history/labels';
-import type { Countersign, TextDelta } from '../client';
+import type { Countersign, Pending, TextDelta } from '../client';
 import { CountersignError } from '../contract/errors';
 import { shellWord } from '../contract/text/shell-word';
 import type { TurnEvent } from '../history/events';
@@ -18,42 +17,51 @@ import { createView, type TurnView } from '../history/view';
 interface WatchOptions {
   turn: string;
   waitMs?: number;
+  /** This command has just started the turn, so it may also end it. */
+  isNew?: boolean;
 }
 
 /**
  * Prints a turn's events as they come, until it ends. Ctrl-C stops watching, but never ends the turn.
  *
- * @throws CountersignError `failed` for an end without an answer, `still_waiting` when `waitMs` is over.
+ * @throws CountersignError `failed` for an end without an answer, `still_waiting` when `waitMs` is over, `not_found` for
+ * a turn that is new and whose agent no worker has.
  */
 export async function watchTurn(client: Countersign, options: WatchOptions, context: Context): Promise<void> {
-  const { turn, waitMs } = options;
+  const { turn, waitMs, isNew } = options;
   const { json } = context;
   const past = json ? 0 : (await client.timeline(turn)).length;
   let seen = 0;
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();
   process.once('SIGINT', interrupt);
-  const over = new AbortController();
-  const running = new Set<string>();
-  if (!json) void watchProgress(client, { turn, running, signal: over.signal }, context);
+  const progress = new Map<string, string>();
   try {
-    const { end, view } = await followTurn(client, {
+    const { end, view, held } = await followTurn(client, {
       turn,
       signal: stop.signal,
       waitMs,
-      isServed: async () => (await client.pendingActivities(turn)).idleQueues.length === 0,
+      isNew,
+      look: async () => {
+        const pending = await client.pendingActivities(turn);
+        if (!json) noteProgress(pending, progress, context);
+        return heldBy(pending);
+      },
       onEvent: (event, now) => {
         seen++;
-        noteRunning(running, now);
         if (json) context.screen.jsonLine(event);
         else printEvent(event, now, { context, part: partOf(seen, past) });
       },
       onSilence: (now) => noteSilence(client, now, context),
       onText: json || !context.screen.isTerminal ? undefined : drawText(context.screen),
     });
-    conclude(end, view, context);
+    if (end === 'hopeless') {
+      await client.cancel(turn, 'no worker has its agent');
+      const hint = 'The turn was cancelled. Name another agent, or start a worker that has it.';
+      throw new CountersignError('not_found', held.lack ?? '', hint);
+    }
+    conclude({ end, held }, view, context);
   } finally {
-    over.abort();
     process.removeListener('SIGINT', interrupt);
   }
 }
@@ -78,38 +86,14 @@ function drawText(screen: Screen): (delta: TextDelta) => void {
   };
 }
 
-function noteRunning(running: Set<string>, { calls }: TurnView): void {
-  running.clear();
-  for (const { phase, callId } of calls) if (phase === 'running') running.add(callId);
-}
-
-/** The time between two reads of the progress of running calls, in milliseconds. */
-const PROGRESS_MS = 2_000;
-
-interface ProgressPlan {
-  turn: string;
-  /** The ids of the running calls, according to the record. */
-  running: ReadonlySet<string>;
-  signal: AbortSignal;
-}
-
-/** Notes the progress of running calls, each change once, until the signal aborts. Never rejects. */
-async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }: Context): Promise<void> {
-  const { turn, running, signal } = plan;
-  const last = new Map<string, string>();
-  for (;;) {
-    await delay(PROGRESS_MS, undefined, { signal, ref: false }).catch(() => undefined);
-    if (signal.aborted) return;
-    if (running.size === 0) continue;
-    // The code that follows the turn gets the same error, and reports it.
-    const pending = await client.pendingActivities(turn).catch(() => undefined);
-    for (const { callId, name, progress } of pending?.activities ?? []) {
-      if (callId === undefined || progress === undefined) continue;
-      const text = describeProgress(progress);
-      if (last.get(callId) !== text)
-        screen.note(screen.style.quiet(escapeText(`… ${callId} ${name}: ${text}`)));
-      last.set(callId, text);
-    }
+/** Notes the progress of running calls, each change once. */
+function noteProgress({ activities }: Pending, last: Map<string, string>, { screen }: Context): void {
+  for (const { callId, name, progress } of activities) {
+    if (callId === undefined || progress === undefined) continue;
+    const text = describeProgress(progress);
+    if (last.get(callId) !== text)
+      screen.note(screen.style.quiet(escapeText(`… ${callId} ${name}: ${text}`)));
+    last.set(callId, text);
   }
 }
 
@@ -153,7 +137,7 @@ async function noteSilence(client: Countersign, view: TurnView, { screen, typed 
   for (const line of lines) screen.note(screen.style.quiet(`… ${typed(line)}`));
 }
 
-function conclude(end: FollowEnd, view: TurnView, context: Context): void {
+function conclude({ end, held }: Pick<Followed, 'end' | 'held'>, view: TurnView, context: Context): void {
   if (end === 'interrupted') {
     context.screen.note('');
     context.screen.note(
@@ -164,17 +148,13 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
   }
   if (end === 'waiting') {
     const open = waitingCallIds(view);
-    throw new CountersignError('still_waiting', `${view.turn} still waits for a person`, {
-      hint: `Open: ${open.join(', ')}. The turn goes on once it is decided.`,
-      data: { open },
-    });
+    const isPerson = open.length > 0;
+    const message = `${view.turn} still waits${isPerson ? ' for a person' : ''}`;
+    const why = isPerson
+      ? `Open: ${open.join(', ')}. The turn goes on once it is decided.`
+      : held.lines.join('\n');
+    throw new CountersignError('still_waiting', message, { hint: why, data: { open } });
   }
-  if (end === 'unserved')
-    throw new CountersignError(
-      'still_waiting',
-      `${view.turn} still waits for a worker`,
-      'Start one with `countersign worker`; the turn goes on by itself then.',
-    );
   if (view.status === 'answered') return;
   throw new CountersignError(
     'failed',
@@ -194,43 +174,78 @@ interface FollowPlan {
   onText?(delta: TextDelta): void;
   /** Called when nothing happened for a while although the turn runs. */
   onSilence(view: TurnView): Promise<void>;
-  /** The most time to wait for a person or a worker, in milliseconds. Absent: no limit. */
+  /** The most time to follow a turn that does not run, in milliseconds. Absent: no limit. */
   waitMs?: number;
-  /** Whether workers take the turn's work. Called when `waitMs` is over. */
-  isServed(): Promise<boolean>;
+  /** Whether following also ends if no worker has the turn's agent. */
+  isNew?: boolean;
+  /** Looks at what the turn does, and says what holds it, apart from people. */
+  look(): Promise<Held>;
   /** An abort stops following. */
   signal: AbortSignal;
 }
 
+/** What holds a turn, apart from people. */
+interface Held {
+  /** Why it does not run. Empty: it runs. */
+  lines: string[];
+  /** Why no worker of the queue asks its model, in words. */
+  lack?: string;
+}
+
+const RUNS: Held = { lines: [] };
+
+/** What holds a turn with these activities. One that no worker took yet is about to run, if a worker is there. */
+export function heldBy(pending: Pending): Held {
+  const { activities } = pending;
+  if (activities.some(({ state }) => state === 'started')) return RUNS;
+  const held = activities.filter(({ waits = 'worker', state }) => waits !== 'worker' || state === 'paused');
+  const lacking = held.find(({ what, waits }) => what === 'think' && waits === 'nobody');
+  return { lines: pendingLines({ ...pending, activities: held }, Date.now()), lack: lacking?.lastFailure };
+}
+
 /**
- * The reason why following ended. `waiting`: a person did not decide in time; `unserved`: no worker was there in time.
+ * How following ended. `waiting`: the time is over, and the turn does not run; `hopeless`: no worker has the agent of
+ * the new turn.
  */
-type FollowEnd = 'ended' | 'waiting' | 'unserved' | 'interrupted';
+interface Followed {
+  end: 'ended' | 'waiting' | 'hopeless' | 'interrupted';
+  view: TurnView;
+  held: Held;
+}
+
+/** The time between two looks at what a turn does, in milliseconds. */
+const LOOK_MS = 1_000;
 
 /** The times after which silence is reported: soon at first, then less often. */
 const SILENCE_MS = [3_000, 15_000, 60_000] as const;
 
-/** Follows a turn until it ends, the time to wait for a person is over, or the signal aborts. */
+/** Follows a turn until it ends, does not run when the time is over, is hopeless, or the signal aborts. */
 export async function followTurn(
   client: Pick<Countersign, 'follow' | 'followWithText'>,
   plan: FollowPlan,
-): Promise<{ end: FollowEnd; view: TurnView }> {
+): Promise<Followed> {
   const live = createView();
   const stop = new AbortController();
   const signal = AbortSignal.any([plan.signal, stop.signal]);
   let isLate = false;
-  let isServed = true;
-  const tooLate = (): boolean => isLate && (waitsForPerson(live.current()) || !isServed);
-  const giveUp = async (): Promise<void> => {
-    isLate = true;
-    if (!tooLate()) isServed = await plan.isServed();
-    if (tooLate()) stop.abort();
+  let held = RUNS;
+  const tooLate = (): boolean => isLate && (waitsForPerson(live.current()) || held.lines.length > 0);
+  const isBegun = (): boolean => plan.isNew !== true || live.current().steps.length > 0;
+  const isHopeless = (): boolean => !isBegun() && held.lack !== undefined;
+  const look = async (): Promise<void> => {
+    const runs = live.current().calls.some(({ phase }) => phase === 'running');
+    if (isBegun() && !isLate && !runs) return;
+    if (!tooLate()) held = await plan.look();
+    if (tooLate() || isHopeless()) stop.abort();
   };
-  const timer = startTimer(plan.waitMs, () => void giveUp().catch(() => undefined));
-  const silence = watchSilence(async () => {
-    await plan.onSilence(live.current());
-    if (isLate) await giveUp();
+  // The code that follows the turn gets the same error, and reports it.
+  const tryLook = (): void => void look().catch(() => undefined);
+  const looks = setInterval(tryLook, LOOK_MS);
+  const timer = startTimer(plan.waitMs, () => {
+    isLate = true;
+    tryLook();
   });
+  const silence = watchSilence(() => plan.onSilence(live.current()));
   try {
     const { turn, onText } = plan;
     const events =
@@ -241,18 +256,20 @@ export async function followTurn(
         onText?.(event);
         continue;
       }
+      held = RUNS;
       live.push(event);
       plan.onEvent(event, live.current());
       if (tooLate()) break;
     }
   } finally {
     clearTimeout(timer);
+    clearInterval(looks);
     silence.end();
   }
   const view = live.current();
-  if (view.endedAt !== null) return { end: 'ended', view };
-  if (plan.signal.aborted) return { end: 'interrupted', view };
-  return { end: isServed ? 'waiting' : 'unserved', view };
+  const { aborted } = plan.signal;
+  const stopped = aborted ? 'interrupted' : isHopeless() ? 'hopeless' : 'waiting';
+  return { end: view.endedAt === null ? stopped : 'ended', view, held };
 }
 
 /** Whether only a person can move the turn on, according to the record. */

@@ -7,15 +7,15 @@ import { purposeOf } from '../history/fold/activities';
 import { STATUS, grpcStatusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
 import type { ClientContext } from './context';
 
-import { type PolledQueue, workersOf } from './pollers';
+import { type LiveWorker, type PolledQueue, workersOf } from './pollers';
 import type { FailingTask, Pending, PendingActivity } from './types';
 import { decodeFailure, rootOf } from '../history/decode/failure';
 import { Payloads } from '../history/decode/payloads';
 import { is } from '../history/fold/guards';
 import { heardIn } from '../history/fold/results';
 import { NO_TOKEN } from '../history/pages';
-import { QUERIES } from '../contract/names';
-import type { ChangedTool } from '../contract/worker-tools';
+import { FAILURES, QUERIES } from '../contract/names';
+import { type ChangedTool, toolSetIn } from '../contract/worker-tools';
 
 type Description = NonNullable<Awaited<ReturnType<typeof describeTurn>>>;
 type PendingInfo = temporal.api.workflow.v1.IPendingActivityInfo;
@@ -32,11 +32,22 @@ export async function pendingActivities(context: ClientContext, turn: string): P
   const infos = description.pendingActivities ?? [];
   const activities = await Promise.all(infos.map((info) => toPending(info, own, payloads)));
   const failing = await failingTask(context, turn, description);
+  const queues = await polledQueues(context, description, activities);
   return {
     failingTask: failing,
-    activities,
-    idleQueues: await idleQueues(context, description, activities),
+    activities: activities.map((activity) => ({ ...activity, ...lackedBy(activity, queues) })),
+    idleQueues: [...new Set(queues.flatMap(({ name, workers }) => (workers.length === 0 ? [name] : [])))],
   };
+}
+
+/** Whether the worker that took an activity last lacks its agent or tool, and all others of the queue have the same. */
+function lackedBy(
+  { waits, worker = '', taskQueue }: PendingActivity,
+  queues: readonly WorkedQueue[],
+): Pick<PendingActivity, 'waits'> {
+  const { workers = [] } = queues.find(({ name, half }) => name === taskQueue && half === 'activities') ?? {};
+  const isSame = ({ identity }: LiveWorker): boolean => toolSetIn(identity) === toolSetIn(worker);
+  return waits === 'other_worker' && workers.length > 0 && workers.every(isSame) ? { waits: 'nobody' } : {};
 }
 
 async function toPending(info: PendingInfo, turnQueue: string, payloads: Payloads): Promise<PendingActivity> {
@@ -56,6 +67,7 @@ async function toPending(info: PendingInfo, turnQueue: string, payloads: Payload
     lastHeartbeatAt: toIso(info.lastHeartbeatTime),
     nextAttemptAt: toIso(info.nextAttemptScheduleTime),
     lastFailure: info.lastFailure?.message || undefined,
+    waits: stateOf(info) === 'scheduled' ? waitsOf(info) : undefined,
     ...heardIn(beat),
     text: is.beat(beat) ? beat.text : undefined,
     step: is.beat(beat) ? beat.step : undefined,
@@ -70,31 +82,38 @@ function stateOf({ state, paused }: PendingInfo): PendingActivity['state'] {
     : 'scheduled';
 }
 
-/** The queues that something waits on and no worker polls. A turn that waits for a person needs no worker. */
-async function idleQueues(
+function waitsOf({ lastFailure }: PendingInfo): PendingActivity['waits'] {
+  const type = lastFailure?.applicationFailureInfo?.type;
+  if (type === FAILURES.notHere) return 'other_worker';
+  if (type === FAILURES.paused) return 'pause';
+  return lastFailure ? 'retry' : 'worker';
+}
+
+interface WorkedQueue extends PolledQueue {
+  workers: readonly LiveWorker[];
+}
+
+/** The queues that something waits on, with their workers. A turn that waits for a person needs no worker. */
+async function polledQueues(
   context: ClientContext,
   { pendingWorkflowTask, executionConfig }: Description,
   activities: PendingActivity[],
-): Promise<string[]> {
+): Promise<WorkedQueue[]> {
   const waiting = activities
     .filter((activity) => activity.state === 'scheduled')
     .map((activity) => activity.taskQueue);
   const asked = [...new Set(waiting)].map((name): PolledQueue => ({ name, half: 'activities' }));
   const own = executionConfig?.taskQueue?.name;
   if (pendingWorkflowTask && own) asked.push({ name: own, half: 'turns' });
-  const idle = await Promise.all(
-    asked.map(async (queue) => ((await hasPoller(context, queue)) ? [] : [queue.name])),
-  );
-  return [...new Set(idle.flat())];
+  return Promise.all(asked.map(async (queue) => ({ ...queue, workers: await liveWorkers(context, queue) })));
 }
 
-/** Whether a live worker polls a queue. */
-export async function hasPoller(context: ClientContext, queue: PolledQueue): Promise<boolean> {
+/** The workers that poll a queue. */
+export function liveWorkers(context: ClientContext, queue: PolledQueue): Promise<LiveWorker[]> {
   const { connection, namespace } = context;
-  const live = await ask(context, `asking who works on queue ${queue.name}`, () =>
+  return ask(context, `asking who works on queue ${queue.name}`, () =>
     workersOf(connection, namespace, queue),
   );
-  return live.length > 0;
 }
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;

@@ -340,6 +340,11 @@ export interface PendingActivity {
   lastHeartbeatAt?: string;
   nextAttemptAt?: string;
   lastFailure?: string;
+  /**
+   * Why it is `scheduled`. `worker`: no worker took it yet. `retry`: it failed and is tried again. `pause`: a pause holds
+   * it. `other_worker`: the worker that took it lacks its agent or tool. `nobody`: so do all workers of its queue.
+   */
+  waits?: 'worker' | 'retry' | 'pause' | 'other_worker' | 'nobody';
   /** The progress that the handler reports. It may be some seconds old. */
   progress?: CallProgress;
   /** The end of the output so far. */

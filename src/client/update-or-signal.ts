@@ -2,7 +2,7 @@ import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { describeTurn } from '../history/read';
 import type { ClientContext } from './context';
-import { hasPoller } from './pending';
+import { liveWorkers } from './pending';
 
 /** An update that may go unanswered. */
 interface Sending<T> {
@@ -31,7 +31,7 @@ export async function isServed(context: ClientContext, turn: string): Promise<bo
   try {
     const description = await describeTurn(context, turn);
     const name = description?.executionConfig?.taskQueue?.name;
-    return !name || (await hasPoller(context, { name, half: 'turns' }));
+    return !name || (await liveWorkers(context, { name, half: 'turns' })).length > 0;
   } catch (error) {
     // A key may permit decisions but not this query.
     if (error instanceof CountersignError && error.code === 'server_failed') return true;

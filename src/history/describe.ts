@@ -35,6 +35,8 @@ export function describeEvent(event: TurnEvent): EventLine {
   switch (event.type) {
     case 'turn_started':
       return describeStart(event);
+    case 'about':
+      return turnLine(`is about ${event.prompt}`, 'quiet');
     case 'forked':
       return { label: 'fork', text: forkText(event) };
     case 'cancel_requested':

@@ -59,6 +59,12 @@ export interface TurnStarted extends EventHeader {
   carried?: TranscriptEntry[];
 }
 
+/** What a workflow with a gate is about, in its own words. They stand in place of a prompt. */
+export interface About extends EventHeader {
+  type: 'about';
+  prompt: string;
+}
+
 /**
  * The turn is a fork. The event comes right after the first turn_started of a fork. If the fork begins with a step
  * from the record, that step and the results that were taken over follow.
@@ -203,6 +209,7 @@ export interface TurnEnded extends EventHeader {
  */
 export type TurnEvent =
   | TurnStarted
+  | About
   | Forked
   | Thinking
   | ThinkRetried

@@ -110,6 +110,8 @@ export interface OpenActivity {
   nextAttemptAt?: string;
   worker?: string;
   lastFailure?: string;
+  /** Why it is scheduled and does not run. */
+  waits?: keyof typeof WAITS;
   /** The progress that its handler reported. */
   progress?: CallProgress;
   /** The end of the call's output so far. */
@@ -123,13 +125,22 @@ const ACTIVITY_STATES: Readonly<Record<OpenActivity['state'], string>> = {
   paused: 'is paused by an operator',
 };
 
+const WAITS = {
+  worker: ACTIVITY_STATES.scheduled,
+  retry: 'failed and is tried again',
+  pause: 'is held by a pause',
+  other_worker: 'waits for another worker',
+  nobody: 'waits, and no worker of its queue has what it needs',
+} as const;
+
 /** The state of an open activity: `runs for 3 s on w-1, attempt 2 (last failure: slow)`. */
 export function describeActivity(activity: OpenActivity, now: number): string {
-  const { state, attempt, startedAt, nextAttemptAt, worker, lastFailure, progress, partial } = activity;
+  const { state, attempt, startedAt, nextAttemptAt, worker, lastFailure, progress, partial, waits } =
+    activity;
   const news = progress === undefined ? lastLine(partial) : describeProgress(progress);
   const isRunning = state === 'started';
   return [
-    ACTIVITY_STATES[state],
+    waits === undefined ? ACTIVITY_STATES[state] : WAITS[waits],
     startedAt === undefined ? '' : ` for ${span(Math.max(0, now - Date.parse(startedAt)))}`,
     isRunning && worker !== undefined ? ` on ${worker}` : '',
     attempt > 1 ? `, attempt ${attempt}` : '',

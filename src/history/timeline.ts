@@ -6,7 +6,8 @@ import { type CallView, type StepView, type TurnView, viewOf } from './view';
 /** A call with everything that happened to it, in order. */
 export interface TimelineCall extends CallView {
   /**
-   * The time that the call's requests and doubts waited for a person, in milliseconds. Absent if nobody had to look.
+   * The time that the call's requests and doubts waited for a person, in milliseconds. Absent if nobody had to look, or
+   * if it waits for the first time.
    */
   waitedMs?: number;
   events: TurnEvent[];
@@ -141,7 +142,7 @@ function waitOf(events: readonly TurnEvent[]): { waitedMs?: number } {
       since = undefined;
     }
   }
-  return { waitedMs };
+  return since !== undefined && waitedMs === 0 ? {} : { waitedMs };
 }
 
 function opens({ type }: TurnEvent): boolean {

@@ -78,6 +78,8 @@ function viewRun(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
       return started(view, event);
+    case 'about':
+      return void (view.prompt = event.prompt);
     case 'forked':
       return forked(view, event);
     case 'reset':

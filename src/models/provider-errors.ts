@@ -148,7 +148,8 @@ function answeredFault(error: unknown): Fault | undefined {
   const { statusCode = 0, responseHeaders: headers } = error;
   const status = statusCode >= 300 ? statusCode : (explanation.status ?? statusCode);
   if (status < 300 && explanation.code === undefined) {
-    return { kind: 'network', what: 'the reply could not be read', words: error.message };
+    const what = statusCode === 0 ? 'the request failed' : 'the reply could not be read';
+    return { kind: 'network', what, words: error.message };
   }
   const said = explanation.message ?? error.message;
   const words = status === 404 ? `${said} (${error.url}; look whether baseUrl is whole, such as …/v1)` : said;

@@ -79,7 +79,7 @@ export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: Refusal
 }
 
 /** The refusals of a log, newest first. Another process may be writing the log. Rejects if the log cannot be read. */
-export async function readRefusals(
+async function readRefusals(
   file: string,
   { namespace, since = '', agents = 'all' }: RefusalQuery,
 ): Promise<LoggedRefusal[]> {

@@ -57,7 +57,7 @@ function ask({
 }
 
 it.each([
-  [{ agent: 'b' }, 'no worker with agent "b" here: the one that took this has a'],
+  [{ agent: 'b' }, 'no worker with agent "b" here: the one that took this has a; near it: a'],
   [{ tool: 'charge' }, 'no worker with the tool charge of agent "a" here: the one that took this lacks it'],
 ])(
   'leaves %j to another worker, tells nothing before agentWait is over, then that it cannot tell',

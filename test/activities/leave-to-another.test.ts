@@ -16,6 +16,7 @@ it.each<[string, { agent: string; tool?: string }, RegExp | undefined]>([
   ['an agent that is here', { agent: 'clerk' }, undefined],
   ['a tool that is here', { agent: 'clerk', tool: 'pay' }, undefined],
   ['another agent', { agent: 'guide' }, /no worker with agent "guide" here.*has clerk/],
+  ['an agent with a name like one that is here', { agent: 'clrk' }, /has clerk; near it: clerk$/],
   ['another tool', { agent: 'clerk', tool: 'fly' }, /no worker with the tool fly of agent "clerk"/],
 ])('what a worker lacks of %s', (_, needed, lack) => {
   if (lack === undefined) expect(lackOf({ agents }, needed)).toBeUndefined();

@@ -1,7 +1,6 @@
 import type { DecidedCall } from '../../src/client/decided';
 import { addInbox } from '../../src/cli/commands/inbox';
-import { decidedLines, refusedLines } from '../../src/cli/decided';
-import type { LoggedRefusal } from '../../src/server/refusal-log';
+import { decidedLines } from '../../src/cli/decided';
 import { runCommand } from './command';
 import { AT, testScreen } from './support';
 
@@ -35,20 +34,7 @@ it('says of a decision that it accepted no hunk', () => {
   expect(text).toContain('approved, but none of its hunks');
 });
 
-it('prints refused decisions with who, which call, when and why', () => {
-  const standing = { decision: 'denied', approver: 'bob', at: AT };
-  const refusal: LoggedRefusal = {
-    ...{ at: AT, namespace: 'default', user: 'ann', turn: 't-1', callId: '1.1', what: 'decision' },
-    ...{ code: 'already_decided', standing },
-  };
-  expect(refusedLines([refusal], testScreen(160)).join('\n')).toMatch(
-    /t-1\/1\.1 +ann +2026-.* already_decided +denied by bob/,
-  );
-});
-
 it.each<[name: string, args: string[], message: string]>([
-  ['a filter with --refused', ['--refused', '--tool', 'pay'], '--tool and --refused exclude each other'],
-  ['both views of the past', ['--refused', '--decided'], '--decided and --refused exclude each other'],
   ['--watch with --decided', ['--decided', '--watch'], '--watch and --decided exclude each other'],
   [
     'a time with --decided',

@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/cli/load-config';
+import { loadConfig, queueOf } from '../../src/cli/load-config';
 import { ensureBuilt, root } from '../support/build';
+import { testScreen } from './support';
 
 let directory: string;
 beforeAll(() => {
@@ -63,6 +64,29 @@ describe('a config file', () => {
     writeFileSync(join(folder, 'countersign.config.ts'), `${AGENT}export default agent;`);
     const { file } = await loadConfig(undefined, folder);
     expect(file).toBe(join(folder, 'countersign.config.ts'));
+  });
+
+  it('names the queue of what is started beside it, unless another is named or it cannot be loaded', async () => {
+    const folder = join(directory, 'queue');
+    mkdirSync(folder);
+    const screen = testScreen();
+    const config = join(folder, 'countersign.config.ts');
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      expect(await queueOf(undefined, { screen })).toBeUndefined();
+      const made =
+        "import { defineConfig } from 'countersign';\nexport default defineConfig({ agents: [agent], taskQueue: 'mine' });";
+      writeFileSync(config, `${AGENT}${made}`);
+      expect(await queueOf(undefined, { screen })).toBe('mine');
+      expect(await queueOf('other', { screen })).toBe('other');
+      expect(screen.printed).toEqual([]);
+      writeFileSync(config, 'throw new Error("no key");');
+      expect(await queueOf(undefined, { screen })).toBeUndefined();
+      expect(screen.printed[0]).toContain('no key; so the queue is countersign, or what --queue names');
+    } finally {
+      process.chdir(before);
+    }
   });
 
   it('may be the example of the README, of at most 25 lines', async () => {

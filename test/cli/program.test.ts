@@ -64,7 +64,7 @@ describe('mistakes', () => {
   it.each<[string[], number, RegExp]>([
     [['bogus'], 2, /^unknown command 'bogus'/],
     [['aprove', 't/1.1'], 2, /Did you mean approve/],
-    [['inbox', '--nope'], 2, /^unknown option '--nope'/],
+    [['inbox', '--nope'], 2, /^unknown option '--nope'\nSee/],
     [['inbox', 'extra'], 2, /too many arguments/],
     [['inbox', '--limit', 'x'], 2, /^--limit x: this is not a whole number/],
     [['inbox', '--older-than', 'long'], 2, /^--older-than long: this is not a time/],

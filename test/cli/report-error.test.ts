@@ -1,4 +1,5 @@
-import { explainMissing } from '../../src/cli/report-error';
+import { createStyle } from '../../src/cli/print/screen';
+import { errorLines, explainMissing } from '../../src/cli/report-error';
 import { CountersignError } from '../../src/contract/errors';
 
 const thrown = (message: string, code = 'MODULE_NOT_FOUND'): Error =>
@@ -30,4 +31,13 @@ it.each([
   ['no error', "Cannot find module 'hono'"],
 ])('%s stays as it is', (_what, error) => {
   expect(explainMissing(error)).toBe(error);
+});
+
+it.each([
+  ['start a worker', 'Start a worker'],
+  ['no.such.host/m: there is no such host', 'no.such.host/m: there is no such host'],
+  ['countersign inbox lists it', 'countersign inbox lists it'],
+])('the hint %j is printed as %j', (hint, printed) => {
+  const report = { style: createStyle(false), typed: (text: string) => text, debug: false };
+  expect(errorLines(new CountersignError('failed', 'it failed', { hint }), report)[1]).toBe(printed);
 });

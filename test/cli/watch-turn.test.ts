@@ -1,6 +1,7 @@
 import type { Countersign } from '../../src/client';
 import type { Context } from '../../src/cli/context';
-import { followTurn, watchSilence, watchTurn } from '../../src/cli/watch-turn';
+import { followTurn, heldBy, watchSilence, watchTurn } from '../../src/cli/watch-turn';
+import type { PendingActivity } from '../../src/client';
 import type { TextDelta } from '../../src/contract/streamed-text';
 import type { TurnEvent } from '../../src/history/events';
 import { AT, request, testScreen } from './support';
@@ -39,7 +40,7 @@ const client = (events: TurnEvent[], open = false): Pick<Countersign, 'follow'> 
 
 const follow = async (
   from: ReturnType<typeof client>,
-  plan: { waitMs?: number; signal?: AbortSignal; isServed?: () => Promise<boolean> } = {},
+  plan: Partial<Pick<Parameters<typeof followTurn>[1], 'waitMs' | 'signal' | 'isNew' | 'look'>> = {},
 ) => {
   const seen: string[] = [];
   const { end, view } = await followTurn(
@@ -47,7 +48,7 @@ const follow = async (
     {
       turn: 't',
       signal: new AbortController().signal,
-      isServed: () => Promise.resolve(true),
+      look: async () => ({ lines: [] }),
       onSilence: () => Promise.resolve(),
       onEvent: (event) => seen.push(event.type),
       ...plan,
@@ -96,12 +97,21 @@ describe('following a turn', () => {
     await expect(follow(slow, { waitMs: 1 })).resolves.toMatchObject({ end: 'ended' });
   });
 
-  it('gives up when no worker is there', async () => {
-    const isServed = () => Promise.resolve(false);
-    await expect(follow(client([START], true), { waitMs: 20, isServed })).resolves.toMatchObject({
-      end: 'unserved',
+  it('gives up on a turn that something else than a person holds', async () => {
+    const look = async () => ({ lines: ['no worker'] });
+    await expect(follow(client([START], true), { waitMs: 20, look })).resolves.toMatchObject({
+      end: 'waiting',
       status: 'running',
     });
+  });
+
+  it.each([
+    ['a new turn without waiting', true, 'hopeless'],
+    ['another turn when the time is over', false, 'waiting'],
+  ])('gives up on %s where no worker has its agent', async (_case, isNew, end) => {
+    const look = async () => ({ lines: ['no worker has it'], lack: 'no worker has it' });
+    const plan = { look, isNew, ...(isNew ? {} : { waitMs: 20 }) };
+    await expect(follow(client([START], true), plan)).resolves.toMatchObject({ end });
   });
 
   it('ends when it is interrupted, whatever the turn does', async () => {
@@ -118,6 +128,45 @@ describe('following a turn', () => {
       },
     };
     await expect(follow(broken)).rejects.toThrow('gone');
+  });
+});
+
+describe('what holds a turn', () => {
+  const activity = (more: Partial<PendingActivity>): PendingActivity => ({
+    ...{ what: 'think', name: 'countersign.think', state: 'scheduled', taskQueue: 'q' },
+    ...{ attempt: 2, maximumAttempts: 0, ...more },
+  });
+  const held = (...activities: Partial<PendingActivity>[]) =>
+    heldBy({ activities: activities.map(activity), idleQueues: [] });
+
+  it.each<[string, Partial<PendingActivity>[]]>([
+    ['a call that runs', [{ state: 'started' }]],
+    ['a call that runs beside one that is tried again', [{ state: 'started' }, { waits: 'retry' }]],
+    ['a call that a worker is about to take', [{ waits: 'worker' }]],
+  ])('is nothing with %s', (_case, activities) => {
+    expect(held(...activities)).toMatchObject({ lines: [] });
+  });
+
+  it.each<[PendingActivity['waits'], string]>([
+    ['retry', 'the model failed and is tried again, attempt 2'],
+    ['pause', 'the model is held by a pause, attempt 2'],
+    ['other_worker', 'the model waits for another worker, attempt 2'],
+    ['nobody', 'the model waits, and no worker of its queue has what it needs, attempt 2'],
+  ])('is said of one that waits for %s', (waits, line) => {
+    expect(held({ waits }).lines).toEqual([line]);
+  });
+
+  it('is a lack only where no worker of the queue can ask the model', () => {
+    const lastFailure = 'no worker with agent "clrk" here';
+    expect(held({ waits: 'nobody', lastFailure }).lack).toBe(lastFailure);
+    expect(held({ waits: 'other_worker', lastFailure }).lack).toBeUndefined();
+    expect(held({ waits: 'nobody', what: 'call', lastFailure }).lack).toBeUndefined();
+  });
+
+  it('is a queue without a worker', () => {
+    expect(heldBy({ activities: [], idleQueues: ['q'] }).lines).toEqual([
+      'no worker takes work from the queue q: start one with `countersign worker`',
+    ]);
   });
 });
 

@@ -51,7 +51,6 @@ const model: Model = {
 export default defineConfig({
   agents: [defineAgent({ name: 'payer', instructions: 'Pay.', model, tools: [pay, lose] })],
   taskQueue: '${queue}',
-  agentWait: '1s',
 });
 `;
 
@@ -226,12 +225,12 @@ describe('a turn, from the command line', () => {
     expect((await cli(...args)).code).toBe(3);
   });
 
-  it('fails with its reason', async () => {
-    const { code, out, err } = await cli('run', 'nobody', 'pay', '--queue', queue);
-    expect(code).toBe(1);
-    expect(out).toContain('no worker with agent "nobody" here');
-    expect(err).toContain('[failed]');
-    expect(err).not.toMatch(/\n\s+at /);
+  it('ends at once where its agent is unknown, and names the nearest', async () => {
+    const turn = newId();
+    const { code, err } = await cli('run', 'paier', 'pay', '--queue', queue, '--id', turn);
+    expect(code).toBe(4);
+    expect(err).toMatch(/no worker with agent "paier" here.*near it: payer\n.*\n\[not_found\]/);
+    expect(JSON.parse((await cli('show', turn, '--json')).out)).toMatchObject({ cancelRequested: true });
   });
 });
 

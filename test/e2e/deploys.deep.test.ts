@@ -199,7 +199,7 @@ test('a turn in which something runs, is in doubt or was edited stays where it i
   expect(reasons.get(running.workflowId)).toBe('call 1.1 (work) is running');
   expect(await Promise.all([doubtful, running].map(runOf))).toEqual(runs);
   const of = ['--deployment', deployment.name];
-  const { code, out } = await cli('deploy', '--drain', '1', ...of, '--spread', '0s');
+  const { code, out } = await cli('deploy', '--drain', '1', ...of);
   expect(code).toBe(EXIT.waiting);
   expect(out).toContain(`${running.workflowId} is held: call 1.1 (work) is running\n`);
   expect(out).toContain('build 1: 0 moved; 2 held, so its worker is still needed: drain again later');
@@ -479,7 +479,6 @@ test('a build is not drained while it is the current one, or where nobody knows 
     [EXIT.notFound, 'deploy', '--drain', '7', '--deployment', name],
     [EXIT.refused, 'deploy', '--drain', '1', '--deployment', name],
     [EXIT.usage, 'deploy', '', '--deployment', name],
-    [EXIT.usage, 'deploy', '--drain', '1', '--deployment', name, '--spread', 'soon'],
     [EXIT.usage, 'worker', config, '--make-current'],
     [EXIT.usage, 'worker', config, '--deployment', name],
   ] as const)

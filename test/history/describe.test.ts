@@ -22,6 +22,10 @@ test.each<[object, EventLine]>([
     { label: 'turn', text: 't, agent clerk: pay' },
   ],
   [
+    { type: 'about', prompt: 'refund of A-77' },
+    { label: 'turn', text: 'is about refund of A-77', tone: 'quiet' },
+  ],
+  [
     { type: 'turn_started', continuedFrom: 'r' },
     { label: 'turn', text: 'goes on in this run', minor: true },
   ],

@@ -99,6 +99,11 @@ test.each<[OpenActivity, string]>([
   [{ state: 'started', attempt: 1, nextAttemptAt: at(5) }, 'runs'],
   [{ state: 'paused', attempt: 1 }, 'is paused by an operator'],
   [{ state: 'cancel_requested', attempt: 1 }, 'is being cancelled'],
+  [{ state: 'scheduled', attempt: 1, waits: 'worker' }, 'waits for a worker'],
+  [
+    { state: 'scheduled', attempt: 3, waits: 'retry', lastFailure: 'HTTP 429' },
+    'failed and is tried again, attempt 3 (last failure: HTTP 429)',
+  ],
 ])('%j: %s', (activity, text) => {
   expect(describeActivity(activity, NOW)).toBe(text);
 });

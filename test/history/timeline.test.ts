@@ -64,6 +64,12 @@ test('a call that nobody had to look at has no such time', () => {
   expect(timelineOf(script.fold()).steps[0]?.calls[0]).not.toHaveProperty('waitedMs');
 });
 
+test('a call that waits for the first time has no such time yet', () => {
+  const script = new Script().started().task();
+  script.think(1, [ask('1.1')]).open([item('1.1')]);
+  expect(timelineOf(script.fold()).steps[0]?.calls[0]).not.toHaveProperty('waitedMs');
+});
+
 test('a model that had to be asked twice', () => {
   const script = new Script().started().task();
   const scheduledEventId = script.thinkScheduled(1);

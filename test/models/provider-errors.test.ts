@@ -107,6 +107,25 @@ describe('errors', () => {
     expect(found).toMatchObject({ kind, options: { retryable: kind !== 'refused' && kind !== 'auth' } });
   });
 
+  it.each([true, false])('a page names where it came from, and what it is (stream: %s)', async (stream) => {
+    const page = json('<html></html>', { headers: { 'content-type': 'text/html; charset=utf-8' } });
+    const { message } = await failure({ server, answer: page, options: { stream } });
+    expect(message).toContain(`${server.baseUrl}/chat/completions answered with text/html; charset=utf-8`);
+  });
+
+  it('a spent quota is not waited for', async () => {
+    const spent = { error: { message: 'pay', type: 'insufficient_quota', code: 'insufficient_quota' } };
+    const found = await failure({ server, answer: json(spent, { status: 429 }) });
+    expect(found).toMatchObject({ kind: 'auth', options: { retryable: false } });
+  });
+
+  it('a host that nobody knows is not asked again', () => {
+    const cause = Object.assign(new Error('getaddrinfo ENOTFOUND no.such.host'), { code: 'ENOTFOUND' });
+    const found = toModelError(new TypeError('fetch failed', { cause }), { model: 'm', secrets: [] });
+    expect(found).toMatchObject({ kind: 'request', options: { retryable: false } });
+    expect(found.message).toContain('there is no such host; look at baseUrl');
+  });
+
   it('a server that is not there is network', async () => {
     const gone = await startServer();
     await gone.close();

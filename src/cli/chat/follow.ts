@@ -7,6 +7,8 @@ import { type WaitingCall, waitingCall } from '../commands/review';
 import type { SessionEvent, SessionTurn } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import { readAttached } from '../attached-file';
+import { pendingLines } from '../print/turn';
+import { heldBy } from '../watch-turn';
 
 /** A conversation, and the person who takes part in it. */
 export interface Chat {
@@ -45,6 +47,21 @@ export async function* followChat(
     }
     yield event;
   }
+}
+
+/**
+ * Notes what the session or its running turn waits for. Cancels the first turn of a new session if no worker has its
+ * agent.
+ */
+export async function noteWaits(
+  { client, session, name, before }: Chat,
+  turn: string | undefined,
+  note: (line: string) => void,
+): Promise<void> {
+  const pending = await client.pendingActivities(turn ?? session.id);
+  for (const line of pendingLines(pending, Date.now())) note(`… ${line}`);
+  const isHopeless = turn !== undefined && before === undefined && heldBy(pending).lack !== undefined;
+  if (isHopeless) await session.cancelTurn({ sender: name });
 }
 
 /** Messages that are being sent, one after the other. */

@@ -14,7 +14,7 @@ import { pendingLines } from '../print/turn';
 import { Prompt } from '../review/prompt';
 import type { Keyboard } from '../review/terminal';
 import { watchSilence } from '../watch-turn';
-import { type Chat, type ChatEvent, endOf, followChat, Outgoing, waitingIn } from './follow';
+import { type Chat, type ChatEvent, endOf, followChat, noteWaits, Outgoing, waitingIn } from './follow';
 import { HELP_LINES, Shown } from './shown';
 
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
@@ -268,9 +268,8 @@ class Talk {
 
   /** Says why nothing happens, if the person expects something to happen. */
   private async noteSilence(): Promise<void> {
-    const { turn, asked, outgoing, chat, session } = this;
+    const { turn, asked, outgoing, chat } = this;
     if (asked !== undefined || (turn === undefined && outgoing.count === 0)) return;
-    const pending = await chat.client.pendingActivities(turn ?? session.id);
-    for (const line of pendingLines(pending, Date.now())) this.shown.quiet(`… ${this.context.typed(line)}`);
+    await noteWaits(chat, turn, (line) => this.shown.quiet(this.context.typed(line)));
   }
 }

@@ -35,7 +35,7 @@ export function addApprovers(program: Command, context: Context): void {
 }
 
 async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
-  const { screen, json } = context;
+  const { screen, json, typed } = context;
   const installation = randomBytes(16).toString('hex');
   await writeNewFile(file, firstFile(installation), 0o644);
   const loaded = await loadConfig(undefined).catch(() => undefined);
@@ -44,7 +44,9 @@ async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
   if (json) return screen.json({ file, installation, warnings, ...defined({ inForce }) });
   screen.lines([
     screen.style.good(`wrote ${escapeText(file)}`),
-    'Add the people who decide, review the rules like code, and look at it with `countersign approvers`.',
+    typed(
+      'Add the people who decide, review the rules like code, and look at it with `countersign approvers`.',
+    ),
     screen.style.quiet(inForceLine(inForce)),
     ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
   ]);

@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { makeKeys } from '../../audit/file-key';
-import { KEY_FILE } from '../../audit/keys';
+import { auditKeyFile } from '../../audit/keys';
+import { makeFolderOf } from '../../system/files';
 import type { Context } from '../context';
-import { writeNewFile } from '../../system/named-files';
+import { withFileErrors, writeNewFile } from '../../system/named-files';
 import { escapeText } from '../../contract/text/escape';
 
 /** `audit keys [file]`. */
@@ -11,12 +12,17 @@ export function addAuditKeys(audit: Command, context: Context): void {
   audit
     .command('keys [file]')
     .description('make the keys that sign audit files')
-    .action((file: string | undefined) => keys(file ?? KEY_FILE, context));
+    .action((file: string | undefined) => keys(file, context));
 }
 
-async function keys(file: string, { screen, json }: Context): Promise<void> {
+/** The public key, which is for others, unless the user names the files. */
+const PUBLIC_FILE = 'countersign-audit.key.pub';
+
+async function keys(named: string | undefined, { screen, json, env }: Context): Promise<void> {
   const made = makeKeys();
-  const publicFile = `${file}.pub`;
+  const file = named ?? auditKeyFile(env);
+  const publicFile = named === undefined ? PUBLIC_FILE : `${named}.pub`;
+  if (named === undefined) await withFileErrors(`writing ${file}`, () => makeFolderOf(file));
   await writeNewFile(file, made.privatePem);
   try {
     await writeNewFile(publicFile, made.publicPem, 0o644);

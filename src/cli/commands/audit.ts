@@ -63,7 +63,10 @@ export function addAudit(program: Command, context: Context): void {
     .addOption(sinceOption())
     .option('--until <time>', 'only turns that started before')
     .option('--turn <turn>', 'only this turn')
-    .option('--key <file>', 'the signing key (default: COUNTERSIGN_AUDIT_KEY_FILE, countersign-audit.key)')
+    .option(
+      '--key <file>',
+      'the signing key (default: COUNTERSIGN_AUDIT_KEY_FILE, or the one that audit keys made)',
+    )
     .action((options: ExportOptions) => exportAudit(options, context));
   audit
     .command('verify <file>')

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import type { Countersign } from '../../client';
 import { CountersignError, usageError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
-import { type Chat, type ChatEvent, endOf, followChat } from '../chat/follow';
+import { type Chat, type ChatEvent, endOf, followChat, noteWaits } from '../chat/follow';
 import { type ChatEnd, chatAtTerminal } from '../chat/talk';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { readBudget, sessionBudgetOption } from './run';
 import { addStartOptions, readFacts } from '../flags';
+import { queueOf } from '../load-config';
 import { escapeLines, escapeText } from '../../contract/text/escape';
 import { eventLines } from '../print/event';
+import { sessionOf } from '../open-session';
 import { canAsk } from '../review/terminal';
+import { watchSilence } from '../watch-turn';
 
 interface ChatOptions {
   session?: string;
@@ -45,24 +47,17 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
   const facts = meta && readFacts(meta);
   const budget = options.budget && readBudget(options.budget);
   await context.withClient(async (client) => {
-    const before = await conversationOf(client, id);
+    const before = await sessionOf(client, id);
     if (before !== undefined) checkOpen(before, agent);
-    const started = { agent, requester: name, taskQueue: queue, metadata: facts, budget };
-    const session = client.session(id, before === undefined ? started : {});
+    const started = { agent, requester: name, metadata: facts, budget };
+    const session = client.session(
+      id,
+      before === undefined ? { ...started, taskQueue: await queueOf(queue, context) } : {},
+    );
     const plan: Chat = { client, session, agent, name, before };
     if (!json && canAsk(keyboard)) afterTalk(await chatAtTerminal(plan, keyboard, context), plan, context);
     else await chatByLines(plan, context);
   });
-}
-
-/** The conversation of a session. Undefined if the session does not exist. */
-async function conversationOf(client: Countersign, id: string): Promise<SessionView | undefined> {
-  try {
-    return await client.session(id).history();
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'not_found') return undefined;
-    throw error;
-  }
 }
 
 function checkOpen({ session, agent: known, state }: SessionView, agent: string): void {
@@ -81,7 +76,8 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
 function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, exitWith }: Context): void {
   if (end === 'ended') return;
   const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
-  screen.note(`The session goes on. Come back: ${command(back)}`);
+  screen.note('The session goes on. Come back:');
+  screen.note(`  ${command(back)}`);
   if (end === 'interrupted') exitWith(EXIT.interrupted);
 }
 
@@ -101,7 +97,14 @@ async function chatByLines(plan: Chat, context: Context): Promise<void> {
   process.once('SIGINT', interrupt);
   const mine = new Set<string>();
   const events = followChat(plan, { signal: stop.signal, mine });
+  let turn: string | undefined;
+  const silence = watchSilence(async () => {
+    if (turn !== undefined) await noteWaits(plan, turn, (line) => screen.note(context.typed(line)));
+  });
   const print = (event: ChatEvent): void => {
+    silence.broken();
+    if (event.type === 'turn_started') ({ turn } = event);
+    if (event.type === 'turn_ended') turn = undefined;
     // The whole reply arrives later in the event of its step.
     if (event.type === 'turn_text') return;
     if (json) screen.jsonLine(event);
@@ -120,6 +123,7 @@ async function chatByLines(plan: Chat, context: Context): Promise<void> {
     }
   } finally {
     stop.abort();
+    silence.end();
     process.removeListener('SIGINT', interrupt);
   }
   if (failed === undefined) return;

@@ -20,11 +20,12 @@ export function addDeny(program: Command, context: Context): void {
     .description('deny a call; or many at once')
     .requiredOption('--reason <text>', 'why; the model reads it')
     .option('--suggest <text>', 'what the model should do instead, in your words');
-  addBatchOptions(addSignOption(command)).action(async (target: string | undefined, options: DenyOptions) =>
-    options.all === true
+  addBatchOptions(addSignOption(command)).action(async (target: string | undefined, options: DenyOptions) => {
+    if (options.reason.trim() === '') throw usageError('--reason is empty: say why');
+    return options.all === true
       ? decideBatch(await readBatch(checkOne(options), 'denied', context.as, target), context)
-      : deny(target, options, context),
-  );
+      : deny(target, options, context);
+  });
 }
 
 /** @throws CountersignError `usage` for a suggestion to many calls at once. */

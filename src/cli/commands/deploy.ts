@@ -4,13 +4,12 @@ import { usageError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { deploymentOption, readTime, refuseOptions } from '../flags';
+import { deploymentOption } from '../flags';
 import { escapeText } from '../../contract/text/escape';
 
 interface DeployOptions {
   deployment?: string;
   drain?: string;
-  spread?: string;
 }
 
 /** `deploy [build]`. */
@@ -20,22 +19,18 @@ export function addDeploy(program: Command, context: Context): void {
     .description('make a build the current one, on which new turns begin; move what waits to it')
     .addOption(deploymentOption())
     .option('--drain <build>', 'move idle sessions, and turns that only wait for people, from this build')
-    .option('--spread <time>', 'with --drain: over how long they are spread (default: 20 turns a second)')
     .action((build: string | undefined, options: DeployOptions) => deploy(build, options, context));
 }
 
 async function deploy(build: string | undefined, options: DeployOptions, context: Context): Promise<void> {
-  const { deployment, drain: old, spread } = options;
+  const { deployment, drain: old } = options;
   if (build === undefined && old === undefined)
     throw usageError('name the build to make current, or one to --drain');
-  if (old === undefined) refuseOptions({ spread }, 'goes with --drain');
-  const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread');
   const { screen, json, exitWith } = context;
   await context.withClient(async (client) => {
     const made = build === undefined ? undefined : await makeCurrent(client, { build, deployment });
     if (made !== undefined && !json) screen.lines(currentLines(made, options, context));
-    const drained =
-      old === undefined ? undefined : await drain(client, { build: old, deployment }, spreadMs, context);
+    const drained = old === undefined ? undefined : await drain(client, { build: old, deployment }, context);
     if (json) screen.json({ ...made, drained });
     if (drained?.some(({ outcome }) => outcome === 'held') === true) exitWith(EXIT.waiting);
   });
@@ -67,14 +62,9 @@ function currentLines(
   ];
 }
 
-async function drain(
-  client: Countersign,
-  build: BuildId,
-  spreadMs: number | undefined,
-  { screen, json }: Context,
-): Promise<Drained[]> {
+async function drain(client: Countersign, build: BuildId, { screen, json }: Context): Promise<Drained[]> {
   const all: Drained[] = [];
-  for await (const drained of client.drain(build, { spreadMs })) {
+  for await (const drained of client.drain(build)) {
     all.push(drained);
     if (!json) screen.line(drainedLine(drained));
   }

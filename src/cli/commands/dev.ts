@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { CountersignError, usageError } from '../../contract/errors';
-import { TASK_QUEUE } from '../../contract/names';
 import { defined } from '../../contract/defined';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
@@ -9,6 +8,7 @@ import { loadConfig } from '../load-config';
 import {
   drained,
   logOption,
+  startOf,
   startPatiently,
   type WorkerFacts,
   workerLines,
@@ -164,8 +164,6 @@ function printStart(
   webInbox: OpenWebInbox | undefined,
   { screen, command, options }: Context,
 ): void {
-  const { agents, taskQueue } = facts.config;
-  const queue = taskQueue === TASK_QUEUE ? '' : ` --queue ${taskQueue}`;
   const isFound = options().address !== undefined || DEFAULTS.includes(server.address);
   const flag = isFound ? '' : ` --address ${server.address}`;
   screen.lines([
@@ -173,7 +171,7 @@ function printStart(
     ...(webInbox === undefined ? [] : ['', ...webInbox.lines]),
     '',
     'In another terminal:',
-    `  ${screen.style.link(command(`run ${agents[0]?.name ?? '<agent>'} "…"${queue}${flag}`))}`,
+    `  ${screen.style.link(command(`${startOf(facts.config)}${flag}`))}`,
     `  ${screen.style.link(command(`inbox${flag}`))}`,
     server.isOwn ? 'Ctrl-C ends worker and server; the data stays.' : 'Ctrl-C ends the worker.',
   ]);

@@ -58,10 +58,7 @@ export function addFork(program: Command, context: Context): void {
     .option('--id <id>', 'the id of the fork; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: that of the turn)')
     .option('--detach', 'only start it and print its id')
-    .option(
-      '--wait <time>',
-      'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
-    )
+    .option('--wait <time>', 'exit with 6 if the turn waits and does not run after this time, such as 10m')
     .action((target: string, options: ForkOptions) => fork(target, options, context));
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { listDecided, listRefused } from '../decided';
+import { listDecided } from '../decided';
 import { addMineOption, type Mine, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
@@ -16,7 +16,6 @@ import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pau
 interface InboxOptions extends InboxFilters, MineOptions {
   watch?: boolean;
   decided?: boolean;
-  refused?: boolean;
 }
 
 /** `inbox`. */
@@ -28,13 +27,11 @@ export function addInbox(program: Command, context: Context): void {
     .option(
       '--decided',
       'instead: what you decided, newest first, and how it ended; --limit counts turns (200)',
-    )
-    .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused");
+    );
   addMineOption(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
 }
 
-async function inbox({ refused, ...options }: InboxOptions, context: Context): Promise<void> {
-  if (refused === true) return listRefused(options, context);
+async function inbox(options: InboxOptions, context: Context): Promise<void> {
   if (options.decided === true) return listDecided(options, context);
   const query = readInboxQuery(options);
   const mine = await readMine(options, context);

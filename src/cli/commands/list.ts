@@ -3,18 +3,20 @@ import type { Countersign, ListQuery, SessionsQuery, SessionSummary, TurnSummary
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import type { Screen } from '../print/screen';
+import { pendingLines } from '../print/turn';
 import { type Cell, idsOn, stateCell, tableLines } from '../print/table';
 import { relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import { notePauses } from './pause';
-import { agentOption, collect, readCount, readFacts, refuseOptions } from '../flags';
 import { LISTED_STATES } from '../../contract/turn-states';
+import { agentOption, collect, readCount, readFacts, readMoment, refuseOptions, sinceOption } from '../flags';
 
 interface ListOptions {
   state?: TurnSummary['state'];
   agent?: string;
   schedule?: string;
   meta?: string[];
+  since?: string;
   limit?: string;
   sessions?: boolean;
 }
@@ -28,16 +30,18 @@ export function addList(program: Command, context: Context): void {
     .addOption(agentOption())
     .option('--schedule <id>', 'only turns that this schedule started')
     .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
+    .addOption(sinceOption())
     .option('--sessions', 'list sessions instead of turns')
     .option('--limit <count>', 'the most turns to list (default: 50)')
     .action((options: ListOptions) => list(options, context));
 }
 
-async function list(options: ListOptions, { withClient, screen, json, print }: Context): Promise<void> {
-  const { state, agent, schedule, meta, limit } = options;
+async function list(options: ListOptions, context: Context): Promise<void> {
+  const { withClient, screen, json, print } = context;
+  const { state, agent, schedule, meta, since, limit } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
   if (options.sessions === true) {
-    refuseOptions({ state, meta, schedule }, 'and --sessions exclude each other');
+    refuseOptions({ state, meta, schedule, since }, 'and --sessions exclude each other');
     return withClient(async (client) => {
       const sessions = await readSessions(client, { agent, limit: count });
       print(sessions, () => sessionLines(sessions, screen, Date.now()));
@@ -47,6 +51,7 @@ async function list(options: ListOptions, { withClient, screen, json, print }: C
     state,
     agent,
     schedule,
+    since: readMoment(since, '--since'),
     limit: count,
     metadata: meta && readFacts(meta),
   };
@@ -61,7 +66,24 @@ async function list(options: ListOptions, { withClient, screen, json, print }: C
     );
     const shown = turns.map((one) => ({ ...one, turn: ids.get(one.turn) ?? one.turn }));
     screen.lines(listLines(shown, screen, Date.now()));
+    await noteIdle(client, turns, context);
   });
+}
+
+/** The most running turns of which it is asked whether a worker takes their work. */
+const LOOKED_AT = 10;
+
+/** Notes the queues that turns wait on and no worker polls. To the server, such a turn is running. */
+async function noteIdle(
+  client: Countersign,
+  turns: readonly TurnSummary[],
+  { screen, typed }: Context,
+): Promise<void> {
+  const running = turns.filter(({ state }) => state === 'running').slice(0, LOOKED_AT);
+  const pending = await Promise.all(running.map(({ turn }) => client.pendingActivities(turn)));
+  const idleQueues = [...new Set(pending.flatMap((one) => one.idleQueues))];
+  for (const line of pendingLines({ activities: [], idleQueues }, Date.now()))
+    screen.note(screen.style.warn(typed(line)));
 }
 
 /** Sessions, newest first: as many as asked for, however many pages that takes. */

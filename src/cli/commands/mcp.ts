@@ -30,6 +30,7 @@ import {
   otherLine,
   serverLines,
   startLines,
+  summaryLines,
   mcpTestLines,
 } from '../print/mcp';
 import type { Screen } from '../print/screen';
@@ -73,10 +74,10 @@ export function addMcp(program: Command, context: Context): void {
   addGateway(mcp, context);
 }
 
-async function list({ config: file }: McpOptions, { screen, print }: Context): Promise<void> {
+async function list({ config: file }: McpOptions, { screen, print, typed }: Context): Promise<void> {
   const { config } = await loadConfig(file);
   const reports = (await namedServers(config)).map(reportAgreed);
-  print(reports, () => serverLines(reports, screen));
+  print(reports, () => serverLines(reports, screen).map(typed));
 }
 
 async function test(
@@ -176,10 +177,10 @@ function isLocked({ allowed, refused, gone }: Choice): boolean {
 /** The changes to the lock file. Allowed tools are shown in full, refused tools by their names. */
 function choiceLines({ allowed, refused, gone }: Choice, named: NamedServer, screen: Screen): string[] {
   const left = refused.filter(({ standing }) => standing !== 'refused');
+  const different = [...allowed.filter(({ standing }) => standing !== 'allowed'), ...gone];
   return [
-    ...[...allowed.filter(({ standing }) => standing !== 'allowed'), ...gone].flatMap((tool) =>
-      differenceLines(tool, named, screen),
-    ),
+    ...summaryLines(different, screen),
+    ...different.flatMap((tool) => differenceLines(tool, named, screen)),
     ...(left.length === 0 ? [] : ['']),
     ...left.map(({ tool }) => otherLine({ tool, standing: 'refused' }, screen.style)),
   ];

@@ -49,7 +49,7 @@ async function pause(options: PauseOptions, context: Context): Promise<void> {
     await noteUnknown(client, taken, screen);
     if (json) return screen.json({ pause: taken, already: already === true, inEffect: true });
     if (already === true) screen.line(`It was ${pauseLine(taken, Date.now())}`);
-    else screen.line(`In effect: no worker starts ${escapeText(scopeText(taken))} any more`);
+    else screen.line(`In effect: every worker holds ${escapeText(scopeText(taken))}`);
     screen.line(`End it: ${command(`resume${flagsOf(taken)}`)}`);
   });
 }

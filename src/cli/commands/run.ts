@@ -7,6 +7,7 @@ import { type MessageMode, MODES } from '../../contract/session';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Context } from '../context';
 import { addStartOptions, collect, readFacts, readText, readTime } from '../flags';
+import { queueOf } from '../load-config';
 import { watchTurn } from '../watch-turn';
 import { readAttached } from '../attached-file';
 
@@ -62,10 +63,7 @@ export function addRun(program: Command, context: Context): void {
       'what comes first in a backlog: key=1 (first) to key=5; fairness-key=acme, fairness-weight=2; repeatable',
       collect,
     )
-    .option(
-      '--wait <time>',
-      'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
-    )
+    .option('--wait <time>', 'exit with 6 if the turn waits and does not run after this time, such as 10m')
     .action((agent: string, prompt: string, options: RunOptions) =>
       run(agent, { prompt, ...options }, context),
     );
@@ -75,12 +73,13 @@ export function addRun(program: Command, context: Context): void {
 const READY_LEAST_MS = 2_000;
 
 async function run(agent: string, options: RunOptions & { prompt: string }, context: Context): Promise<void> {
-  const { id, queue, detach, wait } = options;
+  const { id, detach, wait } = options;
   if (detach === true && wait !== undefined)
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
   const prompt = await readText(options.prompt, 'the prompt', context);
   const files = options.file && (await Promise.all(options.file.map(readAttached)));
+  const taskQueue = await queueOf(options.queue, context);
   await context.withClient(
     async (client) => {
       const started = await client.start({
@@ -89,12 +88,12 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
         requester: context.as,
         files,
         id,
-        taskQueue: queue,
+        taskQueue,
         metadata: options.meta && readFacts(options.meta),
         budget: options.budget && readBudget(options.budget),
         priority: options.priority && readPriority(options.priority),
       });
-      if (detach !== true) return watchTurn(client, { turn: started.turn, waitMs }, context);
+      if (detach !== true) return watchTurn(client, { turn: started.turn, waitMs, isNew: true }, context);
       context.print(started, () => [escapeText(started.turn)]);
     },
     { readyMs: waitMs === undefined ? undefined : Math.max(waitMs, READY_LEAST_MS) },
@@ -130,7 +129,7 @@ export function addSend(program: Command, context: Context): void {
     .command('send <session> <words>')
     .description('say something in a session: a turn works on it; the words may be @file')
     .option('--agent <name>', 'start the session with this agent if it does not exist')
-    .option('--queue <name>', 'the task queue of a session that is started (default: countersign)')
+    .option('--queue <name>', 'the task queue of a session that is started')
     .addOption(sessionBudgetOption())
     .addOption(
       new Option(
@@ -152,14 +151,15 @@ async function send(
   options: SendOptions & { session: string; words: string },
   context: Context,
 ): Promise<void> {
-  const { agent, queue, mode, messageId } = options;
+  const { agent, mode, messageId } = options;
   const text = await readText(options.words, 'the words', context);
   const files = options.file && (await Promise.all(options.file.map(readAttached)));
   const { screen, json, as } = context;
+  const taskQueue = agent === undefined ? options.queue : await queueOf(options.queue, context);
   await context.withClient(async (client) => {
     const how = agent === undefined ? {} : { agent, requester: as };
     const budget = options.budget && readBudget(options.budget);
-    const session = client.session(options.session, { ...how, taskQueue: queue, budget });
+    const session = client.session(options.session, { ...how, taskQueue, budget });
     const sent = await session.send({
       text,
       mode,

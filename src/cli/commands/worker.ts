@@ -6,6 +6,8 @@ import type { Context } from '../context';
 import { loadConfig, type LoadedConfig, shown } from '../load-config';
 import { deploymentOption, refuseApprovers } from '../flags';
 import { manifest } from '../own-modules';
+import { TASK_QUEUE } from '../../contract/names';
+import { shellWord } from '../../contract/text/shell-word';
 import { shortDigest } from '../../contract/worker-tools';
 import { escapeText } from '../../contract/text/escape';
 import { withWaitingNote } from '../progress';
@@ -130,11 +132,13 @@ export async function startPatiently(settings: WorkerSettings, { screen }: Conte
 
 function describe(worker: RunningWorker, { file }: LoadedConfig, { screen, command }: Context): void {
   screen.lines(workerLines({ ...worker, file }, screen));
-  screen.lines([
-    '',
-    `Start a turn: ${command(`run ${worker.config.agents[0]?.name ?? '<agent>'} "…"`)}`,
-    'Ctrl-C ends the worker.',
-  ]);
+  screen.lines(['', `Start a turn: ${command(startOf(worker.config))}`, 'Ctrl-C ends the worker.']);
+}
+
+/** The command that starts a turn of the first agent of a config. */
+export function startOf({ agents, taskQueue }: Config): string {
+  const queue = taskQueue === TASK_QUEUE ? '' : ` --queue ${shellWord(taskQueue)}`;
+  return `run ${agents[0]?.name ?? '<agent>'} "…"${queue}`;
 }
 
 /** Waits until the worker is asked to end or fails, and drains it. */

@@ -44,7 +44,7 @@ async function demo(options: DemoOptions, screen: Screen): Promise<void> {
 
 function answererOf({ answer }: DemoOptions, stop: AbortController): Answerer {
   if (answer !== undefined) return fixedAnswers(answer);
-  return askAtTerminal(process.env, stop.signal, () => stop.abort());
+  return askAtTerminal(stop.signal, () => stop.abort());
 }
 
 async function perform(

@@ -21,7 +21,6 @@ import { defineAgent } from '../../tools/define-agent';
 import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';
 import { startWorker } from '../../worker';
-import { editorOf, letPersonEdit } from '../review/editor';
 import { askUntilAnswered } from '../review/confirm';
 
 /** Everything that the demo needs to play the turn. */
@@ -48,11 +47,13 @@ export async function play({ client, taskQueue, answer, screen, signal }: Play):
   let text: string | undefined;
   let round = 0;
   for await (const event of client.follow(turn, { signal })) {
-    screen.lines(eventLines(event, screen));
+    const lines = eventLines(event, screen);
+    if (event.type !== 'request_opened') screen.lines(lines);
     if (event.type === 'turn_ended' && event.status !== 'answered')
       throw new CountersignError('failed', `the turn ended without an answer: ${event.status}`);
     if (event.type !== 'request_opened') continue;
-    screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '']);
+    // The line of the event comes last, so that a small screen shows what is asked about.
+    screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '', ...lines]);
     const reply = await answer(event.arguments, ++round);
     text = textAfter(reply, event.arguments);
     assertTaken(await client.decide(turn, toDecision(event, reply)), `${turn}/${event.callId}`);
@@ -199,14 +200,19 @@ export function fixedAnswers(answer: DemoAnswer): Answerer {
 }
 
 /** Asks at the terminal. Ctrl-C and Ctrl-D call `interrupt`, and then there is no answer. */
-export function askAtTerminal(env: NodeJS.ProcessEnv, signal: AbortSignal, interrupt: () => void): Answerer {
+export function askAtTerminal(signal: AbortSignal, interrupt: () => void): Answerer {
   const ask = (question: string): Promise<string> => askLine(question, signal, interrupt);
   return async (args) => {
-    const word = await chooseWord(ask);
-    if (word === 'approve') return { answer: word };
-    if (word === 'deny')
-      return { answer: word, reason: await askUntilAnswered({ ask }, 'Why not? The agent reads it: ') };
-    return { answer: 'edit', text: await newText(newTextOf(args), env, ask) };
+    for (;;) {
+      const word = await chooseWord(ask);
+      if (word === 'approve') return { answer: word };
+      if (word === 'deny')
+        return { answer: word, reason: await askUntilAnswered({ ask }, 'Why not? The agent reads it: ') };
+      const before = newTextOf(args);
+      const text = await askUntilAnswered({ ask }, `New text instead of "${before}": `);
+      // An edit asks for a second look, which the same text does not need.
+      if (text !== before) return { answer: word, text };
+    }
   };
 }
 
@@ -217,22 +223,6 @@ async function chooseWord(ask: Ask): Promise<DemoAnswer> {
     const said = (await ask('Your decision: [a]pprove, [e]dit, [d]eny? ')).trim().toLowerCase();
     const word = (['approve', 'edit', 'deny'] as const).find((one) => said !== '' && one.startsWith(said));
     if (word !== undefined) return word;
-  }
-}
-
-async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<string> {
-  const edited = editorOf(env) === undefined ? '' : await editInEditor(text, env);
-  return edited.trim() === '' ? askUntilAnswered({ ask }, `New text instead of "${text}": `) : edited;
-}
-
-/** Edits a text in the editor. Empty if the editor fails: then the demo itself asks for the text. */
-async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<string> {
-  try {
-    const edited = await letPersonEdit({ text: `${text}\n`, name: 'new-text.txt', env });
-    return edited.replace(/\n$/, '');
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'given_up') return '';
-    throw error;
   }
 }
 

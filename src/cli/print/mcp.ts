@@ -103,6 +103,22 @@ export function startLines({ name, start }: McpServer, isKnown: boolean, { style
 
 const VALUES: readonly string[] = ['env', 'headers', 'oauth'];
 
+/**
+ * The tools that would be allowed, one in a line, because a person cannot judge many definitions at once. Empty for a
+ * single tool.
+ */
+export function summaryLines(tools: readonly ToolReport[], screen: ScreenFormat): string[] {
+  if (tools.length < 2) return [];
+  const head = ['TOOL', 'IS', 'SAYS IT', 'DESCRIPTION'];
+  const rows = tools.map(({ tool, standing, definition }) => [
+    escapeText(tool),
+    standing,
+    definition?.annotations?.['readOnlyHint'] === true ? 'only reads' : '',
+    escapeText(definition?.description ?? ''),
+  ]);
+  return ['', ...tableLines({ head, rows, flex: 3 }, screen), '', 'In full:'];
+}
+
 /** A tool that would be allowed: its whole definition if it is new, otherwise the difference. */
 export function differenceLines(
   report: ToolReport,

@@ -66,7 +66,7 @@ export function proposalLines(request: RequestOpened, place: WaitingPlace): stri
     ...factLines(requestFacts(request, place), screen),
     ...changedLines(request, place),
     ...section(
-      'against what the model asked for',
+      'against what was asked for',
       request.edit === undefined || request.proposed === undefined
         ? []
         : changeLines(request.proposed, request.arguments, screen.style),
@@ -86,10 +86,12 @@ export function changedLines(
 ): string[] {
   const found = changed.find((one) => one.callId === callId);
   if (found === undefined) return [];
+  const then =
+    found.now === 'gone'
+      ? 'would wait for a worker that has it, and expire without one'
+      : 'would be refused and nothing would run';
   return [
-    screen.style.bad(
-      `the tool ${escapeText(tool)} ${changedText(found.now)}: approved, the call would be refused and nothing would run.`,
-    ),
+    screen.style.bad(`the tool ${escapeText(tool)} ${changedText(found.now)}: approved, the call ${then}.`),
     screen.style.bad('Deny it, so that the model can ask again.'),
   ];
 }
@@ -225,15 +227,20 @@ function hiddenLines(request: RequestOpened, { screen }: WaitingPlace): string[]
   return warnings.length === 0 ? [] : [screen.style.warn(`look twice: ${warnings.join('; ')}`)];
 }
 
-function decideLines(request: RequestOpened, { turn, screen: { style }, command }: WaitingPlace): string[] {
+function decideLines(request: RequestOpened, place: WaitingPlace): string[] {
+  const { turn, screen, command } = place;
+  const { style } = screen;
   if (command === undefined) return [];
   const id = shellWord(`${turn}/${request.callId}`);
   const type = (args: string): string => `  ${style.link(command(args))}`;
   const hunks = request.preview?.plan?.hunks ?? [];
-  return [
-    style.quiet('decide:'),
+  const approve = [
     type(`approve ${id} --saw ${shellWord(sawOf(request))}`),
     ...(hunks.length > 1 ? [type(`approve ${id} --hunks 1`)] : []),
+  ];
+  return [
+    style.quiet('decide:'),
+    ...(changedLines(request, place).length > 0 ? [] : approve),
     type(`deny ${id} --reason "…"`),
   ];
 }

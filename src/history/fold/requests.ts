@@ -46,6 +46,11 @@ export function memoChanged(state: FoldState, event: EventOf<'memo'>): TurnEvent
   const ended = is.closedMemo(closed) ? callsClosed(state, event, closed) : [];
   const opened = Object.hasOwn(fields, MEMO.open) ? openChanged(state, event, fields[MEMO.open]) : [];
   const verdicts = fields[MEMO.verdicts];
+  const about = fields[MEMO.prompt];
+  if (typeof about === 'string') {
+    state.prompt = about;
+    gated.unshift({ type: 'about', ...eventHeader(event), prompt: about });
+  }
   const made = [...gated, ...ended, ...opened];
   return is.verdicts(verdicts) ? [...made, ...judgeSignals(state, event, verdicts)] : made;
 }

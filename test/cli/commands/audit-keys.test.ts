@@ -20,6 +20,26 @@ it('prints the names of the files as JSON', async () => {
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({ privateFile: file(), publicFile: `${file()}.pub` });
 });
 
+it('keeps the private key out of the project', async () => {
+  const env = { XDG_STATE_HOME: scratch() };
+  const before = process.cwd();
+  process.chdir(scratch());
+  try {
+    const { printed } = await runCommand(
+      (audit, context) => addAuditKeys(audit, { ...context, env }),
+      {},
+      'keys',
+    );
+    const kept = join(scratch(), 'countersign', 'audit.key');
+    expect(printed[0]).toBe(`wrote ${kept} and countersign-audit.key.pub`);
+    expect(readFileSync('countersign-audit.key.pub', 'utf8')).toContain('PUBLIC KEY');
+    expect(existsSync('countersign-audit.key')).toBe(false);
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+  } finally {
+    process.chdir(before);
+  }
+});
+
 it('overwrites no key', async () => {
   writeFileSync(file(), 'mine');
   await expect(keys()).rejects.toMatchObject({ code: 'file_failed' });

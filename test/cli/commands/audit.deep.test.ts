@@ -29,7 +29,10 @@ beforeAll(async () => {
   fixture = await startFixture({ agents, ownServer: {} });
 });
 
-const env = (): NodeJS.ProcessEnv => ({ TEMPORAL_ADDRESS: fixture.address });
+const env = (): NodeJS.ProcessEnv => ({
+  TEMPORAL_ADDRESS: fixture.address,
+  COUNTERSIGN_AUDIT_KEY_FILE: path('countersign-audit.key'),
+});
 const cli = (...args: string[]): Promise<Ended> => runCli(args, { env: env(), cwd: directory() });
 const json = async (...args: string[]) => {
   const { code, out, err } = await cli(...args, '--json');
@@ -264,7 +267,7 @@ describe('says what is wrong', () => {
 
   it('with keys that are there already', async () => {
     const before = readFileSync(path('countersign-audit.key'));
-    expect(await cli('audit', 'keys')).toMatchObject({
+    expect(await cli('audit', 'keys', 'countersign-audit.key')).toMatchObject({
       code: 1,
       err: expect.stringContaining('[file_failed]'),
     });

@@ -27,6 +27,7 @@ it('says what the model should do instead', async () => {
 it.each<[name: string, args: string[], code: string]>([
   ['a turn without a call', ['t-1', '--reason', 'x'], 'usage'],
   ['a call that is not there', ['t-1/9.9', '--reason', 'x'], 'not_found'],
+  ['an empty reason', ['t-1/1.1', '--reason', ' '], 'usage'],
   ['options of a batch without --all', ['t-1/1.1', '--reason', 'x', '--tool', 'pay'], 'usage'],
   ['a suggestion for many', ['--reason', 'x', '--suggest', 'y', '--all', '--tool', 'pay'], 'usage'],
   ['a call and --all', ['t-1/1.1', '--reason', 'x', '--all'], 'usage'],

@@ -158,8 +158,11 @@ describe('an encrypted turn', () => {
   it('is in no audit file without the key', async () => {
     const turn = await playSealed();
     const audit = (...args: string[]) =>
-      runCli(args, { env: { TEMPORAL_ADDRESS: testAddress() }, cwd: directory() });
-    await audit('audit', 'keys');
+      runCli(args, {
+        env: { TEMPORAL_ADDRESS: testAddress(), COUNTERSIGN_AUDIT_KEY_FILE: 'audit.key' },
+        cwd: directory(),
+      });
+    await audit('audit', 'keys', 'audit.key');
     expect(await audit('audit', 'export', '--turn', turn)).toMatchObject({
       code: 1,
       err: expect.stringContaining('[key_missing]'),

@@ -26,6 +26,10 @@ it('has an agent, its config, a test and what npm and git need, under their own 
   expect(paths).not.toContain('gitignore');
 });
 
+it.each(['.env*', '*.key', '*.keys', '*.pem', '*.secret'])('keeps %s out of git', (pattern) => {
+  expect(fileOf('/somewhere/clerk', '.gitignore').split('\n')).toContain(pattern);
+});
+
 it('leaves no mark unfilled', () => {
   const text = filesOf('/somewhere/clerk').map((file) => file.text);
   expect(text.join('\n')).not.toMatch(/\{\{|undefined|"\^"/);

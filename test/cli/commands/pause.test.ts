@@ -14,10 +14,7 @@ it('pauses, says that it is in effect, and how it ends', async () => {
     ...['pause', '--tool', 'pay', '--models', '--reason', 'an incident', '--as', 'ann'],
   );
   expect(asked).toEqual([['pause', { tool: 'pay', models: true, reason: 'an incident', by: 'ann' }]]);
-  expect(printed).toEqual([
-    'In effect: no worker starts calls of pay any more',
-    'End it: cs resume --tool "pay"',
-  ]);
+  expect(printed).toEqual(['In effect: every worker holds calls of pay', 'End it: cs resume --tool "pay"']);
 });
 
 it('says what holds already', async () => {

@@ -1,7 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { startOf } from '../../../src/cli/commands/worker';
 import { freePorts } from '../../../src/engine/server-args';
+import { scriptedModel } from '../../../src/models/scripted';
+import { defineAgent } from '../../../src/tools/define-agent';
+import { defineConfig } from '../../../src/tools/define-config';
 import { ensureBuilt } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { testAddress } from '../../support/server';
@@ -11,6 +15,14 @@ beforeAll(ensureBuilt);
 
 const scratch = scratchDirectory();
 const config = join('deploy', 'agents', 'countersign.config.ts');
+
+it.each([
+  [{}, 'run clerk "…"'],
+  [{ taskQueue: 'my queue' }, `run clerk "…" --queue 'my queue'`],
+])('the command that starts a turn of a config with %j can be typed anywhere', (options, command) => {
+  const clerk = defineAgent({ name: 'clerk', instructions: 'x', model: scriptedModel([]), tools: [] });
+  expect(startOf(defineConfig({ agents: [clerk], ...options }))).toBe(command);
+});
 
 it('a worker of a server that keeps silent says what it waits for, and ends', async () => {
   const sockets = new Set<Socket>();

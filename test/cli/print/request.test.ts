@@ -110,6 +110,13 @@ describe('a request', () => {
     expect(requestLines(proposal(), place())).toContain('  cs approve t-1/1.1 --hunks 1');
   });
 
+  it('offers only a denial where the tool has changed, because an approval would be refused', () => {
+    const changed = [{ callId: '1.1', now: 'changed' as const }];
+    const text = requestLines(request(), { ...place(), changed }).join('\n');
+    expect(text).toContain('cs deny t-1/1.1');
+    expect(text).not.toContain('cs approve');
+  });
+
   it('tells why policy asks, what the model wanted, and when it expires', () => {
     const asked = request({
       policyReason: 'over 5',
@@ -122,13 +129,13 @@ describe('a request', () => {
     expect(text).toContain('policy   over 5');
     expect(text).toContain('notes    /to: a text is read as JSON; checked by the server only: x');
     expect(text).toContain('expires  in 60 min');
-    expect(text).toContain('against what the model asked for:\n  amount: 99 → 10\n');
+    expect(text).toContain('against what was asked for:\n  amount: 99 → 10\n');
     expect(text).toContain('changed  by ann: too much');
   });
 
   it('does not set what the model wrote against defaults that were filled in', () => {
     const text = proposalLines(request({ proposed: {} }), place()).join('\n');
-    expect(text).not.toContain('what the model asked for');
+    expect(text).not.toContain('against what');
   });
 
   it('shows a diff once, and the other arguments after it', () => {

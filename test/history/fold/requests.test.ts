@@ -70,6 +70,12 @@ test('a request names the MCP server that has its tool', () => {
   expect(requests.map(({ server }) => server)).toEqual(['files', undefined]);
 });
 
+test('what a workflow with a gate is about stands in place of a prompt', () => {
+  const script = new Script().started('');
+  script.add({ kind: 'memo', fields: { prompt: 'refund of A-77' } });
+  expect(viewOf(foldAll(script.events)).prompt).toBe('refund of A-77');
+});
+
 test('calls that need nobody are no requests', () => {
   expect(
     asked([run('1.1')])
