@@ -13,8 +13,9 @@ const held = useGateway(
       files__create_directory: { requestExpires: '1 second' },
       files__read_text_file: { safety: 'safe', effect: 'pure' },
       every__get_tiny_image: { safety: 'safe', effect: 'pure' },
+      memory__read_graph: { safety: 'safe', effect: 'pure' },
     },
-    hookTools: { Bash: {} },
+    hookTools: { Bash: {}, Write: { requestExpires: '1 second' } },
   },
   {
     // Another definition than the server has now: somebody allowed an earlier one.
@@ -217,6 +218,21 @@ describe.each(CLIENTS)('%s client', (which, options) => {
   );
 });
 
+it('keeps a change of what is remembered until a person has decided, and hands structured results on', async () => {
+  const client = await held.here.connect('ann');
+  const entities = (name: string) => ({ entities: [{ name, entityType: 'shop', observations: ['opens'] }] });
+  const created = ask(client, { name: 'memory__create_entities', arguments: entities('Proposed') });
+  const deleted = ask(client, { name: 'memory__delete_entities', arguments: { entityNames: ['Changed'] } });
+  await recorded(created.turn);
+  await approveNext(held.here.client, created.turn, { arguments: entities('Changed') });
+  expect(textOf(await created.answer)).toContain('Changed');
+  await recorded(deleted.turn);
+  await denyNext(held.here.client, deleted.turn);
+  expect(await deleted.answer).toMatchObject({ isError: true });
+  const graph = await client.callTool({ name: 'memory__read_graph', arguments: {} });
+  expect(graph.structuredContent).toEqual({ ...entities('Changed'), relations: [] });
+});
+
 it('answers ten clients with two calls each, and each call ran once', async () => {
   const clients = await Promise.all(Array.from({ length: 10 }, () => held.here.connect('ann')));
   const calls = clients.flatMap((client, n) =>
@@ -308,10 +324,9 @@ describe('over HTTP', () => {
     tool_input: { command: 'ls' },
     session_id: 's',
   };
-  const turnOfHook = (id: string): string => {
+  const turnOfHook = (id: string, tool = 'agent__bash'): string => {
     const key = ['hook', 's', id];
-    const call = { who: 'ann', tool: 'agent__bash', arguments: event.tool_input, key };
-    return placeOfCall(call, held.here.place).turn;
+    return placeOfCall({ who: 'ann', tool, arguments: event.tool_input, key }, held.here.place).turn;
   };
   const hook = async (headers: Record<string, string>, body: string) => {
     const answer: unknown = await (await post(headers, body, '/hooks/claude-code')).json();
@@ -355,5 +370,15 @@ describe('over HTTP', () => {
       ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining('not that') },
     });
     expect(await hook(asAnn(), JSON.stringify({ ...event, tool_name: 'Read' }))).toEqual({});
+  });
+
+  it('denies a hook on which nobody decided before its request expired', async () => {
+    const asked = { ...event, tool_name: 'Write', tool_use_id: 'toolu_3' };
+    expect(await hook(asAnn(), JSON.stringify(asked))).toMatchObject({
+      ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining('[expired]') },
+    });
+    expect((await held.here.client.view(turnOfHook('toolu_3', 'agent__write'))).calls[0]?.phase).toBe(
+      'expired',
+    );
   });
 });
