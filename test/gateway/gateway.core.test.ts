@@ -1,11 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, ClientOptions } from '@modelcontextprotocol/client';
+import { EVERYTHING } from '../../src/authority/rules/permits';
 import { isObject, type JsonObject } from '../../src/contract/json';
 import { placeOfCall } from '../../src/gateway/call-id';
+import { type RunningHttp, serveHttp } from '../../src/gateway/http';
+import type { People } from '../../src/server/auth/people';
 import { approveNext, denyNext, waitForEnd, waitForRequest } from '../../src/testing';
+import { type Rogue, startRogue } from '../support/oidc';
 import { until } from '../support/until';
-import { useGateway } from './support';
+import { sendRaw, useGateway } from './support';
 
 const held = useGateway(
   {
@@ -347,7 +351,7 @@ describe('over HTTP', () => {
   });
 
   it.each([
-    ['without a token', () => ({}), JSON.stringify(event), 'no user has this token'],
+    ['without a token', () => ({}), JSON.stringify(event), 'nobody is signed in'],
     ['that cannot be read', asAnn, '{', 'cannot be understood'],
     [
       'from another origin',
@@ -380,5 +384,86 @@ describe('over HTTP', () => {
     expect((await held.here.client.view(turnOfHook('toolu_3', 'agent__write'))).calls[0]?.phase).toBe(
       'expired',
     );
+  });
+});
+
+describe('over HTTP, with tokens of an issuer', () => {
+  let issuer: Rogue;
+  let http: RunningHttp;
+  beforeAll(async () => {
+    issuer = await startRogue();
+    const known: Record<string, string> = { s1: 'cleo', s2: 'dan' };
+    const people: People = {
+      personOf: () => undefined,
+      personOfSubject: (subject) => known[subject],
+      hasSubject: () => true,
+      groupsOf: () => [],
+      permitOf: () => EVERYTHING,
+    };
+    http = await serveHttp({
+      ...{ gateway: held.here.gateway, version: '0', host: '127.0.0.1', port: 0, hookTools: { Bash: {} } },
+      usersFile: join(held.here.folder, 'no-users.json'),
+      permitOf: () => Promise.resolve(EVERYTHING),
+      report: () => undefined,
+      signIn: {
+        publicUrl: 'http://127.0.0.1/',
+        oidc: { issuer: issuer.issuer, clientId: 'gateway' },
+        access: { mayFork: [], mayConverse: ['group:staff'] },
+        people: () => Promise.resolve(people),
+      },
+    });
+  });
+  afterAll(() => Promise.all([http.stop(), issuer.stop()]));
+
+  const claims = (more: Record<string, unknown> = {}) => {
+    const now = Math.floor(Date.now() / 1000);
+    const usual = { iss: issuer.issuer, aud: 'gateway', sub: 's1', groups: ['staff'], iat: now };
+    return { ...usual, exp: now + 60, ...more };
+  };
+  const post = (path: string, token: string | undefined) =>
+    fetch(`${http.url}${path}`, {
+      method: 'POST',
+      headers: {
+        ...{ 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/list',
+        tool_name: 'Bash',
+        tool_input: {},
+      }),
+    });
+
+  it.each<[string, number, () => Promise<string | undefined>, string]>([
+    ['no token', 401, () => Promise.resolve(undefined), 'nobody is signed in'],
+    ['a token that has expired', 401, () => issuer.signed(claims({ exp: 1 })), 'has expired'],
+    ['one for another audience', 401, () => issuer.signed(claims({ aud: 'shop' })), 'claim `aud`'],
+    ['one of another issuer', 401, () => issuer.signed(claims({ iss: 'https://e.example' })), 'claim `iss`'],
+    ['one that another key signed', 401, () => issuer.forged(claims()), 'none of the keys'],
+    ['one of nobody in the file', 403, () => issuer.signed(claims({ sub: 's9' })), 'nobody in the approvers'],
+    ['one without the right', 403, () => issuer.signed(claims({ sub: 's2', groups: [] })), 'may not start'],
+  ])('refuses %s with %i and words, and denies its hook', async (_case, status, tokenOf, words) => {
+    const token = await tokenOf();
+    const response = await post('/mcp', token);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
+    expect(await response.text()).toContain(words);
+    const hooked = await (await post('/hooks/claude-code', token)).text();
+    expect(hooked).toContain('"permissionDecision":"deny"');
+    expect(hooked).toContain(words);
+  });
+
+  it('makes the person whom the token names the requester of a call', async () => {
+    const call = { ...writes('issuer.txt'), ...keyed('issuer-1') };
+    const ask = async (more: Record<string, unknown>) =>
+      turnOf(
+        await sendRaw(http.url, await issuer.signed(claims(more)), { method: 'tools/call', params: call }),
+      );
+    const turn = await ask({});
+    expect((await held.here.client.view(turn)).origin).toMatchObject({ requester: 'cleo' });
+    expect(await ask({ sub: 's2' })).not.toBe(turn);
+    expect(await ask({})).toBe(turn);
   });
 });
