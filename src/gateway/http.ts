@@ -37,6 +37,7 @@ interface HttpOptions {
 export interface RunningHttp {
   url: string;
   toolsChanged(): void;
+  /** Resolves when what clients wait for is answered or withdrawn. */
   stop(): Promise<void>;
 }
 
@@ -109,6 +110,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
     stop: async () => {
       await handler.close();
       await listening.close();
+      await gateway.settled();
     },
   };
 }

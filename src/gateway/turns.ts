@@ -4,7 +4,7 @@ import { CountersignError, errorMessage } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { ACTIVITIES, MEMO } from '../contract/names';
 import { argumentsSummary } from '../contract/text/call-summary';
-import type { CallMemo, OpenMemo, TurnResult } from '../contract/turn';
+import type { CallMemo, TurnResult } from '../contract/turn';
 import { is } from '../history/fold/guards';
 import { isNotFound, isTransient, unlessNotFound } from '../history/server-errors';
 import type { TaskState } from './answers';

@@ -123,6 +123,19 @@ it('answers a repeat under the same id with the first answer, and refuses anothe
   await denyNext(client, turnOf(ofBea));
 });
 
+it('records one of two calls that come at once under one id', async () => {
+  const { send, client } = held.here;
+  const race = (user: string, content: string) =>
+    send(user, 'tools/call', { ...writes('race.txt', content), ...keyed('race-1') });
+  const own = await Promise.all([race('ann', 'one'), race('ann', 'two')]);
+  const [task = '', ...others] = own.flatMap(({ taskId }) => taskId ?? []).map(String);
+  expect(others).toEqual([]);
+  expect(textOf(own)).toContain('this id was given for another tool or other arguments; nothing ran');
+  const theirs = turnOf(await race('bea', 'three'));
+  expect(theirs).not.toBe(task);
+  for (const turn of [task, theirs]) await denyNext(client, turn);
+});
+
 it('joins a call without an id while it is open, and asks anew afterwards', async () => {
   const { client } = held.here;
   const [one, two] = await Promise.all([held.here.connect('ann'), held.here.connect('ann')]);
@@ -237,6 +250,25 @@ it('keeps a change of what is remembered until a person has decided, and hands s
   expect(graph.structuredContent).toEqual({ ...entities('Changed'), relations: [] });
 });
 
+it('lets a call that runs go on when its client cancels, and keeps its outcome', async () => {
+  const client = await held.here.connect('ann');
+  // The server answers no such call before there are two.
+  const meet = (n: number) => ({ name: 'hostile__act', arguments: { how: 'meet', with: 2, n } });
+  const stop = new AbortController();
+  const first = ask(client, meet(1), stop.signal);
+  await recorded(first.turn);
+  await approveNext(held.here.client, first.turn);
+  await until('the call to run', () => effectsOf('meet') === 1);
+  stop.abort();
+  await expect(first.answer).rejects.toThrow();
+  const second = ask(client, meet(2));
+  await recorded(second.turn);
+  await approveNext(held.here.client, second.turn);
+  expect(textOf(await second.answer)).toContain('met 2');
+  const { status, calls } = await waitForEnd(held.here.client, first.turn);
+  expect({ status, content: calls[0]?.result?.content }).toEqual({ status: 'answered', content: 'met 2' });
+});
+
 it('answers ten clients with two calls each, and each call ran once', async () => {
   const clients = await Promise.all(Array.from({ length: 10 }, () => held.here.connect('ann')));
   const calls = clients.flatMap((client, n) =>
@@ -272,6 +304,8 @@ it('leaves a call in doubt whose server died, and answers with what a person say
   expect(ended).toMatchObject({ status: 'completed', result: { isError: true } });
 });
 
+const MANY_KEYS = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n]));
+
 it.each([
   ['an unknown tool', { name: 'files__nothing', arguments: {} }, 'There is no tool'],
   ['a tool of a hook', { name: 'agent__bash', arguments: {} }, 'There is no tool'],
@@ -281,7 +315,7 @@ it.each([
     '20,000 keys',
     {
       name: 'every__echo',
-      arguments: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n])),
+      arguments: MANY_KEYS,
     },
     'at most',
   ],
@@ -348,11 +382,16 @@ describe('over HTTP', () => {
     expect(await hook(asAnn(), body)).toMatchObject(allowed);
     const [call] = (await held.here.client.view(turn)).calls;
     expect(call?.result?.content).toContain('its outcome is not known here');
+    const other = JSON.stringify({ ...event, tool_use_id: 'toolu_1', tool_input: { command: 'rm' } });
+    expect(await hook(asAnn(), other)).toMatchObject({
+      ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining('nothing ran') },
+    });
   });
 
   it.each([
     ['without a token', () => ({}), JSON.stringify(event), 'nobody is signed in'],
     ['that cannot be read', asAnn, '{', 'cannot be understood'],
+    ['with 20,000 keys', asAnn, JSON.stringify({ ...event, tool_input: MANY_KEYS }), 'at most'],
     [
       'from another origin',
       () => ({ ...asAnn(), Origin: 'http://evil.example' }),
