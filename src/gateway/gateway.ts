@@ -47,7 +47,7 @@ export interface GatewayCall {
 }
 
 /** The answer to a call, or the turn that the client follows as a task. */
-export type GatewayAnswer = { answer: CallAnswer } | { task: string };
+type GatewayAnswer = { answer: CallAnswer } | { task: string };
 
 /** The gate for clients: a call runs here, or is a turn of its own on which people decide. */
 export interface Gateway {

@@ -124,16 +124,16 @@ interface Offer {
   tool: string;
 }
 
-/** What the tools of a gateway are made of. */
-interface OfferedFrom {
-  config: Config;
-  served: Served;
-  servers: readonly McpServer[];
-  lock: Lock;
-}
-
 /** The tools as clients see them: those of a server by its own definitions, from the lock. */
-function offersOf(agent: Agent, { config, served, servers, lock }: OfferedFrom): Offer[] {
+function offersOf(
+  agent: Agent,
+  {
+    config,
+    served,
+    servers,
+    lock,
+  }: { config: Config; served: Served; servers: readonly McpServer[]; lock: Lock },
+): Offer[] {
   const permits = permitTools(config.hookTools).map(({ name }) => name);
   const own = agent.registry
     .list()

@@ -17,11 +17,11 @@ export interface SignInOptions {
   proxy?: ProxyOptions;
 }
 
-/** The other ways to sign in. */
-type Ways = Pick<AuthenticatorParts, 'users' | 'local' | 'people' | 'signInAt' | 'hint'>;
-
 /** Makes an authenticator with sessions of its own. `signIn` undefined: people have tokens and links only. */
-export function openAuthenticator(signIn: SignInOptions | undefined, ways: Ways): Authenticator {
+export function openAuthenticator(
+  signIn: SignInOptions | undefined,
+  ways: Pick<AuthenticatorParts, 'users' | 'local' | 'people' | 'signInAt' | 'hint'>,
+): Authenticator {
   return createAuthenticator({
     ...ways,
     sessions: createSignInSessions(),
