@@ -21,6 +21,7 @@ import { decision } from './figures/decision';
 import { webInbox } from './figures/web-inbox';
 import { bigFlood, flood } from './figures/flood';
 import { gate } from './figures/gate';
+import { gateway } from './figures/gateway';
 import { grants } from './figures/grants';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
@@ -69,6 +70,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   burstEnd,
   lisp,
   mcp,
+  gateway,
   sandbox,
   webInbox,
   streaming,

@@ -30,7 +30,10 @@ export function writeReport(figures: readonly Figure<string>[], day: string): vo
   writeFileSync(CHART, chart(rowsIn(lines).map(barOf)));
 }
 
-/** The lines of the page with these figures in them. A day stays with its machine as long as a row is of that day. */
+/**
+ * The lines of the page with these figures in them. A day stays with its machine as long as a row is of that day, and days
+ * of one machine stand together.
+ */
 export function merged(
   before: readonly string[],
   figures: readonly Figure<string>[],
@@ -40,9 +43,16 @@ export function merged(
   for (const figure of figures) rows.set(figure.figure, [...cellsOf(figure), day]);
   const sorted = [...rows.values()].sort((a, b) => placeOf(a) - placeOf(b));
   const days = new Set(sorted.map((cells) => cells.at(-1)));
-  const runs = new Set([...before.filter((line) => line.startsWith('- ')), `- ${day}: ${place}.`]);
-  const kept = [...runs].filter((line) => days.has(/^- (\S+): /.exec(line)?.[1])).sort();
-  return ['Measured on', '', ...kept, '', ...tableOf(HEAD, sorted)];
+  const machines = new Map<string, string[]>();
+  for (const line of [...before, `- ${day}: ${place}.`]) {
+    const [, on = '', at] = /^- ([\d, -]+): (.*)$/.exec(line) ?? [];
+    if (at !== undefined) machines.set(at, [...(machines.get(at) ?? []), ...on.split(', ')]);
+  }
+  const kept = [...machines].flatMap(([at, all]) => {
+    const on = [...new Set(all)].filter((one) => days.has(one)).sort();
+    return on.length === 0 ? [] : [`- ${on.join(', ')}: ${at}`];
+  });
+  return ['Measured on', '', ...kept.sort(), '', ...tableOf(HEAD, sorted)];
 }
 
 /** The cells of each row of a table. */

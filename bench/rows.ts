@@ -38,6 +38,13 @@ export const ROWS = {
     'the same without find_tools',
     'start with 1,000 MCP tools, over one tool',
   ],
+  gateway: [
+    'gateway started → its tools listed',
+    'safe call through the gateway, over the bare one',
+    'the same call over HTTP',
+    'decision sent → answer of the gateway',
+    'the same, 54 of 60',
+  ],
   sandbox: ['command in a sandbox, over the bare one', 'call of eval_code in a process that is there'],
   'web-inbox': [
     'request made → visible in an open inbox, 99 of 100',

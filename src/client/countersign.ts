@@ -25,7 +25,7 @@ import { makeSchedules } from './schedules';
 import { openSession } from './session';
 import { listSessions } from './session/reader';
 import type { Session, SessionOptions, SessionsPage, SessionsQuery } from './session/types';
-import { forkTurn, startTurn } from './start-turn';
+import { type CallRequest, forkTurn, startCall, startTurn } from './start-turn';
 import { followWithText } from './streamed-text';
 import type {
   Answer,
@@ -86,6 +86,11 @@ export class Countersign {
   /** Starts a turn. @throws CountersignError `usage`, `exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn> {
     return startTurn(this.context, request);
+  }
+
+  /** Starts a turn that is one call, as the gateway does. @throws CountersignError as `start`. */
+  startCall(request: CallRequest): Promise<StartedTurn> {
+    return startCall(this.context, request);
   }
 
   /**

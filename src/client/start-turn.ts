@@ -11,7 +11,7 @@ import { LIMITS } from '../contract/limits';
 import { tooLarge } from '../contract/session';
 import { areFiles, type FileRef } from '../contract/session/files';
 import type { FileStore } from '../store/stored-file';
-import { originIssues, startOf, type TurnInput } from '../contract/turn';
+import { type GivenCall, originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isAnswerLost, isNotReady, retry, toCountersignError } from '../history/server-errors';
 import { activeTrace } from '../system/traces';
@@ -139,6 +139,29 @@ export function originGiven({
   );
 }
 
+/** A turn that asks no model: it is started with its only call. */
+export interface CallRequest {
+  id: string;
+  agent: string;
+  prompt: string;
+  taskQueue: string;
+  requester: string;
+  call: GivenCall;
+  /** Whether this joins an open turn of this id, and may use the id again when that has ended. */
+  joins: boolean;
+  /** As in `ConnectOptions`. */
+  readyMs: number;
+}
+
+/** Starts such a turn. */
+export async function startCall(
+  context: ClientContext,
+  { id: turn, agent, prompt, taskQueue, requester, call, joins, readyMs }: CallRequest,
+): Promise<StartedTurn> {
+  const input = await inTrace({ agent, prompt, origin: { requester }, call });
+  return startWorkflow({ ...context, readyMs }, { turn, taskQueue, prompt, input, joins });
+}
+
 /** A turn that is ready to start. */
 interface ReadyTurn {
   turn: string;
@@ -149,6 +172,8 @@ interface ReadyTurn {
   priority?: Priority;
   /** Whether nobody else can have used the id. */
   isDrawn?: boolean;
+  /** See `CallRequest`. @default false */
+  joins?: boolean;
 }
 
 /** Starts a turn whose input is complete. @throws CountersignError as `startTurn`. */
@@ -159,8 +184,10 @@ async function startWorkflow(context: ClientContext, ready: ReadyTurn): Promise<
     return { turn, runId: await retry(waits, () => startOnce(context, ready)) };
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) throw turnExists(turn);
-    if (isAnswerLost(error)) return askOnceMore(context, ready);
-    throw toCountersignError(error, `starting turn ${turn}`);
+    if (!isAnswerLost(error)) throw toCountersignError(error, `starting turn ${turn}`);
+    // A turn that does not keep its id may have ended already, and would run again.
+    if (ready.joins === true) throw maybeStarted(ready, error);
+    return askOnceMore(context, ready);
   }
 }
 
@@ -177,16 +204,17 @@ async function askOnceMore(context: ClientContext, ready: ReadyTurn): Promise<St
       const { runId } = await context.client.workflow.getHandle(turn).describe();
       return { turn, runId };
     }
-    throw new CountersignError(
-      'server_failed',
-      `the server did not say whether turn ${turn} started; it may run`,
-      {
-        hint: `countersign show ${turn} tells; a start with this id again makes no second turn`,
-        data: { turn },
-        cause: error,
-      },
-    );
+    throw maybeStarted(ready, error);
   }
+}
+
+function maybeStarted({ turn, joins }: ReadyTurn, cause: unknown): CountersignError {
+  const again = joins === true ? '' : '; a start with this id again makes no second turn';
+  return new CountersignError(
+    'server_failed',
+    `the server did not say whether turn ${turn} started; it may run`,
+    { hint: `countersign show ${turn} tells${again}`, data: { turn }, cause },
+  );
 }
 
 function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>): void {
@@ -202,7 +230,7 @@ function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>): void {
 
 async function startOnce(
   context: ClientContext,
-  { turn, taskQueue, prompt, input, priority }: ReadyTurn,
+  { turn, taskQueue, prompt, input, priority, joins }: ReadyTurn,
 ): Promise<string> {
   const start = () =>
     context.client.workflow.start(WORKFLOWS.turn, {
@@ -211,9 +239,9 @@ async function startOnce(
       taskQueue,
       ...startOf(input, prompt),
       priority,
-      // The id of a turn names its record, so it is never used for a second turn.
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      workflowIdConflictPolicy: 'FAIL',
+      // The id of any other turn names its record, so it is never used for a second turn.
+      workflowIdReusePolicy: joins === true ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
+      workflowIdConflictPolicy: joins === true ? 'USE_EXISTING' : 'FAIL',
     });
   const handle = await context.connection.withDeadline(Date.now() + START_MS, start);
   return handle.firstExecutionRunId;

@@ -90,7 +90,6 @@ export const TASKS = 'io.modelcontextprotocol/tasks';
 /** The state of a call on record. */
 export interface TaskState {
   turn: string;
-  by: string;
   status: 'working' | 'completed' | 'failed' | 'cancelled';
   /** ISO 8601. */
   createdAt: string;

@@ -47,7 +47,7 @@ export interface GatewayCall {
 }
 
 /** The answer to a call, or the turn that the client follows as a task. */
-export type GatewayAnswer = { answer: CallAnswer } | { task: string };
+type GatewayAnswer = { answer: CallAnswer } | { task: string };
 
 /** The gate for clients: a call runs here, or is a turn of its own on which people decide. */
 export interface Gateway {
@@ -55,7 +55,7 @@ export interface Gateway {
   backend: Backend;
   /** Never rejects, unless the signal aborts. */
   call(asked: GatewayCall): Promise<GatewayAnswer>;
-  /** Starts a call as a turn, and waits for its end. If the signal aborts first, an undecided call is withdrawn. */
+  /** Starts a call as a turn, and waits for its end. If that fails, or the signal aborts, an undecided call is withdrawn. */
   decide(call: ClientCall, signal: AbortSignal): Promise<CallEnd>;
   /** Resolves when every call is answered, or withdrawn because its client is gone. */
   settled(): Promise<unknown>;
@@ -80,26 +80,18 @@ export function createGateway(parts: GatewayParts): Gateway {
   const { tools, backend } = parts;
   const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map() };
   const underWay = new Set<Promise<unknown>>();
+  const track = <T>(work: Promise<T>): Promise<T> => {
+    const over = (): void => void underWay.delete(work);
+    underWay.add(work);
+    work.then(over, over);
+    return work;
+  };
   return {
     tools,
     backend,
-    call: (asked) => {
-      const answering = answerCall(all, asked);
-      const over = (): void => void underWay.delete(answering);
-      underWay.add(answering);
-      answering.then(over, over);
-      return answering;
-    },
+    call: (asked) => track(answerCall(all, asked)),
+    decide: (call, signal) => track(decide(all, call, signal)),
     settled: () => Promise.allSettled(underWay),
-    decide: async (call, signal) => {
-      const { turn } = await backend.start(call);
-      try {
-        return await backend.end(turn, signal);
-      } catch (error) {
-        if (signal.aborted) await withdraw(all, turn, call.who);
-        throw error;
-      }
-    },
   };
 }
 
@@ -108,6 +100,16 @@ type Parts = GatewayParts &
     /** The number of clients that wait for each turn. */
     held: Map<string, number>;
   };
+
+async function decide(parts: Parts, call: ClientCall, signal: AbortSignal): Promise<CallEnd> {
+  const { turn } = await parts.backend.start(call);
+  try {
+    return await parts.backend.end(turn, signal);
+  } catch (error) {
+    await withdraw(parts, turn, call.who);
+    throw error;
+  }
+}
 
 /** A call with the time until which it is held, by the clock of `performance`. */
 interface HeldCall extends GatewayCall {
@@ -216,13 +218,15 @@ async function hold(
   held.set(turn, (held.get(turn) ?? 0) + 1);
   const end = backend.end(turn, waits);
   end.catch(() => undefined);
+  const within = (ms: number): Promise<CallEnd | undefined> =>
+    Promise.race([end, delay(Math.max(ms, 0), undefined, { signal: waits })]);
   try {
-    const first = await within(end, times.first, waits);
+    const first = await within(times.first);
     if (first !== undefined) return { answer: endAnswer(first) };
     if (asTask) return { task: turn };
     while (performance.now() < until) {
       onProgress?.({ text: 'waits for a person to decide' });
-      const found = await within(end, Math.min(times.progress, until - performance.now()), waits);
+      const found = await within(Math.min(times.progress, until - performance.now()));
       if (found !== undefined) return { answer: endAnswer(found) };
     }
     return { answer: pendingAnswer(turn, (await backend.stateOf(turn, who))?.open) };
@@ -235,19 +239,6 @@ async function hold(
     const left = (held.get(turn) ?? 1) - 1;
     if (left > 0) held.set(turn, left);
     else held.delete(turn);
-  }
-}
-
-/** What comes within a time. Undefined: it did not come. */
-async function within<T>(coming: Promise<T>, ms: number, signal: AbortSignal): Promise<T | undefined> {
-  const over = new AbortController();
-  try {
-    return await Promise.race([
-      coming,
-      delay(Math.max(ms, 0), undefined, { signal: AbortSignal.any([signal, over.signal]) }),
-    ]);
-  } finally {
-    over.abort();
   }
 }
 

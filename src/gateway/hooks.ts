@@ -12,7 +12,7 @@ import type { Gateway } from './gateway';
 export type HookedAgent = 'claude-code' | 'codex';
 
 /** The time that `hook --print` gives a hook, in seconds: a day, for people who sleep. */
-export const HOOK_SECONDS = 86_400;
+const HOOK_SECONDS = 86_400;
 
 /**
  * The answer comes so much earlier, in milliseconds: an agent lets a call pass whose hook is late. Withdrawing the request

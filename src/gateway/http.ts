@@ -4,12 +4,14 @@ import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
 import { inUrl, listen } from '../server/address';
 import { createHosts, requireOwnOrigin } from '../server/auth/origin';
-import { createUsers, type Users } from '../server/auth/users';
-import type { Env } from '../server/deps';
+import type { Authenticator } from '../server/auth/authenticator';
+import { openAuthenticator, type SignInOptions } from '../server/auth/open-authenticator';
+import { createUsers } from '../server/auth/users';
 import { fewAtOnce } from '../server/auth/few-at-once';
 import { createErrorFormatter } from '../server/failure';
 import { isAtLeast, isSeenBy, type Permit } from '../authority/rules/permits';
 import { readBodyBytes } from '../server/request-body';
+import { bearerOf, type Env } from '../server/session';
 import type { HookToolSettings } from '../tools/permit-tools';
 import type { Gateway } from './gateway';
 import { answerHook, claudeCodeOutput, type HookAnswer } from './hooks';
@@ -23,6 +25,8 @@ interface HttpOptions {
   port: number;
   /** File of the users whose tokens count. */
   usersFile: string;
+  /** The issuer whose tokens count as well, with the people whom they name. @default none */
+  signIn?: Omit<SignInOptions, 'proxy'> | undefined;
   hookTools: Readonly<Record<string, HookToolSettings>>;
   /** What a person may do by the approvers file. */
   permitOf(user: string): Promise<Permit>;
@@ -33,6 +37,7 @@ interface HttpOptions {
 export interface RunningHttp {
   url: string;
   toolsChanged(): void;
+  /** Resolves when what clients wait for is answered or withdrawn. */
   stop(): Promise<void>;
 }
 
@@ -46,9 +51,9 @@ const AT_ONCE = 100;
  * @throws CountersignError `usage`: the port is taken, or nobody has a token.
  */
 export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
-  const { host, gateway, version } = options;
+  const { host, gateway, version, signIn } = options;
   const users = createUsers(options.usersFile);
-  if ((await users.list()).length === 0)
+  if ((await users.list()).length === 0 && signIn?.oidc === undefined)
     throw new CountersignError(
       'usage',
       'the gateway does not listen: nobody has a token',
@@ -70,7 +75,8 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
   const app = new Hono<Env>();
   const formatError = createErrorFormatter(options.report);
   app.use(requireOwnOrigin(createHosts({ host, port: listening.port, allowHosts: [] })));
-  app.use(requireUser(options, users), fewAtOnce(AT_ONCE));
+  const authenticator = openAuthenticator(signIn, { users, hint: HOW_TO_SIGN_IN });
+  app.use(requireUser(options, authenticator), fewAtOnce(AT_ONCE));
   app.all('/mcp', async (c) => {
     const token = c.req.header('authorization') ?? '';
     const authInfo = { token, clientId: c.get('who').user, scopes: [] };
@@ -104,6 +110,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
     stop: async () => {
       await handler.close();
       await listening.close();
+      await gateway.settled();
     },
   };
 }
@@ -119,30 +126,30 @@ const FIRST_HAS_NONE = [SESSION, 'mcp-protocol-version'];
 
 const HOOK_BODY = { bytes: LIMITS.sessionMessageBytes, what: 'event of the hook' };
 
-/** Accepts requests with the token of a user who may start turns of the gateway's agent, because a turn runs calls. */
+const HOW_TO_SIGN_IN =
+  'send `Authorization: Bearer <token>`; countersign web user <name> --may-converse gives a token';
+
+/** Accepts requests with the token of a person who may start turns of the gateway's agent, because a turn runs calls. */
 function requireUser(
   { permitOf, gateway }: Pick<HttpOptions, 'permitOf' | 'gateway'>,
-  users: Users,
+  authenticator: Authenticator,
 ): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const [, token] = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
-    const user = token === undefined ? undefined : await users.withToken(token);
-    if (user === undefined)
-      throw new CountersignError('signed_out', 'no user has this token', {
-        hint: 'send `Authorization: Bearer <token>`; countersign web user <name> --may-converse gives a token',
-      });
-    const permit = await permitOf(user.name);
+    const who = await authenticator.identify(bearerOf(c));
+    const permit = await permitOf(who.user);
     if (!isSeenBy(permit, { agent: gateway.tools.agent.name }))
       throw new CountersignError('not_found', 'there is nothing here');
-    if (!user.rights.includes('converse'))
+    if (!who.rights.includes('converse'))
       throw new CountersignError(
         'not_allowed',
         'you may not start turns, which is what calls do here',
-        `countersign web user ${user.name} --may-converse gives a token that may`,
+        who.vouched === undefined
+          ? `countersign web user ${who.user} --may-converse gives a token that may`
+          : 'ask whoever keeps the sign-in file: `access.mayConverse` says who may',
       );
     if (!isAtLeast(permit.role, 'approver'))
       throw new CountersignError('not_allowed', 'the approvers file makes you a viewer, who makes no calls');
-    c.set('who', { user: user.name, rights: user.rights });
+    c.set('who', who);
     await next();
   };
 }

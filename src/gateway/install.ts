@@ -6,7 +6,7 @@ export const CLIENTS = ['claude-code', 'claude-desktop', 'codex', 'copilot', 'cu
 export type McpClient = (typeof CLIENTS)[number];
 
 /** The entry of a gateway: its name at the client, and the command that starts it. */
-export interface GatewayEntry {
+interface GatewayEntry {
   name: string;
   command: string;
   args: readonly string[];

@@ -7,7 +7,7 @@ import { type Config, withAgents } from '../tools/define-config';
 import { openConfig } from '../tools/mcp';
 import { declaredServers, type McpServer } from '../tools/mcp/declare';
 import { toolNames } from '../tools/mcp/definition';
-import { lockedServer, readLock } from '../tools/mcp/lock-file';
+import { type Lock, lockedServer, readLock } from '../tools/mcp/lock-file';
 import type { OpenDeps } from '../tools/mcp/reach';
 import { whyNotAgreed } from '../tools/mcp/servers';
 import { whyNotStarted } from '../tools/mcp/exact-version';
@@ -59,19 +59,19 @@ export async function openGatewayTools(
   served: Served,
   { begun, onGone, ...deps }: Pick<OpenDeps, 'secrets' | 'warn'> & { begun: Promise<void>; onGone(): void },
 ): Promise<GatewayTools> {
-  const servers = config.mcpServers === undefined ? [] : await declaredServers(config.mcpServers);
-  const chosen = await chosenServers(servers, config, served);
+  const declared = config.mcpServers === undefined ? [] : await declaredServers(config.mcpServers);
+  const lock = await readLock(config.mcpLock);
+  const servers = chosenServers(declared, lock, served);
   const gone = new Set<string>();
   const leave = (names: readonly string[]): void => {
     for (const name of names) gone.add(name);
     if (names.length > 0) onGone();
   };
-  const only = Object.fromEntries(Object.entries(config.mcpTools).filter(([name]) => isOf(chosen, name)));
-  const agent = withPermits(agentFor(config, served, chosen), config);
-  const own = withAgents({ ...config, mcpTools: only, ...serversOf(config, chosen) }, [agent]);
-  const opened = await openConfig(own, { ...deps, later: { when: begun, gone: leave } });
+  const agent = withPermits(agentFor(config, served, servers), config);
+  const later = { when: begun, gone: leave };
+  const opened = await openConfig(withAgents(config, [agent]), { ...deps, later }, served.server);
   const [equipped = agent] = opened.config.agents;
-  const offers = await offersOf(equipped, { config, served, chosen });
+  const offers = offersOf(equipped, { config, served, servers, lock });
   const names = new Map(offers.map(({ offered, tool }) => [offered.name, tool]));
   const isThere = (tool: string): boolean => !gone.has(tool);
   return {
@@ -83,24 +83,7 @@ export async function openGatewayTools(
   };
 }
 
-/** The chosen servers in place of the config's. A file of servers is read anew, so that only these are opened. */
-function serversOf({ mcpServers }: Config, chosen: readonly McpServer[]): Pick<Config, 'mcpServers'> {
-  if (typeof mcpServers !== 'object') return { mcpServers };
-  const names = chosen.map(({ name }) => name);
-  return {
-    mcpServers: Object.fromEntries(Object.entries(mcpServers).filter(([name]) => names.includes(name))),
-  };
-}
-
-function isOf(servers: readonly McpServer[], tool: string): boolean {
-  return servers.some(({ prefix }) => tool.startsWith(`${prefix}__`));
-}
-
-async function chosenServers(
-  servers: readonly McpServer[],
-  config: Config,
-  { server }: Served,
-): Promise<readonly McpServer[]> {
+function chosenServers(servers: readonly McpServer[], lock: Lock, { server }: Served): readonly McpServer[] {
   if (server === undefined) return servers;
   const one = servers.find(({ name }) => name === server);
   if (one === undefined)
@@ -108,8 +91,7 @@ async function chosenServers(
       `the config names no MCP server ${server}`,
       `It names: ${servers.map(({ name }) => name).join(', ') || 'none'}.`,
     );
-  const locked = lockedServer(await readLock(config.mcpLock), one.name);
-  const why = whyNotStarted(one.start) ?? whyNotAgreed(one, locked);
+  const why = whyNotStarted(one.start) ?? whyNotAgreed(one, lockedServer(lock, one.name));
   if (why !== undefined) throw new CountersignError('config_invalid', `MCP server ${server}: ${why}`);
   return [one];
 }
@@ -143,17 +125,21 @@ interface Offer {
 }
 
 /** The tools as clients see them: those of a server by its own definitions, from the lock. */
-async function offersOf(
+function offersOf(
   agent: Agent,
-  { config, served, chosen }: { config: Config; served: Served; chosen: readonly McpServer[] },
-): Promise<Offer[]> {
-  const lock = await readLock(config.mcpLock);
+  {
+    config,
+    served,
+    servers,
+    lock,
+  }: { config: Config; served: Served; servers: readonly McpServer[]; lock: Lock },
+): Offer[] {
   const permits = permitTools(config.hookTools).map(({ name }) => name);
   const own = agent.registry
     .list()
     .filter((tool) => tool.server === 'local' && tool.name !== FIND_TOOLS && !permits.includes(tool.name))
     .map((tool) => ({ offered: describe(tool), tool: tool.name }));
-  const ofServers = chosen.flatMap(({ name, prefix }) => {
+  const ofServers = servers.flatMap(({ name, prefix }) => {
     const locked = lockedServer(lock, name)?.tools ?? {};
     const names = toolNames(prefix, Object.keys(locked));
     return [...names].flatMap(([original, tool]): Offer[] => {

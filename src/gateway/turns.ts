@@ -1,25 +1,12 @@
-import {
-  CancelledFailure,
-  TerminatedFailure,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
-} from '@temporalio/client';
+import { CancelledFailure, TerminatedFailure, WorkflowFailedError } from '@temporalio/client';
 import type { Countersign } from '../client';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { isObject } from '../contract/json';
-import { ACTIVITIES, MEMO, WORKFLOWS } from '../contract/names';
+import { ACTIVITIES, MEMO } from '../contract/names';
 import { argumentsSummary } from '../contract/text/call-summary';
-import { type CallMemo, type OpenMemo, startOf, type TurnInput, type TurnResult } from '../contract/turn';
+import type { CallMemo, TurnResult } from '../contract/turn';
 import { is } from '../history/fold/guards';
-import {
-  isAnswerLost,
-  isNotFound,
-  isNotReady,
-  isTransient,
-  retry,
-  toCountersignError,
-  unlessNotFound,
-} from '../history/server-errors';
+import { isNotFound, isTransient, unlessNotFound } from '../history/server-errors';
 import type { TaskState } from './answers';
 import type { CallEnd } from './backend';
 import { type CallPlace, type ClientCall, placeOfCall } from './call-id';
@@ -27,42 +14,28 @@ import { type CallPlace, type ClientCall, placeOfCall } from './call-id';
 /** The time in which a worker that starts makes a new namespace ready, in milliseconds. */
 const READY_MS = 20_000;
 
+/** The codes of errors after which a call may be on record already. */
+const PERHAPS_THERE: readonly unknown[] = ['exists', 'server_failed'];
+
 /** Starts the turn of a call, as `Backend` has it. */
-export async function startCall(
+export async function recordCall(
   client: Countersign,
   asked: ClientCall,
-  { agent, taskQueue }: { agent: string; taskQueue: string },
+  at: { agent: string; taskQueue: string },
 ): Promise<CallPlace> {
-  const place = placeOfCall(asked, { agent, taskQueue });
-  const { turn, call, isNamed } = place;
+  const place = placeOfCall(asked, at);
+  const { turn: id, call, isNamed } = place;
   const prompt = `${asked.tool} ${argumentsSummary(asked.arguments)}`.trim();
-  const input: TurnInput = { agent, prompt, origin: { requester: asked.who }, call };
-  const start = () =>
-    client.client.workflow.start(WORKFLOWS.turn, {
-      args: [input],
-      workflowId: turn,
-      taskQueue,
-      ...startOf(input, prompt),
-      workflowIdReusePolicy: isNamed ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: isNamed ? 'FAIL' : 'USE_EXISTING',
-    });
+  const request = { id, ...at, prompt, requester: asked.who, call, joins: !isNamed, readyMs: READY_MS };
   try {
-    // A call without a name may have ended already, and a second start would run it again.
-    const passes = (error: unknown) => isNotReady(error) || (isNamed && isTransient(error));
-    await retry({ passes, forMs: READY_MS }, start);
+    await client.startCall(request);
   } catch (error) {
-    if (isAnswerLost(error)) throw maybeStarted(turn, error);
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError))
-      throw toCountersignError(error, 'recording the call');
-    const { memo } = (await describe(client, turn)) ?? {};
-    if (memo?.digest !== place.memo.digest) throw otherCall();
+    if (!isNamed || !(error instanceof CountersignError) || !PERHAPS_THERE.includes(error.code)) throw error;
+    const known = await describe(client, id);
+    if (known === undefined) throw error;
+    if (known.memo.digest !== place.memo.digest) throw otherCall();
   }
   return place;
-}
-
-function maybeStarted(turn: string, cause: unknown): CountersignError {
-  const message = 'the server did not say whether the call was recorded; it may run';
-  return new CountersignError('server_failed', message, { hint: `countersign show ${turn} tells`, cause });
 }
 
 function otherCall(): CountersignError {
@@ -79,7 +52,7 @@ async function describe(client: Countersign, turn: string) {
   const memo = found?.memo?.[MEMO.call];
   if (found === undefined || !isCallMemo(memo)) return undefined;
   const open = found.memo?.[MEMO.open];
-  return { found, memo, open: is.openMemo(open) ? open : undefined };
+  return { found, memo, open: is.openMemo(open) && open.count > 0 ? open : undefined };
 }
 
 function isCallMemo(value: unknown): value is CallMemo {
@@ -102,25 +75,20 @@ export async function stateOfCall(
   const known = await describe(client, turn);
   // Another person's call looks like one that does not exist.
   if (known === undefined || known.memo.by !== who) return undefined;
-  const { found, memo, open } = known;
+  const { found, open } = known;
   const createdAt = found.startTime.toISOString();
   return {
     turn,
-    by: memo.by,
     status: STATUSES[found.status.name] ?? 'failed',
     createdAt,
     lastUpdatedAt: found.closeTime?.toISOString() ?? createdAt,
     runs: (found.raw.pendingActivities ?? []).some(({ activityType }) => isTool(activityType?.name)),
-    open: openIn(open),
+    open,
   };
 }
 
 function isTool(activity: string | null | undefined): boolean {
   return activity != null && !Object.values<string>(ACTIVITIES).includes(activity);
-}
-
-function openIn(open: OpenMemo | undefined): OpenMemo | undefined {
-  return open !== undefined && open.count > 0 ? open : undefined;
 }
 
 /** Whether waiting goes on after this error of `endOfCall`, or of the connection. */

@@ -1,19 +1,14 @@
-import { defined } from '../contract/defined';
 import { requireStreamToken } from '../client/streamed-text';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
 import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
 import { inUrl, listen, type Listening, type ListenOptions, readBasePath } from './address';
 import { createApp } from './app';
-import { createAttempts } from './auth/attempts';
-import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
+import type { AuthenticatorParts } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
-import { createIssuerTokens } from './auth/issuer-tokens';
-import { createOidc, type OidcOptions } from './auth/oidc';
+import { createOidc } from './auth/oidc';
+import { openAuthenticator, type SignInOptions } from './auth/open-authenticator';
 import { createHosts } from './auth/origin';
-import { type Access, createDirectory, type People } from './auth/people';
-import { createProxy, type ProxyOptions } from './auth/proxy';
-import { createSignInSessions } from './auth/sessions';
 import { createUsers } from './auth/users';
 import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
@@ -32,6 +27,8 @@ import { createStatsReader } from './reading/stats-reader';
 import { createTextStore } from './streamed-text';
 import type { Countersign } from '../client/countersign';
 import { EVERYTHING } from '../authority/rules/permits';
+
+export type { SignInOptions };
 
 /** How the web inbox is served. */
 export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
@@ -78,17 +75,6 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   onLink(link: string): void;
   /** Called with every unexpected error. */
   report(error: unknown): void;
-}
-
-/** How people of an approvers file sign in. */
-export interface SignInOptions {
-  /** The address under which browsers reach the web inbox. */
-  publicUrl: string;
-  people(): Promise<People>;
-  access: Access;
-  oidc?: OidcOptions;
-  /** A reverse proxy that names the sender of each request in a header. */
-  proxy?: ProxyOptions;
 }
 
 /** A web inbox that is open. */
@@ -160,11 +146,11 @@ export async function startWeb({
         port: listening.port,
         allowHosts: [...allowHosts, ...(signIn === undefined ? [] : [new URL(signIn.publicUrl).host])],
       }),
-      authenticator: authenticatorOf({
+      authenticator: openAuthenticator(signIn, {
         users,
         local,
-        basePath,
-        ...defined({ signIn, people: options.people }),
+        people: options.people,
+        signInAt: signIn?.oidc && basePath + SIGN_IN,
       }),
       ownPage: { allowOrigins: options.allowOrigins, publicUrl: signIn?.publicUrl },
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
@@ -205,31 +191,6 @@ const signersOf = ({
   voters,
   shown: createShownCalls(),
 });
-
-/** The ways to sign in here. */
-type Ways = Pick<AuthenticatorParts, 'users'> &
-  Pick<AppDeps, 'basePath'> &
-  Record<'local', AuthenticatorParts['local'] | undefined>;
-
-function authenticatorOf({
-  signIn,
-  people,
-  users,
-  local,
-  basePath,
-}: Ways & Pick<WebOptions, 'signIn' | 'people'>): Authenticator {
-  const directory = signIn && createDirectory(signIn);
-  const parts = { users, sessions: createSignInSessions(), attempts: createAttempts() };
-  return createAuthenticator({
-    ...parts,
-    local,
-    directory,
-    people,
-    signInAt: signIn?.oidc && basePath + SIGN_IN,
-    proxy: signIn?.proxy && createProxy(signIn.proxy),
-    tokens: signIn?.oidc && createIssuerTokens(signIn.oidc, createOidc(signIn.oidc, signIn.publicUrl)),
-  });
-}
 
 async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): Promise<never> {
   await close();

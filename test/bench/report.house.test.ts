@@ -46,6 +46,13 @@ describe('the figures of a run', () => {
     ]);
   });
 
+  it('name a machine once, with all its days', () => {
+    const lines = merged(PAGE, [step(50)], { ...FRIDAY, machine: MONDAY.machine });
+    expect(lines.filter((line) => line.startsWith('- '))).toEqual([
+      '- 2026-11-23, 2026-11-27: 2 × a, Node 20.',
+    ]);
+  });
+
   it('leave no day on which no row was measured', () => {
     const lines = merged(PAGE, [sessions, step(40), timeline, shown], FRIDAY);
     expect(lines.filter((line) => line.startsWith('- '))).toEqual(['- 2026-11-27: 2 × a, Node 24.']);

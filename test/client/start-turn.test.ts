@@ -1,6 +1,6 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { ClientContext } from '../../src/client/context';
-import { checkTurnId, drawTurnId, isTurnId, startTurn } from '../../src/client/start-turn';
+import { checkTurnId, drawTurnId, isTurnId, startCall, startTurn } from '../../src/client/start-turn';
 import { grpcError } from '../history/fake-server';
 
 /** A web inbox whose server refuses to start anything, the first times in one way and then in another. */
@@ -80,6 +80,17 @@ describe('a start whose answer is lost', () => {
       message: expect.stringMatching(/turn-\w+ started; it may run/),
     });
     expect(attempts()).toBe(2);
+  });
+
+  test.each([
+    ['is asked for once more if its id is for this call alone', false, 2],
+    ['is not asked for again if its id may be used again: the first call may have ended', true, 1],
+  ])('of a given call %s', async (_what, joins, times) => {
+    const { context, attempts } = refusing([lost]);
+    const given = { id: 'c', agent: 'a', prompt: 'x', taskQueue: 'q', requester: 'ann', readyMs: 0, joins };
+    const started = startCall(context, { ...given, call: { tool: 'pay', raw: '{}' } });
+    await expect(started).rejects.toMatchObject({ code: 'server_failed' });
+    expect(attempts()).toBe(times);
   });
 
   test.each<[string, string | undefined, unknown]>([

@@ -68,7 +68,6 @@ it('tells how to wait, and that the call is not to be made again', () => {
 it('makes a task that says what it waits for only while it works', () => {
   const state = {
     turn: 'gateway-1',
-    by: 'ann',
     createdAt: 'a',
     lastUpdatedAt: 'b',
     open: undefined,

@@ -1,4 +1,5 @@
-// The server whose tools the official conformance suite of MCP calls; without what a gateway does not hand on.
+// The server whose tools the official conformance suite of MCP calls; without what a gateway does not hand on. And a tool
+// whose calls wait.
 const { createInterface } = require('node:readline');
 
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -21,6 +22,7 @@ const contents = {
   ],
   test_tool_with_progress: [text('done')],
   test_error_handling: [text('This tool intentionally returns an error for testing')],
+  pay: [text('paid')],
 };
 
 const tools = Object.keys(contents).map((name) => ({ name, description: `Does ${name}.`, inputSchema }));

@@ -1,11 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, ClientOptions } from '@modelcontextprotocol/client';
+import { EVERYTHING } from '../../src/authority/rules/permits';
 import { isObject, type JsonObject } from '../../src/contract/json';
 import { placeOfCall } from '../../src/gateway/call-id';
+import { type RunningHttp, serveHttp } from '../../src/gateway/http';
+import type { People } from '../../src/server/auth/people';
 import { approveNext, denyNext, waitForEnd, waitForRequest } from '../../src/testing';
+import { type Rogue, startRogue } from '../support/oidc';
 import { until } from '../support/until';
-import { useGateway } from './support';
+import { sendRaw, useGateway } from './support';
 
 const held = useGateway(
   {
@@ -13,8 +17,9 @@ const held = useGateway(
       files__create_directory: { requestExpires: '1 second' },
       files__read_text_file: { safety: 'safe', effect: 'pure' },
       every__get_tiny_image: { safety: 'safe', effect: 'pure' },
+      memory__read_graph: { safety: 'safe', effect: 'pure' },
     },
-    hookTools: { Bash: {} },
+    hookTools: { Bash: {}, Write: { requestExpires: '1 second' } },
   },
   {
     // Another definition than the server has now: somebody allowed an earlier one.
@@ -118,6 +123,19 @@ it('answers a repeat under the same id with the first answer, and refuses anothe
   await denyNext(client, turnOf(ofBea));
 });
 
+it('records one of two calls that come at once under one id', async () => {
+  const { send, client } = held.here;
+  const race = (user: string, content: string) =>
+    send(user, 'tools/call', { ...writes('race.txt', content), ...keyed('race-1') });
+  const own = await Promise.all([race('ann', 'one'), race('ann', 'two')]);
+  const [task = '', ...others] = own.flatMap(({ taskId }) => taskId ?? []).map(String);
+  expect(others).toEqual([]);
+  expect(textOf(own)).toContain('this id was given for another tool or other arguments; nothing ran');
+  const theirs = turnOf(await race('bea', 'three'));
+  expect(theirs).not.toBe(task);
+  for (const turn of [task, theirs]) await denyNext(client, turn);
+});
+
 it('joins a call without an id while it is open, and asks anew afterwards', async () => {
   const { client } = held.here;
   const [one, two] = await Promise.all([held.here.connect('ann'), held.here.connect('ann')]);
@@ -217,6 +235,40 @@ describe.each(CLIENTS)('%s client', (which, options) => {
   );
 });
 
+it('keeps a change of what is remembered until a person has decided, and hands structured results on', async () => {
+  const client = await held.here.connect('ann');
+  const entities = (name: string) => ({ entities: [{ name, entityType: 'shop', observations: ['opens'] }] });
+  const created = ask(client, { name: 'memory__create_entities', arguments: entities('Proposed') });
+  const deleted = ask(client, { name: 'memory__delete_entities', arguments: { entityNames: ['Changed'] } });
+  await recorded(created.turn);
+  await approveNext(held.here.client, created.turn, { arguments: entities('Changed') });
+  expect(textOf(await created.answer)).toContain('Changed');
+  await recorded(deleted.turn);
+  await denyNext(held.here.client, deleted.turn);
+  expect(await deleted.answer).toMatchObject({ isError: true });
+  const graph = await client.callTool({ name: 'memory__read_graph', arguments: {} });
+  expect(graph.structuredContent).toEqual({ ...entities('Changed'), relations: [] });
+});
+
+it('lets a call that runs go on when its client cancels, and keeps its outcome', async () => {
+  const client = await held.here.connect('ann');
+  // The server answers no such call before there are two.
+  const meet = (n: number) => ({ name: 'hostile__act', arguments: { how: 'meet', with: 2, n } });
+  const stop = new AbortController();
+  const first = ask(client, meet(1), stop.signal);
+  await recorded(first.turn);
+  await approveNext(held.here.client, first.turn);
+  await until('the call to run', () => effectsOf('meet') === 1);
+  stop.abort();
+  await expect(first.answer).rejects.toThrow();
+  const second = ask(client, meet(2));
+  await recorded(second.turn);
+  await approveNext(held.here.client, second.turn);
+  expect(textOf(await second.answer)).toContain('met 2');
+  const { status, calls } = await waitForEnd(held.here.client, first.turn);
+  expect({ status, content: calls[0]?.result?.content }).toEqual({ status: 'answered', content: 'met 2' });
+});
+
 it('answers ten clients with two calls each, and each call ran once', async () => {
   const clients = await Promise.all(Array.from({ length: 10 }, () => held.here.connect('ann')));
   const calls = clients.flatMap((client, n) =>
@@ -252,6 +304,8 @@ it('leaves a call in doubt whose server died, and answers with what a person say
   expect(ended).toMatchObject({ status: 'completed', result: { isError: true } });
 });
 
+const MANY_KEYS = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n]));
+
 it.each([
   ['an unknown tool', { name: 'files__nothing', arguments: {} }, 'There is no tool'],
   ['a tool of a hook', { name: 'agent__bash', arguments: {} }, 'There is no tool'],
@@ -261,7 +315,7 @@ it.each([
     '20,000 keys',
     {
       name: 'every__echo',
-      arguments: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n])),
+      arguments: MANY_KEYS,
     },
     'at most',
   ],
@@ -308,10 +362,9 @@ describe('over HTTP', () => {
     tool_input: { command: 'ls' },
     session_id: 's',
   };
-  const turnOfHook = (id: string): string => {
+  const turnOfHook = (id: string, tool = 'agent__bash'): string => {
     const key = ['hook', 's', id];
-    const call = { who: 'ann', tool: 'agent__bash', arguments: event.tool_input, key };
-    return placeOfCall(call, held.here.place).turn;
+    return placeOfCall({ who: 'ann', tool, arguments: event.tool_input, key }, held.here.place).turn;
   };
   const hook = async (headers: Record<string, string>, body: string) => {
     const answer: unknown = await (await post(headers, body, '/hooks/claude-code')).json();
@@ -329,11 +382,16 @@ describe('over HTTP', () => {
     expect(await hook(asAnn(), body)).toMatchObject(allowed);
     const [call] = (await held.here.client.view(turn)).calls;
     expect(call?.result?.content).toContain('its outcome is not known here');
+    const other = JSON.stringify({ ...event, tool_use_id: 'toolu_1', tool_input: { command: 'rm' } });
+    expect(await hook(asAnn(), other)).toMatchObject({
+      ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining('nothing ran') },
+    });
   });
 
   it.each([
-    ['without a token', () => ({}), JSON.stringify(event), 'no user has this token'],
+    ['without a token', () => ({}), JSON.stringify(event), 'nobody is signed in'],
     ['that cannot be read', asAnn, '{', 'cannot be understood'],
+    ['with 20,000 keys', asAnn, JSON.stringify({ ...event, tool_input: MANY_KEYS }), 'at most'],
     [
       'from another origin',
       () => ({ ...asAnn(), Origin: 'http://evil.example' }),
@@ -355,5 +413,96 @@ describe('over HTTP', () => {
       ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining('not that') },
     });
     expect(await hook(asAnn(), JSON.stringify({ ...event, tool_name: 'Read' }))).toEqual({});
+  });
+
+  it('denies a hook on which nobody decided before its request expired', async () => {
+    const asked = { ...event, tool_name: 'Write', tool_use_id: 'toolu_3' };
+    expect(await hook(asAnn(), JSON.stringify(asked))).toMatchObject({
+      ...{ permissionDecision: 'deny', permissionDecisionReason: expect.stringContaining('[expired]') },
+    });
+    expect((await held.here.client.view(turnOfHook('toolu_3', 'agent__write'))).calls[0]?.phase).toBe(
+      'expired',
+    );
+  });
+});
+
+describe('over HTTP, with tokens of an issuer', () => {
+  let issuer: Rogue;
+  let http: RunningHttp;
+  beforeAll(async () => {
+    issuer = await startRogue();
+    const known: Record<string, string> = { s1: 'cleo', s2: 'dan' };
+    const people: People = {
+      personOf: () => undefined,
+      personOfSubject: (subject) => known[subject],
+      hasSubject: () => true,
+      groupsOf: () => [],
+      permitOf: () => EVERYTHING,
+    };
+    http = await serveHttp({
+      ...{ gateway: held.here.gateway, version: '0', host: '127.0.0.1', port: 0, hookTools: { Bash: {} } },
+      usersFile: join(held.here.folder, 'no-users.json'),
+      permitOf: () => Promise.resolve(EVERYTHING),
+      report: () => undefined,
+      signIn: {
+        publicUrl: 'http://127.0.0.1/',
+        oidc: { issuer: issuer.issuer, clientId: 'gateway' },
+        access: { mayFork: [], mayConverse: ['group:staff'] },
+        people: () => Promise.resolve(people),
+      },
+    });
+  });
+  afterAll(() => Promise.all([http.stop(), issuer.stop()]));
+
+  const claims = (more: Record<string, unknown> = {}) => {
+    const now = Math.floor(Date.now() / 1000);
+    const usual = { iss: issuer.issuer, aud: 'gateway', sub: 's1', groups: ['staff'], iat: now };
+    return { ...usual, exp: now + 60, ...more };
+  };
+  const post = (path: string, token: string | undefined) =>
+    fetch(`${http.url}${path}`, {
+      method: 'POST',
+      headers: {
+        ...{ 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/list',
+        tool_name: 'Bash',
+        tool_input: {},
+      }),
+    });
+
+  it.each<[string, number, () => Promise<string | undefined>, string]>([
+    ['no token', 401, () => Promise.resolve(undefined), 'nobody is signed in'],
+    ['a token that has expired', 401, () => issuer.signed(claims({ exp: 1 })), 'has expired'],
+    ['one for another audience', 401, () => issuer.signed(claims({ aud: 'shop' })), 'claim `aud`'],
+    ['one of another issuer', 401, () => issuer.signed(claims({ iss: 'https://e.example' })), 'claim `iss`'],
+    ['one that another key signed', 401, () => issuer.forged(claims()), 'none of the keys'],
+    ['one of nobody in the file', 403, () => issuer.signed(claims({ sub: 's9' })), 'nobody in the approvers'],
+    ['one without the right', 403, () => issuer.signed(claims({ sub: 's2', groups: [] })), 'may not start'],
+  ])('refuses %s with %i and words, and denies its hook', async (_case, status, tokenOf, words) => {
+    const token = await tokenOf();
+    const response = await post('/mcp', token);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
+    expect(await response.text()).toContain(words);
+    const hooked = await (await post('/hooks/claude-code', token)).text();
+    expect(hooked).toContain('"permissionDecision":"deny"');
+    expect(hooked).toContain(words);
+  });
+
+  it('makes the person whom the token names the requester of a call', async () => {
+    const call = { ...writes('issuer.txt'), ...keyed('issuer-1') };
+    const ask = async (more: Record<string, unknown>) =>
+      turnOf(
+        await sendRaw(http.url, await issuer.signed(claims(more)), { method: 'tools/call', params: call }),
+      );
+    const turn = await ask({});
+    expect((await held.here.client.view(turn)).origin).toMatchObject({ requester: 'cleo' });
+    expect(await ask({ sub: 's2' })).not.toBe(turn);
+    expect(await ask({})).toBe(turn);
   });
 });

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connect, type Countersign } from '../../src/client';
 import { isObject } from '../../src/contract/json';
-import { approveNext } from '../../src/testing';
-import { bareEnv } from '../cli/process';
+import { placeOfCall } from '../../src/gateway/call-id';
+import { approveNext, denyNext } from '../../src/testing';
+import { bareEnv, startCli } from '../cli/process';
 import { lib, root } from '../support/build';
 import { runOnNode22 } from '../support/node22';
 import { testAddress } from '../support/server';
@@ -177,7 +178,7 @@ it('is killed: the next has the answer to what waited, and what ran is in doubt;
   }
 });
 
-describe('the official conformance suite of MCP', () => {
+describe('in front of a server of the official conformance suite of MCP', () => {
   const SERVER = join(__dirname, 'conformance-server.cjs');
   const TOOLS = [
     'test_simple_text',
@@ -214,9 +215,12 @@ describe('the official conformance suite of MCP', () => {
       mcpTools: Object.fromEntries(
         TOOLS.map((name) => [`suite__${name}`, { safety: 'safe', effect: 'pure' }]),
       ),
+      hookTools: { Bash: {} },
     },
     {
       served: { server: 'suite' },
+      // Who waits at all gets a task.
+      hold: { first: 0 },
       servers: () => ({ suite: { command: process.execPath, args: [SERVER] } }),
     },
   );
@@ -248,7 +252,7 @@ describe('the official conformance suite of MCP', () => {
     return `http://127.0.0.1:${portOf(proxy)}/mcp`;
   };
 
-  it('passes in front of its tools, but for what is not offered', async () => {
+  it('passes the suite, but for what is not offered', async () => {
     const baseline = join(folder, 'undeclared.yml');
     writeFileSync(baseline, ['server:', ...UNDECLARED.map((name) => `  - ${name}`)].join('\n'));
     const suite = join('..', 'node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js');
@@ -259,6 +263,117 @@ describe('the official conformance suite of MCP', () => {
     for (const scenario of ['server-initialize', 'ping', 'tools-list', 'tools-call-with-progress'])
       expect(printed).toContain(scenario);
     expect(printed).toContain('Baseline check passed');
+  });
+
+  it('gives the official client tasks, which it polls, cancels and hands on, and which nobody else has', async () => {
+    const { http, tokens, client, place } = held.here;
+    const turnOf = (key: string): string =>
+      placeOfCall({ who: 'ann', tool: 'suite__pay', arguments: { key }, key: ['mcp', key] }, place).turn;
+    const decided = async (key: string, decide: typeof approveNext) => {
+      const turn = turnOf(key);
+      await until(`the turn of ${key}`, () => client.view(turn).catch(() => undefined), 120);
+      await decide(client, turn);
+    };
+    const settings = JSON.stringify({ url: http.url, tokens });
+    const [printed] = await Promise.all([
+      runOnNode22(join('gateway', 'tasks-client.mjs'), settings),
+      decided('approved', approveNext),
+      decided('denied', denyNext),
+      decided('handed-on', approveNext),
+    ]);
+    const [waited, paid] = [
+      { kind: 'task', states: ['working', 'completed'] },
+      { status: 'completed', isError: false, texts: 'paid' },
+    ];
+    const refusal = `there is no such task ${turnOf('cancelled')}`;
+    expect(JSON.parse(printed)).toEqual({
+      approved: { ...waited, ...paid },
+      denied: { ...waited, ...paid, isError: true, texts: expect.stringContaining('denied this call') },
+      cancelled: {
+        ...{ refusals: [expect.stringContaining(refusal), expect.stringContaining(refusal)] },
+        ...{
+          kind: 'task',
+          states: expect.arrayContaining(['working']),
+          status: 'cancelled',
+          isError: false,
+          texts: '',
+        },
+      },
+      handedOn: { ...waited, ...paid },
+      safe: { kind: 'immediate', states: [], status: 'completed', isError: false, texts: expect.any(String) },
+    });
+    expect(await client.view(turnOf('cancelled'))).toMatchObject({ status: 'cancelled' });
+  });
+
+  describe('the command of a hook', () => {
+    let config: string;
+    beforeAll(() => {
+      const options = { agents: [], hookTools: { Bash: {} }, taskQueue: held.here.place.taskQueue };
+      config = writeConfig(
+        'hook.config.cjs',
+        `module.exports = countersign.defineConfig(${JSON.stringify(options)});`,
+      );
+    });
+
+    const event = (id: string): string =>
+      JSON.stringify({
+        ...{ hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' } },
+        ...{ session_id: folder, tool_use_id: id },
+      });
+    const turnOf = (id: string): string => {
+      const call = {
+        who: 'ann',
+        tool: 'agent__bash',
+        arguments: { command: 'ls' },
+        key: ['hook', folder, id],
+      };
+      return placeOfCall(call, held.here.place).turn;
+    };
+    const away = '127.0.0.1:1';
+    const approve = (turn: string) => approveNext(held.here.client, turn);
+    const change = (turn: string) => approveNext(held.here.client, turn, { arguments: { command: 'ls -a' } });
+    const deny = (turn: string) => denyNext(held.here.client, turn, { reason: 'not that' });
+    const output = (permissionDecision: string, reason: string, updatedInput?: object) => ({
+      hookEventName: 'PreToolUse',
+      permissionDecision,
+      permissionDecisionReason: expect.stringContaining(reason),
+      ...(updatedInput && { updatedInput }),
+    });
+
+    it.each<[string, string, typeof approve | undefined, { code: number; hook?: object; err?: string }]>([
+      [
+        'claude-code',
+        'an approval',
+        approve,
+        { code: 0, hook: output('allow', 'Permitted.', { command: 'ls' }) },
+      ],
+      [
+        'claude-code',
+        'a change',
+        change,
+        { code: 0, hook: output('allow', 'changed', { command: 'ls -a' }) },
+      ],
+      ['claude-code', 'a denial', deny, { code: 0, hook: output('deny', 'not that') }],
+      ['claude-code', 'no server', undefined, { code: 0, hook: output('deny', `answers at ${away}`) }],
+      ['codex', 'an approval', approve, { code: 0 }],
+      ['codex', 'a change', change, { code: 2, err: 'Make it again with: {"command":"ls -a"}' }],
+      ['codex', 'a denial', deny, { code: 2, err: 'not that' }],
+      ['codex', 'no server', undefined, { code: 2, err: `answers at ${away}` }],
+    ])('answers %s after %s', async (agent, what, decide, { code, hook, err = '' }) => {
+      const id = `${agent} ${what}`;
+      const place = ['--address', decide === undefined ? away : testAddress(), '--as', 'ann'];
+      const command = ['hook', agent, '--config', config, '--no-worker'];
+      const { ended } = startCli([...place, ...command], { input: event(id) });
+      if (decide !== undefined) {
+        const turn = turnOf(id);
+        await until(`the turn of ${id}`, () => held.here.client.view(turn).catch(() => undefined));
+        await decide(turn);
+      }
+      const found = await ended;
+      expect(found).toMatchObject({ code, err: expect.stringContaining(err) });
+      if (hook === undefined) expect(found.out).toBe('');
+      else expect(JSON.parse(found.out)).toEqual({ hookSpecificOutput: hook });
+    });
   });
 });
 

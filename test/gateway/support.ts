@@ -24,12 +24,15 @@ import { allow, HOSTILE } from '../tools/mcp/support';
 
 const real = (name: string): string => require.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
 
-/** The servers of a gateway in a folder: two of npm, and one that does as it is asked. */
-export function serversIn(folder: string): Record<string, { command: string; args: string[] }> {
+/** The servers of a gateway in a folder: three of npm, and one that does as it is asked. */
+export function serversIn(
+  folder: string,
+): Record<string, { command: string; args: string[]; env?: Record<string, string> }> {
   const node = (...args: string[]) => ({ command: process.execPath, args });
   return {
     files: node(real('filesystem'), folder),
     every: node(real('everything')),
+    memory: { ...node(real('memory')), env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } },
     hostile: node(HOSTILE, 'Does as it is asked.', join(folder, 'effects')),
   };
 }

@@ -30,6 +30,8 @@ export interface AuthenticatorParts {
   tokens?: Pick<IdentityProxy, 'identify'>;
   /** The page at which signing in at the issuer begins. */
   signInAt?: string;
+  /** What helps somebody who is not signed in. @default what helps in a browser */
+  hint?: string;
   /** The clock, in milliseconds. @default Date.now */
   now?(): number;
 }
@@ -131,12 +133,11 @@ async function identify(
     const today = who && (await withCurrentRights(parts, who));
     if (today !== undefined) return today;
   }
-  const { signInAt } = parts;
-  throw new CountersignError('signed_out', 'nobody is signed in', {
-    hint: 'sign in with your token, or with the link that countersign prints in the terminal',
-    data: { signInAt },
-  });
+  const { signInAt, hint = IN_A_BROWSER } = parts;
+  throw new CountersignError('signed_out', 'nobody is signed in', { hint, data: { signInAt } });
 }
+
+const IN_A_BROWSER = 'sign in with your token, or with the link that countersign prints in the terminal';
 
 async function byToken({ users }: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
   const user = await users.withToken(token);

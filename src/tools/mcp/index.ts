@@ -18,11 +18,12 @@ export interface OpenConfig {
 
 /**
  * Adds tools of its MCP servers to the agents of a config. An agent gets the tools that it names and that the lock has.
+ * `only`: the one server that is opened. Absent: all.
  *
  * @throws CountersignError `config_invalid` if the servers or the lock cannot be read, an agent names a tool
  * that does not exist, two tools have one name, or settings do not fit.
  */
-export async function openConfig(config: Config, deps: OpenDeps): Promise<OpenConfig> {
+export async function openConfig(config: Config, deps: OpenDeps, only?: string): Promise<OpenConfig> {
   if (config.mcpServers === undefined) {
     const nothing = { open: [], prefixes: [], warn: deps.warn };
     for (const agent of config.agents) withServers(agent, nothing);
@@ -31,7 +32,8 @@ export async function openConfig(config: Config, deps: OpenDeps): Promise<OpenCo
   }
   const servers = await declaredServers(config.mcpServers);
   const lock = await readLock(config.mcpLock);
-  const opening = servers.map((server) =>
+  const wanted = servers.filter(({ name }) => only === undefined || name === only);
+  const opening = wanted.map((server) =>
     openServer(server, lockedServer(lock, server.name), { ...deps, settings: config.mcpTools }),
   );
   const open = (await Promise.all(opening)).flatMap((one) => one ?? []);

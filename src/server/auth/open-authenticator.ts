@@ -1,0 +1,33 @@
+import { createAttempts } from './attempts';
+import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './authenticator';
+import { createIssuerTokens } from './issuer-tokens';
+import { createOidc, type OidcOptions } from './oidc';
+import { type Access, createDirectory, type People } from './people';
+import { createProxy, type ProxyOptions } from './proxy';
+import { createSignInSessions } from './sessions';
+
+/** How people of an approvers file sign in. */
+export interface SignInOptions {
+  /** The address under which browsers reach the web inbox. */
+  publicUrl: string;
+  people(): Promise<People>;
+  access: Access;
+  oidc?: OidcOptions;
+  /** A reverse proxy that names the sender of each request in a header. */
+  proxy?: ProxyOptions;
+}
+
+/** Makes an authenticator with sessions of its own. `signIn` undefined: people have tokens and links only. */
+export function openAuthenticator(
+  signIn: SignInOptions | undefined,
+  ways: Pick<AuthenticatorParts, 'users' | 'local' | 'people' | 'signInAt' | 'hint'>,
+): Authenticator {
+  return createAuthenticator({
+    ...ways,
+    sessions: createSignInSessions(),
+    attempts: createAttempts(),
+    directory: signIn && createDirectory(signIn),
+    proxy: signIn?.proxy && createProxy(signIn.proxy),
+    tokens: signIn?.oidc && createIssuerTokens(signIn.oidc, createOidc(signIn.oidc, signIn.publicUrl)),
+  });
+}
