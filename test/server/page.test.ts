@@ -33,3 +33,8 @@ test.each([
   expect(answer.status).toBe(status);
   if (type !== undefined) expect(answer.headers.get('content-type')).toBe(type);
 });
+
+test('a page that was not built says what to do', async () => {
+  const answer = await pageRoutes({ pageDir: join(parent, 'none') }).request('/');
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('npm run build')]);
+});
