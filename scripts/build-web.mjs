@@ -35,7 +35,9 @@ const shared = (found, inFirst) => ({
       const part = lateFile(found, asked);
       if (part !== undefined || kind === 'entry-point' || pluginData === FIRST) return part;
       const file = (await resolve(path, { kind, resolveDir, pluginData: FIRST })).path;
-      if (!inFirst.has(file)) return undefined;
+      // The script exports by name, and other packages export one thing without a name.
+      const isNamed = path.startsWith('.') || path.startsWith('preact');
+      if (!inFirst.has(file) || !isNamed) return undefined;
       const module = path.startsWith('.') ? `./${relative(WEB, file).replaceAll(sep, '/')}` : path;
       return { path: FIRST + module, external: true, sideEffects: false };
     });
@@ -61,9 +63,12 @@ const dropShapes = {
 };
 
 const IMPORT = /import\s*\{([^}]*)\}\s*from\s*"\.\/app\.js\?([^"]+)"/g;
+const UNNAMED = /import\s*[\w$*][^"]*from\s*"\.\/app\.js\?([^"]+)"/;
 
 /** The lines by which the script exports what these late parts take from it. */
 const exportsFor = (parts) => {
+  const [, unnamed] = UNNAMED.exec(parts.join('\n')) ?? [];
+  if (unnamed !== undefined) throw new Error(`late parts can take from ${unnamed} only what has a name`);
   const taken = new Map();
   for (const [, names, module] of parts.flatMap((text) => [...text.matchAll(IMPORT)]))
     for (const name of names.split(',')) taken.set(name.trim().split(/ as /)[0], module);
