@@ -71,7 +71,10 @@ const exportsFor = (parts) => {
   if (unnamed !== undefined) throw new Error(`late parts can take from ${unnamed} only what has a name`);
   const taken = new Map();
   for (const [, names, module] of parts.flatMap((text) => [...text.matchAll(IMPORT)]))
-    for (const name of names.split(',')) taken.set(name.trim().split(/ as /)[0], module);
+    for (const name of names.split(',').map((one) => one.trim().split(/ as /)[0])) {
+      if ((taken.get(name) ?? module) !== module) throw new Error(`two modules export ${name}: ${module}`);
+      taken.set(name, module);
+    }
   return [...taken].map(([name, module]) => `export { ${name} } from '${module}';\n`).join('');
 };
 
