@@ -1,8 +1,10 @@
 /** Builds the web inbox's page: a script and the parts of it that are loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at, say } from './root.mjs';
+
+const WEB = at('src', 'web');
 
 /** The first that know `light-dark()`; all of 2024 or before. */
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
@@ -21,18 +23,23 @@ const late = (found) => ({
   },
 });
 
-/** What screens that are loaded late have for themselves; all else that they import is in the script that is there already, by `first-script.ts`. */
-const OWN =
-  /^canonicalize$|(bulk|composer|conversation)-\w+$|\.\/(call-card|chips|running|steps)$|model\/(alike|conversation|decided|fork-draft|markdown|stats|timeline)$|ui\/markdown$|(history\/|\.\/)(batch|compare|describe|model-label|moment|stats-text|transcript)$|contract\/(question|transcript|turn-states)$|history\/session\/(view|kept-turns)$|(contract\/|\.\/)(limits|text\/bytes)$/;
+/** Stands for a module that a late part takes from the script: a second copy would have a state of its own. */
+const FIRST = './app.js?';
 
-/** A second copy of a module would have a state of its own. */
-const shared = (found) => ({
+/** `inFirst`: the files that the script has, by their paths. */
+const shared = (found, inFirst) => ({
   name: 'shared',
-  setup({ onResolve }) {
-    onResolve({ filter: /./ }, (asked) => {
+  setup({ onResolve, resolve }) {
+    onResolve({ filter: /./ }, async (asked) => {
+      const { kind, path, resolveDir, pluginData } = asked;
       const part = lateFile(found, asked);
-      if (part !== undefined || asked.kind === 'entry-point' || OWN.test(asked.path)) return part;
-      return { path: './app.js', external: true };
+      if (part !== undefined || kind === 'entry-point' || pluginData === FIRST) return part;
+      const file = (await resolve(path, { kind, resolveDir, pluginData: FIRST })).path;
+      // The script exports by name, and other packages export one thing without a name.
+      const isNamed = path.startsWith('.') || path.startsWith('preact');
+      if (!inFirst.has(file) || !isNamed) return undefined;
+      const module = path.startsWith('.') ? `./${relative(WEB, file).replaceAll(sep, '/')}` : path;
+      return { path: FIRST + module, external: true, sideEffects: false };
     });
   },
 });
@@ -55,21 +62,31 @@ const dropShapes = {
   },
 };
 
-/** The names between the braces of every import from the first script, or of its export. */
-const namesIn = (text, braces) =>
-  [...text.matchAll(braces)]
-    .flatMap(([, names]) => names.split(','))
-    .map((name) => name.trim().split(/ as /));
+const IMPORT = /import\s*\{([^}]*)\}\s*from\s*"\.\/app\.js\?([^"]+)"/g;
+const UNNAMED = /import\s*[\w$*][^"]*from\s*"\.\/app\.js\?([^"]+)"/;
 
-/** Fails if a part that is loaded late uses what `first-script.ts` does not export: it would not load. */
-const assertThere = (first, part) => {
-  const [script, text] = [first, part].map((file) => readFileSync(file, 'utf8'));
-  const there = new Set(namesIn(script, /export\s*\{([^}]*)\}/g).map((names) => names.at(-1)));
-  const asked = namesIn(text, /import\s*\{([^}]*)\}\s*from\s*"\.\/app\.js"/g).map(([name]) => name);
-  const missing = asked.filter((name) => !there.has(name));
-  if (missing.length > 0)
-    throw new Error(`src/web/first-script.ts has to export ${missing.join(', ')} for ${basename(part)}`);
+/** The lines by which the script exports what these late parts take from it. */
+const exportsFor = (parts) => {
+  const [, unnamed] = UNNAMED.exec(parts.join('\n')) ?? [];
+  if (unnamed !== undefined) throw new Error(`late parts can take from ${unnamed} only what has a name`);
+  const taken = new Map();
+  for (const [, names, module] of parts.flatMap((text) => [...text.matchAll(IMPORT)]))
+    for (const name of names.split(',').map((one) => one.trim().split(/ as /)[0])) {
+      if ((taken.get(name) ?? module) !== module) throw new Error(`two modules export ${name}: ${module}`);
+      taken.set(name, module);
+    }
+  return [...taken].map(([name, module]) => `export { ${name} } from '${module}';\n`).join('');
 };
+
+const exporting = (lines) => ({
+  name: 'exporting',
+  setup({ onLoad }) {
+    onLoad({ filter: /web[/\\]main\.tsx$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8') + lines,
+      loader: 'tsx',
+    }));
+  },
+});
 
 const AS_IT_IS = ['index.html', 'manifest.webmanifest', 'icon.svg', 'icon.png'];
 
@@ -79,7 +96,7 @@ export const buildWeb = async (outDir) => {
   mkdirSync(outDir, { recursive: true });
   const options = {
     outdir: outDir,
-    tsconfig: at('src', 'web', 'tsconfig.json'),
+    tsconfig: join(WEB, 'tsconfig.json'),
     bundle: true,
     minify: true,
     format: 'esm',
@@ -89,23 +106,39 @@ export const buildWeb = async (outDir) => {
     legalComments: 'none',
     logLevel: 'error',
   };
-  const entryPoints = [
-    { in: at('src', 'web', 'main.tsx'), out: 'app' },
-    { in: at('src', 'web', 'model', 'syntax.ts'), out: 'syntax' },
-    { in: at('src', 'web', 'style', 'app.css'), out: 'app' },
-  ];
   const found = new Set();
-  await build({ ...options, entryPoints, plugins: [dropShapes, late(found)] });
+  const entryPoints = [
+    { in: join(WEB, 'main.tsx'), out: 'app' },
+    { in: join(WEB, 'model', 'syntax.ts'), out: 'syntax' },
+    { in: join(WEB, 'style', 'app.css'), out: 'app' },
+  ];
+  const first = { ...options, entryPoints };
+  const { metafile } = await build({
+    ...first,
+    write: false,
+    metafile: true,
+    plugins: [dropShapes, late(found)],
+  });
+  const script = Object.entries(metafile.outputs).find(([file]) => basename(file) === 'app.js');
+  const inFirst = new Set(
+    Object.entries(script[1].inputs).flatMap(([file, { bytesInOutput }]) =>
+      bytesInOutput > 0 ? join(process.cwd(), file) : [],
+    ),
+  );
+  const parts = [];
   // A screen may load another one late, which then is among them.
   for (const path of found) {
-    if (!path.startsWith(at('src', 'web', 'screens'))) continue;
-    const screen = { in: `${path}.tsx`, out: basename(path) };
-    await build({ ...options, entryPoints: [screen], plugins: [dropShapes, shared(found)] });
-    assertThere(join(outDir, 'app.js'), join(outDir, `${screen.out}.js`));
+    if (!path.startsWith(join(WEB, 'screens'))) continue;
+    const entry = { in: `${path}.tsx`, out: basename(path) };
+    const plugins = [dropShapes, shared(found, inFirst)];
+    const { outputFiles } = await build({ ...options, write: false, entryPoints: [entry], plugins });
+    parts.push(outputFiles[0].text);
+    writeFileSync(outputFiles[0].path, outputFiles[0].text.replace(/"\.\/app\.js\?[^"]+"/g, '"./app.js"'));
   }
+  await build({ ...first, plugins: [dropShapes, late(found), exporting(exportsFor(parts))] });
   // A service worker is a script and no module, which not every browser takes.
-  await build({ ...options, format: 'iife', entryPoints: [at('src', 'web', 'push-worker.ts')] });
-  for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));
+  await build({ ...options, format: 'iife', entryPoints: [join(WEB, 'push-worker.ts')] });
+  for (const name of AS_IT_IS) copyFileSync(join(WEB, name), join(outDir, name));
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

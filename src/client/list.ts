@@ -5,9 +5,9 @@ import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { isSeenBy, UNKNOWN_AGENT } from '../authority/rules/permits';
-import { askedBy, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
+import { askedBy, facetMark, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { factsIn } from '../contract/turn';
-import { TURN_STATES } from '../contract/turn-states';
+import { CALL_FACETS, TURN_STATES } from '../contract/turn-states';
 import type { ClientContext } from './context';
 import { afterEdge, type Edge, MOST_LOOKED, readEdge, readPage, writeEdge } from './list-page';
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
@@ -103,7 +103,7 @@ async function* summariesIn(pages: AsyncIterable<WorkflowExecutionInfo[]>): Asyn
 }
 
 function turnQuery(query: ListQuery & TurnsQuery): string {
-  const { state, agent, agents, schedule, metadata, since, from, to, id, tool } = query;
+  const { state, agent, agents, schedule, metadata, since, from, to, id, tool, facet } = query;
   const filters = {
     state: state && stateFilter(state),
     schedule: schedule && `${SCHEDULED_BY} = ${quoted(schedule)}`,
@@ -114,6 +114,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
     to: to && `StartTime < '${to}'`,
     id: id && `WorkflowId STARTS_WITH ${quoted(id)}`,
     tool: tool && `${SEARCH_ATTRIBUTES.tools} = ${quoted(askedBy(tool))}`,
+    facet: facet && `${SEARCH_ATTRIBUTES.tools} = ${quoted(facetMark(facet))}`,
   };
   const ours = [`WorkflowType = '${WORKFLOWS.turn}'`, `ExecutionStatus != 'ContinuedAsNew'`];
   const facts = factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`);
@@ -147,6 +148,8 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
   const schedule = attribute(info, SCHEDULED_BY);
   const state = stateOf(info);
   const open = info.status.name === 'RUNNING';
+  const marks: readonly unknown[] = info.searchAttributes[SEARCH_ATTRIBUTES.tools] ?? [];
+  const facets = CALL_FACETS.filter((facet) => marks.includes(facetMark(facet)));
   return {
     turn: info.workflowId,
     runId: info.runId,
@@ -160,6 +163,7 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     schedule: schedule === undefined ? undefined : String(schedule),
     session: z.string().safeParse(info.memo?.[MEMO.session]).data,
     callers: callersIn(info.memo),
+    facets: facets.length === 0 ? undefined : facets,
   };
 }
 

@@ -2,7 +2,7 @@ import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
 import type { OpenItem, OpenMemo } from '../contract/turn';
-import type { ListedState } from '../contract/turn-states';
+import type { CallFacet, ListedState } from '../contract/turn-states';
 import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
@@ -235,6 +235,8 @@ export interface TurnSummary {
    * known.
    */
   callers?: string[];
+  /** What happened to its calls. Failures and grants are known from the next change of what waits on, or from its end on. */
+  facets?: CallFacet[];
   /** The beginning of the prompt. */
   prompt: string;
   /** ISO 8601. */
@@ -276,6 +278,8 @@ export interface TurnsQuery {
   id?: string;
   /** Only turns in which this tool ever asked a person. */
   tool?: string;
+  /** Only turns in which this happened to a call, as `TurnSummary.facets` says. */
+  facet?: CallFacet;
   /**
    * A part of the id, the agent or the beginning of the prompt. The next 2,000 turns that match the other fields are
    * searched.

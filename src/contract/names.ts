@@ -1,3 +1,5 @@
+import type { CallFacet } from './turn-states';
+
 /** The task queue of a worker and its turns, unless the config sets another. */
 export const TASK_QUEUE = 'countersign';
 
@@ -101,9 +103,9 @@ export const QUERIES = {
 
 /**
  * The search attributes from which the inbox is made. Search attributes are never encrypted. They hold opaque ids, tool
- * names, and the facts with which a turn was started. `tools`: the tools that wait for a person now, and `askedBy()` of
- * each tool that ever asked. Both are in one attribute, because a SQL visibility store has three lists for all
- * applications of a namespace.
+ * names, and the facts with which a turn was started. `tools`: the tools that wait for a person now, `askedBy()` of each
+ * tool that ever asked, and `facetMark()` of what happened to calls. All are in one attribute, because a SQL visibility
+ * store has three lists for all applications of a namespace.
  */
 export const SEARCH_ATTRIBUTES = {
   state: 'CountersignState',
@@ -138,9 +140,10 @@ export function attributeKey<A extends Attribute>(
 /** Temporal's own search attribute of a workflow that a schedule started: the schedule's id. */
 export const SCHEDULED_BY = 'TemporalScheduledById';
 
-/** The prefix in `tools` of a tool that ever asked a person in the turn. */
-export const ASKED = 'asked:';
-export const askedBy = (tool: string): string => `${ASKED}${tool}`;
+/** A tool that ever asked a person in the turn, in `tools`. No name of a tool has a colon. */
+export const askedBy = (tool: string): string => `asked:${tool}`;
+/** What happened to a call of the turn, in `tools`. */
+export const facetMark = (facet: CallFacet): string => `was:${facet}`;
 
 /**
  * Memo keys. `prompt`: the beginning of the prompt. `fork`: a ForkOrigin. `lineage`: Ancestor[]. `open`: an OpenMemo.

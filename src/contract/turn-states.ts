@@ -20,6 +20,13 @@ export const TURN_STATES = [
 ] as const;
 export type TurnState = (typeof TURN_STATES)[number];
 
+/**
+ * What happened to a call of a turn: a person denied or edited it, it failed, or it ran by a grant. What ran in a burst
+ * does not count.
+ */
+export const CALL_FACETS = ['denied', 'failed', 'edited', 'granted'] as const;
+export type CallFacet = (typeof CALL_FACETS)[number];
+
 /** The states that a list of turns shows. */
 export const LISTED_STATES = [...TURN_STATES, 'terminated', 'timed_out'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];

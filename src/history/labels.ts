@@ -11,7 +11,7 @@ import type { ChangedTool } from '../contract/worker-tools';
 import { titleOf } from '../contract/text/call-title';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
-import type { Attribution } from './call-events';
+import type { Attribution, Resolved } from './call-events';
 import type { CallPhase, CallView, TurnView } from './view-types';
 import type { CastVote, Authority } from '../contract/authority';
 import { authorityNow } from '../authority/votes/authority-in-force';
@@ -58,8 +58,24 @@ const PHASES: Readonly<Record<CallPhase, Label>> = {
   closed: ['closed with its turn', 'quiet'],
 };
 
+/** A person said that a call in doubt did not happen, so it has an error of ours and none of its tool. */
+const DID_NOT: Label = ['did not happen', 'bad'];
+
 /** Where a call is, or how it ended. */
-export function describePhase({ phase, result }: { phase: CallPhase; result?: ToolResult }): Label {
+export function describePhase({
+  phase,
+  result,
+  resolutions = [],
+}: {
+  phase: CallPhase;
+  result?: ToolResult;
+  resolutions?: readonly Pick<Resolved, 'resolution' | 'judgement' | 'stillWaits'>[];
+}): Label {
+  const isSaid = resolutions.some(
+    ({ resolution, judgement, stillWaits }) =>
+      resolution === 'did-not' && judgement.accepted === true && stillWaits === undefined,
+  );
+  if (phase === 'done' && isSaid) return DID_NOT;
   return phase === 'done' && result !== undefined ? describeOutcome(kindOfResult(result)) : PHASES[phase];
 }
 

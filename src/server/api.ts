@@ -37,7 +37,7 @@ import type {
  *
  * | route | answers |
  * |---|---|
- * | `GET /api/session` | `Session`, 401 without one |
+ * | `GET /api/session` | `Session`, 401 without one; with `?quiet` the `ApiError` has no status of an error |
  * | `POST /api/session` `SignIn` | `Session` and the cookie, 401, 429 |
  * | `DELETE /api/session` | 204; `SignedOut` if an issuer signed the user in and can sign them out, too |
  * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 if the page equals the page whose `key` is `seen` |
@@ -185,8 +185,6 @@ export interface InboxPageQuery {
   doubt?: '1';
   /** Only requests that the sender may decide by today's approvers file and has not voted on. */
   mine?: '1';
-  /** Only requests that expire within this many milliseconds. */
-  dueWithin?: number;
   /** Only requests that have waited for more than this many milliseconds. */
   olderThan?: number;
   /** The order. Calls in doubt come first in both orders. @default 'deadline' */

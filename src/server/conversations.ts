@@ -63,8 +63,6 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
     })
     .get('/:session/events', async (c) => {
       const session = named(c);
-      // The conversation has to exist: a stream cannot answer with a status.
-      await session.state();
       return eventStream({
         events: (signal) => conversationEvents({ session, texts }, signal),
         isAllowed: mayGoOn(authenticator, c),
@@ -131,7 +129,7 @@ async function control(named: () => Session, c: Context<Env>): Promise<void> {
 
 /** The source of the events of a conversation. */
 interface ConversationSources {
-  session: {
+  session: Pick<Session, 'state'> & {
     follow(options: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
   };
   texts: Pick<TextStore, 'watch' | 'note'>;
@@ -157,6 +155,7 @@ async function* conversationEvents(
   });
   const words = textOfRunning(texts, running, own);
   try {
+    await session.state();
     yield { event: 'start', data: {} };
     yield* untilFirstEnds(past, untilFirstEnds(words, liveEvent(own, caughtUp.signal)));
     if (!signal.aborted) yield { event: 'end', data: {} };

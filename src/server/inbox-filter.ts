@@ -103,9 +103,8 @@ export class InboxPages {
   /** The part that a query chooses. */
   choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>, whom?: Whom): PageContent {
     this.take(waiting);
-    const { dueWithin, olderThan } = query;
     // The result of these filters changes with time, or with the approvers file.
-    const isTimed = dueWithin !== undefined || olderThan !== undefined || whom !== undefined;
+    const isTimed = query.olderThan !== undefined || whom !== undefined;
     const name = JSON.stringify(Object.entries(query).sort());
     const known = isTimed ? undefined : this.kept.get(name);
     const page = known ?? this.make(waiting, query, whom);
@@ -147,15 +146,14 @@ function countsOf(items: readonly InboxItem[], field: 'tool' | 'agent'): NamedCo
 }
 
 function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => boolean {
-  const { tool, agent, session, doubt, dueWithin, olderThan, text = '' } = query;
+  const { tool, agent, session, doubt, olderThan, text = '' } = query;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const [due, old] = [momentOf(dueWithin), momentOf(olderThan === undefined ? undefined : -olderThan)];
+  const old = olderThan === undefined ? undefined : new Date(Date.now() - olderThan).toISOString();
   return (item) =>
     (tool === undefined || item.tool === tool) &&
     (agent === undefined || item.agent === agent) &&
     (session === undefined || isOf(session, item)) &&
     (doubt === undefined || isInDoubt(item)) &&
-    (due === undefined || (item.deadline !== null && item.deadline <= due)) &&
     (old === undefined || item.since < old) &&
     (words.length === 0 || words.every((word) => textOf(item).includes(word)));
 }
@@ -166,11 +164,6 @@ function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => bo
  */
 function isOf(session: string, { session: own, lineage = [] }: InboxItem): boolean {
   return own === session || lineage.slice(0, 1).some(({ turn }) => isTurnIn(session, turn));
-}
-
-/** The time in `inMs` milliseconds, in ISO 8601, so that it can be compared as text. */
-function momentOf(inMs: number | undefined): string | undefined {
-  return inMs === undefined ? undefined : new Date(Date.now() + inMs).toISOString();
 }
 
 /** The search text of each item, which is made only once: making it takes longer than searching it. */

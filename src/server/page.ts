@@ -1,4 +1,4 @@
-import { Hono, type MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
 import { secureHeaders } from 'hono/secure-headers';
@@ -8,61 +8,32 @@ import { unlessMissing } from '../system/files';
 import type { AppDeps } from './deps';
 import type { Env } from './session';
 
-const SCRIPTS = [
-  'account',
-  'asks',
-  'app',
-  'bulk',
-  'chips',
-  'composer',
-  'conversation',
-  'conversations',
-  'decided',
-  'doubt',
-  'grant',
-  'grants',
-  'moment',
-  'passkeys',
-  'picture',
-  'push',
-  'push-worker',
-  'question',
-  'scrubber',
-  'stats',
-  'syntax',
-  'today',
-  'turn',
-  'turns',
-  'two-paths',
-  'votes',
-  'writer',
-];
-
-/** All files of the page, by path, with their types. No other file is ever read. */
-const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
-  '/': ['index.html', 'text/html; charset=utf-8'],
-  ...Object.fromEntries(
-    SCRIPTS.map((name) => [`/${name}.js`, [`${name}.js`, 'text/javascript; charset=utf-8'] as const]),
-  ),
-  '/app.css': ['app.css', 'text/css; charset=utf-8'],
-  '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
-  '/icon.svg': ['icon.svg', 'image/svg+xml'],
-  '/icon.png': ['icon.png', 'image/png'],
+/** The types of the files of the page, by the ends of their names. */
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  webmanifest: 'application/manifest+json; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
 };
 
-/** The routes of the built page. */
+/** The routes of the built page. A name of the pattern stays within its folder. */
 export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
+  const answer = async (c: Context<Env>, name: string): Promise<Response | undefined> => {
+    const body = await unlessMissing(readFile(join(pageDir, name)));
+    const type = TYPES[name.slice(name.indexOf('.') + 1)] ?? '';
+    const headers = { 'Content-Type': type, 'Cache-Control': 'no-cache' };
+    return body && c.body(new Uint8Array(body), 200, headers);
+  };
+  const unbuilt = 'The page is not built. In a clone run `npm run build`, then reload.\n';
   const routes = new Hono<Env>();
   // A browser that opens the page again asks whether the page has changed. If it has not, the answer has no body.
   routes.use(compress(), etag());
-  for (const [path, [name, type]] of Object.entries(FILES)) {
-    routes.get(path, async (c) => {
-      const body = await unlessMissing(readFile(join(pageDir, name)));
-      return body === undefined
-        ? c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503)
-        : c.body(new Uint8Array(body), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
-    });
-  }
+  routes.get('/', async (c) => (await answer(c, 'index.html')) ?? c.text(unbuilt, 503));
+  routes.get('/:file{[a-z-]+\\.(?:js|css|webmanifest|svg|png)}', async (c, next) => {
+    return (await answer(c, c.req.param('file'))) ?? next();
+  });
   // Browsers ask for this icon by themselves, but the page names its own icons.
   routes.get('/favicon.ico', (c) => c.body(null, 204));
   return routes;

@@ -312,7 +312,6 @@ const pageSchema = z.object({
   seen: filterText,
   doubt: z.literal('1').optional(),
   mine: z.literal('1').optional(),
-  dueWithin: duration,
   olderThan: duration,
   sort: z.enum(['deadline', 'newest']).optional(),
   offset: whole.min(0).max(1_000_000).optional(),

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowOptions } from '../client/requests';
 import { CountersignError } from '../contract/errors';
-import { LISTED_STATES } from '../contract/turn-states';
+import { CALL_FACETS, LISTED_STATES } from '../contract/turn-states';
 import { turnNotFound } from '../history/server-errors';
 import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
@@ -28,6 +28,7 @@ const listSchema = z.object({
   state: z.enum(LISTED_STATES).optional(),
   agent: filterText,
   tool: filterText,
+  facet: z.enum(CALL_FACETS).optional(),
   id: filterText,
   text: filterText,
   from: moment,
@@ -52,9 +53,10 @@ export function turnRoutes({
     .get('/:turn', async (c) => c.json(await turnDetails(c.get('reader'), await findExactly(c))))
     .get('/:turn/events', async (c) => {
       const client = c.get('reader');
-      const turn = await findExactly(c);
       return eventStream({
-        events: (signal) => turnEvents({ client, texts }, turn, signal),
+        async *events(signal) {
+          yield* turnEvents({ client, texts }, await findExactly(c), signal);
+        },
         isAllowed: mayGoOn(authenticator, c),
         closing,
         formatError,

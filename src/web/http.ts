@@ -51,11 +51,16 @@ const READ_MS = 20_000;
 /** The status of a refused decision. The body of such an answer is an Answer. */
 const REFUSED = 409;
 
-export const readSession = (): Promise<Reply<InboxSession>> => send('GET', 'api/session');
+/** Reads who is signed in. A page where nobody is gets no error status, because a browser would log it. */
+export async function readSession(signal?: AbortSignal): Promise<Reply<InboxSession>> {
+  const reply = await send<InboxSession | ApiError>('GET', 'api/session?quiet', { signal });
+  if (!reply.ok) return reply;
+  const { data } = reply;
+  return 'code' in data ? { ok: false, status: 401, error: data } : { ok: true, data };
+}
 
 /** Reads the session for a caller who cannot wait long. The status is 0 if the web inbox does not answer in time. */
-export const askSession = (): Promise<Reply<InboxSession>> =>
-  send('GET', 'api/session', { signal: AbortSignal.timeout(ASK_MS) });
+export const askSession = (): Promise<Reply<InboxSession>> => readSession(AbortSignal.timeout(ASK_MS));
 
 export const signIn = (body: SignIn): Promise<Reply<InboxSession>> => send('POST', 'api/session', { body });
 
@@ -101,21 +106,6 @@ export const conversationPath = (session: string): string =>
   `api/conversations/${encodeURIComponent(session)}`;
 
 export const turnPath = (turn: string): string => `api/turns/${encodeURIComponent(turn)}`;
-
-/** Why the server refuses to open a stream of events. Undefined if the server does not refuse. */
-export async function whyRefused(path: string): Promise<ApiError | undefined> {
-  const asked = new AbortController();
-  const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(ASK_MS)]);
-  try {
-    const response = await fetch(path, { credentials: 'same-origin', signal });
-    return response.ok ? undefined : await response.json();
-  } catch {
-    return undefined;
-  } finally {
-    // A stream that was opened does not end by itself.
-    asked.abort();
-  }
-}
 
 /** The user whom the page shows as signed in. Undefined: nobody. */
 let shown: string | undefined;

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxPage } from '../server/api';
 import { readInbox } from './http';
-import { useTabVisible } from './live';
+import { useTabVisible } from './ui/app';
 import type { LiveInbox } from './shared-stream';
 
 /** The rows of the inbox to read. */

@@ -2,7 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Connection } from './model/labels';
 import type { ApiError, Pending } from '../server/api';
 import { listen } from './stream';
-import { eventsAt, turnPath, whyRefused } from './http';
+import { eventsAt, turnPath } from './http';
+import { checkSession } from './shared-stream';
+import { useAppContext, useTabVisible } from './ui/app';
 import type { TextDelta } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
 import { viewOf } from '../history/view';
@@ -47,17 +49,26 @@ export function useTurn(turn: string): LiveTurn {
   const [state, setState] = useState<LiveTurn>(EMPTY);
   const byPlace = useRef(new Map<number, TurnEvent>()).current;
   const isVisible = useTabVisible();
+  const { fail } = useAppContext();
+  const signedOut = (error: ApiError): void => fail({ status: 401, error });
   useEffect(
-    () => (isVisible ? followTurn(eventsAt(turnPath(turn)), byPlace, setState) : undefined),
+    () => (isVisible ? followTurn(eventsAt(turnPath(turn)), byPlace, { setState, signedOut }) : undefined),
     [turn, isVisible],
   );
   return state;
 }
 
-type SetTurn = (change: (last: LiveTurn) => LiveTurn) => void;
+interface Following {
+  setState: (change: (last: LiveTurn) => LiveTurn) => void;
+  signedOut: (error: ApiError) => void;
+}
 
 /** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
-function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetTurn): () => void {
+function followTurn(
+  url: string,
+  byPlace: Map<number, TurnEvent>,
+  { setState, signedOut }: Following,
+): () => void {
   const set = (part: Partial<LiveTurn>): void => setState((last) => ({ ...last, ...part }));
   let drawn = 0;
   let isWhole = false;
@@ -72,12 +83,6 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
     set(part);
     drawn ||= requestAnimationFrame(draw);
   };
-  const explain = async (): Promise<void> => {
-    const problem = await whyRefused(url);
-    if (problem !== undefined) set({ problem });
-    // The turn does not exist, so there is nothing to wait for.
-    if (problem?.code === 'not_found') stop();
-  };
   const stop = listen(url, {
     on: {
       turn: (data, id) => {
@@ -89,30 +94,25 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
         drawSoon({ pending: JSON.parse(data) });
       },
       text: (data) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
-      trouble: (data) => set({ problem: JSON.parse(data) }),
+      trouble: (data) => {
+        const problem: ApiError = JSON.parse(data);
+        set({ problem });
+        // The turn does not exist, so there is nothing to wait for.
+        if (problem.code === 'not_found') stop();
+      },
       end: () => {
         stop();
         isWhole = true;
         drawSoon({ ended: true });
       },
     },
-    connection: (connection) =>
-      set(connection === 'lost' ? { connection } : { connection, problem: undefined }),
-    refused: () => void explain(),
+    connection: (connection) => {
+      if (connection === 'lost') void checkSession(signedOut);
+      set(connection === 'lost' ? { connection } : { connection, problem: undefined });
+    },
   });
   return () => {
     cancelAnimationFrame(drawn);
     stop();
   };
-}
-
-/** Whether this tab is visible. */
-export function useTabVisible(): boolean {
-  const [isVisible, setVisible] = useState(!document.hidden);
-  useEffect(() => {
-    const take = (): void => setVisible(!document.hidden);
-    document.addEventListener('visibilitychange', take);
-    return () => document.removeEventListener('visibilitychange', take);
-  }, []);
-  return isVisible;
 }

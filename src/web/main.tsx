@@ -1,5 +1,5 @@
 import { type JSX, render } from 'preact';
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxSession } from '../server/api';
 import { readSession, showUser, signIn, signOut } from './http';
 import type { Selection } from './model/alike';
@@ -21,7 +21,7 @@ import {
   useNotices,
   useRoute,
 } from './ui/app';
-import { News, useFollowed } from './ui/news';
+import { useFollowed } from './ui/followed';
 import { watchFields } from './ui/late-keys';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
@@ -151,11 +151,15 @@ interface PageProps {
 /** The page of a signed-in user. */
 function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const route = useRoute();
-  const inbox = useInbox(isOpen, signedOut);
+  const isLeft = useRef(false);
+  useEffect(() => () => void (isLeft.current = true), []);
+  // An answer that comes after the person has signed out is not about the next one.
+  const ended = useCallback((error: ApiError) => (isLeft.current ? undefined : signedOut(error)), []);
+  const inbox = useInbox(isOpen, ended);
   const { notices, notify, close } = useNotices();
-  const { news, follow, clear } = useFollowed();
+  const follow = useFollowed(notify);
   const fail: AppContext['fail'] = useCallback(({ status, error }) => {
-    if (status === 401) return signedOut(error);
+    if (status === 401) return ended(error);
     notify({ text: errorText(error), tone: 'bad' });
   }, []);
   const isLost = inbox.connection === 'lost';
@@ -192,7 +196,6 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
       </a>
       <Header {...{ session, route, inbox }} signOut={() => signOut(leave())} />
       {chips && <chips.Chips />}
-      <News of={news} clear={clear} />
       {session.role === 'viewer' && (
         <aside class="banner" aria-label="Your role">
           You may only look: the approvers file makes you a viewer.
@@ -263,8 +266,6 @@ function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
     </header>
   );
 }
-
-export * from './first-script';
 
 document.documentElement.dataset['theme'] = storedTheme();
 watchFields();

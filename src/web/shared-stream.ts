@@ -162,10 +162,10 @@ export function useInbox(isOpen: boolean, signedOut: (error: ApiError) => void):
 }
 
 /**
- * Signs out if the session is over. For the page, a stream without a session looks like a broken stream, so the page
- * asks the server.
+ * Signs out if the session is over, or if somebody else has signed in in this browser. For the page, a stream that is
+ * refused looks like a broken stream, so the page asks the server.
  */
-async function checkSession(signedOut: (error: ApiError) => void): Promise<void> {
+export async function checkSession(signedOut: (error: ApiError) => void): Promise<void> {
   const session = await askSession();
   if (!session.ok && session.status === 401) signedOut(session.error);
 }

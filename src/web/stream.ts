@@ -30,8 +30,6 @@ interface LiveHandlers {
   on: Readonly<Record<string, (data: string, id: string) => void>>;
   /** `live`: an event came. `lost`: an error, or silence. It is called again at each new attempt. */
   connection(state: Exclude<Connection, 'connecting'>): void;
-  /** Called if the server refuses to open the stream. Further attempts follow all the same. */
-  refused?(): void;
 }
 
 /** Calls back if nothing arrives for a while, once for each silence. */
@@ -57,7 +55,7 @@ export function createWatchdog(silentMs: number, onSilence: () => void): Watchdo
  * this function reconnects. After errors, the wait grows. A frozen server, or a network that drops everything, makes a
  * connection silent.
  */
-export function listen(url: string, { on, connection, refused }: LiveHandlers): () => void {
+export function listen(url: string, { on, connection }: LiveHandlers): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
@@ -87,7 +85,6 @@ export function listen(url: string, { on, connection, refused }: LiveHandlers): 
       if (current.readyState !== EventSource.CLOSED) return;
       watchdog.stop();
       timer = setTimeout(connect, streamRetryMs(++failures));
-      refused?.();
     };
     for (const [name, take] of Object.entries({ ...on, beat: on['beat'] ?? takeBeat })) {
       current.addEventListener(name, ({ data, lastEventId }: MessageEvent<string>) => {

@@ -22,7 +22,7 @@ export function mustContinue({ approvals, given, moved, tried }: Turn): boolean 
 
 export async function continueTurn(
   turn: Turn,
-  { queue, changes }: TurnRuntime,
+  { queue, changes, publisher }: TurnRuntime,
   nextInput: () => TurnInput,
 ): Promise<never> {
   // Messages that still wait would be lost, so they are judged first. Nothing is open, so judging refuses them.
@@ -30,6 +30,7 @@ export async function continueTurn(
   lighten(turn, nextInput);
   // The verdicts on signals go along in the memo, where their senders look for them.
   changes.look();
+  publisher.look(true);
   return continueWithMemo<TurnWorkflow>({}, nextInput());
 }
 

@@ -6,12 +6,12 @@ import {
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { ValidCall } from '../contract/call';
 import { LIMITS } from '../contract/limits';
-import { ASKED, askedBy, attributeKey, gateMemoKey, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
+import { askedBy, attributeKey, facetMark, gateMemoKey, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
 import { startOf, type TurnInput } from '../contract/turn';
-import type { TurnState } from '../contract/turn-states';
+import type { CallFacet, TurnState } from '../contract/turn-states';
 import { apply } from '../lifecycle/events';
-import { isOpen } from '../lifecycle/state';
+import { type CallState, decisionOf, isOpen, leaveOf, resultOf } from '../lifecycle/state';
 import type { ApprovalContext } from './approvals';
 import { reportChange } from './observe';
 import { closedMemos, type OpenCall, openCalls, openMemo, verdictsMemo } from './summary';
@@ -64,6 +64,9 @@ export class Publisher {
   private hasClosed = false;
   private verdicts = 0;
   private ended = false;
+  /** What happened to calls. It goes along with the next change, because by itself it is worth no event. */
+  private readonly facets = new Set<CallFacet>();
+  private written = 0;
 
   /**
    * `details` writes the current details. `takesUp`: the previous run left waiting calls in the memo, which this run
@@ -77,10 +80,11 @@ export class Publisher {
     this.open = takesUp ? '' : 'null';
   }
 
-  look(): void {
+  /** `isLast`: the next run goes on from what this one has written. */
+  look(isLast = false): void {
     if (this.ended) return;
     const open = openCalls(this.context.approvals.calls.values());
-    this.publishOpen(open, stateOf(open));
+    this.publishOpen(open, stateOf(open), isLast);
     this.publishVerdicts();
     setCurrentDetails(this.details(open));
   }
@@ -93,12 +97,17 @@ export class Publisher {
     setCurrentDetails(`Ended: ${state}`);
   }
 
-  private publishOpen(open: readonly OpenCall[], state: TurnState): void {
+  private publishOpen(open: readonly OpenCall[], state: TurnState, isLast = false): void {
+    for (const call of this.context.approvals.calls.values())
+      for (const facet of facetsOf(call)) this.facets.add(facet);
     const memo = openMemo(open, this.context);
     const text = JSON.stringify(memo);
     const changed = text !== this.open;
     this.writeMemo(changed ? { [MEMO.open]: memo } : {});
-    if (changed || state !== this.state) upsertSearchAttributes(attributesOf(open, state));
+    if (changed || state !== this.state || (isLast && this.facets.size > this.written)) {
+      upsertSearchAttributes(attributesOf(open, state, this.facets));
+      this.written = this.facets.size;
+    }
     if (changed) reportChange();
     this.open = text;
     this.state = state;
@@ -133,23 +142,38 @@ function stateOf(open: readonly OpenCall[]): TurnState {
   return open.length > 0 ? 'waiting' : 'running';
 }
 
-function attributesOf(open: readonly OpenCall[], state: TurnState): SearchAttributeUpdatePair[] {
+function facetsOf(call: CallState): CallFacet[] {
+  const { code } = resultOf(call)?.error ?? {};
+  const isEdited = call.proposed !== undefined || decisionOf(call)?.decision.hunks !== undefined;
+  return [
+    ...(code === undefined || code === 'cancelled' ? [] : ([code === 'denied' ? code : 'failed'] as const)),
+    ...(isEdited ? (['edited'] as const) : []),
+    ...(leaveOf(call)?.by === 'grant' ? (['granted'] as const) : []),
+  ];
+}
+
+function attributesOf(
+  open: readonly OpenCall[],
+  state: TurnState,
+  facets: Iterable<CallFacet>,
+): SearchAttributeUpdatePair[] {
   return [
     { key: attributeKey('state'), value: state },
     { key: attributeKey('pending'), value: open.length },
-    { key: attributeKey('tools'), value: toolNames(open) },
+    { key: attributeKey('tools'), value: toolNames(open, [...facets].map(facetMark)) },
     { key: attributeKey('deadline'), value: open.length === 0 ? null : earliest(open) },
   ];
 }
 
 /**
- * The names of tools that wait now, and of tools that asked before, also in earlier runs: as many as the server takes.
+ * The names of tools that wait now, what happened to calls, and the names of tools that asked before, also in earlier
+ * runs: as many as the server takes.
  */
-function toolNames(open: readonly OpenCall[]): string[] | null {
+function toolNames(open: readonly OpenCall[], facets: readonly string[]): string[] | null {
   const before = workflowInfo().typedSearchAttributes.get(attributeKey('tools')) ?? [];
   const waiting = open.map(({ call }) => call.tool);
-  const asked = before.filter((name) => name.startsWith(ASKED));
-  const all = fitting([...new Set([...waiting, ...asked, ...waiting.map(askedBy)])]);
+  const past = before.filter((name) => name.includes(':'));
+  const all = fitting([...new Set([...waiting, ...facets, ...past, ...waiting.map(askedBy)])]);
   return all.length === 0 ? null : all;
 }
 

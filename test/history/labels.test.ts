@@ -66,6 +66,15 @@ test.each([
   expect(describePhase({ phase, result })).toEqual([text, tone]);
 });
 
+test('a call in doubt that did not happen is named so', () => {
+  const said = { resolution: 'did-not', judgement: { accepted: true } } as const;
+  const refused = { ...said, judgement: { accepted: false, code: 'not_allowed' } } as const;
+  const shown = [said, refused, { ...said, stillWaits: true } as const].map(
+    (one) => describePhase({ phase: 'done', resolutions: [one] })[0],
+  );
+  expect(shown).toEqual(['did not happen', 'done', 'done']);
+});
+
 test.each([
   ['waiting', 'waits for a person', 'ask'],
   ['in_doubt', 'in doubt', 'ask'],

@@ -131,10 +131,13 @@ test('the stream begins with all that was said, then says what the model writes,
   expect(seen.slice(-2)).toEqual(['session_ended', 'end']);
 });
 
-test.each(['', '/events'])('there is no conversation at %j of another id, nor of a turn', async (path) => {
+test('there is no conversation of another id, nor of a turn', async () => {
   for (const session of [randomUUID(), (await client().turns({ agent: AGENT })).turns[0]?.turn ?? 'none']) {
-    const response = await ask(`/api/conversations/${session}${path}`);
+    const response = await ask(`/api/conversations/${session}`);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ code: 'not_found' });
+    const said: unknown[] = [];
+    for await (const event of eventsIn(await ask(`/api/conversations/${session}/events`))) said.push(event);
+    expect(said).toMatchObject([{ event: 'trouble', data: { code: 'not_found' } }]);
   }
 });

@@ -40,7 +40,6 @@ test.each<[InboxPageQuery, string[]]>([
   [{ tool: 'pay', agent: 'night' }, ['soon']],
   [{ session: 'talk' }, ['later']],
   [{ session: 'tal' }, []],
-  [{ dueWithin: 2 * HOUR }, ['soon']],
   [{ olderThan: 1.5 * HOUR }, ['doubt', 'later']],
   [{ text: 'lamp' }, ['later']],
   [{ text: '  EUR  6500 later/ ' }, ['later']],

@@ -326,12 +326,6 @@ describe('the app', () => {
     expect((await app().ask('/favicon.ico')).status).toBe(204);
   });
 
-  it('says what to do where the page was not built', async () => {
-    const response = await app().ask('/app.js');
-    expect(response.status).toBe(503);
-    expect(await response.text()).toContain('npm run build');
-  });
-
   describe('stats', () => {
     test.each([
       'limit=0',

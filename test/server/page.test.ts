@@ -1,24 +1,40 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pageRoutes } from '../../src/server/page';
 
-const SOURCES = join(__dirname, '..', '..', 'src', 'web');
-const routes = pageRoutes({ pageDir: join(__dirname, 'none') });
+let parent: string;
+beforeAll(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'countersign-page-'));
+  await mkdir(join(parent, 'web'));
+  for (const name of [
+    'web/index.html',
+    'web/app.js',
+    'web/two-paths.js',
+    'web/icon.png',
+    'web/notes.txt',
+    'outside.js',
+  ])
+    await writeFile(join(parent, name), name);
+});
+afterAll(() => rm(parent, { recursive: true, force: true }));
 
-/** What the page loads late: each is a script of its own, by its name. */
-const late = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\.tsx?$/.test(file))
-  .flatMap((file) => [...readFileSync(join(SOURCES, file), 'utf8').matchAll(/\bimport\('([^']+)'\)/g)])
-  .map(([, path = '']) => basename(path));
-
-test('each script that the page loads late has a route', async () => {
-  const names = [...new Set(late)];
-  expect(names).toContain('account');
-  const asked = names.map(async (name) => [name, (await routes.request(`/${name}.js`)).status] as const);
-  // 404 is no file of the page; here the page is not built.
-  expect((await Promise.all(asked)).filter(([, status]) => status === 404)).toEqual([]);
+test.each([
+  ['/', 200, 'text/html; charset=utf-8'],
+  ['/app.js', 200, 'text/javascript; charset=utf-8'],
+  ['/two-paths.js', 200, 'text/javascript; charset=utf-8'],
+  ['/icon.png', 200, 'image/png'],
+  ['/other.js', 404, undefined],
+  ['/notes.txt', 404, undefined],
+  ['/..%2foutside.js', 404, undefined],
+  ['/%2e%2e/outside.js', 404, undefined],
+])('%s is answered with %d', async (path, status, type) => {
+  const answer = await pageRoutes({ pageDir: join(parent, 'web') }).request(path);
+  expect(answer.status).toBe(status);
+  if (type !== undefined) expect(answer.headers.get('content-type')).toBe(type);
 });
 
-test('no other file has one', async () => {
-  expect((await routes.request('/other.js')).status).toBe(404);
+test('a page that was not built says what to do', async () => {
+  const answer = await pageRoutes({ pageDir: join(parent, 'none') }).request('/');
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('npm run build')]);
 });

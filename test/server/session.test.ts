@@ -81,6 +81,11 @@ it('signs out in this browser only, and removes the cookie', async () => {
   expect((await app().ask('/api/session', { cookie: other })).status).toBe(200);
 });
 
+it('tells who only asks that nobody is signed in without the status of an error', async () => {
+  const response = await app().ask('/api/session?quiet');
+  expect([response.status, await response.json()]).toMatchObject([200, { code: 'signed_out' }]);
+});
+
 describe('a page that shows somebody as signed in', () => {
   it('names that person in the address of a stream, where a browser sends no header', async () => {
     const streamed = async (shown: string): Promise<number> => {

@@ -170,6 +170,10 @@ test('everybody who looks at the inbox hears of a request, and that it is decide
   const { key } = await readInbox();
   expect((await ask(`/api/inbox?seen=${key}`)).status).toBe(204);
   await decide(handle.workflowId, { ...(await seen(handle.workflowId)), decision: 'denied' });
+  await until('the list by what happened to calls', async () => {
+    const listed = await ask('/api/turns?facet=denied&agent=inbox-payer');
+    return (await listed.text()).includes(`"turn":"${handle.workflowId}"`);
+  });
   await heard(first, false);
   // A browser that comes back hears of the inbox at once.
   await second.return(undefined);
@@ -330,7 +334,6 @@ test('a turn is cancelled, and its record says by whom', async () => {
 
 test.each([
   ['/api/turns/no-such-turn', 404, 'not_found'],
-  ['/api/turns/no-such-turn/events', 404, 'not_found'],
   ['/api/turns/no%20turn', 404, 'not_found'],
   ['/api/turns/temporal-sys-scheduler', 404, 'not_found'],
   ['/api/turns/no-such-turn/calls/1.1', 404, 'not_found'],
@@ -341,6 +344,12 @@ test.each([
   const response = await ask(path);
   expect(response.headers.get('content-type')).toBe('application/json');
   expect({ status: response.status, body: await response.json() }).toMatchObject({ status, body: { code } });
+});
+
+test('the stream of a turn that is not there says so, and ends', async () => {
+  const said: unknown[] = [];
+  for await (const event of eventsIn(await ask('/api/turns/no-such-turn/events'))) said.push(event);
+  expect(said).toMatchObject([{ event: 'trouble', data: { code: 'not_found' } }]);
 });
 
 test('a prefix of an id names no turn, and a workflow of somebody else is not shown', async () => {

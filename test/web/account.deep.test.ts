@@ -81,6 +81,11 @@ test('it works by keyboard: its links follow the button, and Escape leads back',
   await page.context().close();
 });
 
+/** Where everything in the header stands that one presses, and what stands beside it. */
+const placed = (page: Page): Promise<unknown> =>
+  page.evaluate(`[...document.querySelectorAll('.header > :not(.account), .header nav a')]
+    .map((one) => one.getBoundingClientRect()).map(({ left, top, width }) => [left, top, width])`);
+
 test.each([1440, 1001, 390])('its script comes late, and nothing moves then: %i px', async (width) => {
   const page = await web.tab(undefined, { viewport: { width, height: 844 } });
   let go: () => void = () => undefined;
@@ -92,17 +97,37 @@ test.each([1440, 1001, 390])('its script comes late, and nothing moves then: %i 
   await page.reload();
   await page.getByRole('heading', { name: /^Inbox/ }).waitFor();
   await page.locator('.connection.live').waitFor();
-  const placed = (): Promise<unknown> =>
-    page.evaluate(`[...document.querySelectorAll('.header > :not(.account), .header nav a')]
-      .map((one) => one.getBoundingClientRect()).map(({ left, top, width }) => [left, top, width])`);
-  const before = await placed();
+  const before = await placed(page);
   await opener(page).click();
   await menu(page).getByText('Opening …').waitFor();
   go();
   await menu(page).getByRole('button', { name: 'Sign out' }).waitFor();
-  expect(await placed()).toEqual(before);
+  expect(await placed(page)).toEqual(before);
   const box = await menu(page).boundingBox();
   expect(box === null ? width + 1 : box.x + box.width).toBeLessThanOrEqual(width);
+  await page.context().close();
+});
+
+test('nothing in the header moves when the connection is lost, and its words are in sight', async () => {
+  const page = await web.tab();
+  await page.locator('.connection.live').waitFor();
+  const looks = async (): Promise<unknown[]> => {
+    const found: unknown[] = [];
+    for (const width of [1440, 1001, 390, 320]) {
+      await page.setViewportSize({ width, height: 844 });
+      found.push({ width, placed: await placed(page) });
+    }
+    return found;
+  };
+  const before = await looks();
+  await web.stopServer();
+  const words = page.getByText('connection lost, trying again');
+  await words.waitFor();
+  expect(await looks()).toEqual(before);
+  const { x = -1, width = 0 } = (await words.boundingBox()) ?? {};
+  expect(x).toBeGreaterThanOrEqual(0);
+  expect(x + width).toBeLessThanOrEqual(320);
+  await web.startServer();
   await page.context().close();
 });
 

@@ -150,7 +150,7 @@ const SCREENS: Record<string, Screen> = {
       await page.getByText(/^Allows axe to run/).waitFor();
     },
   },
-  grants: { at: 'grants', act: visible('.grants li') },
+  grants: { at: 'grants', act: visible('.of-grants li') },
   edit: { at: 'request', act: (page) => button(page, /^Change/).click() },
   hunks: { at: 'hunks', act: visible('.syn-text') },
   doubt: { at: 'doubt', act: async (page) => page.getByRole('radio', { name: /^It happened/ }).check() },

@@ -92,7 +92,7 @@ test('a conversation that does not exist says so', async () => {
 test('a place in the list that the server does not know any more leads to the newest conversations', async () => {
   const page = await web().tab(`#/conversations?agent=${AGENT}&older=of-an-old-version`);
   await page.waitForURL(`**/#/conversations?agent=${AGENT}`);
-  await page.getByText('Reading conversations …').waitFor({ state: 'detached' });
+  await page.getByText('Reading …').waitFor({ state: 'detached' });
   expect(await page.locator('.notice.bad').count()).toBe(0);
   await page.context().close();
 });

@@ -140,6 +140,17 @@ test('each item keeps its own text when the item before it goes', async () => {
   expect((await texts('bags')).map((text) => JSON.parse(text))).toEqual([{ kilos: 2 }]);
 });
 
+test('a value that is not needed is left out, and not sent', async () => {
+  const { page } = await change('left out');
+  await page.getByRole('button', { name: 'Leave out class' }).click();
+  await page.getByRole('button', { name: '+ class' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Leave out seats' }).count()).toBe(0);
+  await lookAtAll(page);
+  await page.keyboard.press('a');
+  await page.keyboard.press('Enter');
+  expect(await booked('left out')).not.toHaveProperty('class');
+});
+
 test('a value that is half typed is there again when its kind is', async () => {
   const { page } = await change('half typed', { tip: 5 });
   await page.getByLabel('tip', { exact: true }).fill('5,');

@@ -119,10 +119,10 @@ test('a call is approved and more are allowed, by the keyboard alone, and taken 
 
   await page.goto(`${web.url}/#/grants`);
   await page.getByText(/499 of 500 uses left · ends in \d+ min.*given by owner, claimed/).waitFor();
-  await tabTo(page, '.grants button');
+  await tabTo(page, '.of-grants button');
   await confirm(
     page,
-    () => page.locator('.grants button').dblclick(),
+    () => page.locator('.of-grants button').dblclick(),
     async () => {
       expect((await client.grants.list()).grants).toHaveLength(1);
       await page.keyboard.press('Enter');
@@ -143,7 +143,7 @@ test('a grant of somebody else is confirmed by the keyboard alone, and allows ca
   await page.getByText(/3 of 3 uses left .* given by ben, claimed/).waitFor();
   expect(await unnamedIn(page)).toEqual([]);
   const ask = page.getByRole('button', { name: /^Confirm …/ });
-  await tabTo(page, '.grants button');
+  await tabTo(page, '.of-grants button');
   await page.keyboard.press('Enter');
   await page.getByText('You confirm: Allows clerk to run refund with exactly these arguments').waitFor();
   // Whoever goes on confirms nothing.

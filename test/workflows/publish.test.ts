@@ -7,6 +7,7 @@ import { makeApprovals } from '../../src/lifecycle/state';
 import type { ApprovalContext } from '../../src/workflows/approvals';
 import type { TurnInput } from '../../src/contract/turn';
 import { Publisher, publishScheduled } from '../../src/workflows/publish';
+import { result } from '../history/script';
 import { approvalsWith, type CallShape } from '../support/calls';
 import { type Command, endWorkflow, lines, valueIn, WorkflowUnderTest } from '../support/workflow';
 import { noteVerdict } from '../../src/workflows/signal-verdicts';
@@ -128,6 +129,42 @@ it('names each tool that waits, then each that ever asked', async () => {
     ['pay', 'asked:pay'],
     ['mail', 'asked:pay', 'asked:mail'],
     ['pay', 'asked:pay', 'asked:mail'],
+  ]);
+});
+
+it('names what happened to calls, with the next change and before the next run', async () => {
+  const calls = approvalsWith({}, { callId: '1.2' }, { callId: '1.3', kind: 'run' });
+  const context = contextWith();
+  const become = (): void => void (context.approvals = calls.state);
+  const said = { approver: 'ann' };
+  const decideTwo = (): void => {
+    calls.say('decision', { ...said, callId: '1.1', decision: 'denied' });
+    calls.say('decision', { ...said, callId: '1.2', decision: 'modified', arguments: { amount: 5 } });
+    become();
+  };
+  const error = { code: 'tool' as const, message: 'no' };
+  const fail = (): void => {
+    calls.start('1.3');
+    const failed = result('1.3', { success: false, error });
+    calls.do({ type: 'settle', callId: '1.3', settlement: { result: failed } });
+    become();
+  };
+  const last = (publisher: Publisher): void => publisher.look(true);
+  const { commands } = await published(
+    context,
+    become,
+    publish,
+    decideTwo,
+    publish,
+    fail,
+    publish,
+    last,
+    last,
+  );
+  expect(attributesIn(commands).map(({ CountersignTools: tools }) => tools)).toEqual([
+    ['pay', 'asked:pay'],
+    ['was:denied', 'was:edited', 'asked:pay'],
+    ['was:denied', 'was:edited', 'was:failed', 'asked:pay'],
   ]);
 });
 

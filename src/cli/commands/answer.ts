@@ -7,11 +7,10 @@ import type { Context } from '../context';
 import { collect, readText, readValue } from '../flags';
 import { storyOf } from '../print/turn';
 import { questionLines } from '../print/question';
-import { beside } from '../print/screen';
 import { answer, answerByForm, assertFits, openQuestionOf } from '../review/answer';
 import { idOf, type Subject } from '../review/decision';
 import { withTerminal } from '../review/terminal';
-import { findCall, parseTarget } from '../target';
+import { withSubject } from './deny';
 import { usageError } from '../../contract/errors';
 
 interface AnswerOptions {
@@ -38,19 +37,13 @@ export function addAnswer(program: Command, context: Context): void {
 }
 
 async function run(target: string, options: AnswerOptions, context: Context): Promise<void> {
-  const { set = [], content, decline = false, reason } = options;
-  const named = parseTarget(target);
+  const { set = [], content, decline = false } = options;
   if (decline && (set.length > 0 || content !== undefined))
     throw usageError('--decline goes with no answer', 'Leave out --set and --content.');
   const given = content === undefined ? undefined : await readContent(content, context);
   const { screen, json } = context;
-  await context.withClient(async (client) => {
-    const turn = await client.find(named.turn);
-    const view = await client.view(turn);
-    const call = findCall(view, named.call);
-    const said = { approver: context.as, reason };
-    const at = { ...context, screen: json ? beside(screen) : screen };
-    const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
+  await withSubject(target, options, context, async (subject, { view }) => {
+    const { call } = subject;
     const isOver = call.question !== undefined && call.phase !== 'asked';
     const asked = isOver ? call.question : openQuestionOf(subject);
     // At a terminal, the question is shown with these words.

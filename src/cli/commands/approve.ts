@@ -15,12 +15,11 @@ import {
 } from '../review/decision';
 import { changedIn, checkSeenDigest, confirmDeceptiveText, SAW_HELP, wasPrinted } from '../review/seen';
 import type { Context } from '../context';
-import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { storyOf } from '../print/turn';
 import { collect, readArguments, refuseOptions } from '../flags';
 import { parseAssignments } from '../set-argument';
-import { findCall, namedCall, parseTarget } from '../target';
+import { namedCall } from '../target';
 import type { Answer } from '../../client';
 import { asksAgainAfterEdit } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
@@ -34,7 +33,8 @@ import { confirm } from '../review/confirm';
 import { canAsk, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/offer-grant';
-import { addSignOption, signerOf, type SignOptions } from '../review/sign';
+import { addSignOption, type SignOptions } from '../review/sign';
+import { withSubject } from './deny';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 import { usageError } from '../../contract/errors';
 
@@ -80,35 +80,14 @@ async function approveAll(
 async function approve(target: string | undefined, options: ApproveOptions, context: Context): Promise<void> {
   const { yes = false, edit = false, patch = false, saw, ...rest } = options;
   checkNoBatch(rest);
-  const named = parseTarget(namedCall(target));
+  const named = namedCall(target);
   checkWays(options);
   const choice = await readChoice(options, context);
-  const { screen, keyboard, json, as } = context;
-  await context.withClient(async (client) => {
-    const turn = await client.find(named.turn);
-    const view = await client.view(turn);
-    const call = findCall(view, named.call);
-    const at = { ...context, screen: json ? beside(screen) : screen };
-    const signer = await signerOf(options, as, { client, context: at });
-    const { approver = as, sign } = signer ?? {};
-    const grant = await planned(options, {
-      client,
-      view,
-      callId: call.callId,
-      approver,
-      signer,
-      context: at,
-    });
-    const said = { approver, reason: options.reason };
-    const subject: Subject = {
-      client,
-      turn,
-      agent: view.agent,
-      call,
-      said,
-      context: at,
-      sign,
-    };
+  const { screen, keyboard, json } = context;
+  await withSubject(named, options, context, async (subject, { client, view, signer, context: at }) => {
+    const { call, said } = subject;
+    const about = { client, view, callId: call.callId, approver: said.approver, signer, context: at };
+    const grant = await planned(options, about);
     const shown = { story: storyOf(view, call), ...(await changedIn(client, view)) };
     const approval = { choice, edit, patch, yes, ...shown, saw };
     const { answer, what } = await approveCall(subject, approval, keyboard);

@@ -4,7 +4,9 @@ import { reportAnswer } from '../answer';
 import { addBatchOptions, type BatchFlags, checkNoBatch, decideBatch, readBatch } from '../batch';
 import { decide, idOf, type Subject } from '../review/decision';
 import type { Context } from '../context';
-import { addSignOption, signerOf, type SignOptions } from '../review/sign';
+import type { TurnView } from '../../history/view-types';
+import { beside } from '../print/screen';
+import { addSignOption, type Signer, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 import { usageError } from '../../contract/errors';
 
@@ -39,10 +41,8 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
   await say('denied', namedCall(target), options, context);
 }
 
-/** The options of a command about one request. */
-export type VoteOptions = Pick<DenyOptions, 'suggest' | keyof SignOptions> & {
-  reason?: string;
-};
+/** The options of a command about one call. */
+export type VoteOptions = Partial<Pick<DenyOptions, 'reason' | 'suggest' | keyof SignOptions>>;
 
 /** Denies a call, or withdraws a vote on it, and prints the answer. */
 export async function say(
@@ -57,23 +57,32 @@ export async function say(
   });
 }
 
+/** Where the call of a command was found, and how to print beside its answer. */
+interface Found {
+  client: Countersign;
+  view: TurnView;
+  signer: Signer | undefined;
+  context: Context;
+}
+
 /** Finds the call that a command names, and the person who speaks. */
 export async function withSubject(
   target: string,
   options: VoteOptions,
-  context: Context,
-  act: (subject: Subject, client: Countersign) => Promise<void>,
+  { json, as, ...given }: Context,
+  act: (subject: Subject, found: Found) => Promise<void>,
 ): Promise<void> {
   const named = parseTarget(target);
-  namedCall(named.call);
   const { reason, suggest: suggestion } = options;
+  const context = { ...given, json, as, screen: json ? beside(given.screen) : given.screen };
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
-    const name = context.as;
-    const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
+    const call = findCall(view, named.call);
+    const signer = await signerOf(options, as, { client, context });
+    const { approver = as, sign } = signer ?? {};
     const said = { approver, reason, suggestion };
-    const subject = { client, turn, said, context, sign, agent: view.agent };
-    await act({ ...subject, call: findCall(view, named.call) }, client);
+    const subject = { client, turn, said, context, sign, agent: view.agent, call };
+    await act(subject, { client, view, signer, context });
   });
 }

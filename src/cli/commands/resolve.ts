@@ -3,9 +3,9 @@ import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import type { Context } from '../context';
 import { readText, refuseOptions } from '../flags';
-import { doubtKeys, signingResolution } from '../review/decision';
-import { addSignOption, signerOf, type SignOptions } from '../review/sign';
-import { findCall, parseTarget } from '../target';
+import { doubtKeys, idOf, signingResolution } from '../review/decision';
+import { addSignOption, type SignOptions } from '../review/sign';
+import { withSubject } from './deny';
 
 interface ResolveOptions extends SignOptions {
   reason: string;
@@ -32,28 +32,22 @@ async function resolve(
   context: Context,
 ): Promise<void> {
   const { content, reason, sign } = options;
-  const named = parseTarget(target);
   if (outcome !== 'run-again')
     refuseOptions({ sign }, 'goes with run-again only: nothing runs by the other outcomes');
   if (outcome !== 'happened')
     refuseOptions({ content }, 'goes with happened only: a call that did not happen returned nothing');
   const returned = content === undefined ? undefined : await readText(content, '--content', context);
-  await context.withClient(async (client) => {
-    const turn = await client.find(named.turn);
-    const { agent, ...view } = await client.view(turn);
-    const call = findCall({ agent, ...view }, named.call);
-    const name = context.as;
-    const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    const subject = { turn, agent, call, sign };
+  await withSubject(target, options, context, async (subject, { client }) => {
+    const { turn, call, said } = subject;
     const signed = await signingResolution(subject, outcome, reason);
-    const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
+    const { approver } = said;
     const resolution = {
-      ...said,
-      content: returned,
+      ...{ resolution: outcome, reason, approver, channel: 'cli', content: returned },
+      ...signed,
       callId: call.callId,
       ...doubtKeys(call),
     };
     const answer = await client.resolve(turn, resolution);
-    reportAnswer(answer, { id: `${turn}/${call.callId}`, json: context.json }, context.screen);
+    reportAnswer(answer, { id: idOf(subject), json: context.json }, context.screen);
   });
 }

@@ -52,7 +52,7 @@ export function withAllAlike(items: readonly InboxItem[], rows: readonly InboxIt
   return [...items, ...joining].slice(0, MOST_ROWS);
 }
 
-/** One field that requests show: an argument by its path, or a field that is not an argument. */
+/** One field that requests show: an argument by its name for people, or a field that is not an argument. */
 export interface AlikeField {
   name: string;
   isArgument: boolean;
@@ -80,6 +80,19 @@ export function compareRequests(requests: readonly RequestOpened[]): {
   return { same: fields.filter(isSame), differing: fields.filter((field) => !isSame(field)) };
 }
 
+/** Names of numbers that count nothing: `orderId`, `zip_code`. */
+const NAMES_ONLY = /(^|[^a-z])(id|code|no|number|year)s?$|(Id|Code|No|Number|Year)s?$/;
+
+/** The sums of the arguments that are numbers in all of several requests. */
+export function sumsOfCalls(fields: readonly AlikeField[]): { name: string; sum: number }[] {
+  return fields.flatMap(({ name, isArgument, values }) => {
+    const numbers = values.filter((value) => typeof value === 'number');
+    if (!isArgument || numbers.length < Math.max(2, values.length) || NAMES_ONLY.test(name)) return [];
+    // Sums of decimals get digits that no part has.
+    return { name, sum: Number(numbers.reduce((sum, one) => sum + one, 0).toPrecision(15)) };
+  });
+}
+
 /**
  * Prefixes of the keys. They keep an argument called "Policy" apart from the field "Policy" that is not an argument.
  */
@@ -100,7 +113,7 @@ function fieldsOf(request: RequestOpened): Map<string, Json> {
     ...beside.flatMap(([name, text]): [string, Json][] =>
       text === undefined ? [] : [[`${BESIDE}${name}`, text]],
     ),
-    ...leavesOf(args).map(({ path, value }): [string, Json] => [`${ARGUMENT}${path}`, value]),
+    ...leavesOf(args).map(({ name, value }): [string, Json] => [`${ARGUMENT}${name}`, value]),
   ]);
 }
 

@@ -1,14 +1,16 @@
+import type { CallFacet } from '../../contract/turn-states';
 import type { DecidedCall } from '../../server/api';
 
-/** How a decision ended, to list only such decisions. */
-export const FACETS = {
-  '': 'everything',
-  denied: 'denied',
-  failed: 'failed',
-  edited: 'edited',
-  granted: 'by grant',
-} as const;
-export type Facet = keyof typeof FACETS;
+/** What happened to a call, to list only such calls. Empty: all. */
+export type Facet = CallFacet | '';
+
+export const FACETS: readonly (readonly [Facet, string])[] = [
+  ['', 'everything'],
+  ['denied', 'denied'],
+  ['failed', 'failed'],
+  ['edited', 'edited'],
+  ['granted', 'by grant'],
+];
 
 /** Ends of calls that are no failure of the tool. */
 const NO_FAILURE: readonly string[] = ['done', 'denied', 'cancelled'];

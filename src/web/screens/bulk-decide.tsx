@@ -1,34 +1,23 @@
 import type { JSX } from 'preact';
+import { Chip } from '../ui/widgets';
+import { counted } from '../../history/labels';
+import { DecisionFooter, focusReason } from './call/decide';
+import { errorText, refusalText } from '../model/labels';
+import { focusToDecide } from '../ui/late-keys';
+import { hrefOf } from '../model/route';
+import { hunkIds, letsRun, toDecision } from '../model/review';
+import { needsText } from '../../contract/text/waits';
+import { NOTHING_TYPED } from '../kept-input';
+import { Text } from '../ui/text';
+import { titleOf } from '../../contract/text/call-title';
+import { useState } from 'preact/hooks';
 import type { Answer } from '../../server/api';
-import type { Reply } from '../http';
+import { type Reply, newDecisionId, sendDecision } from '../http';
 import { BULK, type Reported, type Selection } from '../model/alike';
-import type { AppContext } from '../ui/app';
+import { type AppContext, useAppContext, useKeys } from '../ui/app';
 import type { Unseen } from '../ui/seen';
-import {
-  Chip,
-  counted,
-  DecisionFooter,
-  errorText,
-  focusReason,
-  focusToDecide,
-  hrefOf,
-  hunkIds,
-  letsRun,
-  needsText,
-  newDecisionId,
-  NOTHING_TYPED,
-  refusalText,
-  sendDecision,
-  Text,
-  titleOf,
-  toDecision,
-  useAppContext,
-  useKeys,
-  useState,
-  whyNot,
-} from '../first-script';
 import type { Chosen } from './bulk-table';
-import type { WhyNot } from '../model/may-approve';
+import { type WhyNot, whyNot } from '../model/may-approve';
 
 const STATES = {
   waits: ['waits', 'quiet'],

@@ -1,9 +1,15 @@
 import type { JSX } from 'preact';
+import { Code, Text } from '../ui/text';
+import { Deadline } from '../ui/widgets';
+import { hrefOf } from '../model/route';
+import { keyOf } from '../model/inbox';
+import { SeenEnd, SeenText } from '../ui/seen';
+import { SelectBox } from './inbox-list';
+import { useNow } from '../ui/app';
 import type { Json } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { InboxItem } from '../../server/api';
 import type { AlikeField } from '../model/alike';
-import { Code, Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../first-script';
 
 /** A request that is selected and was read. */
 export interface Chosen {

@@ -1,20 +1,13 @@
 import type { JSX } from 'preact';
+import { Code, Text } from '../ui/text';
+import { keyOf } from '../model/inbox';
+import { readCall } from '../http';
+import { useAppContext } from '../ui/app';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { whyNoBatch, whyNotInBatch } from '../../history/batch';
 import type { CallDetails, InboxItem } from '../../server/api';
-import { BULK, compareRequests, toggled, withAllAlike } from '../model/alike';
-import type { Unseen } from '../ui/seen';
-import {
-  Code,
-  keyOf,
-  readCall,
-  Text,
-  useAppContext,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  WatchSeen,
-} from '../first-script';
+import { BULK, compareRequests, sumsOfCalls, toggled, withAllAlike } from '../model/alike';
+import { type Unseen, WatchSeen } from '../ui/seen';
 import { Decide, Report } from './bulk-decide';
 import { CallLink, type Chosen, Differences, Same } from './bulk-table';
 
@@ -158,13 +151,25 @@ function Selected({ items }: { items: readonly InboxItem[] }): JSX.Element {
   const found = items.flatMap((item) => read.get(keyOf(item)) ?? []);
   const chosen = found.filter((one): one is Chosen => 'request' in one);
   const [unseen, setUnseen] = useState<Unseen>({ count: 1, next: () => undefined });
-  const { same, differing } = useMemo(
-    () => compareRequests(chosen.map(({ request }) => request)),
-    [chosen.map(({ item }) => keyOf(item)).join()],
-  );
+  const { same, differing, sums } = useMemo(() => {
+    const compared = (some: readonly Chosen[]) => compareRequests(some.map(({ request }) => request));
+    const together = compared(chosen.filter(({ alone }) => alone === undefined));
+    return { ...compared(chosen), sums: sumsOfCalls([...together.same, ...together.differing]) };
+  }, [chosen.map(({ item }) => keyOf(item)).join()]);
   return (
     <>
       <LeftOut of={found.flatMap((one) => ('never' in one ? one : []))} />
+      {sums.length > 0 && (
+        <p>
+          Together:{' '}
+          {sums.map(({ name, sum }, index) => (
+            <span key={name}>
+              {index > 0 && ', '}
+              <Code of={name} /> {sum.toLocaleString('en', { maximumFractionDigits: 15 })}
+            </span>
+          ))}
+        </p>
+      )}
       <WatchSeen report={setUnseen}>
         {differing.length > 0 && <h2 id="differs-title">What differs</h2>}
         {chosen.length > 0 && <Differences {...{ chosen, differing }} />}

@@ -1,14 +1,13 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { relative } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { GrantRow, HeldPause } from '../../server/api';
 import { send } from '../http';
 import { hrefOf } from '../model/route';
-import { useTabVisible } from '../live';
-import { useAppContext, useNow } from '../ui/app';
+import { useAppContext, useNow, usePolled } from '../ui/app';
 import { Text } from '../ui/text';
-import { useSure } from '../ui/widgets';
+import { SureButton } from '../ui/widgets';
 
 /** What is paused, and what may run without asking, above every screen. */
 export function Chips(): JSX.Element {
@@ -58,19 +57,9 @@ const AGAIN_MS = 60_000;
 /** The grants that still allow something. They change seldom, and somebody who gives one sees it at once. */
 function useGrants(): readonly GrantRow[] {
   const { notices } = useAppContext();
-  const isVisible = useTabVisible();
-  const [rows, setRows] = useState<readonly GrantRow[]>([]);
-  useEffect(() => {
-    if (!isVisible) return;
-    const read = async (): Promise<void> => {
-      const reply = await send<GrantRow[]>('GET', 'api/grants');
-      if (reply.ok) setRows(reply.data.filter(({ used, times }) => used < times));
-    };
-    void read();
-    const timer = setInterval(() => void read(), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [isVisible, notices]);
-  return rows;
+  const { data = [], look } = usePolled<GrantRow[]>('api/grants', AGAIN_MS);
+  useEffect(() => void look(), [notices]);
+  return data.filter(({ used, times }) => used < times);
 }
 
 interface EndProps {
@@ -91,12 +80,7 @@ function End({ label, path, body, done, then }: EndProps): JSX.Element {
     else notify({ text: done, tone: 'good' });
     await then?.();
   };
-  const { isAsked, click, forget } = useSure(() => void end());
-  return (
-    <button class="button" type="button" onClick={click} onBlur={forget}>
-      {isAsked ? `${label} it now` : `${label} …`}
-    </button>
-  );
+  return <SureButton label={label} act={() => void end()} />;
 }
 
 function Resume({ of }: { of: NonNullable<HeldPause['of']> }): JSX.Element {

@@ -4,10 +4,12 @@ import { sessionViewOf } from '../../history/session/view';
 import { viewOf } from '../../history/view';
 import type { TurnView } from '../../history/view-types';
 import type { ApiError, SessionEvent, SessionTurnEvent, SessionView } from '../../server/api';
-import { conversationPath, eventsAt, whyRefused } from '../http';
-import { type LiveText, useTabVisible, withDelta } from '../live';
+import { conversationPath, eventsAt } from '../http';
+import { type LiveText, withDelta } from '../live';
 import { type Compacted, keptTurns } from '../model/conversation';
+import { checkSession } from '../shared-stream';
 import { listen } from '../stream';
+import { useAppContext, useTabVisible } from '../ui/app';
 
 /** A conversation as it is now. */
 export interface LiveConversation {
@@ -36,8 +38,10 @@ type SetLive = (change: (last: LiveConversation) => LiveConversation) => void;
 export function useConversation(session: string, attempt: number): LiveConversation {
   const [state, setState] = useState<LiveConversation>({});
   const isVisible = useTabVisible();
+  const { fail } = useAppContext();
+  const signedOut = (error: ApiError): void => fail({ status: 401, error });
   useEffect(
-    () => (isVisible ? follow(eventsAt(conversationPath(session)), setState) : undefined),
+    () => (isVisible ? follow(eventsAt(conversationPath(session)), setState, signedOut) : undefined),
     [session, attempt, isVisible],
   );
   return state;
@@ -61,7 +65,7 @@ function writtenIn({ turn, text }: Received): string {
 }
 
 /** Follows a conversation and sets its state, until the returned function is called. */
-function follow(url: string, setState: SetLive): () => void {
+function follow(url: string, setState: SetLive, signedOut: (error: ApiError) => void): () => void {
   let got: Received = { events: [], isWhole: false };
   const stopped = new Map<string, string>();
   let frame = 0;
@@ -77,12 +81,6 @@ function follow(url: string, setState: SetLive): () => void {
   const drawSoon = (): void => {
     frame ||= requestAnimationFrame(draw);
   };
-  const explain = async (): Promise<void> => {
-    const problem = await whyRefused(url);
-    if (problem !== undefined) setState((last) => ({ ...last, problem }));
-    // The conversation does not exist, so there is nothing to wait for.
-    if (problem?.code === 'not_found') stop();
-  };
   const take = (change: (data: string) => void) => (data: string) => {
     change(data);
     drawSoon();
@@ -94,7 +92,12 @@ function follow(url: string, setState: SetLive): () => void {
       turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
       text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
       live: take(() => (got.isWhole = true)),
-      trouble: (data) => setState((last) => ({ ...last, problem: JSON.parse(data) })),
+      trouble: (data) => {
+        const problem: ApiError = JSON.parse(data);
+        setState((last) => ({ ...last, problem }));
+        // The conversation does not exist, so there is nothing to wait for.
+        if (problem.code === 'not_found') stop();
+      },
       end: take(() => {
         got.isWhole = true;
         stop();
@@ -102,8 +105,8 @@ function follow(url: string, setState: SetLive): () => void {
     },
     connection: (connection) => {
       if (connection === 'live') setState((last) => ({ ...last, problem: undefined }));
+      else void checkSession(signedOut);
     },
-    refused: () => void explain(),
   });
   return () => {
     cancelAnimationFrame(frame);

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { compactedText } from '../model/conversation';
 import { errorText } from '../model/labels';
 import { hrefOf, parametersOf } from '../model/route';
-import { useAppContext, useLate, useRefused, useTabTitle } from '../ui/app';
+import { useAppContext, useLate, useTabTitle } from '../ui/app';
 import { Text } from '../ui/text';
 import { type LiveConversation, useConversation } from './conversation-live';
 import { Head, Spoken } from './conversation-view';
@@ -29,7 +29,6 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   const asks = useLate(loadAsks, view !== undefined);
   const composer = useLate(loadComposer, mayWrite);
   useCompacted(live);
-  useRefused(problem);
   useTabTitle(view && `Conversation with ${view.agent}`);
   if (view === undefined && !isNew) return <Unread live={live} />;
   return (
@@ -62,13 +61,14 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
 /** Shown in place of a conversation that has not come yet, or cannot be read. */
 function Unread({ live: { problem } }: { live: LiveConversation }): JSX.Element {
   if (problem === undefined) return <h1 class="empty">Reading the conversation …</h1>;
+  const isGone = problem.code === 'not_found';
   return (
     <div class="empty" role="alert">
       <h1 class="pane-title">
-        {problem.code === 'not_found' ? 'There is no such conversation' : 'The conversation cannot be read'}
+        {isGone ? 'There is no such conversation' : 'The conversation cannot be read'}
       </h1>
       <p>
-        <Text of={errorText(problem)} />
+        <Text of={isGone ? problem.message : errorText(problem)} />
       </p>
       <p>
         <a href={hrefOf({ at: 'conversations' })}>All conversations</a>

@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../history/labels';
 import type { ConversationRow, ConversationsPage, TurnsPage } from '../../server/api';
-import { newDecisionId, type Reply, send } from '../http';
-import { useTabVisible } from '../live';
+import { newDecisionId, send } from '../http';
 import { describeConversation } from '../model/conversation';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
-import { goTo, showInList, useAppContext, useNow } from '../ui/app';
+import { goTo, showInList, useAppContext, useNow, usePolled } from '../ui/app';
+import { ListRow, ListScreen } from '../ui/list';
 import { Code, Text } from '../ui/text';
 import { Ago, Chip, Select } from '../ui/widgets';
 
@@ -16,8 +16,8 @@ interface Part {
   older: string;
 }
 
-const readConversations = (part: Part): Promise<Reply<ConversationsPage>> =>
-  send('GET', `api/conversations?${queryOf({ ...part })}`);
+/** The milliseconds between two reads of the list. A new message causes no event that this page receives. */
+const EVERY_MS = 5_000;
 
 /**
  * Conversations, the newest first, and the form that begins one. `query` chooses the conversations that are shown, as
@@ -25,16 +25,33 @@ const readConversations = (part: Part): Promise<Reply<ConversationsPage>> =>
  */
 export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
   const { agent, older } = parametersOf(query, ['agent', 'older']);
-  const page = useConversations({ agent, older });
-  const rows = page?.conversations;
-  const agents = useAgents(rows, agent);
+  const path = `api/conversations?${queryOf({ agent, older })}`;
+  const { data: page } = usePolled<ConversationsPage>(path, EVERY_MS, (status) => {
+    // A server of another version does not know this place in the list.
+    const isOld = status === 400 && older !== '';
+    if (isOld) showInList({ at: 'conversations' }, queryOf({ agent }));
+    return isOld;
+  });
+  const agents = useAgents(page?.conversations, agent);
   const now = useNow();
   const { session } = useAppContext();
   return (
-    <section class="turns" aria-labelledby="conversations-title">
-      <h1 id="conversations-title" class="pane-title">
-        Conversations
-      </h1>
+    <ListScreen
+      name="conversations"
+      title="Conversations"
+      rows={page?.conversations}
+      draw={(row) => <Row key={row.session} row={row} now={now} />}
+      none={whyEmpty(page?.older, { agent, older })}
+      after={
+        typeof page?.older === 'string' && (
+          <p class="older">
+            <a href={hrefOf({ at: 'conversations', query: queryOf({ agent, older: page.older }) })}>
+              Older conversations
+            </a>
+          </p>
+        )
+      }
+    >
       {session.rights.includes('converse') && <Begin agents={agents} />}
       <div class="filters only" role="search" aria-label="Filter">
         <Select
@@ -45,21 +62,7 @@ export function ConversationsScreen({ query = '' }: { query: string | undefined 
           choose={(only) => showInList({ at: 'conversations' }, queryOf({ agent: only }))}
         />
       </div>
-      {rows === undefined && <p class="empty">Reading conversations …</p>}
-      {rows?.length === 0 && <p class="empty">{whyEmpty(page?.older, { agent, older })}</p>}
-      <ul class="turn-list">
-        {rows?.map((row) => (
-          <Row key={row.session} row={row} now={now} />
-        ))}
-      </ul>
-      {typeof page?.older === 'string' && (
-        <p class="older">
-          <a href={hrefOf({ at: 'conversations', query: queryOf({ agent, older: page.older }) })}>
-            Older conversations
-          </a>
-        </p>
-      )}
-    </section>
+    </ListScreen>
   );
 }
 
@@ -151,58 +154,19 @@ function useKnownAgents(listed: readonly string[]): string[] {
 function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
   const { session, agent, state, text, turns, waiting, asks, startedAt } = row;
   return (
-    <li>
-      <a href={hrefOf({ at: 'conversation', session })}>
-        <span class="turn-prompt">
-          {text === '' ? <span class="quiet">Nothing was said yet</span> : <Text of={text} kind="prose" />}
-        </span>
-        <span class="chips">
+    <ListRow
+      to={{ at: 'conversation', session }}
+      title={text === '' ? <span class="quiet">Nothing was said yet</span> : <Text of={text} kind="prose" />}
+      chips={
+        <>
           {asks > 0 && <span class="chip ask">{asks} to decide</span>}
           <Chip of={describeConversation(state)} />
-        </span>
-        <span class="row-foot">
-          <Text of={agent} /> · {counted(turns, 'turn')}
-          {waiting > 0 && ` · ${counted(waiting, 'message')} waiting`} · started{' '}
-          <Ago at={startedAt} now={now} /> · <Code of={session} />
-        </span>
-      </a>
-    </li>
+        </>
+      }
+    >
+      <Text of={agent} /> · {counted(turns, 'turn')}
+      {waiting > 0 && ` · ${counted(waiting, 'message')} waiting`} · started <Ago at={startedAt} now={now} />{' '}
+      · <Code of={session} />
+    </ListRow>
   );
-}
-
-/** The milliseconds between two reads of the list. Each read costs the Temporal server a query. */
-const EVERY_MS = 5_000;
-
-/**
- * Reads the list repeatedly while the tab is visible, because a new message causes no event that this page receives.
- */
-function useConversations({ agent, older }: Part): ConversationsPage | undefined {
-  const { fail } = useAppContext();
-  const [page, setPage] = useState<ConversationsPage>();
-  const isVisible = useTabVisible();
-  const isSaid = useRef(false);
-  useEffect(() => setPage(undefined), [agent, older]);
-  useEffect(() => {
-    if (!isVisible) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isLeft = false;
-    const read = async (): Promise<void> => {
-      const reply = await readConversations({ agent, older });
-      if (isLeft) return;
-      // A server of another version does not know this place in the list.
-      if (!reply.ok && reply.status === 400 && older !== '')
-        return showInList({ at: 'conversations' }, queryOf({ agent }));
-      if (reply.ok) setPage(reply.data);
-      // The failure is shown once, and not every five seconds.
-      else if (!isSaid.current || reply.status === 401) fail(reply);
-      isSaid.current = !reply.ok;
-      timer = setTimeout(() => void read(), EVERY_MS);
-    };
-    void read();
-    return () => {
-      isLeft = true;
-      clearTimeout(timer);
-    };
-  }, [isVisible, agent, older]);
-  return page;
 }

@@ -8,7 +8,7 @@ import { errorText } from '../model/labels';
 import { toDecision } from '../model/review';
 import { useAppContext } from '../ui/app';
 import { Code, Text } from '../ui/text';
-import { Dialog, Select } from '../ui/widgets';
+import { FormDialog, Select } from '../ui/widgets';
 import type { Review } from './call/decide';
 import { type DecidingProps, type Signed, useSend } from './call/send';
 
@@ -56,39 +56,30 @@ function GrantDialog({ close, ...props }: GrantProps & { close: () => void }): J
   const why = whyNot(review);
   const canGive = preview !== undefined && why === undefined && !isSending;
   return (
-    <Dialog titleId="grant-title" close={close}>
-      <h2 id="grant-title">Approve and allow more</h2>
-      <form
-        class="grant-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!canGive) return;
-          close();
-          give(preview.terms);
-        }}
-      >
-        <label>
-          Allow such calls{' '}
-          <Select
-            id="grant-span"
-            label="How long or how often"
-            value={String(span)}
-            options={SPANS.map(([text], at) => [String(at), text])}
-            choose={(value) => setSpan(Number(value))}
-          />
-        </label>
-        <Ways {...{ ways, chosen, choose }} />
-        <Says {...{ preview, problem, why }} />
-        <p class="buttons">
-          <button class="button" type="button" onClick={close}>
-            Close
-          </button>
-          <button class="button primary" type="submit" aria-disabled={!canGive}>
-            Approve and allow
-          </button>
-        </p>
-      </form>
-    </Dialog>
+    <FormDialog
+      name="grant"
+      title="Approve and allow more"
+      label="Approve and allow"
+      isAllowed={canGive}
+      act={() => {
+        close();
+        if (preview !== undefined) give(preview.terms);
+      }}
+      close={close}
+    >
+      <label>
+        Allow such calls{' '}
+        <Select
+          id="grant-span"
+          label="How long or how often"
+          value={String(span)}
+          options={SPANS.map(([text], at) => [String(at), text])}
+          choose={(value) => setSpan(Number(value))}
+        />
+      </label>
+      <Ways {...{ ways, chosen, choose }} />
+      <Says {...{ preview, problem, why }} />
+    </FormDialog>
   );
 }
 

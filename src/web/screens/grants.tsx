@@ -7,26 +7,23 @@ import { useAppContext, useNow, usePolled } from '../ui/app';
 import { isFocusLost } from './call/head';
 import { Revoke } from './chips';
 import { sendSigned } from './call/send';
-import { useSure } from '../ui/widgets';
+import { SureButton } from '../ui/widgets';
+import { ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
 
 /** The calls that may run without asking, with buttons that revoke these grants. */
 export function GrantsScreen(): JSX.Element {
   const { data: rows, look } = usePolled<GrantRow[]>('api/grants');
   return (
-    <section class="turns" aria-labelledby="grants-title">
-      <h1 id="grants-title" class="pane-title" tabIndex={-1}>
-        Grants
-      </h1>
+    <ListScreen
+      name="grants"
+      title="Grants"
+      rows={rows}
+      draw={(one) => <Row key={one.id} {...one} look={look} />}
+      none="There are none."
+    >
       <p class="quiet">What may run without asking. A request gives one: “Approve and allow more”.</p>
-      {rows === undefined && <p class="empty">Reading …</p>}
-      {rows?.length === 0 && <p class="empty">There are none.</p>}
-      <ul class="turn-list grants">
-        {rows?.map((one) => (
-          <Row key={one.id} {...one} look={look} />
-        ))}
-      </ul>
-    </section>
+    </ListScreen>
   );
 }
 
@@ -95,14 +92,12 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
     else notify({ text: 'Confirmed.', tone: 'good' });
     await look();
   };
-  const { isAsked, click, forget } = useSure(() => void confirm());
   return (
-    <>
-      <p role="status">{isAsked && <Text of={`You confirm: ${sentence}`} />}</p>
-      <button class="button" type="button" onClick={click} onBlur={forget}>
-        {isAsked ? 'Confirm it now' : 'Confirm …'}
-        <span class="sr-only"> {id.slice(0, 8)}</span>
-      </button>
-    </>
+    <SureButton
+      label="Confirm"
+      of={id.slice(0, 8)}
+      says={`You confirm: ${sentence}`}
+      act={() => void confirm()}
+    />
   );
 }

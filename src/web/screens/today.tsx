@@ -7,7 +7,7 @@ import { hasFailed } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
-import { Dialog, Select } from '../ui/widgets';
+import { FormDialog, Select } from '../ui/widgets';
 
 /** The right pane while nothing is open: what waits, what this person decided today, and the switch that pauses. */
 export function Today({ page }: { page: InboxPage }): JSX.Element {
@@ -57,9 +57,7 @@ function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {
     ['', all],
     ...of.map(({ name }): [string, string] => [name, name]),
   ];
-  const pause = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (body.reason.trim() === '') return;
+  const pause = async (): Promise<void> => {
     const reply = await send('POST', 'api/pauses', { body });
     if (!reply.ok) return fail(reply);
     setOpen(false);
@@ -71,54 +69,51 @@ function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {
         Pause calls …
       </button>
       {isOpen && (
-        <Dialog titleId="pause-title" close={() => setOpen(false)}>
-          <h2 id="pause-title">Pause calls</h2>
+        <FormDialog
+          name="pause"
+          title="Pause calls"
+          label="Pause"
+          isAllowed={body.reason.trim() !== ''}
+          isDanger
+          act={() => void pause()}
+          close={() => setOpen(false)}
+        >
           <p class="quiet">
             No worker starts such a call, approved or not. Requests wait on, and may be decided.
             {session.role !== 'admin' && ' Only an admin ends a pause.'}
           </p>
-          <form class="grant-form" onSubmit={(event) => void pause(event)}>
-            <label>
-              Of{' '}
-              <Select
-                id="pause-agent"
-                label="Agent"
-                value={body.agent ?? ''}
-                options={names('all agents', page.agents)}
-                choose={(agent) => setBody({ ...body, agent: agent || undefined })}
-              />
-            </label>
-            <label>
-              Calls of{' '}
-              <Select
-                id="pause-tool"
-                label="Tool"
-                value={body.tool ?? ''}
-                options={names('all tools with an effect', page.tools)}
-                choose={(tool) => setBody({ ...body, tool: tool || undefined })}
-              />
-            </label>
-            <label>
-              Why{' '}
-              <input
-                id="pause-reason"
-                dir="auto"
-                required
-                maxLength={200}
-                value={body.reason}
-                onInput={({ currentTarget }) => setBody({ ...body, reason: currentTarget.value })}
-              />
-            </label>
-            <p class="buttons">
-              <button class="button" type="button" onClick={() => setOpen(false)}>
-                Close
-              </button>
-              <button class="button danger" type="submit">
-                Pause
-              </button>
-            </p>
-          </form>
-        </Dialog>
+          <label>
+            Of{' '}
+            <Select
+              id="pause-agent"
+              label="Agent"
+              value={body.agent ?? ''}
+              options={names('all agents', page.agents)}
+              choose={(agent) => setBody({ ...body, agent: agent || undefined })}
+            />
+          </label>
+          <label>
+            Calls of{' '}
+            <Select
+              id="pause-tool"
+              label="Tool"
+              value={body.tool ?? ''}
+              options={names('all tools with an effect', page.tools)}
+              choose={(tool) => setBody({ ...body, tool: tool || undefined })}
+            />
+          </label>
+          <label>
+            Why{' '}
+            <input
+              id="pause-reason"
+              dir="auto"
+              required
+              maxLength={200}
+              value={body.reason}
+              onInput={({ currentTarget }) => setBody({ ...body, reason: currentTarget.value })}
+            />
+          </label>
+        </FormDialog>
       )}
     </p>
   );

@@ -6,12 +6,13 @@ import { LISTED_STATES } from '../../contract/turn-states';
 import { span } from '../../contract/text/times';
 import type { TurnsPage, TurnSummary } from '../../server/api';
 import { type Reply, send } from '../http';
-import { useTabVisible } from '../live';
+import { FACETS } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { Ago, Chip, SearchField, Select } from '../ui/widgets';
+import { ListRow, ListScreen } from '../ui/list';
 import { Code, Text } from '../ui/text';
-import { showInList, useAppContext, useKeys, useNow } from '../ui/app';
+import { showInList, useAppContext, useKeys, useNow, useTabVisible } from '../ui/app';
 
 /** Reads turns by the parameters of `TurnsPageQuery`. Empty parameters are left out. */
 const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
@@ -22,17 +23,21 @@ const STATES: readonly (readonly [string, string])[] = [
   ...LISTED_STATES.map((state) => [state, describeState(state)[0]] as const),
 ];
 /** The fields of the filter, as in the address. `from` and `to` are days, and both are included. */
-const NAMES = ['text', 'state', 'agent', 'id', 'tool', 'from', 'to'] as const;
+const NAMES = ['text', 'state', 'facet', 'agent', 'id', 'tool', 'from', 'to'] as const;
 type TurnsFilter = Record<(typeof NAMES)[number], string>;
 
-const FIELDS = [
-  ['agent', 'Agent'],
-  ['id', 'Id begins with'],
-  ['tool', 'Tool that asked'],
-] as const;
-const DAYS = [
-  ['from', 'Started from'],
-  ['to', 'Started until'],
+const FACET_OPTIONS = FACETS.map(
+  ([facet, label]) => [facet, facet === '' ? 'every call' : `a call ${label}`] as const,
+);
+const TEXT = { type: 'text', maxLength: FILTER_CHARACTERS } as const;
+const DAY = { type: 'date' } as const;
+const AGENT = ['agent', 'Agent', TEXT] as const;
+/** The fields that are folded up unless one is filled in. */
+const MORE = [
+  ['id', 'Id begins with', TEXT],
+  ['tool', 'Tool that asked', TEXT],
+  ['from', 'Started from', DAY],
+  ['to', 'Started until', DAY],
 ] as const;
 
 /** Turns, the open ones first, with a search and filters. */
@@ -41,36 +46,40 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.
   const { pages, readOlder } = useTurns(filter);
   const now = useNow();
   useKeys({ '/': () => document.getElementById('search')?.focus() });
-  const turns = pages?.flatMap((page) => page.turns);
   return (
-    <section class="turns" aria-labelledby="turns-title">
-      <h1 id="turns-title" class="pane-title">
-        Turns
-        <a class="title-link" href={hrefOf({ at: 'named', name: 'decided' })}>
-          Decided by you
-        </a>
-      </h1>
+    <ListScreen
+      name="turns"
+      title={
+        <>
+          Turns
+          <a class="title-link" href={hrefOf({ at: 'named', name: 'decided' })}>
+            Decided by you
+          </a>
+        </>
+      }
+      rows={pages?.flatMap((page) => page.turns)}
+      draw={(turn) => <TurnRow key={turn.runId} turn={turn} now={now} />}
+      none="No turn fits."
+      after={pages !== undefined && <Older pages={pages} readOlder={readOlder} />}
+    >
       <Filters filter={filter} />
-      {turns === undefined && <p class="empty">Reading turns …</p>}
-      {turns?.length === 0 && <p class="empty">No turn fits.</p>}
-      <ul class="turn-list">
-        {turns?.map((turn) => (
-          <TurnRow key={turn.runId} turn={turn} now={now} />
-        ))}
-      </ul>
-      {pages !== undefined && <Older pages={pages} readOlder={readOlder} />}
-    </section>
+    </ListScreen>
   );
 }
 
 function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
   const show = (next: Partial<TurnsFilter>): void => showInList({ at: 'turns' }, queryOf(next));
-  const field = (name: keyof TurnsFilter) => ({
-    id: `filter-${name}`,
-    value: filter[name],
-    onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-      show({ ...filter, [name]: currentTarget.value.trim() }),
-  });
+  const field = ([name, label, kind]: typeof AGENT | (typeof MORE)[number]): JSX.Element => (
+    <label key={name} class="field-beside">
+      {label}{' '}
+      <input
+        {...kind}
+        id={`filter-${name}`}
+        value={filter[name]}
+        onChange={({ currentTarget }) => show({ ...filter, [name]: currentTarget.value.trim() })}
+      />
+    </label>
+  );
   return (
     <div class="filters turn-filters" role="search">
       <SearchField
@@ -87,16 +96,18 @@ function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
         options={STATES}
         choose={(state) => show({ ...filter, state })}
       />
-      {FIELDS.map(([name, label]) => (
-        <label key={name} class="field-beside">
-          {label} <input type="text" maxLength={FILTER_CHARACTERS} {...field(name)} />
-        </label>
-      ))}
-      {DAYS.map(([name, label]) => (
-        <label key={name} class="field-beside">
-          {label} <input type="date" {...field(name)} />
-        </label>
-      ))}
+      <Select
+        id="filter-facet"
+        label="What happened to a call"
+        value={filter.facet}
+        options={FACET_OPTIONS}
+        choose={(facet) => show({ ...filter, facet })}
+      />
+      {field(AGENT)}
+      <details open={MORE.some(([name]) => filter[name] !== '')}>
+        <summary>More filters</summary>
+        {MORE.map(field)}
+      </details>
       {queryOf(filter) !== '' && (
         <button class="button plain" type="button" onClick={() => show({})}>
           Clear
@@ -113,7 +124,9 @@ function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: (
   const isAll = pages.at(-1)?.older === null;
   return (
     <p class="older" role="status">
-      {looked > 0 ? `${grouped(shown)} of ${grouped(looked)} turns searched.` : `${grouped(shown)} turns.`}{' '}
+      {looked > 0
+        ? `${grouped(shown)} of ${grouped(looked)} turns searched.`
+        : `${grouped(shown)} ${shown === 1 ? 'turn' : 'turns'}.`}{' '}
       {isAll ? 'There are no older ones.' : 'There are older ones.'}{' '}
       {!isAll && (
         <button class="button" type="button" onClick={readOlder}>
@@ -125,27 +138,33 @@ function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: (
 }
 
 function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element {
+  const { facets = [], forkOf } = turn;
   return (
-    <li>
-      <a href={hrefOf({ at: 'turn', turn: turn.turn })}>
-        <span class="turn-prompt">
-          <Text of={turn.prompt} kind="prose" />
-        </span>
-        <span class="chips">
-          {turn.forkOf !== undefined && (
-            <span class="chip" title={`A fork of ${turn.forkOf}`}>
+    <ListRow
+      to={{ at: 'turn', turn: turn.turn }}
+      title={<Text of={turn.prompt} kind="prose" />}
+      chips={
+        <>
+          {forkOf !== undefined && (
+            <span class="chip" title={`A fork of ${forkOf}`}>
               fork
             </span>
           )}
+          {FACETS.map(
+            ([facet, label]) =>
+              facet !== '' &&
+              facets.includes(facet) && (
+                <Chip key={facet} of={[label, facet === 'failed' ? 'bad' : 'quiet']} />
+              ),
+          )}
           <Chip of={describeState(turn.state)} />
-        </span>
-        <span class="row-foot">
-          <Text of={turn.agent} /> · started <Ago at={turn.startedAt} now={now} />
-          {turn.endedAt !== null && ` · took ${span(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}`}
-          {turn.pending > 0 && ` · ${turn.pending} waiting`} · <Code of={turn.turn} />
-        </span>
-      </a>
-    </li>
+        </>
+      }
+    >
+      <Text of={turn.agent} /> · started <Ago at={turn.startedAt} now={now} />
+      {turn.endedAt !== null && ` · took ${span(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}`}
+      {turn.pending > 0 && ` · ${turn.pending} waiting`} · <Code of={turn.turn} />
+    </ListRow>
   );
 }
 

@@ -62,15 +62,6 @@ export function useTabTitle(shown: string | undefined): void {
   }, [shown]);
 }
 
-/** Leads to the sign-in if a stream is refused because somebody else has signed in in this browser. */
-export function useRefused(problem: ApiError | undefined): void {
-  const { fail } = useAppContext();
-  useEffect(
-    () => (problem?.signedIn === undefined ? undefined : fail({ status: 401, error: problem })),
-    [problem],
-  );
-}
-
 /** Actions by `event.key`. */
 type Keys = Readonly<Record<string, () => void>>;
 
@@ -140,26 +131,48 @@ export function useNewest(): () => () => boolean {
   }, []);
 }
 
+/** Whether this tab is visible. */
+export function useTabVisible(): boolean {
+  const [isVisible, setVisible] = useState(!document.hidden);
+  useEffect(() => {
+    const take = (): void => setVisible(!document.hidden);
+    document.addEventListener('visibilitychange', take);
+    return () => document.removeEventListener('visibilitychange', take);
+  }, []);
+  return isVisible;
+}
+
 /** After how many milliseconds a screen reads again. */
 const AGAIN_MS = 15_000;
 
-/** Reads a path of the API now, and then again and again. The data is undefined until the first answer. `look` reads now. */
-export function usePolled<T>(path: string): { data: T | undefined; look: () => Promise<void> } {
+/**
+ * Reads a path of the API now, and then again and again while the tab is visible. The data is undefined until the first
+ * answer. A failure is shown once, and not each time, unless `refused` knows what to do. `look` reads now.
+ */
+export function usePolled<T>(
+  path: string,
+  everyMs = AGAIN_MS,
+  refused = (_: number): boolean => false,
+): { data: T | undefined; look: () => Promise<void> } {
   const { fail } = useAppContext();
-  const [data, setData] = useState<T>();
+  const isVisible = useTabVisible();
+  const [state, setState] = useState<{ path: string; data: T }>();
+  const hasFailed = useRef(false);
   const begin = useNewest();
   const look = useCallback(async (): Promise<void> => {
     const isNewest = begin();
     const reply = await send<T>('GET', path);
-    if (!reply.ok) return fail(reply);
-    if (isNewest()) setData(reply.data);
+    if (reply.ok && isNewest()) setState({ path, data: reply.data });
+    if (!reply.ok && !refused(reply.status) && (!hasFailed.current || reply.status === 401)) fail(reply);
+    hasFailed.current = !reply.ok;
   }, [path, fail]);
   useEffect(() => {
+    if (!isVisible) return;
     void look();
-    const timer = setInterval(() => void look(), AGAIN_MS);
+    const timer = setInterval(() => void look(), everyMs);
     return () => clearInterval(timer);
-  }, [look]);
-  return { data, look };
+  }, [look, isVisible]);
+  return { data: state?.path === path ? state.data : undefined, look };
 }
 
 /** The queries of the lists when the person left them. */

@@ -149,6 +149,29 @@ export function useSure(act: () => void) {
   return { isAsked: askedAt < Infinity, ask, click, forget };
 }
 
+interface SureProps {
+  label: string;
+  /** Tells this button from others for screen readers. */
+  of?: string;
+  /** What a second click does, said after the first one. */
+  says?: string;
+  act: () => void;
+}
+
+/** A button that ends or allows something. The first click only asks. */
+export function SureButton({ label, of, says, act }: SureProps): JSX.Element {
+  const { isAsked, click, forget } = useSure(act);
+  return (
+    <>
+      {says !== undefined && <p role="status">{isAsked && <Text of={says} />}</p>}
+      <button class="button" type="button" onClick={click} onBlur={forget}>
+        {isAsked ? `${label} it now` : `${label} …`}
+        {of !== undefined && <span class="sr-only"> {of}</span>}
+      </button>
+    </>
+  );
+}
+
 interface DialogProps {
   /** The id of its heading. */
   titleId: string;
@@ -181,5 +204,45 @@ export function Dialog({ titleId, isWide = false, close, children }: DialogProps
     <dialog ref={ref} class={`card${isWide ? ' wide' : ''}`} aria-labelledby={titleId} onClose={closed}>
       {children}
     </dialog>
+  );
+}
+
+interface FormDialogProps extends Pick<DialogProps, 'close' | 'children'> {
+  /** The beginning of the id of its heading. */
+  name: string;
+  title: string;
+  /** The words of the button that acts. */
+  label: string;
+  isAllowed: boolean;
+  isDanger?: boolean;
+  act: () => void;
+}
+
+/** A dialog with fields, and a button that acts on them. */
+export function FormDialog(props: FormDialogProps): JSX.Element {
+  const { name, title, label, isAllowed, isDanger = false, act, close, children } = props;
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (isAllowed) act();
+  };
+  return (
+    <Dialog titleId={`${name}-title`} close={close}>
+      <h2 id={`${name}-title`}>{title}</h2>
+      <form class="grant-form" onSubmit={submit}>
+        {children}
+        <p class="buttons">
+          <button class="button" type="button" onClick={close}>
+            Close
+          </button>
+          <button
+            class={`button ${isDanger ? 'danger' : 'primary'}`}
+            type="submit"
+            aria-disabled={!isAllowed}
+          >
+            {label}
+          </button>
+        </p>
+      </form>
+    </Dialog>
   );
 }

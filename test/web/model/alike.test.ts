@@ -1,6 +1,13 @@
 import type { RequestOpened } from '../../../src/history/events';
 import type { InboxItem } from '../../../src/server/api';
-import { compareRequests, isSelected, mayJoin, toggled, withAllAlike } from '../../../src/web/model/alike';
+import {
+  compareRequests,
+  isSelected,
+  mayJoin,
+  sumsOfCalls,
+  toggled,
+  withAllAlike,
+} from '../../../src/web/model/alike';
 import { inboxItem, proposal, request } from '../../cli/support';
 
 const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => inboxItem({ turn, ...extra });
@@ -49,6 +56,19 @@ describe('what differs', () => {
     );
     expect(differing).toEqual({ 'to.name': ['ann', 'bob'], cents: [1, 2] });
     expect(same).toMatchObject({ 'to.bank': ['x', 'x'] });
+  });
+
+  it('has a sum where each has a number that counts something', () => {
+    const all = [
+      pay({ cents: 10.1, order: { id: 7 }, zip_code: 1, part: 1, note: 'a' }),
+      pay({ cents: 0.2, order: { id: 8 }, zip_code: 2, note: 'b' }),
+    ];
+    const { same, differing } = compareRequests(all);
+    expect(sumsOfCalls([...same, ...differing])).toEqual([{ name: 'cents', sum: 10.3 }]);
+    expect(sumsOfCalls([...compareRequests([pay({ cents: 5 }), pay({ cents: 5 })]).same])).toEqual([
+      { name: 'cents', sum: 10 },
+    ]);
+    expect(sumsOfCalls(compareRequests([pay({ cents: 5 })]).same)).toEqual([]);
   });
 
   it('is what some do not have', () => {

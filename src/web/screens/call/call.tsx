@@ -11,7 +11,8 @@ import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
-import { queryOf } from '../../model/route';
+import { hrefOf, queryOf } from '../../model/route';
+import { Text } from '../../ui/text';
 import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
 
@@ -37,7 +38,15 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
   const Title = usePanelTitle();
   const title = useMemo(() => call && callTitle(call), [call]);
   useTabTitle(Title === 'h1' ? title : undefined);
-  if (problem !== undefined) return <Title class="empty problem">{problem}</Title>;
+  if (problem !== undefined)
+    return (
+      <div class="empty">
+        <Title class="problem">
+          <Text of={problem} />
+        </Title>
+        <a href={hrefOf({ at: 'turns' })}>All turns</a>
+      </div>
+    );
   if (details === undefined) return <Title class="empty">Reading the request …</Title>;
   if (call === undefined) return <Title class="empty">This turn has no call {callId}.</Title>;
   return <Panel {...{ details, call, refresh, decided, typed, ...kept }} />;

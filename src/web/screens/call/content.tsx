@@ -1,6 +1,13 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { counted, describeOutcome, grantText, howKnown } from '../../../history/labels';
+import {
+  counted,
+  describeOutcome,
+  describePhase,
+  grantText,
+  howKnown,
+  wordsBy,
+} from '../../../history/labels';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
 import type { Json, JsonObject } from '../../../contract/json';
 import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/seen';
@@ -80,8 +87,8 @@ function Parts({ of }: { of: readonly { part: ArgumentsPart; key: string }[] }):
               <RowsView {...part} />
             ) : (
               <dl>
-                {part.leaves.map((leaf) => (
-                  <LeafView key={leaf.path} {...leaf} />
+                {part.leaves.map((leaf, at) => (
+                  <LeafView key={leaf.path} leaf={leaf} before={part.leaves[at - 1]} />
                 ))}
               </dl>
             )
@@ -138,11 +145,27 @@ function Folded({ what, children }: { what: string; children: ComponentChildren 
   );
 }
 
-function LeafView({ name, value }: Leaf): JSX.Element {
+/** What contains a leaf, by the leaf's name. */
+function ownerOf({ name }: Leaf): string {
+  return name.slice(0, name.search(/(?:\\\.|[^.])*$/));
+}
+
+/** A value and its name. What contains it is named above the first of its values. */
+function LeafView({ leaf, before }: { leaf: Leaf; before: Leaf | undefined }): JSX.Element {
+  const { name, value } = leaf;
+  const owner = ownerOf(leaf);
+  const isFirst = before === undefined || ownerOf(before) !== owner;
   return (
     <div class="leaf">
       <dt>
-        <Text of={name} />
+        {isFirst && owner !== '' && (
+          <span class="owner">
+            <Text of={owner.slice(0, -1)} />
+          </span>
+        )}
+        <span class={owner === '' ? undefined : 'owned'}>
+          <Text of={name.slice(owner.length)} />
+        </span>
       </dt>
       <dd class={typeof value === 'string' ? 'text' : 'other'}>
         <Value of={value} />
@@ -235,7 +258,7 @@ function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.E
   return (
     <>
       <h3>
-        {resultTitle(result)}
+        {resultTitle(call, result)}
         {durationMs !== undefined && <span class="quiet"> {span(durationMs)}</span>}
         {attempts > 1 && <span class="quiet"> {attempts} attempts</span>}
       </h3>
@@ -266,9 +289,11 @@ function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.E
  */
 const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancelled'];
 
-function resultTitle(result: ToolResult): string {
+function resultTitle(call: CallView, result: ToolResult): string {
   const kind = kindOfResult(result);
   const [word] = describeOutcome(kind);
+  const [said] = describePhase(call);
+  if (said === 'did not happen') return 'It did not happen';
   if (NOT_RUN.includes(kind)) return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
   if (!result.success) return word === 'failed' ? 'Failed' : `Failed: ${word}`;
   return result.metadata.late === true ? 'Result, late' : 'Result';
@@ -276,12 +301,13 @@ function resultTitle(result: ToolResult): string {
 
 /** One decision, resolution or answer: its time, its content, the person and the reason. */
 function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }): JSX.Element {
-  const what = wordIn(event);
   const { judgement } = event;
   return (
     <li>
-      <span class="quiet">{dateTime(event.at)}</span> <strong>{what ?? 'said something unreadable'}</strong>{' '}
-      by <Text of={event.approver} />{' '}
+      <span class="quiet">{dateTime(event.at)}</span>{' '}
+      <strong>
+        <Text of={wordsBy(wordIn(event) ?? 'said something unreadable', event.approver)} />
+      </strong>{' '}
       <span class="quiet">
         ({howKnown(event)}, <Text of={event.channel} />)
       </span>

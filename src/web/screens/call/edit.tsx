@@ -11,6 +11,7 @@ import { Text } from '../../ui/text';
 import { hasKeyboard } from '../../ui/app';
 import { focusToDecide } from '../../ui/late-keys';
 import { useSure } from '../../ui/widgets';
+import { wordsBy } from '../../../history/labels';
 import { Changes } from './content';
 import { ArgumentsForm } from './form';
 import { Issues, TextArea } from './inputs';
@@ -218,5 +219,5 @@ export function whatHappened(call: CallView): string {
   const last = lastWordOn(call);
   if (call.phase === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
-  return `It is over: ${wordIn(last) ?? 'decided'} by ${last.approver} at ${dateTime(last.at)}.`;
+  return `It is over: ${wordsBy(wordIn(last) ?? 'decided', last.approver)} at ${dateTime(last.at)}.`;
 }

@@ -1,12 +1,13 @@
 import type { TurnOrigin } from '../../../contract/call';
 import { describeFacts, describePhase } from '../../../history/labels';
+import { describeModel } from '../../../history/model-label';
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
-import { goTo, useLate } from '../../ui/app';
+import { goTo } from '../../ui/app';
 
 interface HeadProps {
   view: TurnView;
@@ -156,12 +157,9 @@ function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): J
   );
 }
 
-const loadWriter = () => import('./writer');
-
 /** What the model said in the step of the call. The model's words do not prove what the call does. */
 export function ModelSays({ view, call }: { view: TurnView; call: CallView }): JSX.Element | null {
   const step = view.steps.find(({ step: n }) => n === call.step);
-  const writer = useLate(loadWriter, step !== undefined);
   if (step === undefined) return null;
   const others = step.callIds.length - 1;
   return (
@@ -177,7 +175,9 @@ export function ModelSays({ view, call }: { view: TurnView; call: CallView }): J
           <Text of={step.text.trim()} layout="block" kind="prose" />
         )}
       </blockquote>
-      {writer && <writer.Writer step={step} />}
+      <p class="quiet">
+        Written by <Text of={describeModel(step)} />
+      </p>
     </figure>
   );
 }

@@ -5,7 +5,7 @@ import { counted } from '../../../history/labels';
 import type { RequestOpened } from '../../../history/events';
 import { sendAskAgain, sendDecision } from '../../http';
 import { decisionText } from '../../model/review';
-import { Dialog, useSure } from '../../ui/widgets';
+import { FormDialog, useSure } from '../../ui/widgets';
 import { LinesInput } from './inputs';
 import { type DecidingProps, useSend } from './send';
 
@@ -78,40 +78,33 @@ function AgainDialog({ close, request, ...props }: VotesProps & { close: () => v
   const [reason, setReason] = useState('');
   const { isSending, send: say } = useSend({ ...props, forget: () => undefined }, sendAskAgain);
   const why = reason.trim();
-  const canAsk = why !== '' && !isSending;
-  const ask = (event: Event): void => {
-    event.preventDefault();
-    if (!canAsk) return;
+  const ask = (): void => {
     const { callId, callKey, seenDigest } = request;
     const body = { callId, callKey, seenDigest, decision: 'ask-again', reason: why } as const;
     say(body, decisionText(request, body), { isNow: true });
     close();
   };
   return (
-    <Dialog titleId="again-title" close={close}>
-      <h2 id="again-title">Ask again</h2>
+    <FormDialog
+      name="again"
+      title="Ask again"
+      label="Ask again"
+      isAllowed={why !== '' && !isSending}
+      act={ask}
+      close={close}
+    >
       <p>
         The call is prepared anew, under today’s rules, and nothing runs. {voidText(props.call.votes.length)}
       </p>
-      <form class="grant-form" onSubmit={ask}>
-        <LinesInput
-          id="again-reason"
-          label="Why, for the record"
-          rows={2}
-          text={reason}
-          setText={setReason}
-          mostBytes={LIMITS.reasonBytes}
-        />
-        <p class="buttons">
-          <button class="button" type="button" onClick={close}>
-            Close
-          </button>
-          <button class="button primary" type="submit" aria-disabled={!canAsk}>
-            Ask again
-          </button>
-        </p>
-      </form>
-    </Dialog>
+      <LinesInput
+        id="again-reason"
+        label="Why, for the record"
+        rows={2}
+        text={reason}
+        setText={setReason}
+        mostBytes={LIMITS.reasonBytes}
+      />
+    </FormDialog>
   );
 }
 

@@ -9,7 +9,7 @@ import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
 import { Chip, useSure } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
-import { Late, useAppContext, useNow, useRefused, useTabTitle } from '../../ui/app';
+import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
 import { Writing } from '../../ui/writing';
 import { type Place, Steps } from './steps';
 import { Running } from './running';
@@ -23,7 +23,6 @@ const TITLE_CHARACTERS = 80;
 export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }): JSX.Element {
   const live = useTurn(turn);
   const { view, events, problem } = live;
-  useRefused(problem);
   useTabTitle(view?.prompt.slice(0, TITLE_CHARACTERS));
   const [count, setCount] = useState<number>();
   const [shown, setShown] = useState<Place>();
@@ -81,7 +80,7 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
     <div class="empty" role="alert">
       <h1 class="pane-title">{isGone ? 'There is no such turn' : 'The turn cannot be read'}</h1>
       <p>
-        <Text of={errorText(problem)} />
+        <Text of={isGone ? problem.message : errorText(problem)} />
       </p>
       {isGone && (
         <p>Perhaps it was deleted: the server keeps a turn that has ended only for its retention time.</p>
