@@ -158,14 +158,16 @@ export function setVerdictHandlers(
     const read = messages.readMessage(message, kind.bounds);
     if (!read.ok) throw messages.refusalFailure(refuse('malformed', read.message, undefined));
     // A validator may not draw an id: the replay does not call it.
-    const said = { message: read.value, newId: () => '', runId, isAgain: queue.mayBeAgain };
+    const said = { message: read.value, newId: () => '', runId, isAgain: queue.isBeforeReset(taskNow()) };
     const judged = decide(context.approvals, { type, ...said }, Date.now());
     if (judged.refused !== undefined) throw messages.refusalFailure(judged.refused);
     // The server takes only so many updates for one run. The last of them are for those that settle something.
     if (queue.answered >= LIMITS.runUpdates && !settles(judged))
       throw messages.refusalFailure(refuse('not_allowed', RUN_IS_FULL, undefined));
   };
-  const answer = (message: RawValue, isAgain: boolean): Verdict => {
+  const answer = (message: RawValue, arrivedIn: number): Verdict => {
+    // A reset may come while the message waits to be judged.
+    const isAgain = queue.isBeforeReset(arrivedIn);
     const read = messages.readMessage(message, kind.bounds);
     markChanged(context);
     if (!read.ok) return refuse('malformed', read.message, undefined);
@@ -176,8 +178,8 @@ export function setVerdictHandlers(
   setHandler(
     kind.update,
     (message) => {
-      const isAgain = queue.mayBeAgain;
-      const taken = (): Accepted => messages.takenOf(answer(message, isAgain));
+      const task = taskNow();
+      const taken = (): Accepted => messages.takenOf(answer(message, task));
       return queue.answer(messages.weightOf(message), taken);
     },
     { validator, description },
@@ -186,12 +188,17 @@ export function setVerdictHandlers(
     kind.signal,
     (message) => {
       context.signalsWaiting += 1;
-      const isAgain = queue.mayBeAgain;
-      const judgeIt = (): void => noteVerdict(context, answer(message, isAgain), Date.now());
+      const task = taskNow();
+      const judgeIt = (): void => noteVerdict(context, answer(message, task), Date.now());
       queue.add({ weight: messages.weightOf(message), judge: judgeIt });
     },
     { description: signalDescription },
   );
+}
+
+/** The current workflow task, by the length of history in it. */
+function taskNow(): number {
+  return workflowInfo().historyLength;
 }
 
 function applyLateOutcome(turn: Turn, message: RawValue): void {
