@@ -110,7 +110,7 @@ export interface CarriedTurn {
   spent: [string, { digest: string; verdict: Verdict }][];
   counts: TurnCounts;
   usage: Usage;
-  /** What the session is told of the conversation's length. Absent: nothing. */
+  /** What the session has to know about the length of the conversation. Absent: nothing. */
   window?: Pick<TurnRecord, 'compactOver' | 'tokens' | 'shortened'>;
   /** The last verdicts on signals, for the memo. */
   signalVerdicts: SignalVerdict[];
