@@ -4,7 +4,6 @@ import { defined } from '../contract/defined';
 import { QUERIES } from '../contract/names';
 import { digestAfter, recordEntries } from '../contract/session/conversation';
 import {
-  contextIn,
   cutContent,
   dropOutputs,
   entryBytes,
@@ -265,4 +264,10 @@ function sizeOf(entry: TranscriptEntry): number {
   const size = entryBytes(entry);
   sizes.set(entry, size);
   return size;
+}
+
+/** What a turn's model knew before the conversation, as its first reply recorded it. */
+function contextIn(entries: readonly TranscriptEntry[]): string | undefined {
+  const first = entries.find((entry) => entry.kind === 'reply');
+  return first?.kind === 'reply' ? first.context : undefined;
 }

@@ -1,6 +1,12 @@
 import { defined } from '../contract/defined';
-import { argumentsOf } from '../contract/call';
-import type { CallSettings, InvalidCall, PreparedCall, TurnOrigin, ValidCall } from '../contract/call';
+import {
+  argumentsOf,
+  type CallSettings,
+  type InvalidCall,
+  type PreparedCall,
+  type TurnOrigin,
+  type ValidCall,
+} from '../contract/call';
 import { digestJson, previewDigests } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';

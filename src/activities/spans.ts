@@ -1,8 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { CallInput, TurnOrigin } from '../contract/call';
 import { NEVER_RAN } from '../contract/result';
-import type { ModelReply, ModelRequest } from '../models/model';
-import { ModelError } from '../models/model';
+import { type ModelReply, type ModelRequest, ModelError } from '../models/model';
 import type { RunOutcome } from '../tools/outcome';
 import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../system/traces';
 import type { ActivityDeps } from './deps';

@@ -188,12 +188,6 @@ export function replyEntry(
   };
 }
 
-/** What a turn's model knew before the conversation, as its first reply recorded it. */
-export function contextIn(entries: readonly TranscriptEntry[]): string | undefined {
-  const first = entries.find((entry) => entry.kind === 'reply');
-  return first?.kind === 'reply' ? first.context : undefined;
-}
-
 /** The text of a reply that is the last entry, as where a turn moved to another build. Empty for another entry. */
 export function lastReplyText(entries: readonly TranscriptEntry[] = []): string {
   const last = entries.at(-1);

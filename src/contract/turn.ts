@@ -1,7 +1,7 @@
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
 import type { KnownState } from './tool';
-import { cutContent } from './transcript';
+import { cutContent, type TranscriptEntry } from './transcript';
 import {
   makeFailure,
   makeSuccess,
@@ -22,7 +22,6 @@ import type { TurnRecord, TurnWords } from './session';
 import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
-import type { TranscriptEntry } from './transcript';
 import type { Voting } from './authority';
 import { type TurnOrigin, type Ancestor, LINEAGE, ORIGIN } from './call';
 import { type Budget, type Spent, BUDGET, SPENT } from './spending/budget';
@@ -111,7 +110,7 @@ export interface CarriedTurn {
   spent: [string, { digest: string; verdict: Verdict }][];
   counts: TurnCounts;
   usage: Usage;
-  /** What the session is told of the conversation's length. Absent: nothing. */
+  /** What the session has to know about the length of the conversation. Absent: nothing. */
   window?: Pick<TurnRecord, 'compactOver' | 'tokens' | 'shortened'>;
   /** The last verdicts on signals, for the memo. */
   signalVerdicts: SignalVerdict[];

@@ -1,42 +1,7 @@
-import { type VoteDecision, voterIn } from '../authority/votes/voters';
-import {
-  type AnswerKind,
-  type DecisionKind,
-  isDenial,
-  type ResolutionKind,
-  voteOf,
-} from '../contract/decision';
-import { withDefaults } from '../contract/schema/schema';
+import type { VoteDecision } from '../authority/votes/voters';
+import { type AnswerKind, type DecisionKind, isDenial, type ResolutionKind } from '../contract/decision';
 import type { Answered, DecisionMade, Resolved } from './events';
 import type { CallView } from './view-types';
-import type { CastVote } from '../contract/authority';
-
-/** Takes a decision. It decides the call, or counts as one vote of several. */
-export function foldDecision(call: CallView, event: DecisionMade): void {
-  call.decisions.push(event);
-  const effect = effectOfDecision(event);
-  if (effect === undefined || call.phase !== 'requested') return;
-  const isRepeated = effect === 'asks_again';
-  if (!isRepeated) voted(call, event, voteOf(event));
-  if (effect === 'counts') return;
-  if (event.decision === 'ask-again') return void (call.phase = 'replanning');
-  if (!isRepeated) call.settledBy = event;
-  if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
-  if (effect === 'denies') return void (call.phase = 'denied');
-  call.approved = call.effective;
-  call.phase = isRepeated ? 'replanning' : 'approved';
-}
-
-/** Takes a resolution. It settles the doubt, or counts as one vote of several. */
-export function foldResolution(call: CallView, event: Resolved): void {
-  call.resolutions.push(event);
-  const effect = effectOfResolution(event);
-  if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
-  if (event.resolution === 'run-again') voted(call, { ...event, hunks: call.settledBy?.hunks }, 'approved');
-  if (effect === 'counts') return;
-  call.resolvedBy = event;
-  call.phase = effect === 'runs_again' ? 'approved' : 'done';
-}
 
 /**
  * What an accepted decision does to its request. `counts`: it is one vote, and the request still waits. `asks_again`:
@@ -79,29 +44,6 @@ export function wordIn(
 ): DecisionKind | ResolutionKind | AnswerKind | undefined {
   if (event.type === 'answered') return event.answer;
   return event.type === 'decision' ? event.decision : event.resolution;
-}
-
-/** Removes the votes on a call, because a new request waits now. */
-export function forgetVotes(call: CallView): void {
-  call.votes = [];
-  delete call.isEscalated;
-}
-
-/** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
-function voted(
-  call: CallView,
-  said: Pick<DecisionMade, 'approver' | 'at' | 'signature'> & { hunks?: readonly string[] | undefined },
-  decision: CastVote['decision'] | undefined,
-): void {
-  const { approver, at, signature, hunks } = said;
-  const authority = call.request?.authority;
-  const voter = voterIn(authority, approver);
-  const others = call.votes.filter((one) => one.voter !== voter);
-  if (authority === undefined) return;
-  if (decision === undefined) return void (call.votes = others);
-  const chosen = decision === 'approved' ? hunks : undefined;
-  const more = { hunks: chosen, signedBy: signature?.kind };
-  call.votes = [...others, { voter, decision, at, ...more }];
 }
 
 /** The ids of the hunks that a vote is about: those it names or, for another start, those that were approved. */

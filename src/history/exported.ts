@@ -7,10 +7,9 @@ import { isObject, parseJson } from '../contract/json';
 import { patchOf, toNumber } from './decode/proto';
 import { PATCHES, WORKFLOWS } from '../contract/names';
 import { type Decode, type History, type HistoryEvent, makeDecode } from './decode/decode';
-import { ownerIn } from './decode/payloads';
+import { ownerIn, throughCodecs } from './decode/payloads';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
-import { throughCodecs } from './decode/payloads';
 import { defined } from '../contract/defined';
 
 /** The newest format of a file that `countersign export` writes. */

@@ -1,13 +1,12 @@
 import type { FileRef } from '../contract/session/files';
-import { isValidCall, type PreparedCall } from '../contract/call';
-import { type KnownState, stateKeyOf, type JsonSchema } from '../contract/tool';
+import type { PreparedCall, Ancestor, TurnOrigin } from '../contract/call';
+import type { JsonSchema } from '../contract/tool';
 import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
 import type { ResultRef, ThinkOutput } from '../contract/think';
 import { stepOfGiven } from '../contract/turn';
-import { lastReplyText, type TranscriptEntry } from '../contract/transcript';
-import type { Ancestor, TurnOrigin } from '../contract/call';
+import { lastReplyText } from '../contract/transcript';
 import type { DecodedEvent, EventOf } from './decode/events';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
@@ -16,10 +15,9 @@ import { expandBurst } from './fold/burst';
 import { type CarriedState, is, readCarried } from './fold/guards';
 import { readPrepareOutput, readThinkOutput } from '../contract/payloads';
 import type { Runs } from './read';
-import { effectOfDecision } from './decisions';
 
 /** One step of a turn, as it is on record. */
-interface RecordedStep {
+export interface RecordedStep {
   step: number;
   /** The number of events of the turn before the reply of the step. */
   at: number;
@@ -239,106 +237,7 @@ function notATurn(workflowType: string): CountersignError {
   return new CountersignError('bad_history', message, { hint, data: { workflowType } });
 }
 
-/** Where a fork leaves the record: at a call, or (no call) before the reply of a step. */
-export interface ForkPoint {
-  step: RecordedStep;
-  /** The call as it was prepared. */
-  call?: PreparedCall;
-}
-
-/**
- * Finds the point that a person named: a call such as `2.1`, or a step such as `2`.
- *
- * @throws CountersignError `not_found`.
- */
-export function findForkPoint(record: ForkRecord, at: string): ForkPoint {
-  const [, number, call] = /^(\d+)(\.\d+)?$/.exec(at) ?? [];
-  const step = record.steps.get(Number(number));
-  if (step === undefined) throw notFound(record, at);
-  if (call === undefined) return { step };
-  const found = callsOf(step).find(({ callId }) => callId === at);
-  if (found === undefined) throw notFound(record, at);
-  return { step, call: found };
-}
-
-/** The calls of a step, as the workers that have their tools prepared them. */
-export function callsOf({ reply, prepared }: RecordedStep): PreparedCall[] {
-  return (reply?.calls ?? []).map((call) => prepared.get(call.callId) ?? call);
-}
-
-function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
-  const calls = [...steps.values()].flatMap((step) => callsOf(step).map(({ callId }) => callId));
-  const hint =
-    calls.length === 0
-      ? `Its steps: ${[...steps.keys()].join(', ') || 'none'}.`
-      : `Its calls: ${calls.join(', ')}; steps: ${[...steps.keys()].join(', ')}.`;
-  return new CountersignError('not_found', `${turn} has no call or step ${at} on record`, hint);
-}
-
-/**
- * Whether an event settles a call, although the result may come later. An approval does not settle it, because the call
- * still waits until it may start.
- */
-function settlesCall(event: TurnEvent): boolean {
-  switch (event.type) {
-    case 'decision':
-      return effectOfDecision(event) === 'denies';
-    case 'answered':
-      return event.judgement.accepted === true;
-    case 'request_expired':
-    case 'call_started':
-    case 'call_ended':
-      return true;
-    default:
-      return false;
-  }
-}
-
-/** The events before the event that settled a call. All events if the call is not settled. */
-export function eventsBefore(events: readonly TurnEvent[], callId: string): readonly TurnEvent[] {
-  const at = events.findIndex((event) => settlesCall(event) && 'callId' in event && event.callId === callId);
-  return at === -1 ? events : events.slice(0, at);
-}
-
-/** The calls that were started or closed within these events. */
-export function settledIn(events: readonly TurnEvent[]): Set<string> {
-  return new Set(
-    events.flatMap((event) =>
-      settlesCall(event) && 'callId' in event && event.callId !== undefined ? [event.callId] : [],
-    ),
-  );
-}
-
 /** The calls that were started at any time. */
 export function startedIn(events: readonly TurnEvent[]): Set<string> {
   return new Set(events.flatMap((event) => (event.type === 'call_started' ? [event.callId] : [])));
-}
-
-/**
- * The state that calls before the point kept in memory. This state stays with the other turn, so the fork does not have
- * it.
- */
-export function statesLost(
-  { steps, events, sessionStates }: ForkRecord,
-  { step, call }: ForkPoint,
-): [string, KnownState][] {
-  const before = call === undefined ? events.slice(0, step.at) : eventsBefore(events, call.callId);
-  const started = startedIn(before);
-  const used = [...steps.values()]
-    .flatMap(callsOf)
-    .flatMap((one) => (isValidCall(one) && started.has(one.callId) ? (stateKeyOf(one.settings) ?? []) : []));
-  return [...new Set([...sessionStates, ...used])].map((key) => [key, { lost: true }]);
-}
-
-/** The context of the first step. For a later step, the context is in the messages that the fork takes along. */
-export function contextAt({ step }: ForkPoint): string | undefined {
-  return step.step === 1 ? step.reply?.context : undefined;
-}
-
-/** Adds the opaque data that providers want back with their replies. No event has this data. */
-export function withOpaque(entries: readonly TranscriptEntry[], { steps }: ForkRecord): TranscriptEntry[] {
-  const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
-  return entries.map((entry) =>
-    entry.kind === 'reply' ? { opaque: opaques.get(entry.replyId), ...entry } : entry,
-  );
 }

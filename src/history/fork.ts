@@ -1,5 +1,10 @@
-import { argumentsOf, isValidCall } from '../contract/call';
-import type { PreparedCall, RecordedCall, RemoteCall } from '../contract/call';
+import {
+  argumentsOf,
+  isValidCall,
+  type PreparedCall,
+  type RecordedCall,
+  type RemoteCall,
+} from '../contract/call';
 import type { ForkOrigin, World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
 import { isSoundJson, type JsonObject } from '../contract/json';
@@ -7,23 +12,12 @@ import { describeIssues } from '../contract/read-json';
 import { LIMITS } from '../contract/limits';
 import { applyDefaults, checkSchema } from '../contract/schema/schema';
 import type { ThinkOutput } from '../contract/think';
-import { dropOutput, dropOutputs, entryBytes } from '../contract/transcript';
+import { dropOutput, dropOutputs, entryBytes, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes, withFiles } from '../contract/text/bytes';
-import {
-  callsOf,
-  eventsBefore,
-  findForkPoint,
-  type ForkPoint,
-  settledIn,
-  startedIn,
-  statesLost,
-  type ForkRecord,
-  contextAt,
-  withOpaque,
-} from './fork-record';
+import { startedIn, type ForkRecord, type RecordedStep } from './fork-record';
 import { answered, declined, denied as denial, ENDINGS } from '../contract/call-texts';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
-import type { Answered } from './events';
+import type { Answered, TurnEvent } from './events';
 import { noCounts, type TurnInput } from '../contract/turn';
 import { rawOf } from './fold/think';
 import { transcriptOf } from './transcript';
@@ -31,6 +25,8 @@ import { callIdIn, ownCallId } from '../contract/names';
 import { SOMEBODY } from '../contract/authority';
 import { withRequesters } from '../authority/votes/requesters';
 import { dryResult } from '../contract/dry-run';
+import { type KnownState, stateKeyOf } from '../contract/tool';
+import { effectOfDecision } from './decisions';
 
 /**
  * The input of a fork: everything before the point from the record, and the change at that point. Nothing from the
@@ -329,4 +325,103 @@ function answeredCall(call: PreparedCall, said: Answered, now: number): Recorded
 function stillRunning({ turn }: ForkRecord, callId: string): CountersignError {
   const message = `${turn} still runs this step: the outcome of ${callId} is not known`;
   return refused(message, 'Wait until it ended, or resolve it if it is in doubt.');
+}
+
+/**
+ * Finds the point that a person named: a call such as `2.1`, or a step such as `2`.
+ *
+ * @throws CountersignError `not_found`.
+ */
+function findForkPoint(record: ForkRecord, at: string): ForkPoint {
+  const [, number, call] = /^(\d+)(\.\d+)?$/.exec(at) ?? [];
+  const step = record.steps.get(Number(number));
+  if (step === undefined) throw notFound(record, at);
+  if (call === undefined) return { step };
+  const found = callsOf(step).find(({ callId }) => callId === at);
+  if (found === undefined) throw notFound(record, at);
+  return { step, call: found };
+}
+
+/** The calls that were started or closed within these events. */
+function settledIn(events: readonly TurnEvent[]): Set<string> {
+  return new Set(
+    events.flatMap((event) =>
+      settlesCall(event) && 'callId' in event && event.callId !== undefined ? [event.callId] : [],
+    ),
+  );
+}
+
+/**
+ * The state that calls before the point kept in memory. This state stays with the other turn, so the fork does not have
+ * it.
+ */
+function statesLost(
+  { steps, events, sessionStates }: ForkRecord,
+  { step, call }: ForkPoint,
+): [string, KnownState][] {
+  const before = call === undefined ? events.slice(0, step.at) : eventsBefore(events, call.callId);
+  const started = startedIn(before);
+  const used = [...steps.values()]
+    .flatMap(callsOf)
+    .flatMap((one) => (isValidCall(one) && started.has(one.callId) ? (stateKeyOf(one.settings) ?? []) : []));
+  return [...new Set([...sessionStates, ...used])].map((key) => [key, { lost: true }]);
+}
+
+/** The context of the first step. For a later step, the context is in the messages that the fork takes along. */
+function contextAt({ step }: ForkPoint): string | undefined {
+  return step.step === 1 ? step.reply?.context : undefined;
+}
+
+/** Adds the opaque data that providers want back with their replies. No event has this data. */
+function withOpaque(entries: readonly TranscriptEntry[], { steps }: ForkRecord): TranscriptEntry[] {
+  const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
+  return entries.map((entry) =>
+    entry.kind === 'reply' ? { opaque: opaques.get(entry.replyId), ...entry } : entry,
+  );
+}
+
+/**
+ * Whether an event settles a call, although the result may come later. An approval does not settle it, because the call
+ * still waits until it may start.
+ */
+function settlesCall(event: TurnEvent): boolean {
+  switch (event.type) {
+    case 'decision':
+      return effectOfDecision(event) === 'denies';
+    case 'answered':
+      return event.judgement.accepted === true;
+    case 'request_expired':
+    case 'call_started':
+    case 'call_ended':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The events before the event that settled a call. All events if the call is not settled. */
+function eventsBefore(events: readonly TurnEvent[], callId: string): readonly TurnEvent[] {
+  const at = events.findIndex((event) => settlesCall(event) && 'callId' in event && event.callId === callId);
+  return at === -1 ? events : events.slice(0, at);
+}
+
+function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
+  const calls = [...steps.values()].flatMap((step) => callsOf(step).map(({ callId }) => callId));
+  const hint =
+    calls.length === 0
+      ? `Its steps: ${[...steps.keys()].join(', ') || 'none'}.`
+      : `Its calls: ${calls.join(', ')}; steps: ${[...steps.keys()].join(', ')}.`;
+  return new CountersignError('not_found', `${turn} has no call or step ${at} on record`, hint);
+}
+
+/** The calls of a step, as the workers that have their tools prepared them. */
+function callsOf({ reply, prepared }: RecordedStep): PreparedCall[] {
+  return (reply?.calls ?? []).map((call) => prepared.get(call.callId) ?? call);
+}
+
+/** Where a fork leaves the record: at a call, or (no call) before the reply of a step. */
+interface ForkPoint {
+  step: RecordedStep;
+  /** The call as it was prepared. */
+  call?: PreparedCall;
 }

@@ -1,17 +1,15 @@
-import type { CallRuling } from '../contract/policy-rule';
+import type { CallRuling, GrantMark, GrantUse } from '../contract/policy-rule';
 import type { FileRef } from '../contract/session/files';
 import { idempotencyKey } from '../contract/names';
 import { type Budget, noSpending, type Spent } from '../contract/spending/budget';
 import type { ForkOrigin } from '../contract/fork';
-import type { JsonObject } from '../contract/json';
+import type { JsonObject, Json } from '../contract/json';
 import type { ToolResult } from '../contract/result';
-import type { Json } from '../contract/json';
 import type { ModelNote } from '../contract/think';
 import type { Usage } from '../contract/spending/usage';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnEnd, TurnState } from '../contract/turn-states';
 import type { TurnOrigin, Ancestor } from '../contract/call';
-import type { GrantMark, GrantUse } from '../contract/policy-rule';
 import type {
   Answered,
   DecisionMade,
@@ -21,7 +19,7 @@ import type {
   RequestOpened,
   Resolved,
 } from './call-events';
-import type { ProposedCall, TurnEvent } from './events';
+import type { TurnEvent } from './events';
 import type { DatedVote } from '../contract/authority';
 
 /**
@@ -238,17 +236,6 @@ export interface LiveView {
   current(): TurnView;
 }
 
-/** Finds the calls of a turn that wait for a person, and notes them in the view. */
-export function findOpen(view: TurnView): void {
-  for (const call of view.calls) {
-    if (isWaiting(call)) call.runId = view.runId;
-  }
-  const open = view.calls.flatMap((call) => waitingEvent(call) ?? []);
-  view.requests = open.filter((one) => one.type === 'request_opened');
-  view.questions = open.filter((one) => one.type === 'question_opened');
-  view.inDoubt = open.filter((one) => one.type === 'in_doubt');
-}
-
 /** Whether a call waits for a person. */
 export function isWaiting(call: CallView): boolean {
   return waitingEvent(call) !== undefined;
@@ -270,17 +257,4 @@ export function waitingEvent({
 export function statusOf(view: TurnView): TurnView['status'] {
   if (view.inDoubt.length > 0) return 'in_doubt';
   return view.requests.length + view.questions.length > 0 ? 'waiting' : 'running';
-}
-
-/** A call about which only its proposal is known. */
-export function callView(call: ProposedCall, step: number): CallView {
-  const { callId, tool, arguments: args, proposed, ruling } = call;
-  const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
-  const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
-  return { ...made, phase: 'proposed', proposed, ruling };
-}
-
-/** The grant that an event names for its call. */
-export function grantOf({ grant }: Pick<CallView, 'grant'>): Pick<CallView, 'grant'> {
-  return grant === undefined ? {} : { grant };
 }

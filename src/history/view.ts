@@ -19,20 +19,22 @@ import {
 } from './events';
 import {
   type CallView,
-  callView,
-  findOpen,
-  grantOf,
   isWaiting,
   type LiveView,
   makeView,
   statusOf,
   type TurnView,
+  waitingEvent,
 } from './view-types';
-import { foldDecision, foldResolution, forgetVotes } from './decisions';
+import { effectOfDecision, effectOfResolution } from './decisions';
 import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
 import { VOTED_BEFORE } from '../contract/call-texts';
 import { RAISE_BUDGET, stepOfCall } from '../contract/names';
 import { defined } from '../contract/defined';
+import { voteOf } from '../contract/decision';
+import { withDefaults } from '../contract/schema/schema';
+import type { CastVote } from '../contract/authority';
+import { voterIn } from '../authority/votes/voters';
 
 export { keyOfStart } from './view-types';
 export type { CallPhase, CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
@@ -302,4 +304,78 @@ function answered(call: CallView, event: Answered): void {
   call.answers.push(event);
   if (event.judgement.accepted !== true || call.phase !== 'asked') return;
   call.phase = event.answer === 'declined' ? 'declined' : 'answered';
+}
+
+/** A call about which only its proposal is known. */
+function callView(call: ProposedCall, step: number): CallView {
+  const { callId, tool, arguments: args, proposed, ruling } = call;
+  const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
+  const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
+  return { ...made, phase: 'proposed', proposed, ruling };
+}
+
+/** Finds the calls of a turn that wait for a person, and notes them in the view. */
+function findOpen(view: TurnView): void {
+  for (const call of view.calls) {
+    if (isWaiting(call)) call.runId = view.runId;
+  }
+  const open = view.calls.flatMap((call) => waitingEvent(call) ?? []);
+  view.requests = open.filter((one) => one.type === 'request_opened');
+  view.questions = open.filter((one) => one.type === 'question_opened');
+  view.inDoubt = open.filter((one) => one.type === 'in_doubt');
+}
+
+/** The grant that an event names for its call. */
+function grantOf({ grant }: Pick<CallView, 'grant'>): Pick<CallView, 'grant'> {
+  return grant === undefined ? {} : { grant };
+}
+
+/** Takes a decision. It decides the call, or counts as one vote of several. */
+function foldDecision(call: CallView, event: DecisionMade): void {
+  call.decisions.push(event);
+  const effect = effectOfDecision(event);
+  if (effect === undefined || call.phase !== 'requested') return;
+  const isRepeated = effect === 'asks_again';
+  if (!isRepeated) voted(call, event, voteOf(event));
+  if (effect === 'counts') return;
+  if (event.decision === 'ask-again') return void (call.phase = 'replanning');
+  if (!isRepeated) call.settledBy = event;
+  if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
+  if (effect === 'denies') return void (call.phase = 'denied');
+  call.approved = call.effective;
+  call.phase = isRepeated ? 'replanning' : 'approved';
+}
+
+/** Takes a resolution. It settles the doubt, or counts as one vote of several. */
+function foldResolution(call: CallView, event: Resolved): void {
+  call.resolutions.push(event);
+  const effect = effectOfResolution(event);
+  if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
+  if (event.resolution === 'run-again') voted(call, { ...event, hunks: call.settledBy?.hunks }, 'approved');
+  if (effect === 'counts') return;
+  call.resolvedBy = event;
+  call.phase = effect === 'runs_again' ? 'approved' : 'done';
+}
+
+/** Removes the votes on a call, because a new request waits now. */
+function forgetVotes(call: CallView): void {
+  call.votes = [];
+  delete call.isEscalated;
+}
+
+/** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
+function voted(
+  call: CallView,
+  said: Pick<DecisionMade, 'approver' | 'at' | 'signature'> & { hunks?: readonly string[] | undefined },
+  decision: CastVote['decision'] | undefined,
+): void {
+  const { approver, at, signature, hunks } = said;
+  const authority = call.request?.authority;
+  const voter = voterIn(authority, approver);
+  const others = call.votes.filter((one) => one.voter !== voter);
+  if (authority === undefined) return;
+  if (decision === undefined) return void (call.votes = others);
+  const chosen = decision === 'approved' ? hunks : undefined;
+  const more = { hunks: chosen, signedBy: signature?.kind };
+  call.votes = [...others, { voter, decision, at, ...more }];
 }

@@ -44,7 +44,7 @@ interface Registered {
 }
 
 /** A call has its result. `cause` is set if the workflow closed it by itself, `standing` if a person did. */
-export interface Closed {
+interface Closed {
   type: 'closed';
   callId: string;
   result: ToolResult;

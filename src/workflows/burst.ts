@@ -21,16 +21,17 @@ import { addTime } from '../contract/spending/budget';
 import { readBurstOutput } from '../contract/burst/read';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { readThinkOutput } from '../contract/payloads';
-import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
+import { ACTIVITIES, activityIds, FAILURES, callKey } from '../contract/names';
 import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
 import { plainMarkdown } from '../contract/text/markdown';
 import { countReply, budgetsOf } from './spending';
 import { rawResult, decodedValueOf } from './messages';
-import { endedFact, report } from './observe';
+import { report } from './observe';
 import { noteStep } from './repeats';
 import { addResults, appendResults, MOST_ASKED, takeReply, think, thinkInput } from './think';
 import type { Turn } from './turn-state';
 import { isDry } from '../contract/dry-run';
+import type { TurnOrigin } from '../contract/call';
 
 /** How the steps of one activity ended in their turn. */
 export interface Taken {
@@ -148,4 +149,15 @@ function applyCalls(turn: Turn, step: BurstStep, isLast: boolean): EndedOf[] {
   turn.spending.spent = addTime(turn.spending.spent, spanOf(step));
   noteStep(turn, step.reply.calls);
   return ended;
+}
+
+/** The fact that a call ended in a burst, or never ran there. */
+function endedFact(
+  { agent, origin }: { agent: string; origin?: TurnOrigin },
+  { call: { tool, callId, kind }, result }: EndedOf,
+  replyId: string,
+): ObservedFact {
+  const key = kind === 'invalid' ? {} : { callKey: callKey(replyId, callId) };
+  const of = { agent, tool, callId, ...key, trace: origin?.trace };
+  return { kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() };
 }

@@ -1,11 +1,5 @@
-import {
-  ApplicationFailure,
-  setHandler,
-  type SignalDefinition,
-  uuid4,
-  workflowInfo,
-} from '@temporalio/workflow';
-import type { RawValue, UpdateDefinition } from '@temporalio/common';
+import { ApplicationFailure, setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
+import type { RawValue } from '@temporalio/common';
 import type { Accepted, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
 import { type Decided, parseAbandonment, parseOutcome, refuse } from '../lifecycle/messages';
@@ -13,7 +7,9 @@ import { whyHeld } from '../lifecycle/move';
 import { act, type ApprovalContext, markChanged } from './approvals';
 import { decide } from '../lifecycle/decide';
 import { LIMITS } from '../contract/limits';
-import { FAILURES } from '../contract/names';
+import { FAILURES, QUERIES, SIGNALS, UPDATES } from '../contract/names';
+import type { TurnRecord } from '../contract/session';
+import type { TranscriptPage } from '../contract/transcript';
 import { setAskHandlers } from './questions';
 import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
@@ -32,25 +28,27 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
   setVerdictHandlers(turn, queue, DECISION_MESSAGES);
   setVerdictHandlers(turn, queue, RESOLUTION_MESSAGES);
   setVerdictHandlers(turn, queue, ANSWERS);
-  messages.onSignal(queue, messages.outcomeSignal, (message) => applyLateOutcome(turn, message));
+  messages.onSignal(queue, SIGNALS.outcome, (message) => applyLateOutcome(turn, message));
   setAbandonHandler(turn, queue);
   setMoveHandler(turn);
   setAskHandlers(turn, queue);
   messages.onSignal(
     queue,
-    messages.wordsSignal,
+    SIGNALS.words,
     (message) => addWords(turn, messages.readWords(message)),
     'New words of a person, which the model reads before its next step',
   );
-  setHandler(messages.recordQuery, () => turnRecordOf(turn), {
+  setHandler(messages.rawQuery<TurnRecord>(QUERIES.record), () => turnRecordOf(turn), {
     description: 'What a session keeps of this turn',
   });
-  setHandler(messages.toolsQuery, () => changedTools(turn), {
+  setHandler(messages.rawQuery<ChangedTool[]>(QUERIES.tools), () => changedTools(turn), {
     description: 'Requests whose tool has changed since, as far as this worker knows',
   });
-  setHandler(messages.transcriptQuery, (message) => turn.transcript.page(messages.firstAsked(message)), {
-    description: 'The messages the model sees, a page at a time',
-  });
+  setHandler(
+    messages.rawQuery<TranscriptPage>(QUERIES.transcript),
+    (message) => turn.transcript.page(messages.firstAsked(message)),
+    { description: 'The messages the model sees, a page at a time' },
+  );
 }
 
 const RUN_IS_FULL = `this run has taken ${LIMITS.runUpdates} updates; it takes only decisions and answers from now on`;
@@ -71,7 +69,7 @@ function setMoveHandler(turn: Turn): void {
     markChanged(turn);
   };
   const description = 'Go on in a new run on the current build; only while it waits for people';
-  setHandler(messages.moveUpdate, move, { validator, description });
+  setHandler(messages.rawUpdate<void, []>(UPDATES.move), move, { validator, description });
 }
 
 /**
@@ -91,8 +89,8 @@ function changedTools({ agent, approvals }: Turn): ChangedTool[] {
 /** A kind of message that gets a verdict: its update and its signal. */
 interface VerdictMessage {
   type: 'decision' | 'resolution' | 'answer';
-  update: UpdateDefinition<Accepted, [RawValue]>;
-  signal: SignalDefinition<[RawValue]>;
+  update: string;
+  signal: string;
   bounds: messages.Bounds;
   /** The description that Temporal's UI shows beside the update. */
   description: string;
@@ -102,8 +100,8 @@ interface VerdictMessage {
 /** The messages with which a person decides on a request. */
 export const DECISION_MESSAGES: VerdictMessage = {
   type: 'decision',
-  update: messages.decideUpdate,
-  signal: messages.approvalSignal,
+  update: UPDATES.decide,
+  signal: SIGNALS.approval,
   bounds: messages.DECISION_BOUNDS,
   description: 'Decide on a request: approved, modified (with arguments) or denied',
   signalDescription: 'Decide on a request when no worker is up; the verdict is in the memo',
@@ -112,8 +110,8 @@ export const DECISION_MESSAGES: VerdictMessage = {
 /** The messages with which a person resolves a call in doubt. */
 export const RESOLUTION_MESSAGES: VerdictMessage = {
   type: 'resolution',
-  update: messages.resolveUpdate,
-  signal: messages.resolutionSignal,
+  update: UPDATES.resolve,
+  signal: SIGNALS.resolution,
   bounds: messages.RESOLUTION_BOUNDS,
   description: 'Resolve a call in doubt: happened, did-not or run-again',
   signalDescription: 'Resolve a call in doubt when no worker is up; the verdict is in the memo',
@@ -122,8 +120,8 @@ export const RESOLUTION_MESSAGES: VerdictMessage = {
 /** The messages with which a person answers a question. */
 const ANSWERS: VerdictMessage = {
   type: 'answer',
-  update: messages.answerUpdate,
-  signal: messages.answerSignal,
+  update: UPDATES.answer,
+  signal: SIGNALS.answer,
   bounds: messages.ANSWER_BOUNDS,
   description: 'Answer a question: answered (with content) or declined',
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
@@ -158,14 +156,16 @@ export function setVerdictHandlers(
     const read = messages.readMessage(message, kind.bounds);
     if (!read.ok) throw messages.refusalFailure(refuse('malformed', read.message, undefined));
     // A validator may not draw an id: the replay does not call it.
-    const said = { message: read.value, newId: () => '', runId, isAgain: queue.mayBeAgain };
+    const said = { message: read.value, newId: () => '', runId, isAgain: queue.isBeforeReset(taskNow()) };
     const judged = decide(context.approvals, { type, ...said }, Date.now());
     if (judged.refused !== undefined) throw messages.refusalFailure(judged.refused);
     // The server takes only so many updates for one run. The last of them are for those that settle something.
     if (queue.answered >= LIMITS.runUpdates && !settles(judged))
       throw messages.refusalFailure(refuse('not_allowed', RUN_IS_FULL, undefined));
   };
-  const answer = (message: RawValue, isAgain: boolean): Verdict => {
+  const answer = (message: RawValue, arrivedIn: number): Verdict => {
+    // A reset may come while the message waits to be judged.
+    const isAgain = queue.isBeforeReset(arrivedIn);
     const read = messages.readMessage(message, kind.bounds);
     markChanged(context);
     if (!read.ok) return refuse('malformed', read.message, undefined);
@@ -174,24 +174,29 @@ export function setVerdictHandlers(
     return judged.refused ?? judged.verdict ?? refuse('malformed', 'nothing was said', read.value);
   };
   setHandler(
-    kind.update,
+    messages.rawUpdate<Accepted>(kind.update),
     (message) => {
-      const isAgain = queue.mayBeAgain;
-      const taken = (): Accepted => messages.takenOf(answer(message, isAgain));
+      const task = taskNow();
+      const taken = (): Accepted => messages.takenOf(answer(message, task));
       return queue.answer(messages.weightOf(message), taken);
     },
     { validator, description },
   );
   setHandler(
-    kind.signal,
+    messages.rawSignal(kind.signal),
     (message) => {
       context.signalsWaiting += 1;
-      const isAgain = queue.mayBeAgain;
-      const judgeIt = (): void => noteVerdict(context, answer(message, isAgain), Date.now());
+      const task = taskNow();
+      const judgeIt = (): void => noteVerdict(context, answer(message, task), Date.now());
       queue.add({ weight: messages.weightOf(message), judge: judgeIt });
     },
     { description: signalDescription },
   );
+}
+
+/** The current workflow task, by the length of history in it. */
+function taskNow(): number {
+  return workflowInfo().historyLength;
 }
 
 function applyLateOutcome(turn: Turn, message: RawValue): void {
@@ -202,7 +207,7 @@ function applyLateOutcome(turn: Turn, message: RawValue): void {
 
 /** Sets the handler of the signal that ends a cancelled workflow although some of its calls are in doubt. */
 export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue): void {
-  messages.onSignal(queue, messages.abandonSignal, (message) => abandon(context, message));
+  messages.onSignal(queue, SIGNALS.abandon, (message) => abandon(context, message));
 }
 
 /**

@@ -62,12 +62,6 @@ export class MessageQueue {
     return task <= this.resetAt;
   }
 
-  /** Whether a message that arrives now may be one that a reset applies again. */
-  get mayBeAgain(): boolean {
-    this.enterTask();
-    return this.isReapplying;
-  }
-
   /** The number of updates that this run has taken so far. */
   get answered(): number {
     return this.updates;

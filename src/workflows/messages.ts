@@ -1,4 +1,11 @@
-import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
+import {
+  defaultPayloadConverter,
+  type QueryDefinition,
+  rawValueTypeInfo,
+  type RawValue,
+  type TypeInfo,
+  type UpdateDefinition,
+} from '@temporalio/common';
 import {
   ApplicationFailure,
   defineQuery,
@@ -7,28 +14,16 @@ import {
   setHandler,
   type SignalDefinition,
 } from '@temporalio/workflow';
-import type { CallReply } from '../contract/call';
-import type { Pause, PauseTaken } from '../authority/pauses/pause';
-import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
+import { DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
 import { JSON_LEVELS, LIMITS } from '../contract/limits';
-import { QUERIES, SIGNALS, UPDATES } from '../contract/names';
 import { readJson, describeIssues } from '../contract/read-json';
-import {
-  SESSION_CONTROL,
-  SESSION_MESSAGE,
-  type MessageTaken,
-  type TurnRecord,
-  type TurnWords,
-} from '../contract/session';
+import { SESSION_CONTROL, SESSION_MESSAGE, type TurnWords } from '../contract/session';
 import { areFiles } from '../contract/session/files';
 import { wellFormed, withFiles } from '../contract/text/bytes';
-import type { ChangedTool } from '../contract/worker-tools';
-import type { TranscriptPage } from '../contract/transcript';
 import { ABANDONMENT, OUTCOME } from '../lifecycle/messages';
 import type { MessageQueue } from './message-queue';
-import type { UseTaken } from '../authority/grants/claim-use';
 
 /**
  * Messages are decoded by our own code. If the SDK could not decode an argument, it would fail the workflow task again
@@ -42,31 +37,20 @@ function everyOne(item: TypeInfo): TypeInfo[] {
   return new Proxy([item], { get: (list, key) => (isIndex(key) ? item : Reflect.get(list, key)) });
 }
 
-export const approvalSignal = defineSignal<[RawValue]>(SIGNALS.approval, raw);
-export const resolutionSignal = defineSignal<[RawValue]>(SIGNALS.resolution, raw);
-export const answerSignal = defineSignal<[RawValue]>(SIGNALS.answer, raw);
-export const outcomeSignal = defineSignal<[RawValue]>(SIGNALS.outcome, raw);
-export const abandonSignal = defineSignal<[RawValue]>(SIGNALS.abandon, raw);
-export const withdrawSignal = defineSignal<[RawValue]>(SIGNALS.withdraw, raw);
-export const decideUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.decide, raw);
-export const resolveUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.resolve, raw);
-export const answerUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.answer, raw);
-export const askUpdate = defineUpdate<CallReply, [RawValue]>(UPDATES.ask, raw);
-export const moveUpdate = defineUpdate<void>(UPDATES.move, raw);
-export const wordsSignal = defineSignal<[RawValue]>(SIGNALS.words, raw);
-export const sendSignal = defineSignal<[RawValue]>(SIGNALS.send, raw);
-export const sendUpdate = defineUpdate<MessageTaken, [RawValue]>(UPDATES.send, raw);
-export const controlSignal = defineSignal<[RawValue]>(SIGNALS.control, raw);
-export const controlUpdate = defineUpdate<void, [RawValue]>(UPDATES.control, raw);
-export const pauseUpdate = defineUpdate<PauseTaken, [RawValue]>(UPDATES.pause, raw);
-export const resumeUpdate = defineUpdate<Pause[], [RawValue]>(UPDATES.resume, raw);
-export const confirmUpdate = defineUpdate<void, [RawValue]>(UPDATES.confirm, raw);
-export const revokeUpdate = defineUpdate<void, [RawValue]>(UPDATES.revoke, raw);
-export const revokeSignal = defineSignal<[RawValue]>(SIGNALS.revoke, raw);
-export const useUpdate = defineUpdate<UseTaken, [RawValue]>(UPDATES.use, raw);
-export const toolsQuery = defineQuery<ChangedTool[]>(QUERIES.tools);
-export const recordQuery = defineQuery<TurnRecord>(QUERIES.record);
-export const transcriptQuery = defineQuery<TranscriptPage, [RawValue]>(QUERIES.transcript, raw);
+/** A signal with one argument, which our own code decodes. */
+export function rawSignal(name: string): SignalDefinition<[RawValue]> {
+  return defineSignal<[RawValue]>(name, raw);
+}
+
+/** As `rawSignal`. */
+export function rawUpdate<R, A extends RawValue[] = [RawValue]>(name: string): UpdateDefinition<R, A> {
+  return defineUpdate<R, A>(name, raw);
+}
+
+/** As `rawSignal`. */
+export function rawQuery<R>(name: string): QueryDefinition<R, [RawValue]> {
+  return defineQuery<R, [RawValue]>(name, raw);
+}
 
 /** The limits of one kind of message. */
 export interface Bounds {
@@ -198,13 +182,13 @@ const LEAST_WEIGHT = 0.2;
 /** Sets the handler of a signal. It is judged in turn, like every message. */
 export function onSignal(
   queue: MessageQueue,
-  signal: SignalDefinition<[RawValue]>,
+  signal: string,
   judge: (message: RawValue) => void,
   description?: string,
 ): void {
   const add = (message: RawValue): void =>
     queue.add({ weight: weightOf(message), judge: () => judge(message) });
-  setHandler(signal, add, { description });
+  setHandler(rawSignal(signal), add, { description });
 }
 
 /** The length of a message in bytes. The message is not decoded for this. */

@@ -1,9 +1,6 @@
 import { proxySinks, workflowInfo } from '@temporalio/workflow';
 import type { ObservedFact, ObserveSinks, WaitEnd } from '../activities/observed';
-import type { PreparedCall } from '../contract/call';
-import type { TurnOrigin } from '../contract/call';
-import type { EndedOf } from '../contract/burst/burst';
-import { callKey } from '../contract/names';
+import type { PreparedCall, TurnOrigin } from '../contract/call';
 import { isOurWorker } from '../contract/worker-tools';
 import { type Approvals, type CallState, decisionOf, isOpen } from '../lifecycle/state';
 
@@ -18,17 +15,6 @@ export function report(...facts: ObservedFact[]): void {
 export function reportChange(): void {
   // A worker that is not ours has no such sink, and would log an error.
   if (isOurWorker() && !workflowInfo().unsafe.isReplaying) countersign.changed();
-}
-
-/** The fact that a call ended in a burst, or never ran there. */
-export function endedFact(
-  { agent, origin }: { agent: string; origin?: TurnOrigin },
-  { call: { tool, callId, kind }, result }: EndedOf,
-  replyId: string,
-): ObservedFact {
-  const key = kind === 'invalid' ? {} : { callKey: callKey(replyId, callId) };
-  const of = { agent, tool, callId, ...key, trace: origin?.trace };
-  return { kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() };
 }
 
 /** The facts that were reported about one call. */

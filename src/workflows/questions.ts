@@ -11,7 +11,7 @@ import { ENDINGS } from '../contract/call-texts';
 import { digestJson } from '../contract/digest';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
-import { callKey, FAILURES } from '../contract/names';
+import { callKey, FAILURES, SIGNALS, UPDATES } from '../contract/names';
 import type { Question } from '../contract/question';
 import { describeIssues } from '../contract/read-json';
 import { guard } from '../contract/schema/message';
@@ -50,12 +50,12 @@ type Judged = { ok: true; asked: Asked } | { ok: false; why: string; isFull?: tr
  */
 export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
   const validator = (message: RawValue): void => void inOrder(turn, message);
-  setHandler(messages.askUpdate, (message) => ask(turn, inOrder(turn, message)), {
+  setHandler(messages.rawUpdate<CallReply>(UPDATES.ask), (message) => ask(turn, inOrder(turn, message)), {
     validator,
     description: 'A call that runs asks a person',
   });
   const withdraw = (message: RawValue): void => takeBack(turn, message);
-  messages.onSignal(queue, messages.withdrawSignal, withdraw, 'A call that runs withdraws its question');
+  messages.onSignal(queue, SIGNALS.withdraw, withdraw, 'A call that runs withdraws its question');
 }
 
 function takeBack(turn: Turn, message: RawValue): void {
@@ -67,7 +67,7 @@ function takeBack(turn: Turn, message: RawValue): void {
  * Closes the question that a message from any sender withdraws. Nothing changes if no such question waits, for example
  * because a person answered first.
  */
-export function withdrawQuestion(turn: Turn, message: unknown): void {
+function withdrawQuestion(turn: Turn, message: unknown): void {
   if (!isAsked(message) || askerOf(turn.approvals, message) === undefined) return;
   const { callId, attempt, number } = message;
   const state = openBy(turn.approvals, callId).find(

@@ -10,7 +10,6 @@ import {
   countedInReply,
   type Crossing,
   crossingOf,
-  crossingText,
   raised,
   raiseSchema,
   smallerOf,
@@ -204,4 +203,9 @@ function isAtWork(state: CallState, asking: ReadonlySet<string>): boolean {
   if (state.phase !== 'running') return state.phase === 'preparing';
   const { settings, callId } = state.call;
   return settings.child === undefined && !asking.has(callId) && state.isHeld !== true;
+}
+
+/** Why a turn cannot go on: `it has spent 102,113 tokens, and its budget is 100,000 tokens`. */
+function crossingText({ kind, limit, spent, currency }: Crossing, who = 'it'): string {
+  return `${who} has spent ${amountText(kind, spent, currency)}, and its budget is ${amountText(kind, limit, currency)}`;
 }

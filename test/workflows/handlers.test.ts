@@ -1,3 +1,4 @@
+import { condition } from '@temporalio/workflow';
 import { LIMITS } from '../../src/contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../../src/contract/names';
 import { setHandlers } from '../../src/workflows/handlers';
@@ -71,6 +72,24 @@ describe('what a reset applies again, all in one task', () => {
     expect(valueIn(commands.at(-1)?.updateResponse?.completed)).toMatchObject({ accepted: true });
     expect(phaseOf(turn)).toBe('ready');
     expect(turn.signalVerdicts).toMatchObject([{ verdict: 'already_decided' }]);
+  });
+
+  it('is said again, also where it waited before the reset and is judged after it', async () => {
+    const turn = {
+      ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'),
+      approvals: approvalsWith(ASK).state,
+    };
+    const { workflow } = await WorkflowUnderTest.start(async () => {
+      const queue = new MessageQueue();
+      queue.hold();
+      setHandlers(turn, queue);
+      await condition(() => queue.wasReset);
+      queue.release();
+      await new Promise(() => undefined);
+    });
+    await workflow.task([jobs.signal(SIGNALS.approval, approve)]);
+    await workflow.task([jobs.reseed()]);
+    expect(turn.approvals.calls.get('1.1')).toMatchObject({ phase: 'ready', leave: { isOld: true } });
   });
 
   it('does not change the order of the tasks after it', async () => {

@@ -10,8 +10,7 @@ import { unlessAborted } from '../../tools/time-limit';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../heartbeat';
 import type { ActivityDeps } from '../deps';
 import { lackOf, leaveToAnother } from '../leave-to-another';
-import { modelFailure } from './model-tries';
-import { EmptyReply, ModelTries } from './model-tries';
+import { modelFailure, EmptyReply, ModelTries } from './model-tries';
 import { inChatSpan } from '../spans';
 
 /** The model that an attempt asks, and what the attempt needs for that. */

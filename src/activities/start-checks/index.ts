@@ -1,14 +1,13 @@
+import { claimGrant, voidGrant } from '../../authority/grants/worker-claim';
 import { pausedCall } from '../../authority/pauses/worker-hold';
 import type { ActivityDeps } from '../deps';
 import { ranBefore } from '../execute';
-import { ownEvents } from '../reset-history';
+import { mayHaveRunBeforeReset, ownEvents, voidDecision } from '../reset-history';
 import { startedBefore } from '../run-unsafe';
 import { asApproved, noteRules } from './as-approved';
 import { asShown } from './as-shown';
-import { claimsGrant, grantHolds } from './grant';
-import { decidedInThisRun, noteResetRun } from './reset';
 import { signaturesUnspent } from './signatures';
-import type { StartingCall, Stop } from './starting-call';
+import { allowedOf, type StartingCall, type Stop } from './starting-call';
 
 /** A check of a call that is about to start. Undefined: the call may go on. */
 export type StartCheck = (call: StartingCall, worker: ActivityDeps) => Promise<Stop | undefined>;
@@ -79,4 +78,30 @@ async function notPaused({ input }: StartingCall, worker: ActivityDeps): Promise
 
 async function notPausedSinceClaim(call: StartingCall, worker: ActivityDeps): Promise<Stop | undefined> {
   return call.startedBy.grant === undefined ? undefined : notPaused(call, worker);
+}
+
+/** Notes whether a run before a reset may have run the call. */
+async function noteResetRun(call: StartingCall): Promise<undefined> {
+  if (await mayHaveRunBeforeReset(call.input)) call.input = { ...call.input, mayHaveRun: true };
+}
+
+/** A decision counts for one run of the turn. For an unsafe call, the search for an earlier start says more. */
+async function decidedInThisRun({ input, registered }: StartingCall): Promise<Stop | undefined> {
+  const why = registered?.tool.effect === 'unsafe' ? undefined : await voidDecision(input);
+  return why === undefined ? undefined : { askAgain: why };
+}
+
+/** Whether the grant that the call names would let it start. Claims nothing. */
+async function grantHolds(call: StartingCall, { grants }: ActivityDeps): Promise<Stop | undefined> {
+  const { granted } = allowedOf(call);
+  return granted && voidGrant(grants, call.input, granted);
+}
+
+/** Claims a use of the grant that lets the call start. */
+async function claimsGrant(call: StartingCall, { grants }: ActivityDeps): Promise<Stop | undefined> {
+  const { granted } = allowedOf(call);
+  const grant = granted && (await claimGrant(grants, call.input, granted));
+  if (grant === undefined || !('use' in grant)) return grant;
+  call.startedBy.grant = grant;
+  return undefined;
 }

@@ -3,14 +3,7 @@ import { isObject } from '../json';
 import { LIMITS } from '../limits';
 import { guard } from '../schema/message';
 import { SPENDING } from '../spending/carried';
-import {
-  type CarriedSession,
-  COMPACT_OUTPUT,
-  type CompactOutput,
-  type ConversationSummary,
-  SESSION_STATES_SHAPE,
-  type TurnRecord,
-} from './index';
+import { COMPACT_OUTPUT, type CompactOutput, SESSION_STATES_SHAPE, type TurnRecord } from './index';
 import {
   bytesOfEntries,
   cutContent,
@@ -20,7 +13,6 @@ import {
   withoutOutput,
   wordsEntry,
 } from '../transcript';
-import type { TurnEnd } from '../turn-states';
 import { utf8Bytes } from '../text/bytes';
 
 /** The entries of a turn that a session keeps. They are shortened, and calls without a result are left out. */
@@ -163,51 +155,6 @@ function shareWords(entry: Extract<TranscriptEntry, { kind: 'words' }>, share: n
   if (entryBytes(wordsEntry({ text: '', files })) <= share)
     return wordsEntry({ text: cutContent(text, share), files });
   return wordsEntry({ text: `${cutContent(text, share)}\n[${files.length} files are left out here]` });
-}
-
-/** The entry that tells the model that a turn ended without an answer. */
-export function turnEndNote(status: TurnEnd, why?: string): TranscriptEntry[] {
-  const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
-  const texts: Record<TurnEnd, string | undefined> = {
-    answered: undefined,
-    step_limit: '[This turn ended at its limit of steps. What is above was done.]',
-    budget: `[This turn ended because its budget is used up${reason}. What is above was done.]`,
-    loop: '[This turn was ended because its model asked for the same calls again and again. What is above was done.]',
-    failed: `[This turn failed${reason}. What is above was done.]`,
-    cancelled: '[This turn was cancelled before it was over. What is above was done, and nothing after it.]',
-    terminated: `[This turn was ended from outside${reason}. What is above was done; a call without a result may have run.]`,
-    timed_out: '[This turn ran out of time. What is above was done; a call without a result may have run.]',
-  };
-  const text = texts[status];
-  return text === undefined ? [] : [{ kind: 'words', text }];
-}
-
-/** The conversation before the next turn, as its model reads it. */
-export function entriesOf({
-  memory,
-  summary,
-}: Pick<CarriedSession, 'memory'> & { summary?: ConversationSummary | undefined }): TranscriptEntry[] {
-  const before = summary === undefined ? [] : summaryWords(summary);
-  return [
-    ...before.map((text): TranscriptEntry => ({ kind: 'words', text })),
-    ...memory.flatMap(({ entries }) => entries),
-  ];
-}
-
-/** The texts that the model reads in place of turns whose words are no longer kept. */
-function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string[] {
-  const some = (count: number, which: string): string =>
-    count === 1
-      ? `The ${which} turn of this conversation`
-      : `The ${which} ${count} turns of this conversation`;
-  const verb = (count: number): string => (count === 1 ? 'is' : 'are');
-  const kept = turns - leftOut;
-  const summary =
-    text === ''
-      ? []
-      : [`[${some(kept, 'first')} ${verb(kept)} kept only in this summary of yours:]\n${text}`];
-  const note = `[${some(leftOut, text === '' ? 'first' : 'next')} ${verb(leftOut)} left out: the conversation was over its limit]`;
-  return leftOut === 0 ? summary : [...summary, note];
 }
 
 /** Reads a turn's record from outside. Undefined: it cannot be read. Never throws. */

@@ -201,11 +201,6 @@ export function amountText(kind: BudgetKind, amount: number, currency?: string):
   return `${amount.toLocaleString('en')} ${kind}`;
 }
 
-/** Why a turn cannot go on: `it has spent 102,113 tokens, and its budget is 100,000 tokens`. */
-export function crossingText({ kind, limit, spent, currency }: Crossing, who = 'it'): string {
-  return `${who} has spent ${amountText(kind, spent, currency)}, and its budget is ${amountText(kind, limit, currency)}`;
-}
-
 /** Spending in words: `12,000 tokens (3,000 estimated), 8 steps, 2 min of work, 0.4 EUR`. */
 export function spentText(spent: Spent): string {
   const { estimated, money = {} } = spent;

@@ -1,8 +1,11 @@
-import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart } from '@ai-sdk/provider';
-import { isObject, type JsonObject } from '../../contract/json';
+import type {
+  LanguageModelV3FinishReason,
+  LanguageModelV3StreamPart,
+  LanguageModelV3Usage,
+} from '@ai-sdk/provider';
+import { isObject, type JsonObject, parseJson, isJsonObject } from '../../contract/json';
 import { ModelError } from '../model';
-import { chatUsage } from './usage';
-import { asArguments, extraOf, isWhole, mergeExtra, textOf, asWord } from './values';
+import { isWhole, mergeExtra, textOf, asWord } from './values';
 
 /** The name under which a part keeps what its server wants back. */
 export const CHAT = 'chat';
@@ -264,4 +267,82 @@ function finishOf(raw: string | undefined, hasCalls: boolean): LanguageModelV3Fi
   const unified = REASONS.find(([pattern]) => pattern.test(word))?.[1] ?? 'other';
   const isCallIn = hasCalls && (unified === 'stop' || unified === 'other');
   return { unified: isCallIn ? 'tool-calls' : unified, raw: raw ?? 'stop' };
+}
+
+/**
+ * The tokens that a server of chat completions counted. Where thoughts are not part of the counted output, the total or
+ * the thoughts' own count tells. Cached tokens have several names.
+ */
+function chatUsage(counted: unknown): LanguageModelV3Usage {
+  const usage = isObject(counted) ? counted : {};
+  const of = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
+  const first = (values: readonly unknown[]): number | undefined =>
+    values.map(asNumber).find((value) => value !== undefined);
+  const inputs = of(usage['prompt_tokens_details'] ?? usage['input_tokens_details']);
+  const outputs = of(usage['completion_tokens_details'] ?? usage['output_tokens_details']);
+  const input = first([usage['prompt_tokens'], usage['input_tokens']]);
+  const written = first([usage['completion_tokens'], usage['output_tokens']]);
+  const total = asNumber(usage['total_tokens']);
+  const thoughts = first([outputs['reasoning_tokens'], usage['reasoning_tokens']]);
+  const cached = first([
+    inputs['cached_tokens'],
+    usage['prompt_cache_hit_tokens'],
+    usage['cached_tokens'],
+    usage['cache_read_input_tokens'],
+  ]);
+  const output = outputTokens({ input, written, total, thoughts });
+  return {
+    inputTokens: { total: input, noCache: undefined, cacheRead: cached, cacheWrite: undefined },
+    outputTokens: { total: output, text: undefined, reasoning: thoughts },
+    raw: { prompt_tokens: input, completion_tokens: output, total_tokens: total },
+  };
+}
+
+type Counts = Record<'input' | 'written' | 'total' | 'thoughts', number | undefined>;
+
+function outputTokens({ input, written, total, thoughts = 0 }: Counts): number | undefined {
+  const byTotal = input === undefined || total === undefined ? 0 : total - input;
+  if (written === undefined) return byTotal > 0 ? byTotal : undefined;
+  const withThoughts = thoughts > written ? written + thoughts : written;
+  return total === undefined || input === undefined ? withThoughts : Math.max(written, byTotal);
+}
+
+/** A number, or a text that is one, such as `"12"`. */
+function asNumber(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && number >= 0 ? number : undefined;
+}
+
+/**
+ * The arguments of a call as one text. A server may send them as an object, as a text in a text, or as null or an empty
+ * list, as some languages write an object without keys. Every other text stays as the model wrote it.
+ */
+function asArguments(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') return isEmptyList(value) ? '' : JSON.stringify(value);
+  const read = parseJson(value);
+  if (value.trim() === '' || read === null || isEmptyList(read)) return '';
+  return typeof read === 'string' && isObject(parseJson(read)) ? read : value;
+}
+
+/** The fields of a part that are sent back as they came: JSON that is not empty, under other names than these. */
+function extraOf(part: Record<string, unknown>, isKept: (name: string) => boolean): JsonObject {
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(part))
+    if (isKept(name) && isFilled(value)) Object.assign(kept, soundField(name, value));
+  return kept;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function isFilled(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+function soundField(name: string, value: unknown): JsonObject {
+  const field: unknown = { [name]: value };
+  return isJsonObject(field) ? field : {};
 }

@@ -1,11 +1,5 @@
 import { isJsonObject, isObject, type Json, type JsonObject, parseJson } from '../../contract/json';
 
-/** A number, or a text that is one, such as `"12"`. */
-export function asNumber(value: unknown): number | undefined {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof number === 'number' && Number.isInteger(number) && number >= 0 ? number : undefined;
-}
-
 /** A scalar as a text. Undefined for anything else. */
 export function asWord(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
@@ -19,43 +13,9 @@ export function textOf(value: unknown): string {
   return textOf(value['text'] ?? value['value'] ?? value['content'] ?? '');
 }
 
-/**
- * The arguments of a call as one text. A server may send them as an object, as a text in a text, or as null or an empty
- * list, as some languages write an object without keys. Every other text stays as the model wrote it.
- */
-export function asArguments(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  if (typeof value !== 'string') return isEmptyList(value) ? '' : JSON.stringify(value);
-  const read = parseJson(value);
-  if (value.trim() === '' || read === null || isEmptyList(read)) return '';
-  return typeof read === 'string' && isObject(parseJson(read)) ? read : value;
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
-}
-
 /** Whether the arguments that have come so far are a whole object. */
 export function isWhole(text: string): boolean {
   return isObject(parseJson(text));
-}
-
-/** The fields of a part that are sent back as they came: JSON that is not empty, under other names than these. */
-export function extraOf(part: Record<string, unknown>, isKept: (name: string) => boolean): JsonObject {
-  const kept: JsonObject = {};
-  for (const [name, value] of Object.entries(part))
-    if (isKept(name) && isFilled(value)) Object.assign(kept, soundField(name, value));
-  return kept;
-}
-
-function isFilled(value: unknown): boolean {
-  if (value === undefined || value === null || value === '') return false;
-  return typeof value !== 'object' || Object.keys(value).length > 0;
-}
-
-function soundField(name: string, value: unknown): JsonObject {
-  const field: unknown = { [name]: value };
-  return isJsonObject(field) ? field : {};
 }
 
 /** Texts that a stream sends in pieces. Other texts, such as signatures and ids, come whole. */

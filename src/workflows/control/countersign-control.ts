@@ -11,17 +11,21 @@ import {
   endPauses,
   PAUSE,
   type Pause,
+  type PauseTaken,
   readPauses,
   RESUME,
 } from '../../authority/pauses/pause';
 import { isObject } from '../../contract/json';
-import { FAILURES, MEMO } from '../../contract/names';
+import { FAILURES, MEMO, UPDATES } from '../../contract/names';
 import { describeIssues } from '../../contract/read-json';
-import { messageCheck, messageGuard } from '../../contract/schema/message';
-import type { MessageOf, MessageSchema } from '../../contract/schema/message';
+import {
+  messageCheck,
+  messageGuard,
+  type MessageOf,
+  type MessageSchema,
+} from '../../contract/schema/message';
 import { whyUnreadable } from '../../contract/unreadable';
 import { misfit } from '../check-start';
-import { pauseUpdate, resumeUpdate } from '../messages';
 import { type Form, readAs, take } from './take-message';
 
 /** The most bytes of a message, as JSON: twice the most that its texts may have. */
@@ -44,9 +48,9 @@ export async function countersignControl(input?: ControlInput): Promise<void> {
     isChanged = true;
   };
   take(
-    { update: pauseUpdate, failure },
+    { update: UPDATES.pause, failure },
     (message) => addPause(pauses, readAs(message, PAUSING), UNNAMED),
-    ({ pauses: now, taken }) => {
+    ({ pauses: now, taken }): PauseTaken => {
       // The id is drawn here, because history does not record what a validator draws.
       const made = { id: uuid4(), at: new Date(Date.now()).toISOString() };
       const pause = taken.already === true ? taken.pause : { ...taken.pause, ...made };
@@ -55,7 +59,7 @@ export async function countersignControl(input?: ControlInput): Promise<void> {
     },
   );
   take(
-    { update: resumeUpdate, failure },
+    { update: UPDATES.resume, failure },
     (message) => endPauses(pauses, readAs(message, RESUMING)),
     (judged) => {
       change(judged.pauses);

@@ -16,11 +16,11 @@ import {
   shownOf,
   takeGrant,
 } from '../../authority/grants/grant';
-import { FAILURES, grantWorkflowId, MEMO } from '../../contract/names';
+import { FAILURES, grantWorkflowId, MEMO, SIGNALS, UPDATES } from '../../contract/names';
 import { whyUnreadable } from '../../contract/unreadable';
-import { confirmUpdate, refusalFailure, revokeSignal, revokeUpdate, takenOf, useUpdate } from '../messages';
+import { rawSignal, refusalFailure, takenOf } from '../messages';
 import { readAs, take } from './take-message';
-import { claimUse } from '../../authority/grants/claim-use';
+import { claimUse, type UseTaken } from '../../authority/grants/claim-use';
 
 /** The most bytes of a revocation and of a claim, as JSON: twice the most that their texts may have. */
 const BYTES = 8 * 1024;
@@ -44,12 +44,12 @@ export async function countersignGrant(input: GrantAsked): Promise<void> {
   show(grant);
   upsertMemo({ [MEMO.uses]: grant.used });
   take(
-    { update: confirmUpdate, failure },
+    { update: UPDATES.confirm, failure },
     (message) => confirmGrant(grant, readAs(message, CONFIRMATION), Date.now()),
     show,
   );
-  take({ update: revokeUpdate, failure }, revoking, show);
-  setHandler(revokeSignal, (message) => {
+  take({ update: UPDATES.revoke, failure }, revoking, show);
+  setHandler(rawSignal(SIGNALS.revoke), (message) => {
     try {
       if (grant.revoked !== true) show(takenOf(revoking(message), failure));
     } catch {
@@ -57,9 +57,9 @@ export async function countersignGrant(input: GrantAsked): Promise<void> {
     }
   });
   take(
-    { update: useUpdate, failure },
+    { update: UPDATES.use, failure },
     (message) => claimUse(grant, readAs(message, USE), Date.now()),
-    (now) => {
+    (now): UseTaken => {
       grant = now;
       upsertMemo({ [MEMO.uses]: now.used });
       return { use: now.used };

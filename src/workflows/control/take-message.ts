@@ -1,6 +1,6 @@
 import { setHandler } from '@temporalio/workflow';
-import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import { type Bounds, readMessage, refusalFailure, takenOf } from '../messages';
+import type { RawValue } from '@temporalio/common';
+import { type Bounds, rawUpdate, readMessage, refusalFailure, takenOf } from '../messages';
 
 /** The code and the message of a refusal. */
 interface Refused {
@@ -9,8 +9,8 @@ interface Refused {
 }
 
 /** An update, and the type of the failure that refuses it. */
-interface Taking<R> {
-  update: UpdateDefinition<R, [RawValue]>;
+interface Taking {
+  update: string;
   failure: string;
 }
 
@@ -19,11 +19,11 @@ interface Taking<R> {
  * history. The handler judges it again, because another update of the same workflow task may have come first.
  */
 export function take<T extends object, R>(
-  { update, failure }: Taking<R>,
+  { update, failure }: Taking,
   judge: (message: RawValue) => T | Refused,
   apply: (taken: Exclude<T, Refused>) => R,
 ): void {
-  setHandler(update, (message) => apply(takenOf(judge(message), failure)), {
+  setHandler(rawUpdate<R>(update), (message) => apply(takenOf(judge(message), failure)), {
     validator: (message) => void takenOf(judge(message), failure),
   });
 }

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { FAILURES } from '../../contract/names';
+import { FAILURES, QUERIES, SIGNALS, UPDATES } from '../../contract/names';
 import {
   turnIdIn,
   type MessageTaken,
@@ -18,7 +18,7 @@ import {
   type SessionRefused,
   type SessionResult,
 } from '../../contract/session';
-import { pageOf } from '../../contract/transcript';
+import { pageOf, type TranscriptPage } from '../../contract/transcript';
 import { checkStart } from '../check-start';
 import { continueOnCurrentBuild, resetRun } from '../current-build';
 import { MessageQueue } from '../message-queue';
@@ -63,7 +63,7 @@ class SessionRun {
   setMessageHandlers(): void {
     const { session, queue } = this;
     setHandler(
-      messages.sendUpdate,
+      messages.rawUpdate<MessageTaken>(UPDATES.send),
       (message) => queue.answer(messages.weightOf(message), () => messages.takenOf(this.receive(message))),
       {
         validator: (message) => {
@@ -75,12 +75,12 @@ class SessionRun {
     );
     messages.onSignal(
       queue,
-      messages.sendSignal,
+      SIGNALS.send,
       (message) => this.note(message, this.receive(message)),
       'Say something when no worker is up; what is refused is in the memo',
     );
     setHandler(
-      messages.transcriptQuery,
+      messages.rawQuery<TranscriptPage>(QUERIES.transcript),
       (message) => pageOf(session.memory.entries, messages.firstAsked(message)),
       { description: 'What was said before the running turn, a page at a time' },
     );
@@ -89,7 +89,7 @@ class SessionRun {
   setControlHandlers(): void {
     const { queue } = this;
     setHandler(
-      messages.controlUpdate,
+      messages.rawUpdate<void>(UPDATES.control),
       (message) =>
         queue.answer(messages.weightOf(message), () => void messages.takenOf(this.control(message))),
       {
@@ -99,11 +99,11 @@ class SessionRun {
     );
     messages.onSignal(
       queue,
-      messages.controlSignal,
+      SIGNALS.control,
       (message) => void this.control(message),
       'Pause, resume, compact or close the session, or cancel its turn, when no worker is up',
     );
-    setHandler(messages.moveUpdate, () => void (this.isMoving = true), {
+    setHandler(messages.rawUpdate<void, []>(UPDATES.move), () => void (this.isMoving = true), {
       validator: () => {
         const { running } = this.session;
         if (running === undefined) return;

@@ -1,4 +1,4 @@
-import { digestAfter, entriesOf } from '../../contract/session/conversation';
+import { digestAfter } from '../../contract/session/conversation';
 import { digestText } from '../../contract/digest';
 import { isObject } from '../../contract/json';
 import { LEAST_TO_SUMMARIZE, LIMITS } from '../../contract/limits';
@@ -234,4 +234,32 @@ function isTurnMemory(value: unknown): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+/** The conversation before the next turn, as its model reads it. */
+function entriesOf({
+  memory,
+  summary,
+}: Pick<CarriedSession, 'memory'> & { summary?: ConversationSummary | undefined }): TranscriptEntry[] {
+  const before = summary === undefined ? [] : summaryWords(summary);
+  return [
+    ...before.map((text): TranscriptEntry => ({ kind: 'words', text })),
+    ...memory.flatMap(({ entries }) => entries),
+  ];
+}
+
+/** The texts that the model reads in place of turns whose words are no longer kept. */
+function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string[] {
+  const some = (count: number, which: string): string =>
+    count === 1
+      ? `The ${which} turn of this conversation`
+      : `The ${which} ${count} turns of this conversation`;
+  const verb = (count: number): string => (count === 1 ? 'is' : 'are');
+  const kept = turns - leftOut;
+  const summary =
+    text === ''
+      ? []
+      : [`[${some(kept, 'first')} ${verb(kept)} kept only in this summary of yours:]\n${text}`];
+  const note = `[${some(leftOut, text === '' ? 'first' : 'next')} ${verb(leftOut)} left out: the conversation was over its limit]`;
+  return leftOut === 0 ? summary : [...summary, note];
 }

@@ -12,12 +12,12 @@ import {
   scheduleActivity,
   workflowInfo,
 } from '@temporalio/workflow';
-import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
+import { readRecord, recordEntries } from '../../contract/session/conversation';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
 import { type HeldMessage, turnIdIn, type TurnRecord } from '../../contract/session';
-import { wordsEntry } from '../../contract/transcript';
+import { wordsEntry, type TranscriptEntry, cutContent } from '../../contract/transcript';
 import type { TurnInput } from '../../contract/turn';
 import type { TurnEnd } from '../../contract/turn-states';
 import type { agentTurn } from '../agent-turn';
@@ -164,4 +164,21 @@ function ask(turn: string, asked: number): Promise<RawValue | undefined> {
     if (error instanceof ActivityFailure) return undefined;
     throw error;
   });
+}
+
+/** The entry that tells the model that a turn ended without an answer. */
+function turnEndNote(status: TurnEnd, why?: string): TranscriptEntry[] {
+  const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
+  const texts: Record<TurnEnd, string | undefined> = {
+    answered: undefined,
+    step_limit: '[This turn ended at its limit of steps. What is above was done.]',
+    budget: `[This turn ended because its budget is used up${reason}. What is above was done.]`,
+    loop: '[This turn was ended because its model asked for the same calls again and again. What is above was done.]',
+    failed: `[This turn failed${reason}. What is above was done.]`,
+    cancelled: '[This turn was cancelled before it was over. What is above was done, and nothing after it.]',
+    terminated: `[This turn was ended from outside${reason}. What is above was done; a call without a result may have run.]`,
+    timed_out: '[This turn ran out of time. What is above was done; a call without a result may have run.]',
+  };
+  const text = texts[status];
+  return text === undefined ? [] : [{ kind: 'words', text }];
 }
