@@ -46,7 +46,7 @@ export const build = async ({ check }) => {
   await compile(staging, check);
   for (const name of LATE) loadLate(join(staging, name));
   await dropComments(staging);
-  dropInnerTypes(staging);
+  keepInnerTypes(staging);
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
   await buildWeb(join(staging, 'web'));
   swap(staging);
@@ -84,7 +84,10 @@ const dropComments = async (folder) => {
   const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'));
   const drop = async (file) => {
     const before = readFileSync(`${file}.map`).toString('base64');
-    const code = readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, `${SOURCE_MAP}${before}`);
+    const code = readFileSync(file, 'utf8').replace(
+      /\n\/\/# sourceMappingURL=.*\s*$/,
+      `${SOURCE_MAP}${before}`,
+    );
     const options = { sourcefile: basename(file), sourcemap: 'external', sourcesContent: false };
     const { code: bare, map } = await transform(code, { ...options, legalComments: 'none', charset: 'utf8' });
     writeFileSync(file, `${bare}//# sourceMappingURL=${basename(file)}.map\n`);
@@ -93,8 +96,8 @@ const dropComments = async (folder) => {
   await Promise.all(names.map((name) => drop(join(folder, name))));
 };
 
-/** Keeps the types that an application can reach: those of the entries, and what they import. */
-const dropInnerTypes = (folder) => {
+/** Keeps the types out of the package that no application can reach: all but those of the entries, and what they import. */
+const keepInnerTypes = (folder) => {
   const { exports: entries } = JSON.parse(readFileSync(at('package.json'), 'utf8'));
   const reached = new Set();
   const reach = (file) => {
@@ -106,8 +109,10 @@ const dropInnerTypes = (folder) => {
     }
   };
   for (const { types } of Object.values(entries)) if (types) reach(join(folder, relative('lib', types)));
-  for (const name of readdirSync(folder, { recursive: true }))
-    if (name.endsWith('.d.ts') && !reached.has(join(folder, name))) rmSync(join(folder, name));
+  const inner = readdirSync(folder, { recursive: true }).filter(
+    (name) => name.endsWith('.d.ts') && !reached.has(join(folder, name)),
+  );
+  writeFileSync(join(folder, '.npmignore'), inner.map((name) => `/${name}\n`).join(''));
 };
 
 /** lib/ is put in place whole, so that a build that fails leaves the old one. */

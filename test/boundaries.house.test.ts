@@ -134,12 +134,16 @@ describe('the client', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
   });
 
-  it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing', '@bufbuild/cel', 'yaml', 'zod'])(
-    'does not load %s',
-    (name) => {
-      expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
-    },
-  );
+  it.each([
+    '@temporalio/core-bridge',
+    '@temporalio/worker',
+    '@temporalio/testing',
+    '@bufbuild/cel',
+    'yaml',
+    'zod',
+  ])('does not load %s', (name) => {
+    expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
+  });
 
   it.each(['activities', 'engine', 'tools', 'models', 'authority: worker', 'authority: files'])(
     'does not load our %s',

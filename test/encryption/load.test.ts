@@ -15,9 +15,12 @@ describe.each([
   it.each([
     ['client', defaultPayloadConverter],
     ['listing', lenient],
-  ] as const)('are loaded already for a %s: a client in one file has no other files', (who, payloadConverter) => {
-    expect(encryption[who]()).toEqual({ payloadCodecs, payloadConverter, failureConverter });
-  });
+  ] as const)(
+    'are loaded already for a %s: a client in one file has no other files',
+    (who, payloadConverter) => {
+      expect(encryption[who]()).toEqual({ payloadCodecs, payloadConverter, failureConverter });
+    },
+  );
 
   it.each(['worker', 'replay'] as const)('are named by path for a %s, whose threads load them', (who) => {
     const converter = encryption[who]();

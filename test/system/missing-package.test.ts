@@ -9,7 +9,9 @@ describe('the package for whose lack an error was thrown', () => {
     ['imported', failure("Cannot find package '@a/b' imported from /c.mjs", 'ERR_MODULE_NOT_FOUND'), '@a/b'],
     [
       'that the application has to name for Yarn',
-      failure('countersign tried to access @temporalio/client (a peer dependency) but it isn\'t provided by x'),
+      failure(
+        "countersign tried to access @temporalio/client (a peer dependency) but it isn't provided by x",
+      ),
       '@temporalio/client',
     ],
     [

@@ -53,11 +53,14 @@ describe('versions', () => {
     expect(sdkProblem(copies(version, version))).toBeUndefined();
   });
 
-  it.each([['1.23.9'], ['1.9.0'], ['0.24.0'], ['1.25.0'], ['1.100.0'], ['2.0.0'], ['10.0.0']])('%s is not', (version) => {
-    expect(sdkProblem(copies(version))).toMatch(
-      `Temporal's SDK is ${version}; Countersign works with 1.24.0`,
-    );
-  });
+  it.each([['1.23.9'], ['1.9.0'], ['0.24.0'], ['1.25.0'], ['1.100.0'], ['2.0.0'], ['10.0.0']])(
+    '%s is not',
+    (version) => {
+      expect(sdkProblem(copies(version))).toMatch(
+        `Temporal's SDK is ${version}; Countersign works with 1.24.0`,
+      );
+    },
+  );
 
   it('of packages must be the same', () => {
     expect(sdkProblem(copies('1.24.0', '1.24.1'))).toMatch(/more than one copy/);

@@ -175,9 +175,7 @@ function pieces(word: string, at: number, pattern: RegExp | undefined): LookAlik
 const SIGNS = /[^\0-\x7f\s\p{L}\p{M}\p{N}]/gu;
 /** Wide signs of East Asian text, beside its letters. */
 const WIDE = '[\\u3001-\\u3003\\u3008-\\u301f\\uff01-\\uff65‘’“”]';
-const inEast = once(
-  () => new RegExp(`(?<=${EAST}${WIDE}{0,4})${WIDE}|${WIDE}(?=${WIDE}{0,4}${EAST})`, 'gu'),
-);
+const inEast = once(() => new RegExp(`(?<=${EAST}${WIDE}{0,4})${WIDE}|${WIDE}(?=${WIDE}{0,4}${EAST})`, 'gu'));
 /** Signs of another script after its letters, such as its full stop. */
 const AFTER_ITS_LETTERS =
   /(?<=[^\0-\x7f])(?![\p{Script=Common}\p{Script=Inherited}\p{Script=Latin}])[\p{P}\p{S}]/gu;
