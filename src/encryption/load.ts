@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
 import {
   type DataConverter,
   defaultFailureConverter,
@@ -65,7 +65,8 @@ export function loadEncryption(
   ];
   const forWorkers = (payloadCodecs: EncryptionCodec[]): DataConverter => ({
     payloadCodecs,
-    failureConverterPath: hidesFailures ? join(__dirname, 'failure-converter') : undefined,
+    // Not by `require`: a bundler would look for the file, too.
+    failureConverterPath: hidesFailures ? createRequire(__filename).resolve('./failure-converter') : undefined,
   });
   // Clients get no paths: beside a client that was bundled into one file there are no other files.
   const forClients = (

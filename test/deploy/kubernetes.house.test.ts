@@ -134,7 +134,7 @@ describe('each manifest', () => {
     const lacking = of('StatefulSet', { spec: { serviceName: 'countersign-worker' } });
     expect(faultsOf([unknown, wrong, lacking])).toEqual([
       expect.stringContaining('automountServiceAcountToken'),
-      expect.stringContaining("type '{}' is not assignable to type 'string | number"),
+      expect.stringContaining("Type '{}' is not assignable to type 'string | number"),
       expect.stringMatching(/selector, template/),
     ]);
   });
