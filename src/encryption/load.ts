@@ -66,7 +66,9 @@ export function loadEncryption(
   const forWorkers = (payloadCodecs: EncryptionCodec[]): DataConverter => ({
     payloadCodecs,
     // Not by `require`: a bundler would look for the file, too.
-    failureConverterPath: hidesFailures ? createRequire(__filename).resolve('./failure-converter') : undefined,
+    failureConverterPath: hidesFailures
+      ? createRequire(__filename).resolve('./failure-converter')
+      : undefined,
   });
   // Clients get no paths: beside a client that was bundled into one file there are no other files.
   const forClients = (
