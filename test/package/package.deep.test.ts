@@ -98,7 +98,7 @@ it("gates a call of somebody's own workflow", async () => {
   expect(err).not.toMatch(/error/i);
 });
 
-it.each(['esbuild', 'webpack'])('a client and a gate are each one file of %s', async (bundler) => {
+it.each(['esbuild', 'webpack'])('a client and a gate can be bundled by %s', async (bundler) => {
   const esbuild = require.resolve('esbuild');
   const { code, out, err } = await installed.node('bundled.cjs', server.address, bundler, esbuild);
   expect({ code, err }).toEqual({ code: 0, err: '' });
