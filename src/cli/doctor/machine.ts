@@ -55,7 +55,8 @@ export function checkSdk(folder = process.cwd()): Finding {
   const own = sdkProblem(sdkCopies([__dirname, folder]));
   const detail = own ?? sdkProblem(sdkCopies([__dirname, ...foldersFrom(folder).flatMap(ownersOfSdk)]));
   if (detail === undefined) return { name, state: 'ok', detail: sdkVersion() };
-  return { name, state: own === undefined ? 'warning' : 'bad', detail, todo: SDK_HINT };
+  const line = detail.replace(/\n +/g, ', ').replace(':,', ':');
+  return { name, state: own === undefined ? 'warning' : 'bad', detail: line, todo: SDK_HINT };
 }
 
 /** The proxies that the environment names for the hosts of the internet. Passwords are not shown. */
