@@ -35,9 +35,10 @@ try {
   keepCompiled();
   void require('../lib/cli/program.js').main();
 } catch (error) {
-  const missing = /^Cannot find (?:module|package) '([^']+)'/.exec(error.message);
-  if (error.code !== 'MODULE_NOT_FOUND' || missing === null) throw error;
-  tell(`${missing[1]} is not installed; run \`npm install\` again, without leaving anything out`);
+  const { installHint, missingPackage } = require('../lib/system/missing-package.js');
+  const name = missingPackage(error);
+  if (name === undefined) throw error;
+  tell(`${name} is not installed. ${installHint(name)}`);
   process.exit(1);
 }
 

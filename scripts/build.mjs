@@ -9,8 +9,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { isAbsolute, join, relative } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 import { buildWeb } from './build-web.mjs';
 import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
@@ -43,7 +44,9 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
-  loadLate(join(staging, 'index.js'));
+  for (const name of LATE) loadLate(join(staging, name));
+  await dropComments(staging);
+  keepInnerTypes(staging);
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
   await buildWeb(join(staging, 'web'));
   swap(staging);
@@ -60,17 +63,56 @@ const compile = (outDir, check) =>
   ]);
 
 /**
- * Lets an entry load each module when one of its exports is first used: a config that only defines tools does not wait for
- * the worker. `import` of Node still finds the names of the exports.
+ * Files that load each of our modules when one of its exports is first used: a config that only defines tools does not wait
+ * for the worker, nor an approver for schedules. `import` of Node still finds the names of the exports.
  */
+const LATE = ['index.js', 'client/index.js', 'client/connect.js', 'client/countersign.js'];
+
 const loadLate = (file) => {
   const code = readFileSync(file, 'utf8')
     .replace(
       '"use strict";',
       '"use strict"; const late = (load) => new Proxy({}, { get: (_, name) => load()[name] });',
     )
-    .replace(/^(var \w+ = )(require\("[^"]+"\));$/gm, '$1late(() => $2);');
+    .replace(/^((?:var|const) \w+ = )(require\("\.[^"]+"\));$/gm, '$1late(() => $2);');
   writeFileSync(file, code);
+};
+
+/** A comment is read in src/, or in the types of the entries: in a program it is only weight. The map is led on. */
+const dropComments = async (folder) => {
+  const { transform } = await import('esbuild');
+  const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'));
+  const drop = async (file) => {
+    const before = readFileSync(`${file}.map`).toString('base64');
+    const code = readFileSync(file, 'utf8').replace(
+      /\n\/\/# sourceMappingURL=.*\s*$/,
+      `${SOURCE_MAP}${before}`,
+    );
+    const options = { sourcefile: basename(file), sourcemap: 'external', sourcesContent: false };
+    const { code: bare, map } = await transform(code, { ...options, legalComments: 'none', charset: 'utf8' });
+    writeFileSync(file, `${bare}//# sourceMappingURL=${basename(file)}.map\n`);
+    writeFileSync(`${file}.map`, map);
+  };
+  await Promise.all(names.map((name) => drop(join(folder, name))));
+};
+
+/** Keeps the types out of the package that no application can reach: all but those of the entries, and what they import. */
+const keepInnerTypes = (folder) => {
+  const { exports: entries } = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+  const reached = new Set();
+  const reach = (file) => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()["'](\.[^"']+)["']/g)) {
+      const named = join(dirname(file), path.replace(/\.js$/, ''));
+      reach([`${named}.d.ts`, join(named, 'index.d.ts')].find((one) => existsSync(one)));
+    }
+  };
+  for (const { types } of Object.values(entries)) if (types) reach(join(folder, relative('lib', types)));
+  const inner = readdirSync(folder, { recursive: true }).filter(
+    (name) => name.endsWith('.d.ts') && !reached.has(join(folder, name)),
+  );
+  writeFileSync(join(folder, '.npmignore'), inner.map((name) => `/${name}\n`).join(''));
 };
 
 /** lib/ is put in place whole, so that a build that fails leaves the old one. */
@@ -91,7 +133,12 @@ const bundle = async () => {
   const { bundleWorkflows } = await import(pathToFileURL(at('lib', 'worker', 'bundle-workflows.js')).href);
   const logger = new DefaultLogger('WARN');
   const { code } = await bundleWorkflows({ logger, webpackConfigHook: withShortIds });
-  writeFileSync(at('lib', 'workflow-bundle.js'), await withoutComments(code));
+  const { bare, sourcesContent } = await withoutComments(code);
+  writeFileSync(at('lib', 'workflow-bundle.js'), bare);
+  writeFileSync(
+    at('lib', 'workflow-sources.json.br'),
+    brotliCompressSync(JSON.stringify({ sourcesContent })),
+  );
   const { sdkVersion } = await import(pathToFileURL(at('lib', 'worker', 'sdk-copies.js')).href);
   writeFileSync(at('lib', 'workflow-bundle.sdk'), sdkVersion());
 };
@@ -105,7 +152,7 @@ const withShortIds = (configuration) => ({
 /**
  * Half of the bundle is comments and indentation, most of it the SDK's. Names, structure and lines with code stay: an
  * error in the sandbox prints the line it is on, and a debugger stops on it. The source map is led on, its paths relative
- * to the bundle.
+ * to the bundle. The texts of the sources, which only a debugger shows, are packed beside the bundle.
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
@@ -113,7 +160,11 @@ const withoutComments = async (bundled) => {
   const { code, map } = await transform(bundled, options);
   const bare = await withoutMemberComments(code.trimEnd());
   const [flush, shifted] = await withoutIndentation(bare, JSON.parse(map));
-  return `${flush}${SOURCE_MAP}${Buffer.from(withRelativeSources(shifted)).toString('base64')}`;
+  const sourcesContent = shifted.sources.map((source, index) =>
+    isForeign(source) ? null : shifted.sourcesContent[index],
+  );
+  const lean = withRelativeSources({ ...(await withoutForeignColumns(shifted)), sourcesContent: undefined });
+  return { bare: `${flush}${SOURCE_MAP}${Buffer.from(lean).toString('base64')}`, sourcesContent };
 };
 
 /** esbuild keeps the comments on members of classes. Their lines stay, empty, so that the map still fits. */
@@ -153,6 +204,15 @@ const withoutIndentation = async (given, map) => {
   const isKept = (index) => flush[index] !== '' || inText.has(index) || inText.has(index - 1);
   const code = flush.filter((_, index) => isKept(index)).join('\n');
   return [code, { ...map, mappings: encode(mappings.filter((_, index) => isKept(index))) }];
+};
+
+const isForeign = (source) => /node_modules|webpack/.test(source);
+
+/** Of a library the lines are enough, which stacks show. */
+const withoutForeignColumns = async (map) => {
+  const { decode, encode } = await import('@jridgewell/sourcemap-codec');
+  const isKept = ([, source], index) => index === 0 || !isForeign(map.sources[source]);
+  return { ...map, mappings: encode(decode(map.mappings).map((segments) => segments.filter(isKept))) };
 };
 
 const withRelativeSources = (map) => {

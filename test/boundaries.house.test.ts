@@ -60,6 +60,14 @@ const packagesOf = (file: string, seen = new Set<string>()): string[] =>
     return packagesOf(path, seen);
   });
 
+/** A file and all files of ours that it requires, at once or late. */
+const reachedFrom = (file: string, seen = new Set<string>()): string[] => {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  const ours = requiresOf(file).filter((name) => name.startsWith('.'));
+  return [file, ...ours.flatMap((name) => reachedFrom(createRequire(file).resolve(name), seen))];
+};
+
 /** The bundle's code, without the source map in its last line. */
 const bundleCode = (): string =>
   readFileSync(lib('workflow-bundle.js'), 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
@@ -113,19 +121,29 @@ it.each([
 describe('the client', () => {
   let files: string[];
   beforeAll(() => {
-    files = loadedBy(lib('client', 'index.js'));
+    files = loadedBy(...reachedFrom(lib('client', 'index.js')));
+  });
+
+  it('waits for none of its parts before they are used', () => {
+    const ours = loadedBy(lib('client', 'index.js')).filter((file) => file.startsWith('lib/'));
+    expect(ours).toEqual(['lib/client/index.js']);
+    expect(files.length).toBeGreaterThan(100);
   });
 
   it('loads no native module', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
   });
 
-  it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing', '@bufbuild/cel', 'yaml'])(
-    'does not load %s',
-    (name) => {
-      expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
-    },
-  );
+  it.each([
+    '@temporalio/core-bridge',
+    '@temporalio/worker',
+    '@temporalio/testing',
+    '@bufbuild/cel',
+    'yaml',
+    'zod',
+  ])('does not load %s', (name) => {
+    expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
+  });
 
   it.each(['activities', 'engine', 'tools', 'models', 'authority: worker', 'authority: files'])(
     'does not load our %s',

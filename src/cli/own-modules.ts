@@ -77,16 +77,20 @@ export function programName(env: NodeJS.ProcessEnv, cwd = process.cwd()): string
   // npm adds folders to the path while it runs a command. They are not there afterwards.
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.endsWith(BIN));
   if (folders.some((folder) => folder !== '' && isOwn(join(folder, name)))) return name;
-  const isNear = foldersFrom(cwd).some((folder) => folder === ROOT || isOwn(join(folder, BIN, name)));
+  // Yarn may keep packages without a folder of them.
+  if (process.versions['pnp'] !== undefined) return `yarn ${name}`;
+  const isHere = (folder: string): boolean => realpathOf(folder) === realpathOf(ROOT);
+  const isNear = foldersFrom(cwd).some((folder) => isHere(folder) || isHere(join(folder, MODULES, name)));
   // npx keeps a downloaded package in its own folder, and finds it there again.
   if (isNear || ROOT.includes(join('_npx', ''))) return `npx ${name}`;
   return `node ${shellWord(shorter(own, cwd))}`;
 }
 
-const BIN = join('node_modules', '.bin');
+const MODULES = 'node_modules';
+const BIN = join(MODULES, '.bin');
 
 /** A folder and all of its parent folders. */
-function foldersFrom(folder: string): string[] {
+export function foldersFrom(folder: string): string[] {
   const above = dirname(folder);
   return above === folder ? [folder] : [folder, ...foldersFrom(above)];
 }

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
-import { types } from 'node:util';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Style } from './print/screen';
 import { escapeLines } from '../contract/text/escape';
+import { installHint, missingPackage } from '../system/missing-package';
 import { Interrupted } from './review/terminal';
 
 /** How to print an error. */
@@ -71,15 +71,8 @@ export function explainMissing(error: unknown): unknown {
   const name = missingPackage(error);
   if (name === undefined) return error;
   return new CountersignError('not_installed', `${name} is not installed`, {
-    hint: 'Run `npm install` again, without leaving anything out.',
+    hint: installHint(name),
     data: { name },
     cause: error,
   });
-}
-
-/** The name of the missing package. A path names a file of this package. */
-function missingPackage(error: unknown): string | undefined {
-  if (!types.isNativeError(error) || error instanceof CountersignError) return undefined;
-  const isMissing = 'code' in error && /^(ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));
-  return isMissing ? /^Cannot find (?:module|package) '([^'./][^']*)'/.exec(error.message)?.[1] : undefined;
 }

@@ -1,6 +1,7 @@
 import { Client, Connection, type ClientOptions, type ConnectionLike } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { LENIENT_CONVERTER, loadEncryption } from '../encryption/load';
+import { payloadConverter as lenient } from '../encryption/bundle-converters';
+import { loadEncryption } from '../encryption/load';
 import { CountersignError } from '../contract/errors';
 import { isKeyRefused, refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import { makeDecode } from '../history/decode/decode';
@@ -82,11 +83,8 @@ type Listing = Pick<ClientOptions, 'namespace' | 'identity' | 'dataConverter'>;
  */
 function listingOf(client: Client): Listing {
   const { namespace, identity, loadedDataConverter } = client.options;
-  const { payloadConverter, payloadCodecs } = loadedDataConverter;
-  const isOwn = payloadConverter !== defaultPayloadConverter;
-  const dataConverter = isOwn
-    ? loadedDataConverter
-    : { payloadCodecs, payloadConverterPath: LENIENT_CONVERTER };
+  const isOwn = loadedDataConverter.payloadConverter !== defaultPayloadConverter;
+  const dataConverter = isOwn ? loadedDataConverter : { ...loadedDataConverter, payloadConverter: lenient };
   return { namespace, identity, dataConverter };
 }
 

@@ -1,6 +1,7 @@
-import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
+import { guard } from '../contract/schema/message';
+import { flag, list, object, text } from '../contract/schema/shape';
 
 /**
  * The most turns or sessions that are looked at for one page, if visibility cannot tell which of them belong to it:
@@ -75,7 +76,7 @@ export function afterEdge({ isOpen, at }: Edge): string {
     : `(ExecutionStatus != 'Running' AND CloseTime < '${next}')`;
 }
 
-const edgeSchema = z.object({ isOpen: z.boolean(), at: z.iso.datetime(), ids: z.array(z.string()) });
+const isEdge = guard(object({ isOpen: flag(), at: text(), ids: list(text()) }));
 
 /** The place as the opaque text of `older`. */
 export function writeEdge(edge: Edge): string {
@@ -83,8 +84,8 @@ export function writeEdge(edge: Edge): string {
 }
 
 /** @throws CountersignError `usage`. */
-export function readEdge(text: string): Edge {
-  const read = edgeSchema.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
-  if (read.success) return read.data;
+export function readEdge(older: string): Edge {
+  const edge = parseJson(Buffer.from(older, 'base64url').toString());
+  if (isEdge(edge) && !Number.isNaN(Date.parse(edge.at))) return edge;
   throw new CountersignError('usage', 'older: this is not the end of a page');
 }

@@ -1,6 +1,5 @@
 import { mayBeId } from './start-turn';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { z } from 'zod';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
@@ -12,6 +11,8 @@ import type { ClientContext } from './context';
 import { afterEdge, type Edge, MOST_LOOKED, readEdge, readPage, writeEdge } from './list-page';
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
 import { isLineage } from '../contract/payloads';
+import { guard } from '../contract/schema/message';
+import { anything, object, text } from '../contract/schema/shape';
 import { toCountersignError, ask } from '../history/server-errors';
 
 const LIMIT = 50;
@@ -144,7 +145,7 @@ function stateFilter(state: TurnSummary['state']): string {
 }
 
 function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
-  const prompt = info.memo?.[MEMO.prompt];
+  const { [MEMO.prompt]: prompt, [MEMO.session]: session } = info.memo ?? {};
   const schedule = attribute(info, SCHEDULED_BY);
   const state = stateOf(info);
   const open = info.status.name === 'RUNNING';
@@ -159,15 +160,20 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     prompt: typeof prompt === 'string' ? prompt : '',
     startedAt: info.startTime.toISOString(),
     endedAt: info.closeTime?.toISOString() ?? null,
-    forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of,
+    forkOf: forkIn(info.memo)?.of,
     schedule: schedule === undefined ? undefined : String(schedule),
-    session: z.string().safeParse(info.memo?.[MEMO.session]).data,
+    session: typeof session === 'string' ? session : undefined,
     callers: callersIn(info.memo),
     facets: facets.length === 0 ? undefined : facets,
   };
 }
 
-const forkMemo = z.object({ of: z.string(), lineage: z.unknown().optional() });
+const isFork = guard(object({ of: text() }, { lineage: anything() }));
+
+function forkIn(memo: Record<string, unknown> = {}) {
+  const fork = memo[MEMO.fork];
+  return isFork(fork) ? fork : undefined;
+}
 
 /**
  * The agents of the turns that led to a child turn, or to a fork of a child turn, by its memo. Undefined if no turn
@@ -176,7 +182,7 @@ const forkMemo = z.object({ of: z.string(), lineage: z.unknown().optional() });
  */
 export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): string[] | undefined {
   const fork = memo[MEMO.fork];
-  const led = [memo[MEMO.lineage], forkMemo.safeParse(fork).data?.lineage].filter((one) => one !== undefined);
+  const led = [memo[MEMO.lineage], forkIn(memo)?.lineage].filter((one) => one !== undefined);
   const isRead = (!isTurn || typeof memo[MEMO.prompt] === 'string') && (fork === undefined || isObject(fork));
   if (!isRead || !led.every(isLineage)) return [UNKNOWN_AGENT];
   const callers = [

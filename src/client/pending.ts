@@ -1,6 +1,5 @@
 import { describeTurn } from '../history/read';
 import { temporal } from '@temporalio/proto';
-import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { toIso } from '../history/decode/proto';
 import { purposeOf } from '../history/fold/activities';
@@ -15,6 +14,8 @@ import { is } from '../history/fold/guards';
 import { heardIn } from '../history/fold/results';
 import { NO_TOKEN } from '../history/pages';
 import { FAILURES, QUERIES } from '../contract/names';
+import { guard } from '../contract/schema/message';
+import { list, object, oneOf, text } from '../contract/schema/shape';
 import { type ChangedTool, toolSetIn } from '../contract/worker-tools';
 
 type Description = NonNullable<Awaited<ReturnType<typeof describeTurn>>>;
@@ -206,7 +207,7 @@ function bounded(reason: string): string {
 /** The longest wait for an answer that only leads to a warning. A person waits for this answer. */
 const ANSWER_MS = 2_000;
 
-const answer = z.array(z.object({ callId: z.string(), now: z.enum(['changed', 'gone']) }));
+const areChanged = guard(list(object({ callId: text(), now: oneOf(['changed', 'gone']) })));
 
 /** Asks the worker of a turn for the requests whose tool has changed. Undefined if no worker answers. */
 export async function changedTools(
@@ -218,7 +219,7 @@ export async function changedTools(
     const reply = await context.connection.withDeadline(Date.now() + ANSWER_MS, () =>
       handle.query<unknown>(QUERIES.tools),
     );
-    return answer.safeParse(reply).data;
+    return areChanged(reply) ? reply : undefined;
   } catch (error) {
     // There is no worker, the answer takes too long, or the workflow is not a turn.
     if (error instanceof Error && SILENT.includes(error.name)) return undefined;

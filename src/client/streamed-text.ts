@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import { z } from 'zod';
 import { race } from '../system/race';
 import { CountersignError } from '../contract/errors';
+import { parseJson } from '../contract/json';
+import { guard } from '../contract/schema/message';
+import { list, number, object, oneOf, text } from '../contract/schema/shape';
 import {
   SILENT_MS,
   type SendText,
@@ -78,13 +80,17 @@ export function streamSender(given?: StreamPlace | SendText | StreamSender): Str
   return place && { text: sendTextTo(place), news: sendNewsTo(place) };
 }
 
-const gaps = z.array(
-  z.object({ turn: z.string(), scheduledAt: z.number(), revision: z.number(), at: z.number() }),
+const areGaps = guard(
+  list(object({ turn: text(), scheduledAt: number(), revision: number(), at: number() })),
 );
 
 /** Sends text to the process of a web inbox. Throws the errors of `post`. */
 export function sendTextTo(place: StreamPlace): SendText {
-  return async (pieces) => gaps.parse(await (await postToInbox(place, '/api/stream', pieces)).json());
+  return async (pieces) => {
+    const gaps: unknown = await (await postToInbox(place, '/api/stream', pieces)).json();
+    if (!areGaps(gaps)) throw new Error('the web inbox does not say which text it lacks');
+    return gaps;
+  };
 }
 
 /**
@@ -185,15 +191,12 @@ function createPlace(): Place {
   };
 }
 
-const deltaSchema = z.object({
-  type: z.literal('text'),
-  runId: z.string(),
-  step: z.number(),
-  from: z.number().optional(),
-  attempt: z.number(),
-  at: z.number(),
-  text: z.string(),
-});
+const isDelta = guard(
+  object(
+    { type: oneOf(['text']), runId: text(), step: number(), attempt: number(), at: number(), text: text() },
+    { from: number() },
+  ),
+);
 
 /** The text of a turn from the web inbox. Connects again after an outage, and ends with the signal. Never throws. */
 async function* textAt(
@@ -235,8 +238,8 @@ async function* deltasIn(body: ReadableStream<Uint8Array>, heard: () => void): A
   const ready: TextDelta[] = [];
   const parser = createParser({
     onEvent: ({ event, data }) => {
-      const delta = event === 'text' ? deltaSchema.safeParse(JSON.parse(data)).data : undefined;
-      if (delta !== undefined) ready.push(delta);
+      const delta = event === 'text' ? parseJson(data) : undefined;
+      if (isDelta(delta)) ready.push(delta);
     },
   });
   const decoder = new TextDecoder();

@@ -1,6 +1,7 @@
-import { z } from 'zod';
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
+import { guard } from '../contract/schema/message';
+import { flag, list, object, refined, text } from '../contract/schema/shape';
 import { privateFaultText, type PrivateFault, readPrivateFile } from '../system/files';
 
 /** The sources of keys. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
@@ -29,11 +30,12 @@ const KEY_VARIABLES = {
   required: 'COUNTERSIGN_ENCRYPTION_REQUIRED',
 } as const;
 
-const optionsSchema = z.strictObject({
-  keys: z.array(z.string()).min(1).optional(),
-  keyFile: z.string().min(1).optional(),
-  required: z.boolean().optional(),
-});
+const areOptions = guard(
+  refined(
+    object({}, { keys: list(text(), { minItems: 1 }), keyFile: text({ minLength: 1 }), required: flag() }),
+    { additionalProperties: false },
+  ),
+);
 
 /**
  * Reads keys and the mode.
@@ -42,8 +44,7 @@ const optionsSchema = z.strictObject({
  * places, or encryption that is required although there are no keys.
  */
 export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv): EncryptionSettings {
-  const parsed = optionsSchema.safeParse(given);
-  if (!parsed.success) throw invalid('the encryption options are not { keys, keyFile, required }');
+  if (!areOptions(given)) throw invalid('the encryption options are not { keys, keyFile, required }');
   const keys = keysOf(given, env);
   const required = given.required ?? readFlag(env[KEY_VARIABLES.required]) ?? keys.length > 0;
   if (required && keys.length === 0) throw invalid('encryption is required, and there are no keys');

@@ -1,6 +1,15 @@
-import type { DataConverter } from '@temporalio/common';
+import { createRequire } from 'node:module';
+import {
+  type DataConverter,
+  defaultFailureConverter,
+  defaultPayloadConverter,
+  type LoadedDataConverter,
+  type PayloadConverter,
+} from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
+import { payloadConverter as lenient } from './bundle-converters';
 import { type CodecOptions, EncryptionCodec } from './codec';
+import { failureConverter as hiding } from './failure-converter';
 import { type EncryptionOptions, readEncryption } from './keys';
 
 /**
@@ -8,9 +17,6 @@ import { type EncryptionOptions, readEncryption } from './keys';
  *
  * @module
  */
-
-/** The path of a payload converter that never throws. It leaves out values that it cannot convert. */
-export const LENIENT_CONVERTER = require.resolve('./bundle-converters');
 
 /** The data converters for one ring of keys, one for each kind of process. */
 export interface Encryption {
@@ -52,19 +58,35 @@ export function loadEncryption(
   env: NodeJS.ProcessEnv = process.env,
 ): Encryption {
   const { keys, required } = readEncryption(options, env);
-  const converter = (how: Pick<CodecOptions, 'onRefusal'> & { checksBinding?: boolean }): DataConverter => ({
-    payloadCodecs: [new EncryptionCodec({ checksBinding: true, ...how, keys, required })],
-    // Without keys, failure messages stay where Temporal's UI shows them.
-    failureConverterPath: keys.length === 0 ? undefined : require.resolve('./failure-converter'),
+  // Without keys, failure messages stay where Temporal's UI shows them.
+  const hidesFailures = keys.length > 0;
+  const codecs = (how: Pick<CodecOptions, 'onRefusal'> & { checksBinding?: boolean }): EncryptionCodec[] => [
+    new EncryptionCodec({ checksBinding: true, ...how, keys, required }),
+  ];
+  const forWorkers = (payloadCodecs: EncryptionCodec[]): DataConverter => ({
+    payloadCodecs,
+    // Not by `require`: a bundler would look for the file, too.
+    failureConverterPath: hidesFailures
+      ? createRequire(__filename).resolve('./failure-converter')
+      : undefined,
+  });
+  // Clients get no paths: beside a client that was bundled into one file there are no other files.
+  const forClients = (
+    payloadCodecs: EncryptionCodec[],
+    payloadConverter: PayloadConverter,
+  ): LoadedDataConverter => ({
+    payloadCodecs,
+    payloadConverter,
+    failureConverter: hidesFailures ? hiding : defaultFailureConverter,
   });
   return {
     enabled: keys.length > 0,
     required,
     keyIds: keys.map(({ id }) => id),
-    worker: () => converter({ onRefusal: 'mark' }),
-    client: () => converter({ onRefusal: 'throw' }),
-    listing: () => ({ ...converter({ onRefusal: 'blank' }), payloadConverterPath: LENIENT_CONVERTER }),
-    replay: () => converter({ onRefusal: 'mark', checksBinding: false }),
+    worker: () => forWorkers(codecs({ onRefusal: 'mark' })),
+    client: () => forClients(codecs({ onRefusal: 'throw' }), defaultPayloadConverter),
+    listing: () => forClients(codecs({ onRefusal: 'blank' }), lenient),
+    replay: () => forWorkers(codecs({ onRefusal: 'mark', checksBinding: false })),
     sealer: () => (keys.length === 0 ? undefined : createSealer({ keys, required })),
     fileSealer: () => (keys.length === 0 ? undefined : createFileSealer({ keys, required })),
   };

@@ -1,6 +1,5 @@
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
-import { z } from 'zod';
 import type { LoadedDataConverter, Payload, SerializationContext } from '@temporalio/common';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { isObject, parseJson } from '../contract/json';
@@ -14,12 +13,6 @@ import { defined } from '../contract/defined';
 
 /** The newest format of a file that `countersign export` writes. */
 const EXPORT_FORMAT = 1;
-
-/**
- * The file that `countersign export` writes: the histories of all runs of a turn as Temporal's own JSON, the first run
- * first.
- */
-const bundleSchema = z.looseObject({ countersign: z.number(), runs: z.array(z.unknown()).min(1) });
 
 /**
  * The histories in an exported file, one for each run. The file is from `countersign export`, or has one run in the
@@ -47,12 +40,13 @@ function parseText(text: string): unknown {
   }
 }
 
-function runsOfBundle(parsed: Record<string, unknown>): unknown[] {
-  const bundle = bundleSchema.safeParse(parsed);
-  if (!bundle.success) throw badHistory('this file was not written by countersign export');
-  if (bundle.data.countersign > EXPORT_FORMAT)
-    throw newerVersion(`the file has format ${bundle.data.countersign}, this version reads ${EXPORT_FORMAT}`);
-  return bundle.data.runs;
+/** The runs in a file that `countersign export` wrote. See `Bundle`. */
+function runsOfBundle({ countersign: format, runs }: Record<string, unknown>): unknown[] {
+  if (typeof format !== 'number' || !Array.isArray(runs) || runs.length === 0)
+    throw badHistory('this file was not written by countersign export');
+  if (format > EXPORT_FORMAT)
+    throw newerVersion(`the file has format ${format}, this version reads ${EXPORT_FORMAT}`);
+  return runs;
 }
 
 function toHistory(json: unknown): History {

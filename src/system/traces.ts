@@ -61,7 +61,7 @@ let api: Promise<Api | undefined> | undefined;
  * The OpenTelemetry API, if the application has it. The API is loaded once, because each start of a turn asks for it.
  */
 function loadApi(): Promise<Api | undefined> {
-  return (api ??= import('@opentelemetry/api').catch(() => undefined));
+  return (api ??= import(/* webpackIgnore: true */ '@opentelemetry/api').catch(() => undefined));
 }
 
 /** Opens the traces. Undefined if the application does not have the OpenTelemetry API. */

@@ -13,7 +13,6 @@ import {
 import { CountersignError, errorMessage } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import { sdkVersion } from './sdk-copies';
-import { LENIENT_CONVERTER } from '../encryption/load';
 
 /** What a bundle contains apart from the workflow of turns. */
 export interface BundleWorkflowsOptions extends Pick<
@@ -40,6 +39,9 @@ const SHARED = [
 ].map((name) => require.resolve(`../${name}`));
 
 const TURNS = require.resolve('../workflows');
+
+/** The path of a payload converter that never throws. It leaves out values that it cannot convert. */
+export const LENIENT_CONVERTER = require.resolve('../encryption/bundle-converters');
 
 /**
  * Bundles the workflow of turns together with your own workflows. A worker that gets source files does this when it
@@ -73,7 +75,7 @@ async function bundle(options: BundleWorkflowsOptions, workflowsPath: string): P
       require.resolve('../workflows/signal-interceptor'),
     ],
     preloadModules: SHARED,
-    failureConverterPath: require.resolve('../encryption/bundle-converters'),
+    failureConverterPath: LENIENT_CONVERTER,
     payloadConverterPath: LENIENT_CONVERTER,
   });
   return { code };

@@ -17,12 +17,12 @@ import { createGrantsReader, listOpenGrants } from '../authority/grants/worker-c
 import { createPausesReader, lookAtControl } from '../authority/pauses/worker-hold';
 import { observing } from '../activities/spans';
 import { createTextStreams } from '../activities/text-streams';
-import { bundleCode } from './bundle-workflows';
+import { bundleCode, LENIENT_CONVERTER } from './bundle-workflows';
 import { startControl } from '../authority/pauses/client';
 import { streamSender } from '../client/streamed-text';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
-import { type Encryption, LENIENT_CONVERTER, loadEncryption } from '../encryption/load';
+import { type Encryption, loadEncryption } from '../encryption/load';
 import { holderQueue } from '../contract/names';
 import { agentPlugin, approversPlugin, formatTools } from '../contract/worker-tools';
 import { deploymentOptions, digestsOf, identityOn } from './build-id-and-identity';

@@ -1,6 +1,6 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 
@@ -8,10 +8,12 @@ import { CountersignError } from '../contract/errors';
  * Packages of Temporal's SDK that have classes and state. A copy in one folder does not recognize objects of a copy in
  * another folder.
  */
-const PACKAGES = ['activity', 'client', 'common', 'worker', 'workflow'].map((name) => `@temporalio/${name}`);
+const PACKAGES = ['activity', 'client', 'common', 'proto', 'worker', 'workflow'].map(
+  (name) => `@temporalio/${name}`,
+);
 
-/** The oldest version that has everything we use, and the first later version that may lack something. */
-const [LEAST, LIMIT] = ['1.24.0', '2.0.0'];
+/** The oldest version that has everything we use, and the first later version that nobody tried. */
+const [LEAST, LIMIT] = ['1.24.0', '1.25.0'];
 
 /** One package of the SDK in one folder. */
 export interface SdkCopy {
@@ -34,6 +36,27 @@ export function sdkCopies(folders: readonly string[]): SdkCopy[] {
   const places = worker === undefined ? folders : [...folders, worker.folder];
   const copies = places.flatMap((place) => PACKAGES.flatMap((name) => copyAt(place, name) ?? []));
   return [...new Map(copies.map((copy) => [copy.folder, copy])).values()];
+}
+
+/**
+ * The packages below a folder to which npm, pnpm or Yarn gave packages of the SDK of their own. The folder itself is one
+ * if it has any.
+ */
+export function ownersOfSdk(folder: string): string[] {
+  const modules = join(folder, 'node_modules');
+  const below = packagesIn(modules).flatMap(ownersOfSdk);
+  return existsSync(join(modules, '@temporalio')) ? [folder, ...below] : below;
+}
+
+function packagesIn(modules: string): string[] {
+  return foldersIn(modules).flatMap((one) => (/^(@.*|\.pnpm)$/.test(basename(one)) ? foldersIn(one) : one));
+}
+
+/** The folders in a folder. A link is not followed: what it leads to is found in its own place. */
+function foldersIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
 function copyAt(place: string, name: string): SdkCopy | undefined {

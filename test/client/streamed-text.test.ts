@@ -78,7 +78,7 @@ describe('sending', () => {
     ['a refusal', 401, '{}', /answered with status 401$/],
     ['a redirect, which is not followed', 307, '', /does not answer/],
     ['a page of HTML', 200, '<html>', /JSON/],
-    ['other JSON', 200, '{"ok":true}', /array/],
+    ['other JSON', 200, '{"ok":true}', /which text it lacks/],
   ])('fails with %s, without the token', async (_case, code, text, message) => {
     [status, body] = [code, text];
     const sending = sendTextTo({ url: url(), token: TOKEN })([PIECE]);

@@ -32,10 +32,12 @@ export interface Installed {
   app: string;
   /** Names of everything in the package. */
   files: string[];
+  /** The sum of their sizes. */
+  bytes: number;
   node(...args: string[]): Promise<Ran>;
   countersign(...args: string[]): Promise<Ran>;
   /** Adds packages to the application, by their names and versions, and this to its `package.json`. */
-  add(packages: readonly string[], manifest: object): Promise<void>;
+  add(packages: readonly string[], manifest: { dependencies: object; overrides: object }): Promise<void>;
 }
 
 const QUIET = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
@@ -46,7 +48,7 @@ const AGAIN = ['--fetch-timeout=20000', '--fetch-retries=5'];
 export const installPackage = async (): Promise<Installed> => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-package-')));
   const packed = await npm(root, 'pack', '--ignore-scripts', '--json', '--pack-destination', directory);
-  const [about]: { filename: string; files: { path: string }[] }[] = JSON.parse(packed);
+  const [about]: { filename: string; unpackedSize: number; files: { path: string }[] }[] = JSON.parse(packed);
   if (about === undefined) throw new Error('npm packed nothing');
   const manifest = join(directory, 'package.json');
   writeFileSync(manifest, JSON.stringify({ private: true }));
@@ -59,11 +61,13 @@ export const installPackage = async (): Promise<Installed> => {
   return {
     app: directory,
     files: about.files.map(({ path }) => path),
+    bytes: about.unpackedSize,
     node,
     countersign: (...args) => node(join('node_modules', 'countersign', 'bin', 'countersign.js'), ...args),
-    add: async (packages, more) => {
-      const own: object = JSON.parse(readFileSync(manifest, 'utf8'));
-      writeFileSync(manifest, JSON.stringify({ ...own, ...more }));
+    add: async (packages, { dependencies, overrides }) => {
+      const own: { dependencies: object } = JSON.parse(readFileSync(manifest, 'utf8'));
+      const all = { ...own.dependencies, ...dependencies };
+      writeFileSync(manifest, JSON.stringify({ ...own, dependencies: all, overrides }));
       await npm(directory, 'install', ...QUIET, ...AGAIN, ...packages);
     },
   };

@@ -1,27 +1,21 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import S3rver from 's3rver';
 import { openFileStore } from '../../src/store';
 import type { FileStore } from '../../src/store/stored-file';
-import { scratchDirectory } from '../support/scratch';
+import { startS3 } from './s3-server';
 
-const directory = scratchDirectory();
-let server: S3rver;
-let endpoint = '';
+const account = { accessKeyId: 'ours', secretAccessKey: 'a secret' };
+let server: Awaited<ReturnType<typeof startS3>>;
 
 beforeEach(async () => {
-  server = new S3rver({
-    ...{ address: '127.0.0.1', port: 0, silent: true, directory: join(directory(), 's3') },
-    configureBuckets: [{ name: 'files', configs: [] }],
-  });
-  endpoint = `http://127.0.0.1:${(await server.run()).port}`;
+  server = await startS3({ ...account, bucket: 'files' });
 });
 afterEach(() => server.close());
 
-const open = (place: string, at = endpoint): FileStore => {
-  const env = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER', AWS_ENDPOINT_URL_S3: at };
+const open = (place: string, at = server.url, secret = account.secretAccessKey): FileStore => {
+  const { accessKeyId: AWS_ACCESS_KEY_ID } = account;
+  const env = { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: secret, AWS_ENDPOINT_URL_S3: at };
   const store = openFileStore(place, { env });
   if (store === undefined) throw new Error('no store');
   return store;
@@ -50,6 +44,12 @@ it('says that there is no such bucket', async () => {
   await expect(open('s3://other').put(file)).rejects.toMatchObject({
     code: 'file_failed',
     message: 'the store of files cannot be written: the server of S3 answered 404 NoSuchBucket',
+  });
+});
+
+it('signs each request with its key', async () => {
+  await expect(open('s3://files', server.url, 'another').put(file)).rejects.toMatchObject({
+    message: 'the store of files cannot be written: the server of S3 answered 403 SignatureDoesNotMatch',
   });
 });
 

@@ -19,7 +19,7 @@ const application = (versions: Record<string, string>): string => {
 
 it('finds one copy of each package here', () => {
   const copies = sdkCopies([root, join(root, 'src')]);
-  expect(copies.map(({ name }) => name)).toHaveLength(5);
+  expect(copies.map(({ name }) => name)).toHaveLength(6);
   expect(new Set(copies.map(({ version }) => version))).toEqual(new Set([sdkVersion()]));
   expect(sdkProblem(copies)).toBeUndefined();
   expect(requireOneSdk).not.toThrow();
@@ -49,15 +49,18 @@ describe('versions', () => {
   const copies = (...versions: string[]): SdkCopy[] =>
     versions.map((version, at) => ({ name: `@temporalio/p${at}`, version, folder: `/${at}` }));
 
-  it.each([['1.24.0'], ['1.24.1'], ['1.24.0-rc.1'], ['1.100.0']])('%s is one that works', (version) => {
+  it.each([['1.24.0'], ['1.24.1'], ['1.24.0-rc.1'], ['1.24.100']])('%s is one that works', (version) => {
     expect(sdkProblem(copies(version, version))).toBeUndefined();
   });
 
-  it.each([['1.23.9'], ['1.9.0'], ['0.24.0'], ['2.0.0'], ['10.0.0']])('%s is not', (version) => {
-    expect(sdkProblem(copies(version))).toMatch(
-      `Temporal's SDK is ${version}; Countersign works with 1.24.0`,
-    );
-  });
+  it.each([['1.23.9'], ['1.9.0'], ['0.24.0'], ['1.25.0'], ['1.100.0'], ['2.0.0'], ['10.0.0']])(
+    '%s is not',
+    (version) => {
+      expect(sdkProblem(copies(version))).toMatch(
+        `Temporal's SDK is ${version}; Countersign works with 1.24.0`,
+      );
+    },
+  );
 
   it('of packages must be the same', () => {
     expect(sdkProblem(copies('1.24.0', '1.24.1'))).toMatch(/more than one copy/);

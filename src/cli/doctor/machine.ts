@@ -3,10 +3,11 @@ import { journalFault, journalFolder } from '../../activities/journal';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Engine } from '../../engine/engine';
 import { proxyFor } from '../../system/proxies';
-import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../worker/sdk-copies';
+import { ownersOfSdk, SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../worker/sdk-copies';
 import { modelsOf } from '../../tools/define-agent';
 import type { Config } from '../../tools/define-config';
 import { CONFIG_FILES, loadConfig } from '../load-config';
+import { foldersFrom } from '../own-modules';
 
 /** The result of one check. `skipped`: the check could not be made because an earlier check failed. */
 export interface Finding {
@@ -45,12 +46,17 @@ export function checkNode(version = process.versions.node): Finding {
   return { name: 'Node.js', state: 'bad', detail, todo: 'Install a newer one: https://nodejs.org' };
 }
 
-/** Whether there is only one copy of Temporal's SDK, in the current folder and for this package. */
+/**
+ * Whether there is only one copy of Temporal's SDK, in the current folder and for this package. A copy of another package
+ * is a warning: nobody here may use it.
+ */
 export function checkSdk(folder = process.cwd()): Finding {
   const name = "Temporal's SDK";
-  const problem = sdkProblem(sdkCopies([__dirname, folder]));
-  if (problem === undefined) return { name, state: 'ok', detail: sdkVersion() };
-  return { name, state: 'bad', detail: problem, todo: SDK_HINT };
+  const own = sdkProblem(sdkCopies([__dirname, folder]));
+  const detail = own ?? sdkProblem(sdkCopies([__dirname, ...foldersFrom(folder).flatMap(ownersOfSdk)]));
+  if (detail === undefined) return { name, state: 'ok', detail: sdkVersion() };
+  const line = detail.replace(/\n +/g, ', ').replace(':,', ':');
+  return { name, state: own === undefined ? 'warning' : 'bad', detail: line, todo: SDK_HINT };
 }
 
 /** The proxies that the environment names for the hosts of the internet. Passwords are not shown. */

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { close, type Debugger, open, Session, url, waitForDebugger } from 'node:inspector';
 import { SourceMap } from 'node:module';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { brotliDecompressSync } from 'node:zlib';
 import type { Probe } from '../../history/replay/replayer';
 import { CountersignError } from '../../contract/errors';
 import type { Decode, History } from '../../history/decode/decode';
@@ -9,7 +12,22 @@ import { eventAt, type Point } from '../../history/moment';
 
 import { taskAt } from '../../history/replay/commands';
 import { LOOPBACK_HOST } from '../../system/loopback';
+import { ROOT } from '../own-modules';
 import type { Screen } from '../print/screen';
+
+/** The workflow code of this installation. */
+export const BUNDLE = join(ROOT, 'lib', 'workflow-bundle.js');
+
+/** That code, with the texts of our sources in its map: a debugger finds no file of them in an installed package. */
+export function bundleWithSources(): { code: string } {
+  const code = readFileSync(BUNDLE, 'utf8');
+  const mapAt = code.lastIndexOf('base64,') + 'base64,'.length;
+  const map: object = JSON.parse(Buffer.from(code.slice(mapAt), 'base64').toString());
+  const packed = readFileSync(join(ROOT, 'lib', 'workflow-sources.json.br'));
+  const sources: object = JSON.parse(brotliDecompressSync(packed).toString());
+  const whole = JSON.stringify({ ...map, ...sources, file: BUNDLE });
+  return { code: code.slice(0, mapAt) + Buffer.from(whole).toString('base64') };
+}
 
 type Bundle = Parameters<NonNullable<Probe['loaded']>>[0];
 

@@ -9,7 +9,14 @@ import { turnEventsOfRuns } from '../../history/exported';
 import { parsePoint } from '../../history/moment';
 import { encryptionOf, fileDecode, readTurnRuns } from '../open-turn';
 import { readCount } from '../flags';
-import { awaitDebugger, breakpointAt, BreakpointProbe, openInspector } from './debug';
+import {
+  awaitDebugger,
+  breakpointAt,
+  BreakpointProbe,
+  BUNDLE,
+  bundleWithSources,
+  openInspector,
+} from './debug';
 import {
   type Done,
   judgeAll,
@@ -158,7 +165,8 @@ async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Pr
 
 /** Replays in this process, where a debugger can stop the code for as long as it likes. */
 async function replayHere({ options, context }: Work, probe: Probe): Promise<Replay> {
-  const workflowBundle = await bundleToReplay(options.workflows);
+  const { workflows } = options;
+  const workflowBundle = workflows === undefined ? bundleWithSources() : await bundleToReplay(workflows);
   const code = codeToReplay(workflowBundle, (await encryptionOf(context)).replay());
   return (runs) => replayRuns(code, runs, probe);
 }
@@ -170,7 +178,7 @@ async function replayHere({ options, context }: Work, probe: Probe): Promise<Rep
  * bundled.
  */
 async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBundleOption> {
-  if (workflows === undefined) return { codePath: join(ROOT, 'lib', 'workflow-bundle.js') };
+  if (workflows === undefined) return { codePath: BUNDLE };
   const workflowsPath = resolve(workflows);
   if (!existsSync(workflowsPath))
     throw new CountersignError('file_failed', `--workflows ${workflows}: there is no such file`);

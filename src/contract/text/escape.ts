@@ -1,5 +1,5 @@
 import {
-  EMOJI_OR_HIDDEN,
+  emojiOrHidden,
   escapeHidden,
   HIDDEN_CHARACTER,
   type TextUse,
@@ -49,7 +49,7 @@ const STYLES = /(\x1b\[(?:1|2|22|3[1-69])m)/;
  * escaped before. A line feed is marked too, so that no value begins a new line.
  */
 export function safeLine(line: string, color: boolean): string {
-  const mark = (text: string): string => text.replace(EMOJI_OR_HIDDEN, (found) => escapeText(found));
+  const mark = (text: string): string => text.replace(emojiOrHidden(), (found) => escapeText(found));
   if (!HIDDEN_CHARACTER.test(line)) return line;
   if (!color) return mark(line);
   return line

@@ -13,7 +13,7 @@ interface LookAlike {
 const NOT_ASCII = /[^\0-\x7f]/;
 const NOT_ASCII_PIECES = /[^\0-\x7f]+/g;
 /** Not every screen draws a letter with a U+FE0F as an emoji. */
-const PASSES = new RegExp(`^[!-~\\ufe0f${CONFUSABLES}]+$`, 'u');
+const passing = once(() => new RegExp(`^[!-~\\ufe0f${CONFUSABLES}]+$`, 'u'));
 
 /** East Asian letters, which ordinary text has beside wide signs. */
 export const EAST =
@@ -55,8 +55,8 @@ interface Home {
 const patternOf = (scripts: readonly string[]): string =>
   [...scripts, 'Common', 'Inherited'].map((script) => `\\p{Script_Extensions=${script}}`).join('');
 
-/** A value that is made at its first use. Patterns of scripts take long to make, and few texts need them. */
-function once<T>(make: () => T): () => T {
+/** A value that is made at its first use. Patterns of Unicode take long to make, and many programs show no text. */
+export function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
 }
@@ -145,15 +145,17 @@ function words(text: string): LookAlike[] {
 
 /** Whether a reader takes a text for ASCII: each character, or its compatibility form. */
 function passes(text: string): boolean {
-  return [...text.normalize('NFD')].every((char) => PASSES.test(char) || PASSES.test(char.normalize('NFKC')));
+  return [...text.normalize('NFD')].every(
+    (char) => passing().test(char) || passing().test(char.normalize('NFKC')),
+  );
 }
 
-const LETTER = new RegExp(`(?![${patternOf([])}])\\p{L}`, 'u');
+const letterOfOne = once(() => new RegExp(`(?![${patternOf([])}])\\p{L}`, 'u'));
 const LATIN = /\p{Script=Latin}/u;
 
 /** The pattern of the letters that a word of its script does not have. Undefined if the word mixes no scripts. */
 function strangersIn(word: string): RegExp | undefined {
-  const [letter] = LATIN.exec(word) ?? LETTER.exec(word) ?? [];
+  const [letter] = LATIN.exec(word) ?? letterOfOne().exec(word) ?? [];
   if (letter === undefined) return undefined;
   const script = scriptOf(letter);
   if (script === undefined) return NOT_ASCII_PIECES;
@@ -173,7 +175,7 @@ function pieces(word: string, at: number, pattern: RegExp | undefined): LookAlik
 const SIGNS = /[^\0-\x7f\s\p{L}\p{M}\p{N}]/gu;
 /** Wide signs of East Asian text, beside its letters. */
 const WIDE = '[\\u3001-\\u3003\\u3008-\\u301f\\uff01-\\uff65‘’“”]';
-const IN_EAST = new RegExp(`(?<=${EAST}${WIDE}{0,4})${WIDE}|${WIDE}(?=${WIDE}{0,4}${EAST})`, 'gu');
+const inEast = once(() => new RegExp(`(?<=${EAST}${WIDE}{0,4})${WIDE}|${WIDE}(?=${WIDE}{0,4}${EAST})`, 'gu'));
 /** Signs of another script after its letters, such as its full stop. */
 const AFTER_ITS_LETTERS =
   /(?<=[^\0-\x7f])(?![\p{Script=Common}\p{Script=Inherited}\p{Script=Latin}])[\p{P}\p{S}]/gu;
@@ -186,7 +188,7 @@ const OPTION = /(?<=(?:^|\s)\p{Pd}{0,2})(?!-)\p{Pd}(?=[\w\p{Pd}])/gu;
 function signs(text: string): LookAlike[] {
   if (text.search(SIGNS) === -1) return [];
   const blanks = (sign: string): string => ' '.repeat(sign.length);
-  const rest = [IN_EAST, AFTER_ITS_LETTERS, TYPOGRAPHY].reduce(
+  const rest = [inEast(), AFTER_ITS_LETTERS, TYPOGRAPHY].reduce(
     (left, ordinary) => left.replace(ordinary, blanks),
     text,
   );

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json';
 import { leavesOf } from './json-diff';
-import { codePointOf, EAST, lookAlikesIn } from './look-alikes';
+import { codePointOf, EAST, lookAlikesIn, once } from './look-alikes';
 import type { Preview } from '../plan';
 
 /**
@@ -55,8 +55,8 @@ export const HIDDEN_CHARACTER = new RegExp(HIDDEN, 'u');
 
 const EMOJI = '\\p{RGI_Emoji}';
 /** An emoji of one or more characters, or a character that does not show by itself outside of an emoji. */
-export const EMOJI_OR_HIDDEN = new RegExp(`${EMOJI}|${HIDDEN}`, 'gv');
-const EMOJIS = new RegExp(EMOJI, 'gv');
+export const emojiOrHidden = once(() => new RegExp(`${EMOJI}|${HIDDEN}`, 'gv'));
+const emojis = once(() => new RegExp(EMOJI, 'gv'));
 /** What an emoji has that does not show. The pattern of all emoji is too slow for texts without one. */
 const JOINS = /[\ufe0f\u200d\u{e007f}]/u;
 
@@ -105,16 +105,16 @@ const patternOf = (layout: Layout, kind: TextUse): RegExp => {
   const turning = kind === 'exact' ? `|${rare}|${TURNING_RUN}` : '';
   return new RegExp(`${START[layout]}|${stacked}|${drawn}|${END[layout]}|${BRACKETS}${turning}`, 'gu');
 };
-const patternsOf = (kind: TextUse): Readonly<Record<Layout, RegExp>> => ({
-  line: patternOf('line', kind),
-  block: patternOf('block', kind),
-  diff: patternOf('diff', kind),
+const patternsOf = (kind: TextUse): Readonly<Record<Layout, () => RegExp>> => ({
+  line: once(() => patternOf('line', kind)),
+  block: once(() => patternOf('block', kind)),
+  diff: once(() => patternOf('diff', kind)),
 });
-const PATTERNS: Readonly<Record<TextUse, Readonly<Record<Layout, RegExp>>>> = {
+const PATTERNS: Readonly<Record<TextUse, ReturnType<typeof patternsOf>>> = {
   exact: patternsOf('exact'),
   prose: patternsOf('prose'),
 };
-const IN_JSON = new RegExp(`(?!\\n)(?:${HIDDEN}|[${TURNING}])`, 'gu');
+const inJson = once(() => new RegExp(`(?!\\n)(?:${HIDDEN}|[${TURNING}])`, 'gu'));
 /**
  * Splits a text of models, tools or users into pieces that are safe to show one after the other: nothing in them is
  * obeyed, invisible or lost. The originals and texts of all pieces, in order, are the text again.
@@ -123,8 +123,8 @@ export function segments(text: string, layout: Layout = 'line', kind: TextUse = 
   const end = layout === 'diff' ? endOf(text) : text.length;
   const shown = text.slice(0, end);
   // Unicode's own emoji join characters by signs that do not show.
-  const plain = JOINS.test(shown) ? shown.replace(EMOJIS, (emoji) => 'x'.repeat(emoji.length)) : shown;
-  const marks = hiddenIn(plain, PATTERNS[kind][layout], layout);
+  const plain = JOINS.test(shown) ? shown.replace(emojis(), (emoji) => 'x'.repeat(emoji.length)) : shown;
+  const marks = hiddenIn(plain, PATTERNS[kind][layout](), layout);
   const found = kind === 'exact' ? lookAlikesIn(clearOf(shown, marks)) : [];
   const alike = found.map(({ start, end: until, name }): Placed => {
     const original = text.slice(start, until);
@@ -150,7 +150,7 @@ export function countDeceiving(text: string): Deceiving {
 
 /** JSON with escapes for all characters that do not show, or change the direction of text. Its value stays the same. */
 export function escapeHidden(json: string): string {
-  return json.replace(IN_JSON, (found) =>
+  return json.replace(inJson(), (found) =>
     found
       .split('')
       .map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`)

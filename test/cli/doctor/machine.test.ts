@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   checkConfig,
@@ -6,6 +6,7 @@ import {
   checkModels,
   checkNode,
   checkProxies,
+  checkSdk,
 } from '../../../src/cli/doctor/machine';
 import { openaiCompatible } from '../../../src/models/openai-compatible';
 import { openai } from '../../../src/models/providers';
@@ -47,6 +48,35 @@ it('runs the one that is named', async () => {
 
 it('needs none', async () => {
   expect(await checkConfig(undefined)).toMatchObject({ finding: { state: 'ok' } });
+});
+
+describe("copies of Temporal's SDK", () => {
+  const put = (...path: string[]): string => {
+    const folder = join(scratch(), 'node_modules', ...path, 'node_modules', '@temporalio', 'common');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{"version":"1.23.0"}');
+    return folder;
+  };
+
+  it.each([
+    ['another package', ['plugin']],
+    ['a package of a scope', ['@temporalio', 'openai-agents']],
+    ['a package of a package', ['one', 'node_modules', '@its', 'own']],
+    ['a package as pnpm keeps it', ['.pnpm', 'plugin@1.0.0']],
+  ])('of %s are named, with what to do', (_, path) => {
+    const copy = put(...path);
+    mkdirSync(join(scratch(), 'app', 'node_modules'), { recursive: true });
+    symlinkSync(scratch(), join(scratch(), 'app', 'node_modules', 'linked'));
+    expect(checkSdk(join(scratch(), 'app'))).toEqual({
+      ...{ name: "Temporal's SDK", state: 'warning' },
+      detail: expect.stringContaining(`@temporalio/common 1.23.0 in ${copy}`),
+      todo: expect.stringContaining('npm ls @temporalio/common'),
+    });
+  });
+
+  it('are one where nobody has another', () => {
+    expect(checkSdk(scratch())).toMatchObject({ state: 'ok' });
+  });
 });
 
 it('says that a journal cannot be kept where a file stands in the way', async () => {

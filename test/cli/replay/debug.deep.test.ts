@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { ensureBuilt, lib } from '../../support/build';
+import { bundleWithSources } from '../../../src/cli/replay/debug';
+import { ensureBuilt, lib, root } from '../../support/build';
 import { startCli } from '../process';
 import { runCli } from '../run-cli';
 import { attach } from './debugger';
@@ -57,6 +58,19 @@ it.each<[name: string, args: string[], startedId: number, source: RegExp]>([
   },
   60_000,
 );
+
+test('a debugger gets the texts of our sources, and none of a library', () => {
+  const map = /sourceMappingURL=data:[^,]*,(.*)/.exec(bundleWithSources().code)?.[1] ?? '';
+  const { sources, sourcesContent }: { sources: string[]; sourcesContent: (string | null)[] } = JSON.parse(
+    Buffer.from(map, 'base64').toString(),
+  );
+  const textOf = (name: string) => sourcesContent[sources.findIndex((one) => one.endsWith(name))];
+  expect(sourcesContent).toHaveLength(sources.length);
+  expect(textOf('/src/workflows/agent-turn.ts')).toBe(
+    readFileSync(join(root, 'src', 'workflows', 'agent-turn.ts'), 'utf8'),
+  );
+  expect(textOf('/workflow/src/internals.ts')).toBeNull();
+});
 
 test('workflows of somebody else stop in their first line', async () => {
   const own = ['--workflows', 'test/fixtures/endless-workflows.ts'];
