@@ -45,7 +45,7 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
       look: async () => {
         const pending = await client.pendingActivities(turn);
         if (!json) noteProgress(pending, progress, context);
-        return heldBy(pending);
+        return heldUpBy(pending);
       },
       onEvent: (event, now) => {
         seen++;
@@ -195,7 +195,7 @@ interface Held {
 const RUNS: Held = { lines: [] };
 
 /** What holds a turn with these activities. One that no worker took yet is about to run, if a worker is there. */
-export function heldBy(pending: Pending): Held {
+export function heldUpBy(pending: Pending): Held {
   const { activities } = pending;
   if (activities.some(({ state }) => state === 'started')) return RUNS;
   const held = activities.filter(({ waits = 'worker', state }) => waits !== 'worker' || state === 'paused');

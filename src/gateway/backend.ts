@@ -61,7 +61,7 @@ export function openBackend(parts: BackendParts): Backend {
   const turns = () => import('./turns.js');
   return {
     begin: () => void link().catch(() => undefined),
-    start: async (call) => (await turns()).recordCall((await link()).client, call, parts),
+    start: async (call) => (await turns()).takeCall((await link()).client, call, parts),
     end: async (turn, signal) => {
       const { endOfCall, isPassing } = await turns();
       for (;;) {

@@ -18,7 +18,7 @@ const READY_MS = 20_000;
 const PERHAPS_THERE: readonly unknown[] = ['exists', 'server_failed'];
 
 /** Starts the turn of a call, as `Backend` has it. */
-export async function recordCall(
+export async function takeCall(
   client: Countersign,
   asked: ClientCall,
   at: { agent: string; taskQueue: string },

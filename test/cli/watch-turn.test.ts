@@ -1,6 +1,6 @@
 import type { Countersign } from '../../src/client';
 import type { Context } from '../../src/cli/context';
-import { followTurn, heldBy, watchSilence, watchTurn } from '../../src/cli/watch-turn';
+import { followTurn, heldUpBy, watchSilence, watchTurn } from '../../src/cli/watch-turn';
 import type { PendingActivity } from '../../src/client';
 import type { TextDelta } from '../../src/contract/streamed-text';
 import type { TurnEvent } from '../../src/history/events';
@@ -137,7 +137,7 @@ describe('what holds a turn', () => {
     ...{ attempt: 2, maximumAttempts: 0, ...more },
   });
   const held = (...activities: Partial<PendingActivity>[]) =>
-    heldBy({ activities: activities.map(activity), idleQueues: [] });
+    heldUpBy({ activities: activities.map(activity), idleQueues: [] });
 
   it.each<[string, Partial<PendingActivity>[]]>([
     ['a call that runs', [{ state: 'started' }]],
@@ -164,7 +164,7 @@ describe('what holds a turn', () => {
   });
 
   it('is a queue without a worker', () => {
-    expect(heldBy({ activities: [], idleQueues: ['q'] }).lines).toEqual([
+    expect(heldUpBy({ activities: [], idleQueues: ['q'] }).lines).toEqual([
       'no worker takes work from the queue q: start one with `countersign worker`',
     ]);
   });

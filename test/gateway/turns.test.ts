@@ -2,7 +2,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Countersign } from '../../src/client';
 import { CountersignError, type ErrorCode } from '../../src/contract/errors';
 import { type ClientCall, placeOfCall } from '../../src/gateway/call-id';
-import { recordCall } from '../../src/gateway/turns';
+import { takeCall } from '../../src/gateway/turns';
 
 const at = { agent: 'gateway', taskQueue: 'q' };
 const call: ClientCall = { who: 'ann', tool: 'pay', arguments: { n: 1 } };
@@ -25,7 +25,7 @@ it.each<[string, ErrorCode]>([
   ['is there already', 'exists'],
   ['was started, and the server did not say so', 'server_failed'],
 ])('finds a named call that %s', async (_case, code) => {
-  expect(await recordCall(failing(code, named), named, at)).toEqual(placeOfCall(named, at));
+  expect(await takeCall(failing(code, named), named, at)).toEqual(placeOfCall(named, at));
 });
 
 it.each<[string, ClientCall, ErrorCode, ClientCall | undefined, object]>([
@@ -35,5 +35,5 @@ it.each<[string, ClientCall, ErrorCode, ClientCall | undefined, object]>([
   ['that nobody can look for', named, 'no_server', named, { code: 'no_server' }],
   ['without a name', call, 'server_failed', call, { message: 'the start failed' }],
 ])('takes no record for a call %s', async (_case, asked, code, there, expected) => {
-  await expect(recordCall(failing(code, there), asked, at)).rejects.toMatchObject(expected);
+  await expect(takeCall(failing(code, there), asked, at)).rejects.toMatchObject(expected);
 });

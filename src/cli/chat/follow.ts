@@ -8,7 +8,7 @@ import type { SessionEvent, SessionTurn } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import { readAttached } from '../attached-file';
 import { pendingLines } from '../print/turn';
-import { heldBy } from '../watch-turn';
+import { heldUpBy } from '../watch-turn';
 
 /** A conversation, and the person who takes part in it. */
 export interface Chat {
@@ -60,7 +60,7 @@ export async function noteWaits(
 ): Promise<void> {
   const pending = await client.pendingActivities(turn ?? session.id);
   for (const line of pendingLines(pending, Date.now())) note(`… ${line}`);
-  const isHopeless = turn !== undefined && before === undefined && heldBy(pending).lack !== undefined;
+  const isHopeless = turn !== undefined && before === undefined && heldUpBy(pending).lack !== undefined;
   if (isHopeless) await session.cancelTurn({ sender: name });
 }
 

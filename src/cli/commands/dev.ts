@@ -8,7 +8,7 @@ import { loadConfig } from '../load-config';
 import {
   drained,
   logOption,
-  startOf,
+  startCommandOf,
   startPatiently,
   type WorkerFacts,
   workerLines,
@@ -171,7 +171,7 @@ function printStart(
     ...(webInbox === undefined ? [] : ['', ...webInbox.lines]),
     '',
     'In another terminal:',
-    `  ${screen.style.link(command(`${startOf(facts.config)}${flag}`))}`,
+    `  ${screen.style.link(command(`${startCommandOf(facts.config)}${flag}`))}`,
     `  ${screen.style.link(command(`inbox${flag}`))}`,
     server.isOwn ? 'Ctrl-C ends worker and server; the data stays.' : 'Ctrl-C ends the worker.',
   ]);

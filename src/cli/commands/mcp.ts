@@ -30,7 +30,7 @@ import {
   otherLine,
   serverLines,
   startLines,
-  summaryLines,
+  toolSummaryLines,
   mcpTestLines,
 } from '../print/mcp';
 import type { Screen } from '../print/screen';
@@ -179,7 +179,7 @@ function choiceLines({ allowed, refused, gone }: Choice, named: NamedServer, scr
   const left = refused.filter(({ standing }) => standing !== 'refused');
   const different = [...allowed.filter(({ standing }) => standing !== 'allowed'), ...gone];
   return [
-    ...summaryLines(different, screen),
+    ...toolSummaryLines(different, screen),
     ...different.flatMap((tool) => differenceLines(tool, named, screen)),
     ...(left.length === 0 ? [] : ['']),
     ...left.map(({ tool }) => otherLine({ tool, standing: 'refused' }, screen.style)),

@@ -132,11 +132,11 @@ export async function startPatiently(settings: WorkerSettings, { screen }: Conte
 
 function describe(worker: RunningWorker, { file }: LoadedConfig, { screen, command }: Context): void {
   screen.lines(workerLines({ ...worker, file }, screen));
-  screen.lines(['', `Start a turn: ${command(startOf(worker.config))}`, 'Ctrl-C ends the worker.']);
+  screen.lines(['', `Start a turn: ${command(startCommandOf(worker.config))}`, 'Ctrl-C ends the worker.']);
 }
 
 /** The command that starts a turn of the first agent of a config. */
-export function startOf({ agents, taskQueue }: Config): string {
+export function startCommandOf({ agents, taskQueue }: Config): string {
   const queue = taskQueue === TASK_QUEUE ? '' : ` --queue ${shellWord(taskQueue)}`;
   return `run ${agents[0]?.name ?? '<agent>'} "…"${queue}`;
 }

@@ -107,7 +107,7 @@ const VALUES: readonly string[] = ['env', 'headers', 'oauth'];
  * The tools that would be allowed, one in a line, because a person cannot judge many definitions at once. Empty for a
  * single tool.
  */
-export function summaryLines(tools: readonly ToolReport[], screen: ScreenFormat): string[] {
+export function toolSummaryLines(tools: readonly ToolReport[], screen: ScreenFormat): string[] {
   if (tools.length < 2) return [];
   const head = ['TOOL', 'IS', 'SAYS IT', 'DESCRIPTION'];
   const rows = tools.map(({ tool, standing, definition }) => [

@@ -11,11 +11,12 @@ const changedTools = [{ callId: '1.1', now: 'gone' }];
 const show = (...args: string[]) =>
   runCommand(addShow, { view: turn([call()]), changedTools }, 'show', ...args);
 
-it('shows a call in full, with a tool that is gone and what decides it', async () => {
+it('shows a call in full, and of a tool that is gone only how to deny it', async () => {
   const { printed } = await show('t-1/1.1');
   const text = printed.join('\n');
   expect(text).toContain('the tool pay is not there any more');
-  expect(text).toContain('cs approve t-1/1.1 --saw 0123456789abcdef');
+  expect(text).toContain('cs deny t-1/1.1');
+  expect(text).not.toContain('cs approve');
 });
 
 it('prints a call as JSON', async () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { startOf } from '../../../src/cli/commands/worker';
+import { startCommandOf } from '../../../src/cli/commands/worker';
 import { freePorts } from '../../../src/engine/server-args';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
@@ -21,7 +21,7 @@ it.each([
   [{ taskQueue: 'my queue' }, `run clerk "…" --queue 'my queue'`],
 ])('the command that starts a turn of a config with %j can be typed anywhere', (options, command) => {
   const clerk = defineAgent({ name: 'clerk', instructions: 'x', model: scriptedModel([]), tools: [] });
-  expect(startOf(defineConfig({ agents: [clerk], ...options }))).toBe(command);
+  expect(startCommandOf(defineConfig({ agents: [clerk], ...options }))).toBe(command);
 });
 
 it('a worker of a server that keeps silent says what it waits for, and ends', async () => {

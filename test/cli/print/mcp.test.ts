@@ -1,4 +1,4 @@
-import { summaryLines } from '../../../src/cli/print/mcp';
+import { toolSummaryLines } from '../../../src/cli/print/mcp';
 import type { ToolReport } from '../../../src/cli/mcp-servers';
 import { testScreen } from '../support';
 
@@ -9,7 +9,7 @@ const tool = (name: string, description: string, annotations?: { readOnlyHint: b
 
 it('names the tools of a server in a line each, before their definitions', () => {
   const tools = [tool('read', 'Reads a file.', { readOnlyHint: true }), tool('write', 'Writes\na file.')];
-  expect(summaryLines(tools, testScreen())).toEqual([
+  expect(toolSummaryLines(tools, testScreen())).toEqual([
     '',
     'TOOL   IS   SAYS IT     DESCRIPTION',
     'read   new  only reads  Reads a file.',
@@ -20,5 +20,5 @@ it('names the tools of a server in a line each, before their definitions', () =>
 });
 
 it('says nothing twice of a single tool', () => {
-  expect(summaryLines([tool('read', 'Reads.')], testScreen())).toEqual([]);
+  expect(toolSummaryLines([tool('read', 'Reads.')], testScreen())).toEqual([]);
 });
