@@ -6,9 +6,16 @@ import {
   DefaultLogger,
   Runtime,
   Worker,
+  type InjectedSinks,
   type WorkflowBundleOption,
 } from '@temporalio/worker';
-import { DeterminismViolationError } from '@temporalio/workflow';
+import { DeterminismViolationError, type WorkflowInfo } from '@temporalio/workflow';
+import { makeDecode } from '../src/history/decode/decode';
+import { foldEvent } from '../src/history/fold/fold';
+import { makeState } from '../src/history/fold/state';
+import { type CallState, leaveOf, resultOf } from '../src/lifecycle/state';
+import { bundleWorkflows } from '../src/worker/bundle-workflows';
+import type { HeldCalls } from './fixtures/held-calls';
 import { ensureBuilt, lib } from './support/build';
 
 const folder = join(__dirname, 'histories');
@@ -19,12 +26,19 @@ const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
 const replay = (
   json: string,
   workflowBundle: WorkflowBundleOption = { codePath: lib('workflow-bundle.js') },
+  sinks?: InjectedSinks<HeldCalls>,
 ): Promise<void> => {
   const history = historyFromJSON(JSON.parse(json));
   // The ids of child turns begin with that of their turn.
   const turn = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'turn';
-  return Worker.runReplayHistory({ workflowBundle }, history, turn);
+  return Worker.runReplayHistory({ workflowBundle, sinks }, history, turn);
 };
+
+/** What a workflow task cannot bring about. */
+const OUTSIDE: readonly string[] = [
+  ...['activity_started', 'activity_completed', 'activity_failed', 'activity_canceled'],
+  ...['signaled', 'task_scheduled', 'task_started', 'child_started', 'child_ended'],
+];
 
 beforeAll(() => {
   ensureBuilt();
@@ -77,6 +91,45 @@ it('has one of each kind of turn', () => {
 
 it.each(files)('%s replays', async (file) => {
   await expect(replay(read(file))).resolves.toBeUndefined();
+});
+
+/** What a call has, in the workflow and in the fold of its history. */
+const factsOf = (state: CallState): object => ({
+  ...{ callId: state.call.callId, phase: state.phase, generation: state.generation },
+  ...{ effective: state.effective, note: state.note, votes: state.votes.map(({ voter }) => voter) },
+  leave: leaveOf(state)?.by,
+  failure: resultOf(state)?.error?.code,
+});
+
+describe('after each workflow task, the fold has the calls that the workflow holds:', () => {
+  let bundle: WorkflowBundleOption;
+  beforeAll(async () => {
+    const workflowInterceptorModules = [require.resolve('./fixtures/held-calls')];
+    bundle = await bundleWorkflows({ workflowInterceptorModules, logger: new DefaultLogger('ERROR') });
+  });
+
+  it.each(files)('%s', async (file) => {
+    const held = new Map<number, CallState[]>();
+    const fn = ({ historyLength }: WorkflowInfo, calls: CallState[]): void =>
+      void held.set(historyLength, calls);
+    await replay(read(file), bundle, { calls: { held: { fn, callDuringReplay: true } } });
+    const state = makeState();
+    const decode = makeDecode();
+    // A task that failed is not replayed.
+    let then: CallState[] | undefined;
+    for (const event of historyFromJSON(JSON.parse(read(file))).events ?? []) {
+      const decoded = await decode(event);
+      if (then !== undefined && OUTSIDE.includes(decoded.kind)) {
+        // The fold also has calls that the workflow has not opened yet, or that wait for more budget.
+        const now = then.map(({ call }) => state.approvals.calls.get(call.callId));
+        expect(now.map((one) => one && factsOf(one))).toEqual(then.map(factsOf));
+        then = undefined;
+      }
+      foldEvent(state, decoded);
+      if (decoded.kind === 'task_started') then = held.get(decoded.eventId);
+    }
+    expect(held.size).toBeGreaterThan(1);
+  });
 });
 
 it.each(['session', 'steered'])('%s replays, of a conversation', async (name) => {
