@@ -6,6 +6,8 @@ import type { Link } from '../gateway/backend';
 import type { Gateway } from '../gateway/gateway';
 import type { Served } from '../gateway/tools';
 import { EVERYTHING, type Permit } from '../authority/rules/permits';
+import { usageError } from '../contract/errors';
+import type { SignInOptions } from '../server';
 import { userStateDir } from '../system/files';
 import type { Config } from '../tools/define-config';
 import type { LentTools } from '../worker/options';
@@ -34,6 +36,8 @@ export interface OpenedGateway {
   who: string;
   usersFile: string;
   permitOf(user: string): Promise<Permit>;
+  /** Reads how people of the config's approvers file sign in. */
+  signInBy(file: string): Promise<SignInOptions>;
   /** Starts the servers, and reaches for Temporal. A call does so, too. */
   begin(): void;
   /** Calls `tell` when a tool is gone. */
@@ -89,6 +93,13 @@ export async function openGateway(
   return {
     ...{ gateway, config, who: context.as, usersFile: defaultUsersFile(env) },
     permitOf: async (user) => (await rules.approvers?.current())?.permitOf(user) ?? EVERYTHING,
+    signInBy: async (path) => {
+      const { approvers } = rules;
+      if (approvers === undefined)
+        throw usageError('--sign-in wants `approvers` in the config: its people are those who sign in');
+      const { readSignInFile } = await import('./sign-in-file.js');
+      return { ...(await readSignInFile(path, env)), people: () => approvers.current() };
+    },
     ...{ begin: backend.begin, onToolsChanged: (tell) => (changed = tell) },
     close: async () => {
       await backend.close();

@@ -16,6 +16,7 @@ import { takeStdout } from '../take-stdout';
 interface ServeOptions extends GatewayOptions {
   agent?: string;
   http?: string;
+  signIn?: string;
   print?: McpClient;
 }
 
@@ -26,6 +27,7 @@ export function addGateway(mcp: Command, context: Context): void {
     .description('serve the allowed MCP servers, or one under its own names, through the gate')
     .option('--agent <name>', "serve an agent's tools instead")
     .option('--http <address>', 'HTTP on this port or host:port, instead of stdio; 0: a free one')
+    .option('--sign-in <file>', 'with --http: how people of the approvers file sign in at their provider')
     .addOption(workerOption())
     .addOption(new Option('--record <calls>', 'record safe calls, too').choices(['all']))
     .addOption(
@@ -74,7 +76,6 @@ async function serveStdio(
   const { createProtocol } = await import('../../gateway/protocol.js');
   const { version } = manifest();
   const transport = new stdio.StdioServerTransport(process.stdin, stdout);
-  const ended = new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve));
   const handle = stdio.serveStdio(
     () => {
       const server = createProtocol({ library, gateway, version, who });
@@ -83,24 +84,33 @@ async function serveStdio(
     },
     { transport },
   );
+  // The transport closes with its input, and when it cannot go on: a message is too long, or nobody reads what it writes.
+  const { onclose } = transport;
+  const closed = new Promise<void>((resolve) => {
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+  });
   // A client waits for the list of tools, and nothing that it does not need for that may take its time.
   const later = setTimeout(begin, BEGIN_MS);
-  await Promise.race([ended, stopped]);
+  await Promise.race([closed, stopped]);
   clearTimeout(later);
   await handle.close();
   await gateway.settled();
 }
 
 async function serveHttp(
-  { gateway, config, usersFile, permitOf, begin, onToolsChanged }: Opened,
-  { http = '0' }: ServeOptions,
+  { gateway, config, usersFile, permitOf, signInBy, begin, onToolsChanged }: Opened,
+  { http = '0', signIn: file }: ServeOptions,
   { context: { screen }, until }: { context: Context; until: Promise<unknown> },
 ): Promise<void> {
   const { serveHttp: start } = await import('../../gateway/http.js');
   const { readListenAddress } = await import('../../server/probes.js');
   const address = http === '0' ? { host: LOOPBACK_HOST, port: 0 } : readListenAddress(http, 'MCP');
+  const signIn = file === undefined ? undefined : await signInBy(file);
   const running = await start({
-    ...{ gateway, usersFile, permitOf, ...address },
+    ...{ gateway, usersFile, permitOf, signIn, ...address },
     ...{ hookTools: config.hookTools, version: manifest().version },
     report: (error) => screen.note(`the gateway failed: ${String(error)}`),
   });
