@@ -125,6 +125,7 @@ async function makeFolder(): Promise<string> {
   for (const name of ['bin', 'files', 'node_modules', OWN_BIN]) await mkdir(join(folder, name));
   // Where npm would put it, so that commands are printed as a reader types them.
   await symlink(join(root, 'bin', 'countersign.js'), join(folder, OWN_BIN, 'countersign'));
+  await symlink(root, join(folder, 'node_modules', 'countersign'));
   await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
   const [first] = snippetsOf('ts').filter(({ page }) => page === 'docs/getting-started.md');
   await writeFile(join(folder, 'my-agent.ts'), first?.text ?? '');
