@@ -44,7 +44,7 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
-  for (const name of LATE) loadLate(join(staging, name));
+  loadLate(join(staging, 'index.js'));
   await dropComments(staging);
   keepInnerTypes(staging);
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
@@ -63,18 +63,16 @@ const compile = (outDir, check) =>
   ]);
 
 /**
- * Files that load each of our modules when one of its exports is first used: a config that only defines tools does not wait
- * for the worker, nor an approver for schedules. `import` of Node still finds the names of the exports.
+ * Lets an entry load each module when one of its exports is first used: a config that only defines tools does not wait for
+ * the worker. `import` of Node still finds the names of the exports.
  */
-const LATE = ['index.js', 'client/index.js', 'client/connect.js', 'client/countersign.js'];
-
 const loadLate = (file) => {
   const code = readFileSync(file, 'utf8')
     .replace(
       '"use strict";',
       '"use strict"; const late = (load) => new Proxy({}, { get: (_, name) => load()[name] });',
     )
-    .replace(/^((?:var|const) \w+ = )(require\("\.[^"]+"\));$/gm, '$1late(() => $2);');
+    .replace(/^(var \w+ = )(require\("[^"]+"\));$/gm, '$1late(() => $2);');
   writeFileSync(file, code);
 };
 

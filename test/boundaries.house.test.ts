@@ -124,12 +124,6 @@ describe('the client', () => {
     files = loadedBy(...reachedFrom(lib('client', 'index.js')));
   });
 
-  it('waits for none of its parts before they are used', () => {
-    const ours = loadedBy(lib('client', 'index.js')).filter((file) => file.startsWith('lib/'));
-    expect(ours).toEqual(['lib/client/index.js']);
-    expect(files.length).toBeGreaterThan(100);
-  });
-
   it('loads no native module', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
   });
