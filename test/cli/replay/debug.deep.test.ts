@@ -105,7 +105,7 @@ it.each<[string, string[], RegExp]>([
   [
     'a deadline',
     [history('plain'), '--inspect', '--task-timeout', '5s'],
-    /--inspect goes without --task-timeout[^]*\[usage\]/,
+    /--task-timeout goes without --inspect[^]*\[usage\]/,
   ],
   ['no point', [history('plain'), '--inspect', '--at', 'x'], /"x" is not a point of a turn[^]*\[usage\]/],
   [

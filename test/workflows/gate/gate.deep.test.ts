@@ -134,6 +134,7 @@ describe('a call that a workflow of its own gates', () => {
     const events: TurnEvent[] = await countersign.timeline(handle.workflowId);
     expect(events.map(({ type }) => type)).toEqual([
       'turn_started',
+      'about',
       'call_prepared',
       'request_opened',
       'signal_recorded',

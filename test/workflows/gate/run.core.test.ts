@@ -110,8 +110,8 @@ it('a call that the gate runs is done with what its activity returned', async ()
   expect(await handle.result()).toMatchObject({ outcome: 'done', result: 'paid 40', approver: 'ann' });
   expect(paidFor(order)).toEqual([{ order, amount: 40, key: `${item?.callKey}:0` }]);
   expect(await typesOf(handle)).toEqual([
-    ...['turn_started', 'call_prepared', 'request_opened', 'decision', 'call_started', 'call_ended'],
-    'turn_ended',
+    ...['turn_started', 'about', 'call_prepared', 'request_opened', 'decision', 'call_started'],
+    ...['call_ended', 'turn_ended'],
   ]);
   await replays(handle);
 });
