@@ -63,7 +63,7 @@ test('the inbox is found by visibility: state, how many, which tools, the earlie
   for (const callId of ['1.1', '1.2', '1.4']) await decide(handle, { callId, decision: 'denied' });
   const left = await found(handle, 'CountersignPending=1');
   expect(left).toMatchObject({
-    CountersignTools: ['ever', ...asked],
+    CountersignTools: ['ever', 'was:denied', ...asked],
     CountersignDeadline: [new Date(NEVER)],
   });
   expect(await details(handle)).toBe('- **waits for a decision**: `1.3` ever, never expires');
