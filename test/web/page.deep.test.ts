@@ -28,7 +28,6 @@ const LATE = [
   'turns.js',
   'two-paths.js',
   'votes.js',
-  'writer.js',
 ];
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
@@ -74,7 +73,6 @@ it('is a few files, and the server has each', () => {
     'turns.js',
     'two-paths.js',
     'votes.js',
-    'writer.js',
   ];
   expect(readdirSync(lib('web')).sort()).toEqual(named);
 });
