@@ -70,7 +70,7 @@ test('the inbox is found by visibility: state, how many, which tools, the earlie
   await decide(handle, { callId: '1.3', decision: 'denied' });
   await handle.result();
   const ended = await found(handle, 'CountersignState="answered" AND CountersignPending=0');
-  expect(ended['CountersignTools']).toEqual(asked);
+  expect(ended['CountersignTools']).toEqual(['was:denied', ...asked]);
   expect(ended['CountersignDeadline']).toBeUndefined();
   expect(await openOf(handle)).toBeUndefined();
   expect(await details(handle)).toBe('Ended: answered');

@@ -32,8 +32,8 @@ const LATE = [
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
 const LATE_LIMIT = 5 * 1024;
-/** A whole screen, where most parts are panels. */
-const SCREEN_LIMIT = 8 * 1024;
+/** A whole screen, where most parts are panels. Two have the fold of a turn's events, for which nobody else should wait. */
+const SCREEN_LIMIT = 9 * 1024;
 const SCREENS = ['conversation.js', 'turn.js'];
 
 beforeAll(ensureBuilt);
