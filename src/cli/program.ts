@@ -21,10 +21,6 @@ interface Streams {
 
 const ABOUT = `Durable agents on Temporal whose dangerous tool calls need a person's countersignature.`;
 
-const exitCodes = (): string => `
-Any unique prefix of an id works. An error ends with its [code], which has a page in ${relative(process.cwd(), join(ROOT, 'docs', 'errors'))}.
-Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no server, 6 still waiting.`;
-
 /** The program `countersign`. It throws every error and never ends the process. */
 export function createProgram(
   { out, err, env, keyboard }: Streams,
@@ -48,7 +44,12 @@ export function createProgram(
       'the keys of the workers (default: COUNTERSIGN_ENCRYPTION_KEY_FILE, _KEYS)',
     )
     .option('--timeout <time>', 'how long to wait for the server (default: 5s)')
-    .addHelpText('after', exitCodes())
+    .addHelpText(
+      'after',
+      `
+Any unique prefix of an id works. An error ends with its [code], which has a page in ${relative(process.cwd(), join(ROOT, 'docs', 'errors'))}.
+Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no server, 6 still waiting.`,
+    )
     .exitOverride()
     .configureHelp({ helpWidth, minWidthToWrap: 10 })
     // Errors are printed in one place, in one form.
