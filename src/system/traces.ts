@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type * as Otel from '@opentelemetry/api';
+import { sha256 } from './sha256';
 
 /** The attributes of a span. Their names are from OpenTelemetry's conventions, or our own. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | string[] | undefined>>;
@@ -170,7 +171,7 @@ interface TurnIds {
 }
 
 function idsOf({ namespace, turn }: SpanPlace): TurnIds {
-  const digest = createHash('sha256').update(`${namespace}\n${turn}`).digest('hex');
+  const digest = sha256(`${namespace}\n${turn}`);
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }
 

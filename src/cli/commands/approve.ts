@@ -99,9 +99,10 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
 /** Checks that only one way to change the arguments is used. Only `--set` may be used with `--args`. */
 function checkWays(options: ApproveOptions): void {
   const { edit, patch, args, set, hunks, yes } = options;
-  const [flag] = Object.keys(defined(grantFlags(options)));
-  if (flag !== undefined && [edit, patch, args, set, hunks].some((one) => one !== undefined))
-    throw usageError(`--${flag} and a change exclude each other`, 'A grant is for the call as it is asked.');
+  if ([edit, patch, args, set, hunks].some((one) => one !== undefined)) {
+    const hint = 'A grant is for the call as it is asked.';
+    refuseOptions(grantFlags(options), 'and a change exclude each other', hint);
+  }
   if (yes === true && edit !== true && args === undefined && set === undefined) {
     const hint = 'To approve a call as it is you must have seen it: name its digest with --saw.';
     throw usageError('--yes goes with --all or with changed arguments', hint);

@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { sha256 } from '../../system/sha256';
 
 /** Makes a secret of 256 bits, in characters that are safe in a URL and a shell. */
 export function drawSecret(): string {
@@ -7,7 +8,7 @@ export function drawSecret(): string {
 
 /** SHA-256 of a secret, in hex. Only this is stored. */
 export function digestSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return sha256(secret);
 }
 
 /** Whether two digests are equal, in constant time. */
