@@ -66,7 +66,7 @@ export interface RunningWorker {
    */
   stop(): Promise<void>;
   /**
-   * Resolves when the worker has stopped. Rejects with CountersignError `worker_failed` when the worker failed, at most
+   * Resolves when the worker has stopped. Rejects with CountersignError `failed` when the worker failed, at most
    * some 12 s after the first failure. By then everything is closed or cannot be closed, so end the process.
    */
   done: Promise<void>;

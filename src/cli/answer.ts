@@ -91,14 +91,12 @@ function inLine(text: string): string {
 
 const HINTS: Readonly<Record<Refused['code'], string>> = {
   unknown_call: '`countersign inbox` lists what waits.',
-  already_decided: 'The first valid decision wins; nothing was changed.',
+  already_decided: 'Nothing was changed; `countersign show <turn>/<call>` shows its state.',
   stale_args:
     'The call is not what you saw any more; look at it again with `countersign show <turn>/<call>`.',
-  invalid_arguments: 'Correct the arguments and decide again; the request is still open.',
-  invalid_answer: 'Correct the answer and send it again; the question is still open.',
+  validation: 'Correct it and send it again; the call is still open.',
   expired: 'It starts nothing. Ask the agent again if it is still wanted.',
   malformed: 'The request is still open; `countersign show <turn>/<call>` shows what fits.',
   cancelled: 'The turn was cancelled; nothing can be decided any more.',
   not_allowed: '`countersign approvers explain <turn>/<call>` says who may decide it, and why.',
-  not_in_doubt: 'Only a call in doubt can be resolved; `countersign show <turn>/<call>` shows its state.',
 };

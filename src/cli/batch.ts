@@ -62,7 +62,7 @@ const IN_VAIN_MS = 1_000;
 /**
  * Shows what would be decided, asks once, and decides one by one.
  *
- * @throws CountersignError `given_up` if the person says no; `refused` if the turns refused some decisions.
+ * @throws CountersignError `failed` if the person says no; `refused` if the turns refused some decisions.
  */
 export async function decideBatch(batch: Batch, context: Context): Promise<void> {
   const { json } = context;

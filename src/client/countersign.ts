@@ -162,7 +162,7 @@ export class Countersign {
   /**
    * Like `decide`, but a refusal is an error with the code of the refusal. `data.verdict` has the whole refusal.
    *
-   * @throws CountersignError `unknown_call`, `already_decided`, `stale_args`, `invalid_arguments`, `expired`,
+   * @throws CountersignError `unknown_call`, `already_decided`, `stale_args`, `validation`, `expired`,
    * `malformed`, `cancelled`, and those of `decide`.
    */
   async decideOrThrow(turn: string, decision: Decision): Promise<TakenAnswer> {

@@ -32,7 +32,7 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
 }
 
 /**
- * The answer to a resolution on a turn that has ended. The rules are those of `answerDecision`, with `not_in_doubt` in
+ * The answer to a resolution on a turn that has ended. The rules are those of `answerDecision`, with `already_decided` in
  * addition.
  */
 export function answerResolution(view: TurnView, resolution: Resolution): Answer {
@@ -41,7 +41,8 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
   const standing = isUnresolved(call) ? undefined : call.resolvedBy;
   const final = repeatedIn(call.resolutions, resolution) ?? standing;
   if (final !== undefined) return answerRepeat({ view, call }, resolution, final);
-  if (!isUnresolved(call)) return refused(resolution, 'not_in_doubt', `call ${call.callId} is not in doubt`);
+  if (!isUnresolved(call))
+    return refused(resolution, 'already_decided', `call ${call.callId} is not in doubt`);
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }
 

@@ -76,7 +76,7 @@ async function collectTurns(context: ClientContext, query: string, wish: Collect
   try {
     return await collect(Math.min(most, LIST_PAGE));
   } catch (error) {
-    const isTooLong = error instanceof CountersignError && error.code === 'answer_too_large';
+    const isTooLong = error instanceof CountersignError && error.code === 'too_large';
     if (!isTooLong || most <= SMALL_PAGE) throw error;
     return collect(SMALL_PAGE);
   }

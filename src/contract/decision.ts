@@ -175,12 +175,10 @@ export const REFUSAL_CODES = [
   'unknown_call',
   'already_decided',
   'stale_args',
-  'invalid_arguments',
-  'invalid_answer',
+  'validation',
   'expired',
   'malformed',
   'cancelled',
-  'not_in_doubt',
   'not_allowed',
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
@@ -229,7 +227,7 @@ export interface Refused {
   message: string;
   callId: string;
   decisionId?: string;
-  /** Only with `invalid_arguments` and `invalid_answer`: the problems, with their places. */
+  /** Only with `validation`: the problems, with their places. */
   issues?: Issue[];
   /** Only with `already_decided`: the decision that stands. */
   standing?: { decision: string; approver: string; at: string };

@@ -84,7 +84,7 @@ export class Pages {
   /**
    * The page after `token`, for events that the server already has.
    *
-   * @throws CountersignError `answer_too_large` if a single event does not come through although the server answers.
+   * @throws CountersignError `too_large` if a single event does not come through although the server answers.
    */
   async next(token: Uint8Array): Promise<Page> {
     for (;;) {

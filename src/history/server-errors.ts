@@ -75,7 +75,7 @@ export function answerTooLarge(what: string, cause: unknown): CountersignError {
   const why = isTooLarge(cause)
     ? `the server's answer is larger than this connection takes: ${detailsOf(cause)}`
     : 'the server answers, but this answer did not come; it is probably larger than this connection takes';
-  return new CountersignError('answer_too_large', `${what} failed: ${why}`, {
+  return new CountersignError('too_large', `${what} failed: ${why}`, {
     hint: "give the connection channelArgs: { 'grpc.max_receive_message_length': 134217728 }, or let connect() make it",
     cause,
   });

@@ -35,7 +35,7 @@ export function decideAnswer(calls: Approvals, said: ReceivedMessage, now: numbe
   if (answer.answer === 'declined') return answeredBy(state, answer, fresh);
   const { content, issues } = checkAnswer(state.call.question, answer.content ?? {});
   if (issues.length > 0) {
-    const refused = { ...refuse('invalid_answer', misfitText(issues), answer), issues };
+    const refused = { ...refuse('validation', misfitText(issues), answer), issues };
     return { refused, isChecked: true };
   }
   return { ...answeredBy(state, { ...answer, content }, fresh), isChecked: true };

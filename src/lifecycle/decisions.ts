@@ -127,7 +127,7 @@ function checkSeen(decision: Decision, state: CallBasics): Refused | undefined {
 }
 
 function misfit(decision: Decision, issues: Issue[]): Refused {
-  const code: RefusalCode = 'invalid_arguments';
+  const code: RefusalCode = 'validation';
   return { ...refuse(code, `the new arguments do not fit: ${describeIssues(issues)}`, decision), issues };
 }
 

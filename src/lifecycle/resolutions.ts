@@ -48,7 +48,7 @@ function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallSta
     return refuse('unknown_call', noCall(resolution.callId), resolution);
   }
   return refuse(
-    'not_in_doubt',
+    'already_decided',
     `call ${resolution.callId} is not in doubt; there is nothing to resolve`,
     resolution,
   );

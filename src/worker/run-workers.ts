@@ -41,7 +41,7 @@ interface RunningWorkers {
 /**
  * Runs workers together: they end together, and the resources that they share are closed whatever happens.
  *
- * @returns `done` resolves when all workers have drained. It rejects with CountersignError `worker_failed` within 12 s
+ * @returns `done` resolves when all workers have drained. It rejects with CountersignError `failed` within 12 s
  * of the first failure, however the other workers end.
  */
 export function runWorkers(group: WorkerGroup): RunningWorkers {
@@ -151,7 +151,7 @@ export function stillness(now: () => number = () => performance.now()): () => st
 export function explainFrozen(error: unknown): unknown {
   if (!(error instanceof Error) || !/^Script execution timed out after \d+ ?ms/.test(error.message))
     return error;
-  return new CountersignError('worker_failed', 'the worker was frozen for over 5 s inside workflow code', {
+  return new CountersignError('failed', 'the worker was frozen for over 5 s inside workflow code', {
     hint: `The machine slept, was moved, or gave it no processor time. ${START_AGAIN}`,
     cause: error,
   });
@@ -163,7 +163,7 @@ function workerFailed(cause: unknown): unknown {
   const frozen = explainFrozen(cause);
   if (frozen !== cause) return frozen;
   const why = cause instanceof Error ? cause.message : 'it could not be closed in time';
-  return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint: START_AGAIN, cause });
+  return new CountersignError('failed', `the worker failed: ${why}`, { hint: START_AGAIN, cause });
 }
 
 /** Makes either all of the workers or none. Workers with the same workflows share their threads. */

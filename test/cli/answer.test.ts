@@ -60,8 +60,8 @@ describe('the answer to a decision', () => {
       { path: '', message: 'no' },
     ];
     const standing = { decision: 'denied', approver: 'bob', at: AT };
-    expect(() => report(refused('invalid_arguments', { issues, standing }))).toThrow(
-      `t/1.1 was refused, invalid_arguments: no\n  /amount: is too big\nIt stands as denied by bob at ${AT}.`,
+    expect(() => report(refused('validation', { issues, standing }))).toThrow(
+      `t/1.1 was refused, validation: no\n  /amount: is too big\nIt stands as denied by bob at ${AT}.`,
     );
   });
 

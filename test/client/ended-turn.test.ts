@@ -101,7 +101,7 @@ function doubted(resolution?: string): TurnView {
 test.each([
   [doubted(), '1.1', 'cancelled'],
   [doubted('did-not'), '1.1', 'already_decided'],
-  [ended(), '1.1', 'not_in_doubt'],
+  [ended(), '1.1', 'already_decided'],
   [ended(), '9.9', 'unknown_call'],
 ])('resolving after the end %#: %s %s', (view, callId, code) => {
   expect(answerResolution(view, { callId, resolution: 'happened' })).toMatchObject({ verdict: { code } });
@@ -134,7 +134,7 @@ test('a resolution that a worker voided settled nothing', () => {
   script.update('decide', said, accepted('1.1', 'denied', { decisionId: 'no' }));
   script.add({ kind: 'canceled' });
   const answer = answerResolution(viewOf(script.fold()), { callId: '1.1', resolution: 'run-again' });
-  expect(answer).toMatchObject({ verdict: { code: 'not_in_doubt' } });
+  expect(answer).toMatchObject({ verdict: { code: 'already_decided' } });
 });
 
 test('a repeat of a vote gets its first verdict again', () => {

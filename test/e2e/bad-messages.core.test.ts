@@ -90,7 +90,7 @@ test.each(badSignals)(
       return found.length > 0 && found;
     });
     expect(verdicts).toEqual([
-      expect.objectContaining({ verdict: expect.stringMatching(/^(malformed|invalid_arguments)$/) }),
+      expect.objectContaining({ verdict: expect.stringMatching(/^(malformed|validation)$/) }),
     ]);
     expect(await decide(handle, { callId: '1.1', decision: 'approved' })).toMatchObject({ accepted: true });
     await handle.result();
@@ -106,7 +106,7 @@ test.each(badSignals)('an update with %s is refused without a trace', async (wha
     first === undefined
       ? handle.executeUpdate('decide')
       : handle.executeUpdate<unknown, [RawValue]>('decide', { args: [RawValue.fromPayload(first)] });
-  expect(await refusalOf(sent)).toMatch(/^(malformed|invalid_arguments)$/);
+  expect(await refusalOf(sent)).toMatch(/^(malformed|validation)$/);
   expect(await eventsOf(handle)).toHaveLength(before);
   await decide(handle, { callId: '1.1', decision: 'denied' });
   await handle.result();

@@ -132,7 +132,7 @@ test('a person may add another amount, and no amount that does not fit', async (
     { tokens: 5, steps: 1 },
   ];
   for (const args of wrong)
-    expect(await decide(handle, edited(args))).toMatchObject({ accepted: false, code: 'invalid_arguments' });
+    expect(await decide(handle, edited(args))).toMatchObject({ accepted: false, code: 'validation' });
   expect(await decide(handle, edited({ tokens: 10_000 }))).toMatchObject({ accepted: true });
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { modified: 1 } });
 });

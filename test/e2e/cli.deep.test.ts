@@ -92,7 +92,7 @@ describe('a turn, from the command line', () => {
     expect(running.out()).toMatch(/amount {2}10\n {2}to {6}ann\n/);
     const refused = await approveSeen(cli, `${turn}/1.1`, '--set', 'amount=1000');
     expect(refused.code).toBe(3);
-    expect(refused.err).toMatch(/invalid_arguments[\s\S]*amount[\s\S]*\[refused\]\n$/);
+    expect(refused.err).toMatch(/validation[\s\S]*amount[\s\S]*\[refused\]\n$/);
     const saw = await sawOf(cli, `${turn}/1.1`);
     const approved = await cli(
       'approve',

@@ -103,7 +103,7 @@ test('refusals: arguments that do not fit, stale ones, a second decision, a call
     const answer = await client.decide(turn, { callId, decision: 'approved', ...decision });
     return answer.status === 'refused' ? answer.verdict.code : answer.status;
   };
-  expect(await code({ decision: 'modified', arguments: { n: 'x' } })).toBe('invalid_arguments');
+  expect(await code({ decision: 'modified', arguments: { n: 'x' } })).toBe('validation');
   expect(await code({ seenDigest: '0'.repeat(64) })).toBe('stale_args');
   expect(await code({ callId: '7.7' })).toBe('unknown_call');
   expect(await code({ decisionId: 'mine', approver: 'ann' })).toBe('accepted');

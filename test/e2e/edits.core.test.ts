@@ -65,7 +65,7 @@ test('edits that do not fit are refused at once, with where and what, and the re
   const before = (await eventsOf(handle)).length;
   for (const [, args, path] of misfits) {
     const verdict = await decide(handle, { ...modified, arguments: args });
-    expect(verdict).toMatchObject({ accepted: false, code: 'invalid_arguments' });
+    expect(verdict).toMatchObject({ accepted: false, code: 'validation' });
     const issues = verdict.accepted ? [] : (verdict.issues ?? []);
     expect(issues.some((issue) => issue.path.startsWith(path) && issue.message !== '')).toBe(true);
   }
@@ -73,7 +73,7 @@ test('edits that do not fit are refused at once, with where and what, and the re
   expect(await openOf(handle)).toMatchObject({ count: 1 });
   await signalDecision(handle, { ...modified, arguments: { tag: 1 }, decisionId: 'by signal' });
   await until('a verdict', async () => (await verdictsOf(handle)).length > 0);
-  expect(await verdictsOf(handle)).toEqual([expect.objectContaining({ verdict: 'invalid_arguments' })]);
+  expect(await verdictsOf(handle)).toEqual([expect.objectContaining({ verdict: 'validation' })]);
   expect(await decide(handle, { ...modified, arguments: { tag: 'fits' } })).toMatchObject({ accepted: true });
   await handle.result();
   expect(await effects.lines('misfit')).toEqual([]);

@@ -211,7 +211,7 @@ test('the same id with other files is another message', async () => {
     session.send({ text: 'look', messageId, files: [{ name: 'a.png', bytes: content }] });
   await send(bytes);
   expect(await send(bytes)).toMatchObject({ status: 'taken' });
-  await expect(send(picture())).rejects.toMatchObject({ code: 'message_changed' });
+  await expect(send(picture())).rejects.toMatchObject({ code: 'exists' });
   await session.close({ cancel: true });
 });
 

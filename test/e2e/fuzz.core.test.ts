@@ -317,7 +317,7 @@ const settle = async (handle: TurnHandle, tag: string): Promise<void> => {
   if (kind === 'over') return;
   const verdict = await send(handle, 'resolve', { callId: '1.1', resolution: 'happened' });
   // A resolution that was signalled before, or the report of the call's own worker, may be read before this one.
-  expect(verdict).toMatchObject(verdict.accepted ? {} : { code: 'not_in_doubt' });
+  expect(verdict).toMatchObject(verdict.accepted ? {} : { code: 'already_decided' });
 };
 
 /** The server takes the end of a turn back, and gives its task again, when a message came meanwhile. */

@@ -56,24 +56,24 @@ test('an answer by update is the result of the call, with the defaults of the fo
 });
 
 test.each<[what: string, given: JsonObject, code: string, issues: JsonObject[] | undefined]>([
-  ['what is missing', { content: {} }, 'invalid_answer', [{ path: '' }]],
-  ['nothing at all', {}, 'invalid_answer', [{ path: '' }]],
+  ['what is missing', { content: {} }, 'validation', [{ path: '' }]],
+  ['nothing at all', {}, 'validation', [{ path: '' }]],
   [
     'wrong values',
     { content: { city: 'x', nights: 31 } },
-    'invalid_answer',
+    'validation',
     [{ path: '/city' }, { path: '/nights' }],
   ],
   [
     'a choice that is none',
     { content: { city: 'Rome', room: 'ballroom' } },
-    'invalid_answer',
+    'validation',
     [{ path: '/room' }],
   ],
   [
     'a field that the form has not',
     { content: { city: 'Rome', more: 1 } },
-    'invalid_answer',
+    'validation',
     [{ path: '/more' }],
   ],
   ['content beside declined', { answer: 'declined', content: {} }, 'malformed', undefined],
@@ -221,7 +221,7 @@ describe('without a worker', () => {
     expect(unjudged).toBe(0);
     const judged = calls[0]?.answers.map(({ judgement }) => judgement) ?? [];
     expect(judged).toHaveLength(2);
-    expect(judged).toContainEqual({ accepted: false, code: 'invalid_answer' });
+    expect(judged).toContainEqual({ accepted: false, code: 'validation' });
     expect(judged).toContainEqual({ accepted: true });
   });
 });

@@ -71,7 +71,7 @@ test('a tool with a queue of its own is prepared, decided on and run there', asy
   expect(await effects.lines('preview far')).toHaveLength(1);
   const misfit = { tag: 5 };
   expect(await decide(handle, { callId: '1.1', decision: 'modified', arguments: misfit })).toMatchObject({
-    code: 'invalid_arguments',
+    code: 'validation',
   });
   await decide(handle, { callId: '1.1', decision: 'approved' });
   expect((await handle.result()).answer).toBe('deploy did far | inspect did far');

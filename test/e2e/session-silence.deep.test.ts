@@ -118,7 +118,7 @@ test('what a session refuses by signal is no longer among the messages that wait
   });
   expect(refused).toEqual([
     { messageId: 'full', code: 'full' },
-    { messageId: 'long', code: 'message_changed' },
+    { messageId: 'long', code: 'exists' },
   ]);
   const { waiting, messages } = await session.history();
   expect(waiting.map(({ messageId }) => messageId)).toEqual(['long']);

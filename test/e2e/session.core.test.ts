@@ -87,7 +87,7 @@ test('a conversation: each message is a turn, and the model knows what was said 
   });
   await session.close();
   await until('the end', async () => (await session.state()).state === 'closed');
-  await expect(session.send('more')).rejects.toMatchObject({ code: 'session_closing' });
+  await expect(session.send('more')).rejects.toMatchObject({ code: 'refused' });
 });
 
 test('messages sent while a turn runs are queued, in order', async () => {
@@ -212,7 +212,7 @@ test('the same id counts once; with other text it is refused; so is what has no 
   await ended(session, 1);
   expect(await session.send({ text, messageId: 'm1' })).toMatchObject({ status: 'taken' });
   await expect(session.send({ text: 'other', messageId: 'm1' })).rejects.toMatchObject({
-    code: 'message_changed',
+    code: 'exists',
   });
   await expect(session.send(' ')).rejects.toMatchObject({ code: 'usage' });
   await expect(session.send('x'.repeat(1024 * 1024))).rejects.toMatchObject({ code: 'usage' });
@@ -233,7 +233,7 @@ test('a message while it closes is refused, and the running turn ends as it woul
   await hold.arrived();
   await session.close();
   for (const mode of ['queue', 'steer', 'interrupt'] as const)
-    await expect(session.send({ text: 'more', mode })).rejects.toMatchObject({ code: 'session_closing' });
+    await expect(session.send({ text: 'more', mode })).rejects.toMatchObject({ code: 'refused' });
   hold.release();
   await until('the end', async () => (await session.state()).state === 'closed');
   const { turns, messages } = await session.history();
@@ -250,7 +250,7 @@ test('the same id from two people at once with other words: one counts, the othe
   const sent = await Promise.allSettled([send('ann'), send('bob')]);
   expect(sent.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   const refused = sent.find(({ status }) => status === 'rejected');
-  expect(refused).toMatchObject({ reason: { code: 'message_changed' } });
+  expect(refused).toMatchObject({ reason: { code: 'exists' } });
   const taken = sent[0]?.status === 'fulfilled' ? 'ann' : 'bob';
   const { turns } = await ended(session, 2);
   expect(turns.map(({ answer }) => answer)).toEqual(['first', `to ${taken}`]);

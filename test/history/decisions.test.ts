@@ -56,7 +56,7 @@ it.each<[string, Partial<Resolved>, ResolutionEffect | undefined]>([
   ['one vote of two to run it again', { resolution: 'run-again', stillWaits: true }, 'counts'],
   [
     'a refused resolution',
-    { resolution: 'did-not', judgement: { accepted: false, code: 'not_in_doubt' } },
+    { resolution: 'did-not', judgement: { accepted: false, code: 'already_decided' } },
     undefined,
   ],
 ])('what a resolution does: %s', (_, fields, effect) => {

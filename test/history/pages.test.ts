@@ -64,7 +64,7 @@ test('after a page that was too large, the next ones are as large as the events 
 
 test('an event that is too large alone is shown by what it is, at once', async () => {
   await expect(read([TOO_LARGE, TOO_LARGE, TOO_LARGE])).rejects.toMatchObject({
-    code: 'answer_too_large',
+    code: 'too_large',
     message: expect.stringContaining('5737717 vs 4194304'),
     hint: expect.stringContaining('grpc.max_receive_message_length'),
   });
@@ -72,7 +72,7 @@ test('an event that is too large alone is shown by what it is, at once', async (
 
 test.each([false, true])('an event that does not come from a server that answers; live: %s', async (live) => {
   await expect(read([LATE, LATE, LATE], { live, length: 9 })).rejects.toMatchObject({
-    code: 'answer_too_large',
+    code: 'too_large',
     message: expect.stringContaining('probably'),
   });
 });

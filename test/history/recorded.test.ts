@@ -183,7 +183,7 @@ test('asked: answers by update and by signal, a bad one, one declined and one qu
     judgement: { accepted: true },
     content: { age: 7, unit: 'years' },
   });
-  expect(byDoor.get('signal')).toMatchObject({ judgement: { accepted: false, code: 'invalid_answer' } });
+  expect(byDoor.get('signal')).toMatchObject({ judgement: { accepted: false, code: 'validation' } });
 });
 
 test('expired-cancelled: one request runs out of time, the other is closed by cancelling', async () => {

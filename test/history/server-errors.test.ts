@@ -71,7 +71,7 @@ test('limits of the server are known by its words', () => {
 test.each<[string, Error, string]>([
   ['no answer', grpc(STATUS.unavailable, 'refused'), 'no_server'],
   ['too late', grpc(STATUS.deadlineExceeded, 'late'), 'no_server'],
-  ['too large', grpc(STATUS.resourceExhausted, 'larger than max'), 'answer_too_large'],
+  ['too large', grpc(STATUS.resourceExhausted, 'larger than max'), 'too_large'],
   ['no search attributes', grpc(STATUS.invalidArgument, 'search attribute X'), 'not_ready'],
   ['no namespace', new Error('Namespace x is not found'), 'not_ready'],
   ['a refused key', grpc(STATUS.permissionDenied, 'no'), 'server_failed'],

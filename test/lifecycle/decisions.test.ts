@@ -84,21 +84,17 @@ describe('refusals', () => {
     ['a call of another step', { callId: '2.1' }, 'unknown_call'],
     ['another key', { callKey: 'other:1.1' }, 'stale_args'],
     ['other arguments seen', { seenDigest: '0'.repeat(64) }, 'stale_args'],
-    [
-      'an edit that does not fit',
-      { decision: 'modified', arguments: { amount: 'ten' } },
-      'invalid_arguments',
-    ],
+    ['an edit that does not fit', { decision: 'modified', arguments: { amount: 'ten' } }, 'validation'],
     [
       'an edit with an extra field',
       { decision: 'modified', arguments: { amount: 1, tool: 'x' } },
-      'invalid_arguments',
+      'validation',
     ],
-    ['an edit over its maximum', { decision: 'modified', arguments: { amount: 1001 } }, 'invalid_arguments'],
+    ['an edit over its maximum', { decision: 'modified', arguments: { amount: 1001 } }, 'validation'],
     [
       'an edit over the limit',
       { decision: 'modified', arguments: { to: 'x'.repeat(140_000) } },
-      'invalid_arguments',
+      'validation',
     ],
   ])('%s is refused', (_, change, code) => {
     const approvals = approvalsWith({});

@@ -136,10 +136,12 @@ describe('a resolution is refused', () => {
 
   it('where nothing is in doubt', () => {
     const message = { callId: '1.1', resolution: 'happened' };
-    expect(resolve(approvalsWith({}), message)).toMatchObject({ code: 'not_in_doubt' });
+    expect(resolve(approvalsWith({}), message)).toMatchObject({ code: 'already_decided' });
     const approvals = inDoubt();
     resolve(approvals, { ...message, decisionId: 'first' });
-    expect(resolve(approvals, { ...message, decisionId: 'second' })).toMatchObject({ code: 'not_in_doubt' });
+    expect(resolve(approvals, { ...message, decisionId: 'second' })).toMatchObject({
+      code: 'already_decided',
+    });
   });
 
   it('where it would run a call of a cancelled turn again; it may still say what happened', () => {

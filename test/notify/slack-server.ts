@@ -166,7 +166,7 @@ export async function startSlackServer(): Promise<SlackServer> {
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
-      response.end(JSON.stringify({ ok: false, error: `invalid_arguments ${String(error).slice(0, 500)}` }));
+      response.end(JSON.stringify({ ok: false, error: `validation ${String(error).slice(0, 500)}` }));
     });
   });
   server.on('upgrade', (request, socket, head) => {

@@ -62,7 +62,7 @@ test('a message that is sent again counts once, and refuses another text', async
   expect(await (await say(at, text, { messageId })).json()).toMatchObject({ status: 'taken', messageId });
   const other = await say(at, 'another', { messageId });
   expect(other.status).toBe(409);
-  expect(await other.json()).toMatchObject({ code: 'message_changed' });
+  expect(await other.json()).toMatchObject({ code: 'exists' });
   expect((await read(at)).view.messages).toHaveLength(1);
 });
 

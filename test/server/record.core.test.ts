@@ -157,7 +157,13 @@ describe('a decision that is refused', () => {
     const head = { namespace: 'default', user: 'owner', turn, agent: 'inbox-record' };
     expect((await logged()).filter((line) => line['turn'] === turn)).toEqual([
       { ...head, at: expect.stringMatching(/Z$/), callId: '2.1', what: 'decision', code: 'stale_args' },
-      { ...head, at: expect.stringMatching(/Z$/), callId: '1.1', what: 'resolution', code: 'not_in_doubt' },
+      {
+        ...head,
+        at: expect.stringMatching(/Z$/),
+        callId: '1.1',
+        what: 'resolution',
+        code: 'already_decided',
+      },
     ]);
     expect(JSON.stringify(await logged())).not.toContain('secret');
     expect(app().reported).toEqual([]);

@@ -39,7 +39,7 @@ const modeOf = async (path: string): Promise<number> => (await stat(path)).mode 
 
 it('keeps a line for each refusal, in a file of its owner alone', async () => {
   const kept = log();
-  const second = refusal({ user: 'bob', what: 'resolution', code: 'not_in_doubt' });
+  const second = refusal({ user: 'bob', what: 'resolution', code: 'already_decided' });
   await kept.add(refusal());
   await kept.add(second);
   expect(await linesIn()).toEqual([refusal(), second]);

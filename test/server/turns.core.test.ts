@@ -82,7 +82,7 @@ test('an edit is checked by field, then runs as changed', async () => {
   expect(wrong.status).toBe(409);
   expect(await wrong.json()).toMatchObject({
     status: 'refused',
-    verdict: { code: 'invalid_arguments', issues: [{ path: '/tag' }] },
+    verdict: { code: 'validation', issues: [{ path: '/tag' }] },
   });
   const right = await decide(handle.workflowId, {
     ...{ ...shown, decision: 'modified', arguments: { tag: 'edited well' } },

@@ -151,7 +151,7 @@ test('a decision that comes too late is refused in words, and what was typed sta
   await client().decideOrThrow(turn, { callId: '1.1', decision: 'denied', approver: 'ann', reason: 'no' });
   await page.locator('#approve').click();
   await panel(page)
-    .getByText(/Another person decided it before you.*ann denied it/)
+    .getByText(/It is decided already.*ann denied it/)
     .waitFor();
   expect(await panel(page).getByLabel('Reason').inputValue()).toBe('my reason');
   await page.unroute('**/api/turns/*/calls/*');

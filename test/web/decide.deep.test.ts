@@ -143,7 +143,7 @@ test('what only the workflow can find wrong stands at its field after sending', 
   await page.getByLabel('amount', { exact: true }).fill('900');
   await lookAtAll(page);
   await page.getByRole('button', { name: /^See what it does now/ }).click();
-  await page.getByText(/Correct the marked fields\. \(invalid_arguments\)/).waitFor();
+  await page.getByText(/Correct the marked fields\. \(validation\)/).waitFor();
   await page.locator('#field\\/amount-issues li').first().waitFor();
   expect(await approve(page).getAttribute('aria-disabled')).toBe('true');
   await page.getByLabel('amount', { exact: true }).fill('90');
@@ -225,7 +225,7 @@ test('a refused decision is listed with who, which call, when and why', async ()
   await page.route('**/api/turns/*/calls/*', (route) => route.abort());
   await decide(handle, { callId: '1.1', decision: 'denied', approver: 'bob' });
   await approve(page).click();
-  await page.getByText(/Another person decided it before you/).waitFor();
+  await page.getByText(/It is decided already/).waitFor();
   await page.goto(`${web().url}/#/stats`);
   await page.getByRole('link', { name: 'Refused decisions, one by one' }).click();
   const row = page.locator('.turn-list li', { hasText: handle.workflowId });

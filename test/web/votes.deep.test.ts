@@ -188,7 +188,7 @@ test('the buttons follow what others do meanwhile', async () => {
   await vote(turn, 'anna');
   await fixture.client.workflow.getHandle(turn).result();
   go();
-  await page.getByRole('alert').getByText('Another person decided it before you.').waitFor();
+  await page.getByRole('alert').getByText('It is decided already.').waitFor();
   await withdraw(page).waitFor({ state: 'detached' });
   expect(await effects.lines('meanwhile')).toEqual(['pay meanwhile']);
   await page.context().close();

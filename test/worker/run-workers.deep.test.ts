@@ -129,7 +129,7 @@ const started = async (running: RunningCommand): Promise<RunningCommand> => {
 describe('countersign worker ends by itself with exit code 1 after the first failure', () => {
   it.concurrent.each([
     ['its workflow thread dies', ['thread'], '', 'the worker failed: Received request after worker thread'],
-    ['its thread dies while a call listens to nobody', ['deaf', 'thread'], '', '[worker_failed]'],
+    ['its thread dies while a call listens to nobody', ['deaf', 'thread'], '', '[failed]'],
     ['its workflows cannot be loaded', [], CREATE_REJECTS, 'source map'],
     ['run() of one of two workers rejects', [], RUN_REJECTS, 'the worker failed: run rejects'],
     ['the connection cannot be closed after that', ['thread'], CLOSE_FAILS, 'close rejects'],
@@ -152,7 +152,7 @@ it.concurrent('dev ends the same way', async () => {
   const env = { TEMPORAL_ADDRESS: testAddress(), XDG_STATE_HOME: at.directory };
   const dev = await started(startCli(['dev', at.file, '--no-web'], { env }));
   await startTurns(at, ['thread']);
-  expect(await dev.ended).toMatchObject({ code: 1, err: expect.stringContaining('[worker_failed]') });
+  expect(await dev.ended).toMatchObject({ code: 1, err: expect.stringContaining('[failed]') });
 });
 
 it.concurrent(
@@ -172,6 +172,6 @@ it.concurrent(
     const worker = await started(startNode(['-e', program]));
     await startTurns(at, ['thread']);
     const { code, out } = await worker.ended;
-    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('worker_failed UnexpectedError') });
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('failed UnexpectedError') });
   },
 );

@@ -5,7 +5,7 @@ it('says of a worker that was frozen inside workflow code that it was frozen', (
   const frozen = explainFrozen(new Error('Script execution timed out after 5000ms'));
   expect(frozen).toBeInstanceOf(CountersignError);
   expect(frozen).toMatchObject({
-    code: 'worker_failed',
+    code: 'failed',
     message: expect.stringContaining('frozen for over 5 s'),
     hint: expect.stringContaining('Start it again'),
   });

@@ -140,7 +140,7 @@ describe('an update', () => {
       'a resolution of a request',
       ASK,
       jobs.update(UPDATES.resolve, { callId: '1.1', resolution: 'happened' }),
-      'not_in_doubt',
+      'already_decided',
     ],
     ['a resolution that is not one', DOUBT, jobs.update(UPDATES.resolve, { callId: '1.1' }), 'malformed'],
   ])('is refused before it enters history: %s', async (_, shape, job, code) => {

@@ -40,7 +40,7 @@ const TIMEOUT = 120_000;
  * Signs a statement with OpenSSH's own `ssh-keygen`, which itself asks for passphrase and PIN at the terminal. The
  * signature is checked before it is returned.
  *
- * @throws CountersignError `not_installed`; `signing_failed` for a key that is missing or does not count, and if the
+ * @throws CountersignError `not_installed`; `signature_needed` for a key that is missing or does not count, and if the
  * agent, the security key or the person refuses, or lets the time pass.
  */
 export function signStatement(statement: Statement, options: SigningOptions): Promise<SignedStatement> {
@@ -70,10 +70,14 @@ export async function signText(
     const { fingerprint, isHardware, isUserVerified } = verdict;
     return { armored: ended.stdout, fingerprint, isHardware, isUserVerified };
   }
-  throw new CountersignError('signing_failed', `the signature would not count: ${SSH_FAULTS[verdict.why]}`, {
-    hint: 'Name another key, or have its line added to the approvers file.',
-    data: { why: verdict.why, fingerprint: verdict.fingerprint },
-  });
+  throw new CountersignError(
+    'signature_needed',
+    `the signature would not count: ${SSH_FAULTS[verdict.why]}`,
+    {
+      hint: 'Name another key, or have its line added to the approvers file.',
+      data: { why: verdict.why, fingerprint: verdict.fingerprint },
+    },
+  );
 }
 
 /** The key of a signature, as if a line listed it for the person who signs. */
@@ -159,7 +163,7 @@ function notStarted(program: string, cause: Error): CountersignError {
 }
 
 function signingFailed(message: string, hint = 'Nothing was decided: try again.'): CountersignError {
-  return new CountersignError('signing_failed', message, hint);
+  return new CountersignError('signature_needed', message, hint);
 }
 
 /** The error that a message of ssh-keygen leads to. These messages are the same in every locale. */
@@ -190,5 +194,5 @@ function failure({ stderr }: Ended, keyFile: string): CountersignError {
 }
 
 function keyMissing(message: string, hint: string): CountersignError {
-  return new CountersignError('signing_failed', message, hint);
+  return new CountersignError('signature_needed', message, hint);
 }

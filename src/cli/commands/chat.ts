@@ -67,7 +67,7 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
   }
   if (['open', 'paused'].includes(state)) return;
   const hint = 'Start a session with another id.';
-  throw new CountersignError('session_closing', `session ${session} takes no messages: it is ${state}`, {
+  throw new CountersignError('refused', `session ${session} takes no messages: it is ${state}`, {
     hint,
     data: { session },
   });

@@ -223,13 +223,7 @@ async function carryOut(
 }
 
 /** Errors that end one act but not the review. */
-const PASSING: readonly CountersignError['code'][] = [
-  'given_up',
-  'refused',
-  'signature_needed',
-  'signing_failed',
-  'usage',
-];
+const PASSING: readonly CountersignError['code'][] = ['failed', 'refused', 'signature_needed', 'usage'];
 
 /**
  * A client that waits while the server is away, so that typed text is kept. Each decision has one id, however often it

@@ -72,7 +72,7 @@ export function choicesFor(
  * Asks for everything that an act still needs, and decides. A single key never lets a call run: a second question
  * confirms each yes.
  *
- * @throws CountersignError `given_up`, and the errors of the decision. Interrupted.
+ * @throws CountersignError `failed`, and the errors of the decision. Interrupted.
  */
 export function decideAs(act: DecidingAct, subject: Subject, terminal: Terminal): Promise<Answer> {
   switch (act) {

@@ -34,7 +34,7 @@ export interface Looking {
  * request. The revision is shown and asked about, and is approved by its own digest.
  *
  * @throws CountersignError `still_waiting` if nobody can look at the new revision, `refused` if the new
- * revision has no preview or is gone, `given_up` if the person does not approve it. The call still waits in each case.
+ * revision has no preview or is gone, `failed` if the person does not approve it. The call still waits in each case.
  */
 export async function decideChanged(
   subject: Subject,
@@ -125,7 +125,7 @@ function gone(subject: Subject, call: CallView | undefined): CountersignError {
  * Lets a person change the arguments in their editor, shows what changed, asks, and decides. Arguments that do not fit
  * the schema, or that the turn refuses, go back to the editor with the reasons, until they fit or the person gives up.
  *
- * @throws CountersignError `given_up`. Interrupted.
+ * @throws CountersignError `failed`. Interrupted.
  */
 export async function decideByEditor(subject: Subject, looking: Looking): Promise<Answer> {
   const { terminal } = looking;
@@ -142,7 +142,7 @@ export async function decideByEditor(subject: Subject, looking: Looking): Promis
     screen.lines(['what changed:', ...indented(changeLines(before, wanted, screen.style))]);
     if (terminal !== undefined && (await wantsMore(wanted, subject, terminal))) continue;
     const answer = await decideChanged(subject, wanted, looking);
-    if (answer.status !== 'refused' || answer.verdict.code !== 'invalid_arguments') return answer;
+    if (answer.status !== 'refused' || answer.verdict.code !== 'validation') return answer;
     const { issues = [], message } = answer.verdict;
     draft = { body: edited.body, issues: issues.length > 0 ? issues : [{ path: '', message }] };
   }
@@ -201,7 +201,7 @@ type EditOutcome = { arguments: JsonObject; body: string } | 'empty' | 'unchange
  * Lets a person edit arguments until they are JSON or the person gives up. An empty file, an unchanged file and
  * unchanged arguments mean giving up.
  *
- * @throws CountersignError `given_up`.
+ * @throws CountersignError `failed`.
  */
 async function editArguments(first: Draft, subject: Subject): Promise<EditOutcome> {
   const { arguments: before, tool } = requestOf(subject);

@@ -118,7 +118,7 @@ export async function signingResolution(
 /** The error for a person who left without a decision. The program did not fail. */
 export function givenUp(why: string): CountersignError {
   return new CountersignError(
-    'given_up',
+    'failed',
     `given up: ${why}; nothing was decided`,
     'The request is as open as it was.',
   );

@@ -21,7 +21,7 @@ export function editorOf(env: NodeJS.ProcessEnv): string | undefined {
 /**
  * Lets a person edit a text in their editor. Only the person may read the file, and it is removed afterwards.
  *
- * @throws CountersignError `given_up` if there is no editor, or it fails or is killed.
+ * @throws CountersignError `failed` if there is no editor, or it fails or is killed.
  */
 export async function letPersonEdit({ text, name, env }: EditorTask): Promise<string> {
   const editor = editorOf(env);
@@ -80,5 +80,5 @@ function howItEnded(ended: number | NodeJS.Signals): string {
 }
 
 function failed(message: string, hint: string, cause?: unknown): CountersignError {
-  return new CountersignError('given_up', message, { hint, cause });
+  return new CountersignError('failed', message, { hint, cause });
 }

@@ -28,7 +28,7 @@ const NO_SPLIT = [
 /**
  * Asks about the hunks of a proposed file change one by one, and decides.
  *
- * @throws CountersignError `usage` for a call without hunks, `given_up`. Interrupted.
+ * @throws CountersignError `usage` for a call without hunks, `failed`. Interrupted.
  */
 export async function decideByHunks(subject: Subject, terminal: Terminal): Promise<Answer> {
   const request = requestOf(subject);

@@ -63,7 +63,7 @@ interface Place {
  * The grant that the options ask for. The grant is shown first and, if somebody can be asked, confirmed. Undefined: the
  * options ask for no grant.
  *
- * @throws CountersignError `usage`, `refused`, `given_up`.
+ * @throws CountersignError `usage`, `refused`, `failed`.
  */
 export async function planned(
   options: GrantFlags & { reason?: string },

@@ -63,7 +63,7 @@ export interface Signer {
 /**
  * The signer for these options. Undefined: the options do not ask for a signature.
  *
- * @throws CountersignError `file_failed`, `config_invalid`, and `signing_failed` if the file has no such person, or no
+ * @throws CountersignError `file_failed`, `config_invalid`, and `signature_needed` if the file has no such person, or no
  * key of this person.
  */
 export async function signerOf(
@@ -86,7 +86,7 @@ export async function signerOf(
 }
 
 function noKey(message: string, hint: string): CountersignError {
-  return new CountersignError('signing_failed', message, hint);
+  return new CountersignError('signature_needed', message, hint);
 }
 
 interface SignWith {

@@ -105,7 +105,7 @@ export class WaitingReader implements InboxReader {
 
   /** Whether a smaller page can be read: a user's own connection may take only small answers. */
   private canReadLess({ code }: CountersignError): boolean {
-    return code === 'answer_too_large' && this.pageSize > SMALL_PAGE;
+    return code === 'too_large' && this.pageSize > SMALL_PAGE;
   }
 
   private async step(): Promise<void> {

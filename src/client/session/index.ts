@@ -235,7 +235,7 @@ function refusalOf(session: string, error: WorkflowUpdateFailedError): Countersi
 
 function ended(session: string): CountersignError {
   const hint = 'start a session with another id';
-  return new CountersignError('session_closing', `session ${session} has ended`, { hint, data: { session } });
+  return new CountersignError('refused', `session ${session} has ended`, { hint, data: { session } });
 }
 
 function signalsFull(session: string, cause: unknown): CountersignError {

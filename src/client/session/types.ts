@@ -118,7 +118,7 @@ export interface Session {
   /**
    * Sends a message. The message is on record when this resolves.
    *
-   * @throws CountersignError `usage`, `malformed`, `message_changed` for an id that had another text, `session_closing`,
+   * @throws CountersignError `usage`, `malformed`, `exists` for an id that had another text, `refused`,
    * `full`, and those of `connect`.
    */
   send(message: string | SendRequest): Promise<SentMessage>;

@@ -89,13 +89,7 @@ export type HeldMessage = Pick<SessionMessage, 'messageId' | 'text' | 'files' | 
 };
 
 /** Why a session refuses a message or a control. A refusal changes nothing. */
-export const SESSION_REFUSALS = [
-  'malformed',
-  'message_changed',
-  'session_closing',
-  'full',
-  'refused',
-] as const;
+export const SESSION_REFUSALS = ['malformed', 'exists', 'full', 'refused'] as const;
 export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
 
 /**

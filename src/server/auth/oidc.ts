@@ -38,29 +38,29 @@ export interface Oidc {
   /**
    * Begins a sign-in. `anew`: the issuer asks for the password even if it knows the browser.
    *
-   * @throws CountersignError `issuer_unreachable`.
+   * @throws CountersignError `server_failed`.
    */
   begin(anew?: boolean): Promise<SignInStart>;
   /**
    * Ends a sign-in, once. `query` is what the issuer added to the address, and `secret` what the cookie held.
    *
-   * @throws CountersignError `sign_in_failed`, `issuer_unreachable`.
+   * @throws CountersignError `sign_in_failed`, `server_failed`.
    */
   finish(query: string, secret: string | undefined): Promise<Identity>;
   /**
    * The address at which the browser signs out at the issuer and then comes back here. Undefined if the issuer has no
    * such address.
    *
-   * @throws CountersignError `issuer_unreachable`.
+   * @throws CountersignError `server_failed`.
    */
   leave(idToken: string): Promise<string | undefined>;
   /**
    * The address of the issuer's public keys.
    *
-   * @throws CountersignError `issuer_unreachable`.
+   * @throws CountersignError `server_failed`.
    */
   keysAt(): Promise<string>;
-  /** @throws CountersignError `issuer_unreachable`. */
+  /** @throws CountersignError `server_failed`. */
   check(): Promise<void>;
 }
 
@@ -342,7 +342,7 @@ export function whyNoProxy(error: unknown): string {
 
 function unreachable(issuer: string, cause?: unknown): CountersignError {
   const message = `the issuer ${issuer} cannot be reached, or does not answer as one${whyNoProxy(cause)}`;
-  return new CountersignError('issuer_unreachable', message, {
+  return new CountersignError('server_failed', message, {
     hint: 'try again; `countersign doctor --sign-in <file>` looks at it from that machine',
     ...defined({ cause }),
   });

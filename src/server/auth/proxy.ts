@@ -26,7 +26,7 @@ export interface ProxyOptions {
 /** Reads the name of the person for whom a proxy vouches. */
 export interface IdentityProxy {
   header: string;
-  /** @throws CountersignError `sign_in_failed`, `issuer_unreachable`. */
+  /** @throws CountersignError `sign_in_failed`, `server_failed`. */
   identify(token: string): Promise<Identity>;
 }
 
@@ -139,7 +139,7 @@ function clockWrong(header: string): CountersignError {
 
 function unreachable(url: string, cause: unknown): CountersignError {
   return new CountersignError(
-    'issuer_unreachable',
+    'server_failed',
     `the keys of the proxy at ${url} cannot be read${whyNoProxy(cause)}`,
     'try again; look at the address from the machine that runs the web inbox',
   );

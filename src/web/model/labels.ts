@@ -37,14 +37,12 @@ export function whoDecides(
 /** Why a decision was refused, and what happens now. */
 export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
   unknown_call: 'This request does not exist any more.',
-  already_decided: 'Another person decided it before you.',
+  already_decided: 'It is decided already.',
   stale_args: 'It changed after you opened it. The page now shows the new version; look again.',
-  invalid_arguments: 'The arguments do not fit the tool. Correct the marked fields.',
-  invalid_answer: 'The answer does not fit the question. Correct the marked fields.',
+  validation: 'It does not fit. Correct the marked fields.',
   expired: 'Its deadline has passed; your decision starts nothing.',
   malformed: 'It cannot be decided like this.',
   cancelled: 'The turn was cancelled; your decision starts nothing.',
-  not_in_doubt: 'Its outcome is known now.',
   not_allowed: 'By the rule of this request it is not yours to decide.',
 };
 

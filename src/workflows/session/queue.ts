@@ -54,10 +54,9 @@ export function judgeMessage(session: MessagesOf, value: unknown): JudgedMessage
   const digest = session.known.get(value.messageId);
   if (digest !== undefined) {
     if (digest === digestOf(value)) return { kind: 'repeat', message: value };
-    return refuseMessage('message_changed', `message ${value.messageId} came before, with other content`);
+    return refuseMessage('exists', `message ${value.messageId} came before, with other content`);
   }
-  if (session.closing)
-    return refuseMessage('session_closing', 'this session is closing and takes no more messages');
+  if (session.closing) return refuseMessage('refused', 'this session is closing and takes no more messages');
   if (!hasRoom(session, value)) return refuseMessage('full', FULL);
   return { kind: 'take', message: value };
 }

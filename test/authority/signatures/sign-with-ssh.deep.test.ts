@@ -79,7 +79,7 @@ describe('with an agent', () => {
     makeKey();
     copyFileSync(at('key.pub'), at('only.pub'));
     await expect(sign({ keyFile: at('only.pub'), env })).rejects.toMatchObject({
-      code: 'signing_failed',
+      code: 'signature_needed',
       message: expect.stringContaining('no agent holds'),
     });
   });
@@ -99,7 +99,7 @@ describe('with an agent', () => {
     add('-c', at('key'));
     rmSync(at('key'));
     await expect(sign({ keyFile: at('key.pub'), env })).rejects.toMatchObject({
-      code: 'signing_failed',
+      code: 'signature_needed',
       message: expect.stringContaining('refused'),
     });
   });
@@ -114,10 +114,10 @@ it.each<[string, string, string, () => Partial<SigningOptions>]>([
     () => ({ program: writeScript(at('old'), 'echo "unknown option -- Y" >&2; exit 1') }),
   ],
   ['a program that may not run', 'not_installed', 'cannot be started', () => ({ program: at('key.pub') })],
-  ['no key', 'signing_failed', 'there is no key in', () => ({ keyFile: at('none') })],
+  ['no key', 'signature_needed', 'there is no key in', () => ({ keyFile: at('none') })],
   [
     'a file that is not a key',
-    'signing_failed',
+    'signature_needed',
     'there is no key in',
     () => {
       writeFileSync(at('text'), 'not a key\n', { mode: 0o600 });
@@ -126,7 +126,7 @@ it.each<[string, string, string, () => Partial<SigningOptions>]>([
   ],
   [
     'a passphrase that nobody can type',
-    'signing_failed',
+    'signature_needed',
     'passphrase',
     () => {
       makeKey('locked', '-N', 'secret');
@@ -138,11 +138,16 @@ it.each<[string, string, string, () => Partial<SigningOptions>]>([
       return { keyFile: at('locked'), env };
     },
   ],
-  ['a key of nobody', 'signing_failed', "one of this person's", () => ({ keys: [] })],
-  ['a key of somebody else', 'signing_failed', "one of this person's", () => ({ keys: [makeKey('other')] })],
+  ['a key of nobody', 'signature_needed', "one of this person's", () => ({ keys: [] })],
+  [
+    'a key of somebody else',
+    'signature_needed',
+    "one of this person's",
+    () => ({ keys: [makeKey('other')] }),
+  ],
   [
     'a short RSA key',
-    'signing_failed',
+    'signature_needed',
     '2,048 bits',
     () => {
       sshKeygen(['-q', '-t', 'rsa', '-b', '1024', '-N', '', '-f', at('short')]);
@@ -151,25 +156,25 @@ it.each<[string, string, string, () => Partial<SigningOptions>]>([
   ],
   [
     'a program that writes something else',
-    'signing_failed',
+    'signature_needed',
     'not a signature',
     () => ({ program: writeScript(at('other'), 'cat >/dev/null; echo yes') }),
   ],
   [
     'a program that fails without a word',
-    'signing_failed',
+    'signature_needed',
     'it said nothing',
     () => ({ program: writeScript(at('silent'), 'exit 1') }),
   ],
   [
     'a key that nobody touches',
-    'signing_failed',
+    'signature_needed',
     'nothing was signed within 0 s',
     () => ({ program: writeScript(at('waits'), 'exec sleep 600'), timeoutMs: 200 }),
   ],
   [
     'a person who stops it',
-    'signing_failed',
+    'signature_needed',
     'it was stopped',
     () => ({ program: writeScript(at('waits'), 'exec sleep 600'), signal: AbortSignal.abort() }),
   ],
@@ -194,7 +199,7 @@ it('says which security key to touch, and takes no signature that nobody touched
   await expect(sign(options(5))).resolves.toMatchObject({ isHardware: true, isUserVerified: true });
   expect(lines).toEqual([`Touch the security key that holds ${read.key.fingerprint}, within 120 s.`]);
   await expect(sign(options(0))).rejects.toMatchObject({
-    code: 'signing_failed',
+    code: 'signature_needed',
     data: { why: 'not_touched' },
   });
 });

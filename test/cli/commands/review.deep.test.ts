@@ -136,7 +136,7 @@ describe('approve --edit', () => {
     for (const answer of answers) await terminal.answer('Approve with these changes', answer);
     expect(await terminal.ended).toBe(1);
     expect(terminal.shown()).toMatch(why);
-    expect(terminal.shown()).toContain('[given_up]');
+    expect(terminal.shown()).toContain('[failed]');
     expect(await decide(handle, { callId: '1.1', decision: 'denied' })).toMatchObject({ accepted: true });
   });
 
@@ -144,7 +144,7 @@ describe('approve --edit', () => {
     const handle = await waiting('pay', { tag: 'x' });
     const terminal = cli(['approve', '--edit', `${handle.workflowId}/1.1`], editor('kill -9 $$'));
     expect(await terminal.ended).toBe(1);
-    expect(terminal.shown()).toMatch(/was ended by SIGKILL[^]*\[given_up\]/);
+    expect(terminal.shown()).toMatch(/was ended by SIGKILL[^]*\[failed\]/);
     expect(await decide(handle, { callId: '1.1', decision: 'denied' })).toMatchObject({ accepted: true });
   });
 

@@ -76,7 +76,7 @@ describe('editing', () => {
   ])('tells of %s, and leaves nothing behind', async (_name, env, message) => {
     await withOwnPlace(async (place) => {
       await expect(edit(env())).rejects.toMatchObject({
-        code: 'given_up',
+        code: 'failed',
         message: expect.stringMatching(message),
         hint: expect.any(String),
       });

@@ -183,11 +183,11 @@ test('what does not count is said before anything is sent, and nothing is decide
   const turn = await asked('refused');
   const rows: [args: string[], code: string, why: RegExp][] = [
     [['--as', 'anna'], 'signature_needed', /wants decisions signed ssh, and this one is not signed/],
-    [['--sign', '--as', 'mallory'], 'signing_failed', /names nobody 'mallory'/],
-    [['--sign', '--as', 'cleo'], 'signing_failed', /has no key of cleo/],
-    [['--sign', '--as', 'bob'], 'signing_failed', /there is no agent/],
-    [['--sign', join(home, '.ssh', 'other'), '--as', 'anna'], 'signing_failed', /would not count/],
-    [['--sign', join(home, 'none'), '--as', 'anna'], 'signing_failed', /there is no key in/],
+    [['--sign', '--as', 'mallory'], 'signature_needed', /names nobody 'mallory'/],
+    [['--sign', '--as', 'cleo'], 'signature_needed', /has no key of cleo/],
+    [['--sign', '--as', 'bob'], 'signature_needed', /there is no agent/],
+    [['--sign', join(home, '.ssh', 'other'), '--as', 'anna'], 'signature_needed', /would not count/],
+    [['--sign', join(home, 'none'), '--as', 'anna'], 'signature_needed', /there is no key in/],
     [['--sign', '--as', 'anna', '--approvers', 'none.yaml'], 'file_failed', /none\.yaml/],
     [['--sign', '--as', 'anna', '--hunks', '1'], 'usage', /proposes no hunks/],
   ];

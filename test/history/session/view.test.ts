@@ -43,8 +43,8 @@ const fold = (steps: readonly Step[]) => {
 };
 
 const FULL = { messageId: 'm', code: 'full' } as const;
-const CHANGED = { messageId: 'm', code: 'message_changed' } as const;
-const other = { messageId: 'other', code: 'session_closing' } as const;
+const CHANGED = { messageId: 'm', code: 'exists' } as const;
+const other = { messageId: 'other', code: 'refused' } as const;
 
 test.each<[string, Step[], string[], number]>([
   ['was taken', [bySignal('m'), memo()], ['m'], 0],

@@ -13,7 +13,7 @@ const refusal = (words: RegExp, code = 'sign_in_failed') =>
 const STALE = refusal(/was used before/);
 const CLOCK = refusal(/too old or from the future/);
 const TOKEN = refusal(/id token is not accepted/);
-const UNREACHABLE = refusal(/cannot be reached/, 'issuer_unreachable');
+const UNREACHABLE = refusal(/cannot be reached/, 'server_failed');
 
 describe('at a real provider', () => {
   let provider: RunningProvider;

@@ -219,7 +219,7 @@ test('an edit is checked by the schema of the tool, and a wrong one leaves the i
   const { thread, said } = await waiting('edited');
   const wrong = await run(thread, { resume: [said(0, { decision: 'modified', arguments: { tag: 7 } })] });
   expect(answersOf(wrong)).toMatchObject([
-    { id: interrupt(thread), status: 'refused', code: 'invalid_arguments', issues: [{ path: '/tag' }] },
+    { id: interrupt(thread), status: 'refused', code: 'validation', issues: [{ path: '/tag' }] },
   ]);
   expect(outcomeOf(wrong).interrupts).toMatchObject([{ id: interrupt(thread) }]);
   await run(thread, { resume: [said(0, { decision: 'modified', arguments: { tag: 'edited well' } })] });

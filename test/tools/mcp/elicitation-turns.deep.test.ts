@@ -136,7 +136,7 @@ describe('a server that asks in the middle of a call', () => {
     const item = await listedItem(client, id, { agent: 'one' });
     expect(item).toMatchObject({ kind: 'question', callId: '1.1.0.1' });
     const unfit = { callId: '1.1.0.1', answer: 'answered', content: { pages: 0 } } as const;
-    expect(await client.answer(id, unfit)).toMatchObject(refused('invalid_answer'));
+    expect(await client.answer(id, unfit)).toMatchObject(refused('validation'));
     const decision = { callId: '1.1.0.1', decision: 'approved' } as const;
     expect(await client.decide(id, decision)).toMatchObject(refused('malformed'));
     const taken = { ...unfit, content: { color: true }, approver: 'ann' };

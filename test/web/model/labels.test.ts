@@ -25,7 +25,7 @@ it('says whose decision stands', () => {
   const at = '2026-11-21T12:00:00Z';
   const standing = { decision: 'denied', approver: 'ann', at };
   expect(refusalText(refused({ code: 'already_decided', standing }))).toBe(
-    `Another person decided it before you. ann denied it at ${dateTime(at)}. (already_decided)`,
+    `It is decided already. ann denied it at ${dateTime(at)}. (already_decided)`,
   );
 });
 

@@ -149,7 +149,7 @@ describe('a call that a workflow of its own gates', () => {
     [
       'arguments that do not fit',
       { callId: '1.1', decision: 'modified', arguments: { order: '17', amount: 500 } },
-      'invalid_arguments',
+      'validation',
     ],
     ['what nobody was shown', { callId: '1.1', decision: 'approved', seenDigest: OTHER }, 'stale_args'],
     ['another key', { callId: '1.1', decision: 'approved', callKey: 'x' }, 'stale_args'],
@@ -223,7 +223,7 @@ describe('a call that a workflow of its own gates', () => {
     const handle = await start('refund');
     await waiting(handle);
     const answer = await countersign.resolve(handle.workflowId, { callId: '1.1', resolution: 'happened' });
-    expect(answer).toMatchObject({ status: 'refused', verdict: { code: 'not_in_doubt' } });
+    expect(answer).toMatchObject({ status: 'refused', verdict: { code: 'already_decided' } });
     await handle.terminate();
   });
 
@@ -248,7 +248,7 @@ describe('a call that a workflow of its own gates', () => {
     const items = await waiting(handle, 2);
     expect(new Set(items.map(({ callKey }) => callKey.split(':')[0])).size).toBe(1);
     const unsure = await decide(handle, { decision: 'modified', arguments: { to: 'eve' } });
-    expect(unsure).toMatchObject({ status: 'refused', verdict: { code: 'invalid_arguments' } });
+    expect(unsure).toMatchObject({ status: 'refused', verdict: { code: 'validation' } });
     await decide(handle, { decision: 'approved' });
     expect(await decide(handle, { decision: 'denied' })).toMatchObject({
       status: 'refused',

@@ -349,7 +349,7 @@ it('a schema of zod is what changed arguments are checked against', async () => 
   await waiting(handle);
   const changed = (amount: number) =>
     decide(handle, { decision: 'modified', arguments: { order: '17', amount } });
-  expect(await changed(500)).toMatchObject({ status: 'refused', verdict: { code: 'invalid_arguments' } });
+  expect(await changed(500)).toMatchObject({ status: 'refused', verdict: { code: 'validation' } });
   expect(await changed(30)).toMatchObject({ status: 'accepted' });
   expect(await handle.result()).toBe(30);
   await replays(handle);

@@ -28,7 +28,7 @@ describe('a message', () => {
       send(session, message('m')),
       send(session, message('m')),
       send(session, message('m', 'queue', 'x')),
-    ]).toEqual(['started', 'repeat', 'message_changed']);
+    ]).toEqual(['started', 'repeat', 'exists']);
     expect(session.waiting).toHaveLength(1);
   });
 
@@ -37,7 +37,7 @@ describe('a message', () => {
     for (let n = 0; n < LIMITS.sessionWaiting; n++) send(session, message(`m${n}`));
     expect(send(session, message('more'))).toBe('full');
     state.takeControl(session, { action: 'close' });
-    expect(send(session, message('late'))).toBe('session_closing');
+    expect(send(session, message('late'))).toBe('refused');
     expect(send(session, message('m1'))).toBe('repeat');
   });
 });
