@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './json';
 import { type FilePlan, PREVIEW } from './plan';
-import type { Question } from './question';
+import { QUESTION, type Question } from './question';
 import { CALL_HEAD, RESULT, type ToolResult } from './result';
 import { CALL_ID } from './decision';
 import {
@@ -57,7 +57,7 @@ export interface ChildSettings extends Of<typeof CHILD_SETTINGS> {}
 
 const ANCESTOR = object({
   turn: ANY_NAME,
-  callId: text(CALL_ID),
+  callId: CALL_ID,
   /** The agent of the turn that made the call. */
   agent: ANY_NAME,
 });
@@ -137,8 +137,6 @@ const CALL_SETTINGS = object(
 
 /** The settings of a tool for running its calls. Part of the prepared call, so that replay never asks the registry. */
 export interface CallSettings extends Of<typeof CALL_SETTINGS> {}
-
-const QUESTION: Shape<Question> = object({ text: text(), form: jsonObject() });
 
 const INVALID_CALL = object(
   both(CALL_HEAD, {

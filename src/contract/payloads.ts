@@ -7,7 +7,7 @@ import { fitsMoved, MOVED, prepareOutput, type PrepareOutput, THINK_OUTPUT, type
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
-import { FILES_SHAPE } from './session/files';
+import { FILES } from './session/files';
 import { isRaise } from './spending/budget';
 import { CARRIED_SPENDING, WHOLE } from './spending/carried';
 import { USAGE } from './spending/usage';
@@ -23,7 +23,7 @@ import {
   ORIGIN,
 } from './call';
 import { LIMITS } from './limits';
-import { noCounts, CHILD_INPUT, GIVEN_CALL, type TurnInput } from './turn';
+import { COUNTS, CHILD_INPUT, GIVEN_CALL, type TurnInput } from './turn';
 import { isObject } from './json';
 
 // The outputs of activities are read strictly. An operator may complete any activity with any value
@@ -93,10 +93,9 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
   return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
 }
 
-const COUNTS = object(Object.fromEntries(Object.keys(noCounts()).map((name) => [name, WHOLE])));
 const VERDICT = object({ accepted: flag(), callId: text() });
 const WORDS = object({
-  waiting: list(object({ messageId: text(), text: text() }, { files: FILES_SHAPE })),
+  waiting: list(object({ messageId: text(), text: text() }, { files: FILES })),
   took: list(text()),
 });
 const HELD = { count: WHOLE, digest: text() };
@@ -125,7 +124,7 @@ const issuesOf = soundCheck({
   properties: {
     agent: { type: 'string', minLength: 1 },
     prompt: { type: 'string' },
-    files: FILES_SHAPE,
+    files: FILES,
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,

@@ -1,20 +1,22 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { withDefaults } from './schema/schema';
-import type { JsonSchema } from './tool';
+import { jsonObject, object, type Of, text } from './schema/shape';
 
 /** Who asked, under a rule with `notRequester`. */
 export const WORDS_COUNT =
   'The model reads this, so you then count as one of those who asked, and a rule with notRequester wants others to approve.';
 
 /** An agent's question to a person. The answer is never a permission. */
-export interface Question {
-  text: string;
+export interface Question extends Of<typeof QUESTION> {}
+
+export const QUESTION = object({
+  text: text(),
   /**
-   * The schema of an answer: a flat object of texts, numbers, yes or no, and choices. Only `toForm` of `schema/form`
-   * makes it.
+   * The schema of an answer: a flat object of texts, numbers, yes or no, and choices. Only `toForm` of
+   * `schema/question-form` makes it.
    */
-  form: JsonSchema;
-}
+  form: jsonObject(),
+});
 
 /** One field of a form, as screens show it. */
 export interface QuestionField {

@@ -93,7 +93,7 @@ const METADATA = object(
 /** The fields of every call, whatever its result. A model may ask for any name of a tool. */
 export const CALL_HEAD = {
   /** `<step>.<n>`, unique in its turn. */
-  callId: text(CALL_ID),
+  callId: CALL_ID,
   /** The model's own id. An id is made up if the model gave no id, or the same id twice. So it is unique. */
   id: text({ minLength: 1, maxLength: 1000 }),
   tool: text({ maxLength: 1000 }),

@@ -16,16 +16,16 @@ import { LIMITS } from './limits';
 import { childStem, digestText } from './digest';
 import { attributeKey, callIdIn, MEMO, ownCallId, TOOL_NAME } from './names';
 import type { Usage } from './spending/usage';
-import type { ModelNote, MovedStep, ResultRef, SessionRef, ThinkOutput } from './think';
-import { object, type Of, text } from './schema/shape';
+import { MODEL_NOTES, type MovedStep, type ResultRef, type SessionRef, type ThinkOutput } from './think';
+import { list, nullable, number, object, type Of, oneOf, text } from './schema/shape';
 import type { TurnRecord, TurnWords } from './session';
 import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
-import type { Voting } from './authority';
+import { VOTING } from './authority';
 import { type TurnOrigin, type Ancestor, LINEAGE, ORIGIN } from './call';
 import { type Budget, type Spent, BUDGET, SPENT } from './spending/budget';
-import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
+import { type CarriedSpending, type Repeated, SPENDING, WHOLE } from './spending/carried';
 import type { Verdict, SignalVerdict } from './decision';
 
 /** Input of `agentTurn`. */
@@ -131,15 +131,16 @@ export interface CarriedTurn {
 }
 
 /** The counts of a turn. */
-export interface TurnCounts {
-  calls: number;
-  failed: number;
-  requests: number;
-  denied: number;
-  modified: number;
-  expired: number;
-  inDoubt: number;
-}
+export const COUNTS = object({
+  calls: WHOLE,
+  failed: WHOLE,
+  requests: WHOLE,
+  denied: WHOLE,
+  modified: WHOLE,
+  expired: WHOLE,
+  inDoubt: WHOLE,
+});
+export interface TurnCounts extends Of<typeof COUNTS> {}
 
 /** The counts of a turn that has done nothing yet. */
 export function noCounts(): TurnCounts {
@@ -177,33 +178,43 @@ export interface TurnResult {
  */
 export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
 
-/** Memo `open`: the calls that wait for a person, in short. */
-export interface OpenMemo {
-  /** A call's key is `<key>:<callId>` for all calls of the current step. */
-  key: string;
-  /** The number of all calls that wait. `items` has the first 20. */
-  count: number;
-  items: OpenItem[];
-  /** The model that asked for the calls, and what people should know about its reply. Absent: nothing. */
-  by?: { model: string; notes: ModelNote[] };
-}
+const OPEN_ITEM = object(
+  {
+    callId: text(),
+    kind: oneOf(['request', 'question', 'in_doubt']),
+    tool: text(),
+    summary: text(),
+    /** ISO 8601, workflow time. */
+    since: text(),
+    /** ISO 8601. Null if it never expires. */
+    deadline: nullable(text()),
+  },
+  {
+    /** The digest of the request as an approver sees it. A decision names it. */
+    seenDigest: text(),
+    /** Why the last edit was not taken, in short. Only if there was an edit. */
+    note: text(),
+    /** Only if rules say who decides: the votes, and the votes that are still needed. */
+    voting: VOTING,
+  },
+);
+export interface OpenItem extends Of<typeof OPEN_ITEM> {}
 
-export interface OpenItem {
-  callId: string;
-  kind: 'request' | 'question' | 'in_doubt';
-  tool: string;
-  summary: string;
-  /** The digest of the request as an approver sees it. A decision names it. */
-  seenDigest?: string;
-  /** Why the last edit was not taken, in short. Only if there was an edit. */
-  note?: string;
-  /** Only if rules say who decides: the votes, and the votes that are still needed. */
-  voting?: Voting;
-  /** ISO 8601, workflow time. */
-  since: string;
-  /** ISO 8601. Null if it never expires. */
-  deadline: string | null;
-}
+/** Memo `open`: the calls that wait for a person, in short. */
+export const OPEN_MEMO = object(
+  {
+    /** A call's key is `<key>:<callId>` for all calls of the current step. */
+    key: text(),
+    /** The number of all calls that wait. `items` has the first 20. */
+    count: number(),
+    items: list(OPEN_ITEM),
+  },
+  {
+    /** The model that asked for the calls, and what people should know about its reply. Absent: nothing. */
+    by: object({ model: text(), notes: list(oneOf(MODEL_NOTES)) }),
+  },
+);
+export interface OpenMemo extends Of<typeof OPEN_MEMO> {}
 
 /** The memo keeps this many characters of the note that says why people are asked again. */
 const NOTE_CHARACTERS = 200;

@@ -1,5 +1,6 @@
 import {
   type Abandonment,
+  ABANDONMENT,
   type Accepted,
   type Decision,
   DECISION,
@@ -14,38 +15,30 @@ import {
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { describeIssues } from '../contract/read-json';
-import { messageCheck, soundCheck } from '../contract/schema/message';
+import { soundCheck } from '../contract/schema/message';
+import { form, integer, object, type Shape, text } from '../contract/schema/shape';
 import { readResult } from '../contract/payloads';
 import type { OutcomeReport } from '../contract/call';
-import type { Issue, JsonSchema } from '../contract/tool';
 import type { LifeEvent } from './events';
 import type { Approvals, CallBasics } from './state';
 import { digestJson } from '../contract/digest';
 import { utf8Bytes } from '../contract/text/bytes';
 
-const { id, text, reason } = MESSAGE_FIELDS;
+const { id } = MESSAGE_FIELDS;
 
-export const ABANDONMENT = {
-  type: 'object',
-  properties: { reason, approver: text },
-} as const satisfies JsonSchema;
-
-export const OUTCOME = {
-  type: 'object',
-  properties: {
-    callKey: id,
-    generation: { type: 'integer' },
-    secret: id,
-    result: { type: 'object', properties: { callId: { type: 'string' } }, required: ['callId'] },
-  },
-  required: ['callKey', 'generation', 'secret', 'result'],
-} satisfies JsonSchema;
+export const OUTCOME = form({
+  callKey: id,
+  generation: integer(),
+  secret: id,
+  result: object({ callId: text() }),
+});
 
 /** A message that was read, or the reason why it cannot be read. */
 type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
-/** Reads messages whose schema is that of `T`. */
-function reader<T>(what: string, issuesOf: (value: unknown) => Issue[]): (value: unknown) => Parsed<T> {
+/** Reads messages of one shape. */
+function reader<T>(what: string, shape: Shape<T>): (value: unknown) => Parsed<T> {
+  const issuesOf = soundCheck(shape);
   const isRead = (value: unknown): value is T => issuesOf(value).length === 0;
   return (value) => {
     if (isRead(value)) return { ok: true, value };
@@ -56,11 +49,11 @@ function reader<T>(what: string, issuesOf: (value: unknown) => Issue[]): (value:
   };
 }
 
-const readDecision = reader<Decision>('decision', messageCheck(DECISION));
-const readResolution = reader<Resolution>('resolution', messageCheck(RESOLUTION));
-const readAnswer = reader<QuestionAnswer>('answer', messageCheck(QUESTION_ANSWER));
-const readOutcome = reader<OutcomeReport>('outcome', soundCheck(OUTCOME));
-const readAbandonment = reader<Abandonment>('abandonment', soundCheck(ABANDONMENT));
+const readDecision = reader('decision', DECISION);
+const readResolution = reader('resolution', RESOLUTION);
+const readAnswer = reader('answer', QUESTION_ANSWER);
+const readOutcome = reader('outcome', OUTCOME);
+const readAbandonment = reader('abandonment', ABANDONMENT);
 
 /** Reads a decision from any sender. Never throws. */
 export function parseDecision(message: unknown): Parsed<Decision> {

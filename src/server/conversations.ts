@@ -4,7 +4,7 @@ import type { FollowOptions } from '../client/requests';
 import type { Session, SessionsQuery, SessionTurnEvent } from '../client/session/types';
 import { LIMITS } from '../contract/limits';
 import { isFileRef } from '../contract/session/files';
-import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
+import { CONTROL_REASON, CONTROLS, MESSAGE_ID, MODES, type SessionControl } from '../contract/session';
 import type { SessionEvent } from '../history/session/events';
 import type { ConversationDetails, ConversationsPage } from './api';
 import type { AppDeps } from './deps';
@@ -28,9 +28,7 @@ const fileSchema = z.strictObject({
   proof: z.string().max(100),
 });
 
-export const messageId = z
-  .string()
-  .regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern), 'is 1 to 64 letters, digits, . _ : and -');
+export const messageId = z.string().regex(MESSAGE_ID, 'is 1 to 64 letters, digits, . _ : and -');
 
 const messageSchema = z.strictObject({
   text: z.string(),
@@ -44,7 +42,7 @@ const messageSchema = z.strictObject({
 const controlSchema = z.strictObject({
   action: z.enum(CONTROLS),
   cancel: z.literal(true).optional(),
-  reason: z.string().max(SESSION_CONTROL.properties.reason.maxLength).optional(),
+  reason: z.string().max(CONTROL_REASON).optional(),
 });
 
 /** The routes that list conversations, read a conversation, send a message to it, and stop, pause or close it. */

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import type { z } from 'zod';
 import type { Answer } from '../client/types';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, voteOf } from '../contract/decision';
-import type { MessageSchema } from '../contract/schema/message';
+import { withFields } from '../contract/schema/shape';
 import type { AppDeps } from './deps';
 import type { LoggedRefusal } from './refusal-log';
 import { messageBody, PASSKEY_FIELDS, readBody } from './request-body';
@@ -12,10 +12,7 @@ import { type VoteToSign, signVote } from './signer';
 import { findExactly } from './turns';
 
 /** A decision, with what the approver's passkey signed. */
-export const SIGNED_DECISION = {
-  ...DECISION,
-  properties: { ...DECISION.properties, passkey: PASSKEY_FIELDS },
-} as const satisfies MessageSchema;
+export const SIGNED_DECISION = withFields(DECISION, { passkey: PASSKEY_FIELDS });
 
 /** The session says which person decides. A body that names a person is refused. */
 export const decisionSchema = messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']).refine(
@@ -26,10 +23,7 @@ const renewalSchema = messageBody(DECISION, ['seenDigest', 'callKey', 'reason'])
   ({ decision }) => decision === 'ask-again',
   'this route asks again',
 );
-export const resolutionSchema = messageBody(
-  { ...RESOLUTION, properties: { ...RESOLUTION.properties, passkey: PASSKEY_FIELDS } },
-  ['callKey'],
-);
+export const resolutionSchema = messageBody(withFields(RESOLUTION, { passkey: PASSKEY_FIELDS }), ['callKey']);
 export const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
 
 /** A signed-in person, as the sender of what they say about calls. */

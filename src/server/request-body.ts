@@ -4,13 +4,14 @@ import { z } from 'zod';
 import { isCallId, VOTE_SIGNATURE } from '../contract/decision';
 import { reasonIssue } from '../authority/grants/grant';
 import { CountersignError } from '../contract/errors';
-import type { SignedByPasskey } from '../authority/signatures/passkey-ask';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { FILTER_CHARACTERS, LIMITS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { reasonProblem } from '../contract/call-texts';
 import { limitText } from '../contract/text/bytes';
-import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
+import { guarded } from '../system/guarded';
+import { guard, soundCheck } from '../contract/schema/message';
+import { type Fields, form, type Shape } from '../contract/schema/shape';
 import type { BodyOf } from './api';
 
 /** The most bytes of a body. The largest body is a message of a conversation. */
@@ -144,13 +145,13 @@ export const controlReason = reasonFor(reasonIssue);
  * A schema for the body of a message: the contract's own schema without the fields that the session sets, and with
  * `required` fields.
  */
-export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S> & string>(
-  schema: S,
+export function messageBody<T extends object, R extends keyof T & string>(
+  schema: Shape<T> & { properties: Fields; required: string[] },
   required: readonly R[],
-): z.ZodType<BodyOf<MessageOf<S>, R>> {
+): z.ZodType<BodyOf<T, R>> {
   const { approver: _, channel: __, authenticated: ___, signature: ____, ...properties } = schema.properties;
-  const check = messageCheck({ ...schema, properties, required: [...schema.required, ...required] });
-  return z.custom<BodyOf<MessageOf<S>, R>>().superRefine((value, ctx) => {
+  const check = soundCheck({ ...schema, properties, required: [...schema.required, ...required] });
+  return z.custom<BodyOf<T, R>>().superRefine((value, ctx) => {
     for (const { path, message } of check(value)) {
       // What checks the value next may rely on its form.
       ctx.addIssue({ code: 'custom', path: path.split('/').slice(1), message, continue: false });
@@ -163,23 +164,14 @@ export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S
 }
 
 /** The data that a passkey signed. The web inbox makes a signature from it. */
-export const PASSKEY_FIELDS = {
-  type: 'object',
-  properties: {
-    assertion: VOTE_SIGNATURE.properties.armored,
-    at: VOTE_SIGNATURE.properties.at,
-    notAfter: VOTE_SIGNATURE.properties.notAfter,
-  },
-  required: ['assertion', 'at', 'notAfter'],
-  additionalProperties: false,
-} as const satisfies MessageSchema;
+export const PASSKEY_FIELDS = form({
+  assertion: VOTE_SIGNATURE.properties.armored,
+  at: VOTE_SIGNATURE.properties.at,
+  notAfter: VOTE_SIGNATURE.properties.notAfter,
+});
 
-const passkeyIssues = messageCheck(PASSKEY_FIELDS);
-/** `PASSKEY` as a zod schema, for a field of another body. */
-export const signedByPasskey = z.custom<SignedByPasskey>(
-  (value) => passkeyIssues(value).length === 0,
-  'is not what a passkey signed',
-);
+/** `PASSKEY_FIELDS` as a zod schema, for a field of another body. */
+export const signedByPasskey = guarded(guard(PASSKEY_FIELDS), 'is not what a passkey signed');
 
 /** The arguments of a call. They are checked against the tool's schema where they are used. */
 export const args = z.custom<JsonObject>(isObject, 'must be an object');

@@ -14,7 +14,7 @@ import {
   setHandler,
   type SignalDefinition,
 } from '@temporalio/workflow';
-import { DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
+import { ABANDONMENT, DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
 import { JSON_LEVELS, LIMITS } from '../contract/limits';
@@ -22,7 +22,7 @@ import { readJson, describeIssues } from '../contract/read-json';
 import { SESSION_CONTROL, SESSION_MESSAGE, type TurnWords } from '../contract/session';
 import { areFiles } from '../contract/session/files';
 import { wellFormed, withFiles } from '../contract/text/bytes';
-import { ABANDONMENT, OUTCOME } from '../lifecycle/messages';
+import { OUTCOME } from '../lifecycle/messages';
 import type { MessageQueue } from './message-queue';
 
 /**

@@ -6,7 +6,7 @@ import {
   RESOLUTION,
   voteOf,
 } from '../../src/contract/decision';
-import { messageCheck } from '../../src/contract/schema/message';
+import { soundCheck } from '../../src/contract/schema/message';
 
 test.each<[Parameters<typeof isDenial>[0], boolean]>([
   [{ decision: 'denied' }, true],
@@ -66,7 +66,7 @@ test.each<[string, unknown, boolean]>([
   ['a text', 'approved', false],
   ['nothing', undefined, false],
 ])('as a decision, %s fits: %s', (_, message, fits) => {
-  expect(messageCheck(DECISION)(message).length === 0).toBe(fits);
+  expect(soundCheck(DECISION)(message).length === 0).toBe(fits);
 });
 
 test.each<[string, unknown, boolean]>([
@@ -75,5 +75,5 @@ test.each<[string, unknown, boolean]>([
   ['a decision', decision, false],
   ['a reason that is too long', { callId: '1.1', resolution: 'did-not', reason: 'x'.repeat(1e6) }, false],
 ])('as a resolution, %s fits: %s', (_, message, fits) => {
-  expect(messageCheck(RESOLUTION)(message).length === 0).toBe(fits);
+  expect(soundCheck(RESOLUTION)(message).length === 0).toBe(fits);
 });

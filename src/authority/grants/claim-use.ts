@@ -1,14 +1,13 @@
+import type { Of } from '../../contract/schema/shape';
+import type { USE_ASKED, USE_TAKEN } from './grant-forms';
 import { lackingOn } from './grant-votes';
 import { type GrantTerms, type Grant, type GrantRefused, refuseGrant, whyEnded } from './grant';
 
 /** The question of a worker whether a call may start by a grant. All fields describe the call, as the worker knows it. */
-export type UseAsked = Pick<GrantTerms, 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'>;
+export interface UseAsked extends Of<typeof USE_ASKED> {}
 
 /** A use of a grant that was claimed. */
-export interface UseTaken {
-  /** The number of the use. The first use is 1. */
-  use: number;
-}
+export interface UseTaken extends Of<typeof USE_TAKEN> {}
 
 /** Claims one use for a call. The server gives a call that claims again the same answer, so its use counts once. */
 export function claimUse(grant: Grant, asked: UseAsked, now: number): Grant | GrantRefused {

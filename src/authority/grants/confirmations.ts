@@ -1,5 +1,7 @@
 import { digestJson } from '../../contract/digest';
 import { LIMITS, TIMES } from '../../contract/limits';
+import type { Of } from '../../contract/schema/shape';
+import type { CONFIRM_ASKED } from './grant-forms';
 import { confirmerOf, type GrantVote } from './grant-votes';
 import {
   type Grant,
@@ -11,9 +13,7 @@ import {
   whyFull,
 } from './grant';
 
-export interface ConfirmAsked extends GrantVote {
-  id: string;
-}
+export interface ConfirmAsked extends Of<typeof CONFIRM_ASKED> {}
 
 /** Returns the terms of a grant without its other fields. */
 export function termsIn(grant: GrantTerms): GrantTerms {

@@ -1,90 +1,138 @@
-import {
-  type Shape,
-  either,
-  oneOf,
-  json,
-  number,
-  record,
-  integer,
-  list,
-  only,
-} from '../../contract/schema/shape';
-import type { Condition, Narrowing } from './narrowing';
-import {
-  form,
-  DIGEST,
-  TEXT,
-  ID,
-  NAME,
-  DIGEST_OR_NONE,
-  MOMENT,
-  signatureBy,
-  reader,
-} from '../../contract/schema/exact-form';
-import { LIMITS } from '../../contract/limits';
-import { SIGNATURE_KINDS } from '../../contract/decision';
-import type { GrantAsked, GrantShown, RevokeAsked, GrantTerms } from './grant';
 import { AUTHORITY } from '../../contract/authority';
-import type { ConfirmAsked } from './confirmations';
-import type { UseTaken, UseAsked } from './claim-use';
+import { VOTE_SIGNATURE } from '../../contract/decision';
+import { isObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { guard } from '../../contract/schema/message';
+import {
+  either,
+  form,
+  integer,
+  json,
+  list,
+  number,
+  oneOf,
+  only,
+  record,
+  refined,
+  type Shape,
+  text,
+} from '../../contract/schema/shape';
+import { isMoment } from '../../contract/text/times';
 
-const CONDITION: Shape<Condition> = either(
+const TEXT = text({ maxLength: 1000 });
+const NAME = text({ minLength: 1, maxLength: 200 });
+const ID = text({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+const DIGEST = text({ pattern: '^[0-9a-f]{64}$' });
+const DIGEST_OR_NONE = text({ pattern: '^([0-9a-f]{64})?$' });
+/** The one form of a moment. A signature covers the text, so each moment may have only one text. */
+const MOMENT = text({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' });
+
+export const GRANT_CONDITION = either(
   form({ is: oneOf(['equal']), value: json() }),
   form({ is: oneOf(['equal']), digest: DIGEST }),
   form({ is: oneOf(['prefix']), prefix: TEXT }),
   form({ is: oneOf(['range']) }, { min: number(), max: number() }),
   form({ is: oneOf(['glob']), glob: TEXT }),
 );
-const NARROWING: Shape<Narrowing> = record(CONDITION);
-const TERMS = {
-  id: ID,
+const NARROWING = record(GRANT_CONDITION);
+
+/** What a grant is for. Each field describes the call, too. */
+const FOR = {
   agent: NAME,
   tool: NAME,
   toolDigest: DIGEST,
+  /** The digest of the rule of the approvers file under which the grant was given. Empty: there was no file. */
   ruleDigest: DIGEST_OR_NONE,
+  /** The digest of the policy rule that fitted. Empty: no rule fitted. */
   policyDigest: DIGEST_OR_NONE,
+};
+const FIELDS = {
+  /** Drawn by the person who gives the grant. It names the workflow of the grant. */
+  id: ID,
+  ...FOR,
   narrowing: NARROWING,
+  /** The most calls that the grant allows. */
   times: integer({ minimum: 1, maximum: LIMITS.grantTimes }),
+  /** ISO 8601. From this moment on, the grant allows nothing. */
   until: MOMENT,
+  /** The time at which the grant was given, by the giver's clock. ISO 8601. */
   at: MOMENT,
+  /** The person who gives the grant, by their name in the approvers file if there is a file. */
   by: NAME,
 };
-const SIGNATURE = signatureBy(...SIGNATURE_KINDS);
-const VOTE = { voter: NAME, at: MOMENT, seenDigest: DIGEST };
-const SIGNED = { signature: SIGNATURE };
-const CONFIRMED = list(form(VOTE, SIGNED), { maxItems: LIMITS.grantVotes });
-const ASKED: Shape<GrantAsked> = form(TERMS, { ...SIGNED, reason: TEXT, authority: AUTHORITY });
-const CONFIRMATION = { id: ID, ...VOTE };
-const CONFIRM: Shape<ConfirmAsked> = form(CONFIRMATION, SIGNED);
-const SHOWN: Shape<GrantShown> = form(
-  { ...TERMS, takenAt: MOMENT },
-  { ...SIGNED, reason: TEXT, confirmed: CONFIRMED, needsOthers: only(true), revoked: only(true) },
+const SIGNED = {
+  /** Only the worker can say whether it counts. */
+  signature: refined(VOTE_SIGNATURE, {
+    properties: { ...VOTE_SIGNATURE.properties, at: MOMENT, notAfter: MOMENT },
+  }),
+};
+const VOTE = {
+  /** The voter's name in the approvers file. */
+  voter: NAME,
+  /** The time of the vote, by the voter's clock. ISO 8601. */
+  at: MOMENT,
+  /** The digest of the terms that they were shown. */
+  seenDigest: DIGEST,
+};
+export const GRANT_TERMS = form(FIELDS);
+export const GRANT_ASKED = form(FIELDS, {
+  ...SIGNED,
+  reason: TEXT,
+  /**
+   * The people who decide the calls that the grant allows, as the request said, if one person is not enough. The
+   * grant allows nothing until they have confirmed it. The worker decides by its own file.
+   */
+  authority: AUTHORITY,
+});
+export const GRANT_CONFIRMATION = form(VOTE, SIGNED);
+export const CONFIRM_ASKED = form({ id: ID, ...VOTE }, SIGNED);
+export const GRANT_SHOWN = form(
+  {
+    ...FIELDS,
+    /** When its workflow took it, in workflow time. ISO 8601. */
+    takenAt: MOMENT,
+  },
+  {
+    ...SIGNED,
+    reason: TEXT,
+    /** The votes of the people who confirmed it. */
+    confirmed: list(GRANT_CONFIRMATION, { maxItems: LIMITS.grantVotes }),
+    /** Others have to confirm it, by the request on which it was given. The input of its workflow names them. */
+    needsOthers: only(true),
+    /** Somebody took it back. Its workflow stays open until the grant would have ended, so that its id stays taken. */
+    revoked: only(true),
+  },
 );
-const USE = {
-  agent: NAME,
-  tool: NAME,
-  toolDigest: DIGEST,
-  ruleDigest: DIGEST_OR_NONE,
-  policyDigest: DIGEST_OR_NONE,
-};
-const REVOCATION = { reason: TEXT };
-const REVOKE: Shape<Omit<RevokeAsked, 'id'>> = form({ by: NAME }, REVOCATION);
+export const USE_ASKED = form(FOR);
+export const REVOKE_ASKED = form({ by: NAME }, { reason: TEXT });
 const USED = { minimum: 0, maximum: LIMITS.grantTimes };
-const TAKEN: Shape<UseTaken> = form({ use: integer({ ...USED, minimum: 1 }) });
-
-/** The names of the fields that a client or a worker sends. */
-export const GRANT_FIELDS = {
-  confirm: Object.keys({ ...CONFIRMATION, ...SIGNED }),
-  revoke: ['by', ...Object.keys(REVOCATION)],
-  use: Object.keys(USE),
-};
+export const USE_TAKEN = form({
+  /** The number of the use. The first use is 1. */
+  use: integer({ ...USED, minimum: 1 }),
+});
 
 export const isNarrowing = /* @__PURE__ */ reader(NARROWING);
-export const isGrantTerms = /* @__PURE__ */ reader<GrantTerms>(form(TERMS));
-export const isGrantAsked = /* @__PURE__ */ reader(ASKED);
-export const isConfirmAsked = /* @__PURE__ */ reader(CONFIRM);
-export const isUseAsked = /* @__PURE__ */ reader<UseAsked>(form(USE));
-export const isRevokeAsked = /* @__PURE__ */ reader(REVOKE);
-export const isUseTaken = /* @__PURE__ */ reader(TAKEN);
-export const isGrantShown = /* @__PURE__ */ reader(SHOWN);
+export const isGrantTerms = /* @__PURE__ */ reader(GRANT_TERMS);
+export const isGrantAsked = /* @__PURE__ */ reader(GRANT_ASKED);
+export const isConfirmAsked = /* @__PURE__ */ reader(CONFIRM_ASKED);
+export const isUseAsked = /* @__PURE__ */ reader(USE_ASKED);
+export const isRevokeAsked = /* @__PURE__ */ reader(REVOKE_ASKED);
+export const isUseTaken = /* @__PURE__ */ reader(USE_TAKEN);
+export const isGrantShown = /* @__PURE__ */ reader(GRANT_SHOWN);
 export const isUsed = /* @__PURE__ */ reader(integer(USED));
+
+/** Makes a guard for values that anybody may have sent: it checks them against a shape. */
+function reader<T>(shape: Shape<T>): (value: unknown) => value is T {
+  const fits = guard(shape);
+  return (value): value is T => fits(value) && areMoments(shape, value);
+}
+
+/** Whether all moments in a value that fits a schema exist. The pattern alone also fits a 31st of February. */
+function areMoments(schema: unknown, value: unknown): boolean {
+  if (!isObject(schema) || value === undefined) return true;
+  const { items, properties } = schema;
+  if (schema === MOMENT) return typeof value === 'string' && isMoment(value);
+  if (Array.isArray(value)) return value.every((one) => areMoments(items, one));
+  if (!isObject(value) || !isObject(properties)) return true;
+  return Object.entries(properties).every(([name, field]) => areMoments(field, value[name]));
+}

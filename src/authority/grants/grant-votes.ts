@@ -1,34 +1,17 @@
 import { votingOf, WHY_NOT, whyMayNot } from '../votes/voters';
 import { countVotesUnder, stillNeededText, type VoteCount } from '../votes/count-votes';
-import type { VoteSignature } from '../../contract/decision';
+import type { Of } from '../../contract/schema/shape';
+import type { GRANT_ASKED, GRANT_CONFIRMATION } from './grant-forms';
 import type { DatedVote, Authority } from '../../contract/authority';
 
 /** The vote of one more person who allows a grant. */
-export interface GrantVote {
-  /** The voter's name in the approvers file. */
-  voter: string;
-  /** The time of the vote, by the voter's clock. ISO 8601. */
-  at: string;
-  /** The digest of the terms that they were shown. */
-  seenDigest: string;
-  /** The signature on the vote. Only the worker can say whether it counts. */
-  signature?: VoteSignature;
-}
+export interface GrantVote extends Of<typeof GRANT_CONFIRMATION> {}
 
 /** The person who allows a grant, and when they said so. */
 export type SaysOfGrant = Pick<GrantVote, 'voter' | 'at'>;
 
 /** The people who allow a grant. */
-export interface GrantVotes {
-  /** The person who gives the grant. */
-  by: string;
-  at: string;
-  signature?: VoteSignature;
-  /**
-   * The people who decide the calls that the grant allows, as the request said, if one person is not enough. The
-   * grant allows nothing until they have confirmed it. The worker decides by its own file.
-   */
-  authority?: Authority;
+export interface GrantVotes extends Pick<Of<typeof GRANT_ASKED>, 'by' | 'at' | 'signature' | 'authority'> {
   /** The votes of the people who confirmed the grant. */
   confirmed?: readonly GrantVote[];
 }

@@ -1,58 +1,30 @@
 import { reasonProblem } from '../../contract/call-texts';
 import { DAY, LIMITS, TIMES } from '../../contract/limits';
 import { utf8Bytes } from '../../contract/text/bytes';
-import type { GrantVotes } from './grant-votes';
-import { type Narrowing, narrowingProblem } from './narrowing';
+import type { Of } from '../../contract/schema/shape';
+import type { GRANT_ASKED, GRANT_SHOWN, GRANT_TERMS, REVOKE_ASKED } from './grant-forms';
+import { narrowingProblem } from './narrowing';
 
 /**
  * The terms by which somebody allows calls of one tool by one agent in advance. A grant holds only while its tool and
  * its rules stay the same. A signature covers all fields.
  */
-export interface GrantTerms {
-  /** Drawn by the person who gives the grant. It names the workflow of the grant. */
-  id: string;
-  agent: string;
-  tool: string;
-  toolDigest: string;
-  /** The digest of the rule of the approvers file under which the grant was given. Empty: there was no file. */
-  ruleDigest: string;
-  /** The digest of the policy rule that fitted. Empty: no rule fitted. */
-  policyDigest: string;
-  narrowing: Narrowing;
-  /** The most calls that the grant allows. */
-  times: number;
-  /** ISO 8601. From this moment on, the grant allows nothing. */
-  until: string;
-  /** The time at which the grant was given, by the giver's clock. ISO 8601. */
-  at: string;
-  /** The person who gives the grant, by their name in the approvers file if there is a file. */
-  by: string;
-}
+export interface GrantTerms extends Of<typeof GRANT_TERMS> {}
 
 /** A grant as a client sends it. */
-export interface GrantAsked extends GrantTerms, Pick<GrantVotes, 'signature' | 'authority'> {
-  reason?: string;
-}
+export interface GrantAsked extends Of<typeof GRANT_ASKED> {}
 
-/** A grant as it is listed. */
-export interface GrantSeen extends GrantAsked, Pick<GrantVotes, 'confirmed'> {
-  /** When its workflow took it, in workflow time. ISO 8601. */
-  takenAt: string;
+/** A grant in the memo of its workflow, without the people who have to confirm it and without its uses. */
+export interface GrantShown extends Of<typeof GRANT_SHOWN> {}
+
+/** A grant as its workflow keeps it. */
+export interface Grant extends GrantAsked, Omit<GrantShown, 'needsOthers'> {
   /** The number of uses that are claimed. */
   used: number;
 }
 
-/** A grant as its workflow keeps it. */
-export interface Grant extends GrantSeen {
-  /** Somebody took it back. Its workflow stays open until the grant would have ended, so that its id stays taken. */
-  revoked?: true;
-}
-
-/** A grant in the memo of its workflow, without the people who have to confirm it and without its uses. */
-export interface GrantShown extends Omit<Grant, 'authority' | 'used'> {
-  /** Others have to confirm it, by the request on which it was given. The input of its workflow names them. */
-  needsOthers?: true;
-}
+/** A grant as it is listed. */
+export type GrantSeen = Omit<Grant, 'revoked'>;
 
 /** All grants, for people. */
 export interface GrantsSeen {
@@ -60,11 +32,9 @@ export interface GrantsSeen {
 }
 
 /** Takes back one grant, or all grants. */
-export interface RevokeAsked {
+export interface RevokeAsked extends Of<typeof REVOKE_ASKED> {
   /** Absent: all grants that are listed end. */
   id?: string;
-  by: string;
-  reason?: string;
 }
 
 export interface Revoked {

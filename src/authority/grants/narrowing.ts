@@ -1,19 +1,16 @@
 import { canonicalJson, digestJson } from '../../contract/digest';
-import type { Json, JsonObject } from '../../contract/json';
+import type { JsonObject } from '../../contract/json';
+import type { Of } from '../../contract/schema/shape';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { HOST, plainUrl, UNCLEAR, URL_HEAD } from '../../contract/text/spelling';
 import { BY_EQUALITY, isRunArgument } from './by-equality';
+import type { GRANT_CONDITION } from './grant-forms';
 
 /**
  * The condition on one argument of a call that a grant allows. `equal`: this value, or the value of this digest if it
  * is long. `prefix` and `glob`: a text, looked at as a path or a URL. `range`: a number, both ends included.
  */
-export type Condition =
-  | { is: 'equal'; value: Json }
-  | { is: 'equal'; digest: string }
-  | { is: 'prefix'; prefix: string }
-  | { is: 'range'; min?: number; max?: number }
-  | { is: 'glob'; glob: string };
+export type Condition = Of<typeof GRANT_CONDITION>;
 
 /** The condition on each argument. The call must not have other arguments. */
 export type Narrowing = Readonly<Record<string, Condition>>;

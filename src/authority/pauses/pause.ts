@@ -1,53 +1,45 @@
 import { LIMITS } from '../../contract/limits';
 import { isObject } from '../../contract/json';
-import type { MessageOf, MessageSchema } from '../../contract/schema/message';
+import { both, form, type Of, only, text } from '../../contract/schema/shape';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { utc } from '../../contract/text/times';
 import { reasonIssue } from '../grants/grant';
 
-const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
+const name = text({ minLength: 1, maxLength: 200 });
 
 /** The scope of a pause: an agent, a tool, or one tool of one agent. Without both fields: everything. */
 const SCOPE = { agent: name, tool: name } as const;
 
-/** The person who pauses or resumes, and the reason. */
-const SAID = {
-  reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
-  /** The person's name, as claimed. */
-  by: { type: 'string', minLength: 1, maxLength: 200 },
-} as const;
+const reason = text({ maxLength: LIMITS.pauseReasonBytes });
 
 /** Payload of the update `pause`. The type, the check and the form that is sent all come from this schema. */
-export const PAUSE = {
-  type: 'object',
-  properties: {
-    ...SCOPE,
-    /** Model calls are held too. */
-    models: { const: true },
-    ...SAID,
+export const PAUSE = form(
+  {
+    reason,
+    /** The person's name, as claimed. */
+    by: name,
   },
-  required: ['reason', 'by'],
-  additionalProperties: false,
-} as const satisfies MessageSchema;
+  both(SCOPE, {
+    /** Model calls are held too. */
+    models: only(true),
+  }),
+);
 
 /** A request to pause. */
-export interface PauseAsked extends MessageOf<typeof PAUSE> {}
+export interface PauseAsked extends Of<typeof PAUSE> {}
 
 /** Payload of the update `resume`. */
-export const RESUME = {
-  type: 'object',
-  properties: {
-    ...SCOPE,
+export const RESUME = form(
+  { by: name },
+  both(SCOPE, {
     /** Every pause is ended, whatever its scope. */
-    all: { const: true },
-    ...SAID,
-  },
-  required: ['by'],
-  additionalProperties: false,
-} as const satisfies MessageSchema;
+    all: only(true),
+    reason,
+  }),
+);
 
 /** A request to end pauses. */
-export interface ResumeAsked extends MessageOf<typeof RESUME> {}
+export interface ResumeAsked extends Of<typeof RESUME> {}
 
 /** A pause that holds. `at`: when it began, in workflow time (ISO 8601). */
 export interface Pause extends PauseAsked {

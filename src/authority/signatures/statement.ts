@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { canonicalJson } from '../../contract/digest';
 import { DECISIONS } from '../../contract/decision';
-import { isMoment } from '../../contract/schema/exact-form';
+import { isMoment } from '../../contract/text/times';
 import { LIMITS } from '../../contract/limits';
 import { isWellFormed } from '../../contract/text/bytes';
 import type { Requesters } from '../votes/who-may-vote';

@@ -10,7 +10,7 @@ export interface Shape<T> extends JsonObject {
 /** The type of the values that fit a shape. */
 export type Of<S> = S extends Shape<infer T> ? T : never;
 
-type Fields = Readonly<Record<string, Shape<unknown>>>;
+export type Fields = Readonly<Record<string, Shape<unknown>>>;
 type Flat<T> = { [K in keyof T]: T[K] };
 type ObjectOf<R extends Fields, O extends Fields> = Flat<
   { -readonly [K in keyof R]: Of<R[K]> } & { -readonly [K in keyof O]?: Of<O[K]> }
@@ -21,8 +21,14 @@ const none = (): never => {
   throw new Error('a shape holds no value');
 };
 
+/** The shape of an object. It says which fields there are. */
+export interface ObjectShape<R extends Fields, O extends Fields> extends Shape<ObjectOf<R, O>> {
+  properties: R & O;
+  required: string[];
+}
+
 /** Joins a schema and a type. Only for code that derives the one from the other. */
-export function shape<T>(schema: JsonObject): Shape<T> {
+function shape<T>(schema: JsonObject): Shape<T> {
   return { ...schema, [OF]: none };
 }
 
@@ -79,6 +85,11 @@ export function list<T>(items: Shape<T>, more: JsonObject = {}): Shape<T[]> {
   return shape({ type: 'array', items, ...more });
 }
 
+/** A list that nobody changes. */
+export function fixed<T>(items: Shape<T>, more: JsonObject = {}): Shape<readonly T[]> {
+  return list(items, more);
+}
+
 /** An object whose fields have any names. */
 export function record<T>(fields: Shape<T>, more: JsonObject = {}): Shape<Record<string, T>> {
   return shape({ type: 'object', additionalProperties: fields, ...more });
@@ -91,6 +102,22 @@ export function object<R extends Fields, O extends Fields = Record<never, never>
 ): Shape<ObjectOf<R, O>> {
   const properties: Record<string, Shape<unknown>> = { ...required, ...optional };
   return shape({ type: 'object', properties, required: Object.keys(required) });
+}
+
+/** An object with these fields and no others, such as a message that anybody may send. */
+export function form<R extends Fields>(required: R): ObjectShape<R, Record<never, never>>;
+export function form<R extends Fields, O extends Fields>(required: R, optional: O): ObjectShape<R, O>;
+export function form(required: Fields, optional: Fields = {}): ObjectShape<Fields, Fields> {
+  const fields = { properties: both(required, optional), required: Object.keys(required) };
+  return { ...object(required, optional), ...fields, additionalProperties: false };
+}
+
+/** The same object, which may have more fields. */
+export function withFields<R extends Fields, O extends Fields, M extends Fields>(
+  of: ObjectShape<R, O>,
+  more: M,
+): ObjectShape<R, O & M> {
+  return { ...of, [OF]: none, properties: { ...of.properties, ...more } };
 }
 
 /** The fields of both. The page drops a shape that it does not use, and with a spread it could not tell. */

@@ -1,7 +1,6 @@
 import type { TurnOrigin } from '../call';
 import { CARRIED_STATES, type KnownState } from '../tool';
-import type { MessageOf, MessageSchema } from '../schema/message';
-import { object, type Of, text } from '../schema/shape';
+import { form, list, number, object, type Of, oneOf, only, text } from '../schema/shape';
 import type { Budget } from '../spending/budget';
 import { type FileRef, FILES } from './files';
 import type { CarriedSpending } from '../spending/carried';
@@ -17,34 +16,33 @@ import type { TurnEnd } from '../turn-states';
 export const MODES = ['queue', 'interrupt', 'steer'] as const;
 export type MessageMode = (typeof MODES)[number];
 
-const id = { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,64}$' } as const;
-const name = { type: 'string', minLength: 1, maxLength: 200, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' } as const;
+export const MESSAGE_ID = /^[A-Za-z0-9._:-]{1,64}$/;
+const name = text({ minLength: 1, maxLength: 200, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' });
 
 /** A message of a person in a session. The payload of update and signal `send`, and the only schema for it. */
-export const SESSION_MESSAGE = {
-  type: 'object',
-  properties: {
+export const SESSION_MESSAGE = form(
+  {
     /** Chosen by the sender. A session takes each id once. */
-    messageId: id,
-    text: { type: 'string' },
-    /** The files that come with the text. */
-    files: FILES,
+    messageId: text({ pattern: MESSAGE_ID.source }),
+    text: text(),
     /**
      * `queue`: the next turn is about the message. `interrupt`: the running turn is cancelled first. `steer`: the
      * running turn reads the message before its next step. A message that comes too late for that is queued.
      */
-    mode: { enum: MODES },
+    mode: oneOf(MODES),
+  },
+  {
+    /** The files that come with the text. */
+    files: FILES,
     /** The name of the sender, as claimed. */
     sender: name,
     /** The agent that the sender expects. The message is refused if the session has another agent. */
     agent: name,
   },
-  required: ['messageId', 'text', 'mode'],
-  additionalProperties: false,
-} as const satisfies MessageSchema;
+);
 
 /** A person's message in a session. */
-export interface SessionMessage extends MessageOf<typeof SESSION_MESSAGE> {}
+export interface SessionMessage extends Of<typeof SESSION_MESSAGE> {}
 
 /** Why a text cannot be the text of a message, in words. Undefined: it can. */
 export function textIssue(text: string): string | undefined {
@@ -60,28 +58,30 @@ export function tooLarge(what: string, text: string): string | undefined {
 
 export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] as const;
 
+/** The most characters of a reason. */
+export const CONTROL_REASON = 1000;
+
 /** A person's action on a session: the payload of update and signal `control`. */
-export const SESSION_CONTROL = {
-  type: 'object',
-  properties: {
+export const SESSION_CONTROL = form(
+  {
     /**
      * `pause`: no further turn starts. `cancel_turn`: the running turn is cancelled and the session goes on. `compact`:
      * once no turn runs, a summary replaces all turns but the last. `close`: the session takes no more messages and
      * ends after the running turn.
      */
-    action: { enum: CONTROLS },
+    action: oneOf(CONTROLS),
+  },
+  {
     /** Only with `close`: the running turn is cancelled. */
-    cancel: { const: true },
+    cancel: only(true),
     /** The name of the person who does it, as claimed. */
     sender: name,
-    reason: { type: 'string', maxLength: 1000 },
+    reason: text({ maxLength: CONTROL_REASON }),
   },
-  required: ['action'],
-  additionalProperties: false,
-} as const satisfies MessageSchema;
+);
 
 /** A person's action on a session. */
-export interface SessionControl extends MessageOf<typeof SESSION_CONTROL> {}
+export interface SessionControl extends Of<typeof SESSION_CONTROL> {}
 
 /** A message that a session holds, with the workflow time when it came (ISO 8601). */
 export type HeldMessage = Pick<SessionMessage, 'messageId' | 'text' | 'files' | 'mode' | 'sender'> & {
@@ -97,15 +97,21 @@ export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
  * `steering`: the running turn reads the message, or else the next turn does. `interrupting`: the running turn is being
  * cancelled for the message.
  */
-export interface MessageTaken {
-  accepted: true;
-  messageId: string;
-  outcome: 'started' | 'queued' | 'steering' | 'interrupting';
-  /** The same message, with the same id and text, came before. */
-  repeated?: true;
-  /** Workflow time, ISO 8601. */
-  at: string;
-}
+export interface MessageTaken extends Of<typeof MESSAGE_TAKEN> {}
+
+export const MESSAGE_TAKEN = object(
+  {
+    accepted: only(true),
+    messageId: text(),
+    outcome: oneOf(['started', 'queued', 'steering', 'interrupting']),
+    /** Workflow time, ISO 8601. */
+    at: text(),
+  },
+  {
+    /** The same message, with the same id and text, came before. */
+    repeated: only(true),
+  },
+);
 
 /** A message or a control that a session refused. */
 export interface SessionRefused {
@@ -155,19 +161,25 @@ export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
 }
 
 /** The summary that a session keeps of turns whose words it no longer has. */
-export interface ConversationSummary {
-  /** The text that a model wrote. Empty: no model wrote a summary. */
-  text: string;
-  /** The number of turns that the summary replaces. */
-  turns: number;
-  /**
-   * The number of the replaced turns that the text does not cover. These are the last ones: they were left out after
-   * the text was written.
-   */
-  leftOut?: number;
-  /** The model that wrote the text. */
-  model?: string;
-}
+export interface ConversationSummary extends Of<typeof SUMMARY> {}
+
+export const SUMMARY = object(
+  {
+    /** The text that a model wrote. Empty: no model wrote a summary. */
+    text: text(),
+    /** The number of turns that the summary replaces. */
+    turns: number(),
+  },
+  {
+    /**
+     * The number of the replaced turns that the text does not cover. These are the last ones: they were left out after
+     * the text was written.
+     */
+    leftOut: number(),
+    /** The model that wrote the text. */
+    model: text(),
+  },
+);
 
 /**
  * Input of `countersign.compact`. It says which part of the conversation to summarize, and never contains the words.
@@ -237,26 +249,32 @@ export interface TurnWords {
 }
 
 /** The state of a session, as lists show it. */
-export const SESSION_STATES = ['idle', 'running', 'compacting', 'paused', 'closing', 'closed'] as const;
+const SESSION_STATES = ['idle', 'running', 'compacting', 'paused', 'closing', 'closed'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 /** Memo `session` of a session. Lists show it. */
-export interface SessionMemo {
-  agent: string;
-  state: SessionState;
-  /** The number of its last turn. */
-  turns: number;
-  /** The turn that runs. */
-  turn?: string;
-  /** The turn is being cancelled. */
-  cancelling?: true;
-  /** The number of messages that wait. */
-  waiting: number;
-  /** The beginning of the last message that a turn handled. */
-  text: string;
-  /** The last messages that came by signal and were refused, newest last. */
-  refused?: { messageId?: string; code: SessionRefusal }[];
-}
+export interface SessionMemo extends Of<typeof SESSION_MEMO> {}
+
+export const SESSION_MEMO = object(
+  {
+    agent: text(),
+    state: oneOf(SESSION_STATES),
+    /** The number of its last turn. */
+    turns: number(),
+    /** The number of messages that wait. */
+    waiting: number(),
+    /** The beginning of the last message that a turn handled. */
+    text: text(),
+  },
+  {
+    /** The turn that runs. */
+    turn: text(),
+    /** The turn is being cancelled. */
+    cancelling: only(true),
+    /** The last messages that came by signal and were refused, newest last. */
+    refused: list(object({ code: oneOf(SESSION_REFUSALS) }, { messageId: text() })),
+  },
+);
 
 /** Id of the `n`th turn of a session. */
 export function turnIdIn(sessionId: string, n: number): string {

@@ -22,6 +22,12 @@ export function utc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
+/** Whether a text is the one form of a moment that signed texts and grants have, and the moment exists. */
+export function isMoment(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString() === text;
+}
+
 function twoDigits(part: number): string {
   return String(part).padStart(2, '0');
 }

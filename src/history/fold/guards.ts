@@ -1,6 +1,6 @@
 import { EFFECTS } from '../../contract/tool';
 import { isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
-import { GIVEN_CALL, type OpenItem, type OpenMemo, type TurnCounts } from '../../contract/turn';
+import { COUNTS, GIVEN_CALL, OPEN_MEMO } from '../../contract/turn';
 import { RESULT_STATUSES } from '../../contract/turn-states';
 import {
   text,
@@ -14,27 +14,17 @@ import {
   type Shape,
   oneOf,
   both,
-  only,
-  nullable,
   json,
   record,
 } from '../../contract/schema/shape';
 import { guard } from '../../contract/schema/message';
-import { type ThinkOutput, MODEL_NOTES } from '../../contract/think';
+import type { ThinkOutput } from '../../contract/think';
 import { readThinkOutput } from '../../contract/payloads';
 import { type ForkOrigin, WORLDS } from '../../contract/fork';
 import { LINEAGE, CALL_PROGRESS } from '../../contract/call';
 import { CALL_HEAD, RESULT } from '../../contract/result';
-import {
-  SIGNATURE_KINDS,
-  type SignalVerdict,
-  REFUSAL_CODES,
-  type Accepted,
-  DECISIONS,
-  RESOLUTIONS,
-  type Refused,
-} from '../../contract/decision';
-import { FILES_SHAPE } from '../../contract/session/files';
+import { ACCEPTED, REFUSED, SIGNAL_VERDICT } from '../../contract/decision';
+import { FILES } from '../../contract/session/files';
 import { SPENT } from '../../contract/spending/budget';
 import { USAGE } from '../../contract/spending/usage';
 import { GRANT_USE } from '../../contract/policy-rule';
@@ -91,7 +81,7 @@ const THINK_INPUT = object(
     words: TEXTS,
     after: jsonObject(),
     origin: object({}, { others: TEXTS }),
-    files: list(FILES_SHAPE),
+    files: list(FILES),
   },
 );
 
@@ -121,68 +111,6 @@ const CALL_INPUT = object(
 /** The input of a tool's activity, as far as it is read. */
 export interface CallStart extends Of<typeof CALL_INPUT> {}
 
-const NEEDS = object({ approvals: NUMBER, who: TEXTS }, { groups: TEXTS });
-const VOTING = object(
-  {
-    votes: list(
-      object(
-        { voter: TEXT, decision: oneOf(['approved', 'denied']) },
-        { hunks: TEXTS, signedBy: oneOf(SIGNATURE_KINDS) },
-      ),
-    ),
-    needs: NEEDS,
-  },
-  { escalated: only(true), escalatedTo: TEXTS, among: object({ rosters: list(TEXTS) }, { notThese: TEXTS }) },
-);
-const OPEN_ITEM: Shape<OpenItem> = object(
-  {
-    callId: TEXT,
-    kind: oneOf(['request', 'question', 'in_doubt']),
-    tool: TEXT,
-    summary: TEXT,
-    since: TEXT,
-    deadline: nullable(TEXT),
-  },
-  { seenDigest: TEXT, note: TEXT, voting: VOTING },
-);
-const OPEN_MEMO: Shape<OpenMemo> = object(
-  { key: TEXT, count: NUMBER, items: list(OPEN_ITEM) },
-  { by: object({ model: TEXT, notes: list(oneOf(MODEL_NOTES)) }) },
-);
-const VERDICT: Shape<SignalVerdict> = object(
-  { callId: TEXT, verdict: oneOf(['accepted', ...REFUSAL_CODES]), decisionId: TEXT, at: TEXT },
-  { asksAgain: only(true), stillWaits: only(true), behind: NUMBER },
-);
-const ACCEPTED: Shape<Accepted> = object(
-  {
-    accepted: only(true),
-    decisionId: TEXT,
-    callId: TEXT,
-    decision: oneOf([...DECISIONS, ...RESOLUTIONS, 'answered', 'declined']),
-    approver: TEXT,
-    at: TEXT,
-  },
-  { asksAgain: only(true), unbound: only(true), needs: NEEDS },
-);
-const REFUSED: Shape<Refused> = object(
-  { accepted: only(false), code: oneOf(REFUSAL_CODES), message: TEXT, callId: TEXT },
-  {
-    decisionId: TEXT,
-    issues: list(object({ path: TEXT, message: TEXT })),
-    standing: object({ decision: TEXT, approver: TEXT, at: TEXT }),
-  },
-);
-
-const COUNTS: Shape<TurnCounts> = object({
-  calls: NUMBER,
-  failed: NUMBER,
-  requests: NUMBER,
-  denied: NUMBER,
-  modified: NUMBER,
-  expired: NUMBER,
-  inDoubt: NUMBER,
-});
-
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
   beat: guard(object({}, { progress: CALL_PROGRESS, partial: TEXT, text: TEXT, step: NUMBER })),
@@ -190,7 +118,7 @@ export const is = {
     object(
       { agent: TEXT, prompt: TEXT },
       {
-        files: FILES_SHAPE,
+        files: FILES,
         session: object({ sessionId: TEXT, messageId: TEXT }),
         carried: anything(),
         fork: anything(),
@@ -223,7 +151,7 @@ export const is = {
   outcome: guard(object({ callKey: TEXT, generation: NUMBER, secret: TEXT, result: RESULT })),
   closedMemo: guard(record(TEXTS)),
   openMemo: guard(OPEN_MEMO),
-  verdicts: guard(list(VERDICT)),
+  verdicts: guard(list(SIGNAL_VERDICT)),
   accepted: guard(ACCEPTED),
   refused: guard(REFUSED),
 } as const;

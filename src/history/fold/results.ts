@@ -14,9 +14,8 @@ import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
 import { endCall, happen, lifeOf, timeOf } from './lives';
 import { type CallFold, eventHeader, type FoldState } from './state';
 import type { InDoubt } from '../../contract/call';
-import type { Roster } from '../../contract/roster';
+import { type Roster, ROSTER } from '../../contract/roster';
 import { type GrantMark, GRANT_MARK } from '../../contract/policy-rule';
-import { list, object, type Shape, text } from '../../contract/schema/shape';
 import { guard } from '../../contract/schema/message';
 
 /** The same result, with the words that the model finally read. */
@@ -137,17 +136,6 @@ export function lose(
   const known = defined({ message, partial, progress, ...by });
   return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
 }
-
-const ROSTER: Shape<Roster> = object({
-  installation: text(),
-  fileDigest: text(),
-  lines: list(
-    object(
-      { decisionId: text(), person: text(), groups: list(text()), line: text() },
-      { mail: text(), site: object({ rpId: text(), origins: list(text()) }) },
-    ),
-  ),
-});
 
 const isRoster = guard(ROSTER);
 const isGrant = guard(GRANT_MARK);

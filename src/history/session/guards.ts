@@ -1,38 +1,25 @@
 import { ORIGIN } from '../../contract/call';
-import { guard, messageGuard } from '../../contract/schema/message';
+import { guard } from '../../contract/schema/message';
+import { anything, flag, list, object, oneOf, type Shape, text } from '../../contract/schema/shape';
 import {
-  anything,
-  flag,
-  list,
-  number,
-  object,
-  oneOf,
-  only,
-  type Shape,
-  text,
-} from '../../contract/schema/shape';
-import {
-  type ConversationSummary,
   type HeldMessage,
-  type MessageTaken,
+  MESSAGE_TAKEN,
   MODES,
   SESSION_CONTROL,
+  SESSION_MEMO,
   SESSION_MESSAGE,
-  SESSION_REFUSALS,
-  SESSION_STATES,
-  type SessionMemo,
+  SUMMARY,
 } from '../../contract/session';
-import { FILES_SHAPE } from '../../contract/session/files';
+import { FILES } from '../../contract/session/files';
 import { BUDGET } from '../../contract/spending/budget';
 import { SPENDING } from '../../contract/spending/carried';
 import { TURN_ENDS } from '../../contract/turn-states';
 
 const TEXT = text();
-const NUMBER = number();
 
 const HELD_MESSAGE: Shape<HeldMessage> = object(
   { messageId: TEXT, text: TEXT, mode: oneOf(MODES), at: TEXT },
-  { files: FILES_SHAPE, sender: TEXT },
+  { files: FILES, sender: TEXT },
 );
 const TURN_MEMORY = object({
   turn: TEXT,
@@ -41,28 +28,6 @@ const TURN_MEMORY = object({
   took: list(TEXT),
   entries: list(anything()),
 });
-const SUMMARY: Shape<ConversationSummary> = object(
-  { text: TEXT, turns: NUMBER },
-  { leftOut: NUMBER, model: TEXT },
-);
-const TAKEN: Shape<MessageTaken> = object(
-  {
-    accepted: only(true),
-    messageId: TEXT,
-    outcome: oneOf(['started', 'queued', 'steering', 'interrupting']),
-    at: TEXT,
-  },
-  { repeated: only(true) },
-);
-const MEMO: Shape<SessionMemo> = object(
-  { agent: TEXT, state: oneOf(SESSION_STATES), turns: NUMBER, waiting: NUMBER, text: TEXT },
-  {
-    turn: TEXT,
-    cancelling: only(true),
-    refused: list(object({ code: oneOf(SESSION_REFUSALS) }, { messageId: TEXT })),
-  },
-);
-
 /** Guards over what the histories and memos of sessions hold. */
 export const sessionIs = {
   input: guard(
@@ -78,8 +43,8 @@ export const sessionIs = {
       },
     ),
   ),
-  message: messageGuard(SESSION_MESSAGE),
-  taken: guard(TAKEN),
-  memo: guard(MEMO),
-  control: messageGuard(SESSION_CONTROL),
+  message: guard(SESSION_MESSAGE),
+  taken: guard(MESSAGE_TAKEN),
+  memo: guard(SESSION_MEMO),
+  control: guard(SESSION_CONTROL),
 };

@@ -18,12 +18,8 @@ import {
 import { isObject } from '../../contract/json';
 import { FAILURES, MEMO, UPDATES } from '../../contract/names';
 import { describeIssues } from '../../contract/read-json';
-import {
-  messageCheck,
-  messageGuard,
-  type MessageOf,
-  type MessageSchema,
-} from '../../contract/schema/message';
+import { guard, soundCheck } from '../../contract/schema/message';
+import type { Fields, Shape } from '../../contract/schema/shape';
 import { whyUnreadable } from '../../contract/unreadable';
 import { misfit } from '../check-start';
 import { type Form, readAs, take } from './take-message';
@@ -89,14 +85,14 @@ function pausesIn(input: unknown): Pause[] {
   return pauses;
 }
 
-function formOf<S extends MessageSchema>(schema: S, what: string): Form<MessageOf<S>> {
-  const issuesOf = messageCheck(schema);
+function formOf<T>(schema: Shape<T> & { properties: Fields }, what: string): Form<T> {
+  const issuesOf = soundCheck(schema);
   return {
     what,
     bytes: BYTES,
     fields: Object.keys(schema.properties),
     failure,
-    fits: messageGuard(schema),
+    fits: guard(schema),
     issues: (value) => describeIssues(issuesOf(value)),
   };
 }

@@ -2,11 +2,13 @@ import { CancellationScope, setHandler, sleep, upsertMemo, workflowInfo } from '
 import type { RawValue } from '@temporalio/common';
 import { confirmGrant } from '../../authority/grants/confirmations';
 import {
-  GRANT_FIELDS,
+  CONFIRM_ASKED,
   isConfirmAsked,
   isGrantAsked,
   isRevokeAsked,
   isUseAsked,
+  REVOKE_ASKED,
+  USE_ASKED,
 } from '../../authority/grants/grant-forms';
 import {
   type Grant,
@@ -58,7 +60,7 @@ export async function countersignGrant(input: GrantAsked): Promise<void> {
   });
   take(
     { update: UPDATES.use, failure },
-    (message) => claimUse(grant, readAs(message, USE), Date.now()),
+    (message) => claimUse(grant, readAs(message, CLAIM), Date.now()),
     (now): UseTaken => {
       grant = now;
       upsertMemo({ [MEMO.uses]: now.used });
@@ -91,20 +93,20 @@ const CONFIRMATION = {
   what: 'confirmation of a grant',
   bytes: CONFIRMATION_BYTES,
   failure,
-  fields: GRANT_FIELDS.confirm,
+  fields: Object.keys(CONFIRM_ASKED.properties),
   fits: isConfirmAsked,
 };
 const REVOCATION = {
   what: 'revocation',
   bytes: BYTES,
   failure,
-  fields: GRANT_FIELDS.revoke,
+  fields: Object.keys(REVOKE_ASKED.properties),
   fits: isRevokeAsked,
 };
-const USE = {
+const CLAIM = {
   what: 'use of a grant',
   bytes: BYTES,
   failure,
-  fields: GRANT_FIELDS.use,
+  fields: Object.keys(USE_ASKED.properties),
   fits: isUseAsked,
 };

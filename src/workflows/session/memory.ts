@@ -3,7 +3,7 @@ import { digestText } from '../../contract/digest';
 import { isObject } from '../../contract/json';
 import { LEAST_TO_SUMMARIZE, LIMITS } from '../../contract/limits';
 import { estimatedTokens } from '../../contract/spending/usage';
-import { messageCheck, soundCheck } from '../../contract/schema/message';
+import { soundCheck } from '../../contract/schema/message';
 import { CARRIED_STATES } from '../../contract/tool';
 import { budgetIssues } from '../../contract/spending/budget';
 import { SPENDING } from '../../contract/spending/carried';
@@ -181,7 +181,7 @@ function bare(turn: TurnMemory): TurnMemory {
 
 const spendingIssues = soundCheck(SPENDING);
 const statesIssues = soundCheck(CARRIED_STATES);
-const messageIssues = messageCheck(SESSION_MESSAGE);
+const messageIssues = soundCheck(SESSION_MESSAGE);
 
 /**
  * Whether a workflow was started with the input that a session needs. Anybody may start one with any input. Never

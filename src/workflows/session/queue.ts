@@ -1,7 +1,7 @@
 import { digestText } from '../../contract/digest';
 import { LIMITS } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
-import { messageCheck, messageGuard } from '../../contract/schema/message';
+import { guard, soundCheck } from '../../contract/schema/message';
 import {
   SESSION_MESSAGE,
   type HeldMessage,
@@ -42,8 +42,8 @@ export type JudgedMessage =
   | { kind: 'repeat'; message: SessionMessage }
   | { kind: 'refuse'; refused: SessionRefused };
 
-const messageIssues = messageCheck(SESSION_MESSAGE);
-const isMessage = messageGuard(SESSION_MESSAGE);
+const messageIssues = soundCheck(SESSION_MESSAGE);
+const isMessage = guard(SESSION_MESSAGE);
 
 /** Judges a message from any sender. Changes nothing. */
 export function judgeMessage(session: MessagesOf, value: unknown): JudgedMessage {

@@ -3,7 +3,7 @@ import type { TurnOrigin } from '../../contract/call';
 import type { KnownState } from '../../contract/tool';
 import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
-import { messageCheck, messageGuard } from '../../contract/schema/message';
+import { guard, soundCheck } from '../../contract/schema/message';
 import {
   SESSION_CONTROL,
   type CarriedSession,
@@ -92,8 +92,8 @@ function statesIn({ runId, known }: SessionStates, resetRun: string | undefined)
   return resetRun === undefined || resetRun === runId ? known : known.map(([key]) => [key, { lost: true }]);
 }
 
-const controlIssues = messageCheck(SESSION_CONTROL);
-const isControl = messageGuard(SESSION_CONTROL);
+const controlIssues = soundCheck(SESSION_CONTROL);
+const isControl = guard(SESSION_CONTROL);
 
 /** Reads a control message, or says why it is refused. Changes nothing. */
 export function judgeControl(session: SessionMachine, value: unknown): SessionControl | SessionRefused {
