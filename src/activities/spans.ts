@@ -1,11 +1,20 @@
 import { Context } from '@temporalio/activity';
 import type { CallInput, TurnOrigin } from '../contract/call';
-import { NEVER_RAN } from '../contract/result';
 import { type ModelReply, type ModelRequest, ModelError } from '../models/model';
 import type { RunOutcome } from '../tools/outcome';
 import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../system/traces';
 import type { ActivityDeps } from './deps';
 import type { ObservedFact, Observe } from './observed';
+import type { ToolErrorCode } from '../contract/result';
+
+/** The codes of calls whose handler never started. */
+const NEVER_RAN: readonly string[] = [
+  'denied',
+  'expired',
+  'refused',
+  'validation',
+  'tool_not_found',
+] satisfies ToolErrorCode[];
 
 /** The most characters of a text in a span, because collectors refuse large texts. */
 const MOST_CHARACTERS = 16_384;

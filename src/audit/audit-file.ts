@@ -17,10 +17,11 @@ import {
   type Verifier,
 } from './chain';
 import { replaceFile, syncFolder } from '../system/files';
-import { chunksOf, readTextFile, withFileErrors } from '../system/named-files';
+import { readTextFile, withFileErrors } from '../system/named-files';
 import type { SignatureChecker } from './check-signatures';
 import { readLine, type ReadLine, linesOfStream } from './read';
 import { redactLine } from './redact';
+import { createReadStream } from 'node:fs';
 
 /** An audit file that is being continued. */
 export interface AuditFile {
@@ -312,4 +313,9 @@ function noSuchTurn(turn: string, file: string): CountersignError {
     hint,
     data: { turn },
   });
+}
+
+/** The bytes of a file, in big pieces. */
+function chunksOf(path: string): AsyncIterable<Buffer> {
+  return createReadStream(path, { highWaterMark: 1024 * 1024 });
 }

@@ -2,10 +2,21 @@ import { z } from 'zod';
 import type { Approvers } from '../authority/rules/approvers-file';
 import { parseJson } from '../contract/json';
 import { frameOf, type ReadLine } from './read';
-import { SIGNED_FIELDS } from './signed-fields';
 import { type Carried, carriedIn, type KeyJudge, voteKeyJudge } from './keys';
-import { isDecision, isTakenOut, namespaceIn, valueOf } from './lines';
+import { isTakenOut, valueOf } from './lines';
 import { createTally, type Remark, type SignatureState, type Tallied } from './tally';
+import type { SealedField } from './format';
+
+/** The signed fields of a decision that can be taken out of the file. */
+const SIGNED_FIELDS = [
+  'signature',
+  'approver',
+  'reason',
+  'suggestion',
+  'requesters',
+] as const satisfies SealedField[];
+
+const first = z.object({ namespace: z.string() });
 
 /**
  * The results for all signatures of a file. A decision that is not proven has a signature that proves nothing. `marked`:
@@ -220,4 +231,14 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
     signature,
     hunks: chosen,
   };
+}
+
+/** Whether a record is of a decision or a resolution that was not refused. */
+function isDecision({ type }: ReadLine): boolean {
+  return type === 'decision' || type === 'resolution';
+}
+
+/** The namespace that the first line of a file names. */
+function namespaceIn({ body }: ReadLine): string {
+  return first.safeParse(frameOf(body)).data?.namespace ?? '';
 }

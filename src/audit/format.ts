@@ -1,13 +1,7 @@
 import canonicalize from 'canonicalize';
-import type { FileRef } from '../contract/session/files';
 import type { JsonObject } from '../contract/json';
 import { CountersignError } from '../contract/errors';
 import { sha256 } from '../system/sha256';
-import type { ToolResult } from '../contract/result';
-import type { CallRuling, GrantMark, GrantUse } from '../contract/policy-rule';
-
-/** The version of the file's format; `docs/audit.md` describes it. */
-export const FORMAT = 1;
 
 /** The previous hash in the first record. */
 export const NO_HASH = '0'.repeat(64);
@@ -119,14 +113,6 @@ export function badSignatures(count: number): CountersignError {
   });
 }
 
-/** The files of a message as JSON, by name and digest, never with their content. Undefined if there are none. */
-export function filesText(files: readonly FileRef[] = []): string | undefined {
-  if (files.length === 0) return undefined;
-  return JSON.stringify(
-    files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),
-  );
-}
-
 /** The digest of arguments, as decisions carry it. Undefined for arguments that are not sound JSON. */
 export function argsDigestOf(args: JsonObject): string | undefined {
   try {
@@ -136,32 +122,4 @@ export function argsDigestOf(args: JsonObject): string | undefined {
     // Anyone can send arguments that cannot be digested. The record then has no digest.
     return undefined;
   }
-}
-
-/** The facts about a result. They never include its text, which may be long and secret. */
-export function resultFacts({ success, content, error, metadata }: ToolResult) {
-  return {
-    success,
-    // Set if nothing ran, in a fork in a dry world.
-    dry: metadata.dry,
-    late: metadata.late,
-    code: error?.code,
-    resultDigest: sha256(content),
-    resultBytes: Buffer.byteLength(content),
-  };
-}
-
-/** The facts about the policy rule that fitted. */
-export function rulingFacts({ rule, then, until }: Partial<CallRuling> = {}) {
-  return { policyRule: rule, policyThen: then, policyUntil: until };
-}
-
-/** The people who gave and confirmed a grant, as text. Undefined without a grant. */
-export function giversOf(grant: GrantMark | undefined): string | undefined {
-  return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
-}
-
-/** The facts about a grant. The people who gave it are not among them, because names of people are sealed. */
-export function grantFacts({ id, times, until, use, assurance }: Partial<GrantUse> = {}) {
-  return { grant: id, grantTimes: times, grantUntil: until, grantUse: use, grantAssurance: assurance };
 }

@@ -79,14 +79,6 @@ const UNREADABLE_LINE = 'the key that the file carries for it cannot be read';
 const ONLY_CARRIED =
   'it holds by the key that the audit file carries, and none of the approvers files has that key';
 
-/** Reads the files that keys are compared with. @throws CountersignError as `loadApprovers`. */
-export async function loadFiles(paths: readonly string[]): Promise<Approvers[]> {
-  if (paths.length === 0) return [];
-  // Loaded here, so that no other command waits for YAML and CEL.
-  const { loadApprovers } = await import('../authority/rules/approvers-file.js');
-  return Promise.all(paths.map((path) => loadApprovers(path)));
-}
-
 /**
  * Makes a judge of signed votes. `files`: today's approvers file first, then older ones. Without files, only the key
  * lines in the audit file are used.

@@ -1,19 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../contract/json';
 import type { SealedField } from './format';
-import { frameOf, type ReadLine } from './read';
-
-/** The namespace that the first line of a file names. */
-export function namespaceIn({ body }: ReadLine): string {
-  return first.safeParse(frameOf(body)).data?.namespace ?? '';
-}
-
-const first = z.object({ namespace: z.string() });
-
-/** Whether a record is of a decision or a resolution that was not refused. */
-export function isDecision({ type }: ReadLine): boolean {
-  return type === 'decision' || type === 'resolution';
-}
+import { type ReadLine } from './read';
 
 /** The value of a field. Undefined if it was taken out, or was never there. */
 export function valueOf({ open }: ReadLine, name: SealedField): string | undefined {

@@ -8,21 +8,16 @@ import type {
   TurnEvent,
   TurnEventOf,
 } from '../history/events';
-import {
-  argsDigestOf,
-  type AuditRecord,
-  type AuditFacts,
-  filesText,
-  giversOf,
-  grantFacts,
-  resultFacts,
-  rulingFacts,
-  SEALED_FIELDS,
-  type SealedField,
-} from './format';
+import { argsDigestOf, type AuditRecord, type AuditFacts, SEALED_FIELDS, type SealedField } from './format';
 import type { Roster } from '../contract/roster';
-import { createSignedContext, rosterParts, type SignedContext } from './signed-fields';
+import { createSignedContext, type SignedContext } from './signed-fields';
 import { sha256 } from '../system/sha256';
+import type { CallRuling, GrantMark, GrantUse } from '../contract/policy-rule';
+import type { ToolResult } from '../contract/result';
+import type { FileRef } from '../contract/session/files';
+
+/** A record of the key by which a worker accepted a signature, without its call. */
+type RosterPart = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
 
 /** A record before its time and place are known. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
@@ -286,4 +281,51 @@ function messageSealed(event: DecisionMade | Resolved | Answered) {
     statement: signature?.statement,
     signature: signature?.armored,
   };
+}
+
+/** The facts about the policy rule that fitted. */
+function rulingFacts({ rule, then, until }: Partial<CallRuling> = {}) {
+  return { policyRule: rule, policyThen: then, policyUntil: until };
+}
+
+/** The people who gave and confirmed a grant, as text. Undefined without a grant. */
+function giversOf(grant: GrantMark | undefined): string | undefined {
+  return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
+}
+
+/** The facts about a grant. The people who gave it are not among them, because names of people are sealed. */
+function grantFacts({ id, times, until, use, assurance }: Partial<GrantUse> = {}) {
+  return { grant: id, grantTimes: times, grantUntil: until, grantUse: use, grantAssurance: assurance };
+}
+
+/** The facts about a result. They never include its text, which may be long and secret. */
+function resultFacts({ success, content, error, metadata }: ToolResult) {
+  return {
+    success,
+    // Set if nothing ran, in a fork in a dry world.
+    dry: metadata.dry,
+    late: metadata.late,
+    code: error?.code,
+    resultDigest: sha256(content),
+    resultBytes: Buffer.byteLength(content),
+  };
+}
+
+/** The files of a message as JSON, by name and digest, never with their content. Undefined if there are none. */
+function filesText(files: readonly FileRef[] = []): string | undefined {
+  if (files.length === 0) return undefined;
+  return JSON.stringify(
+    files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),
+  );
+}
+
+/** The roster lines by which the worker accepted signatures. They are sealed: keys with their comments name people. */
+function rosterParts(roster: Roster | undefined): RosterPart[] {
+  if (roster === undefined) return [];
+  const { lines, installation, fileDigest } = roster;
+  return lines.map(({ decisionId, ...line }) => ({
+    type: 'roster',
+    facts: { decisionId, installation, fileDigest },
+    sealed: { roster: JSON.stringify(line) },
+  }));
 }

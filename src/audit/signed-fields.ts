@@ -1,16 +1,6 @@
 import { effectOfDecision } from '../history/decisions';
 import type { DecisionMade, Resolved, TurnEvent } from '../history/events';
-import type { Roster } from '../contract/roster';
-import type { AuditRecord, AuditFacts, SealedField } from './format';
-
-/** The signed fields of a decision that can be taken out of the file. */
-export const SIGNED_FIELDS = [
-  'signature',
-  'approver',
-  'reason',
-  'suggestion',
-  'requesters',
-] as const satisfies SealedField[];
+import type { AuditFacts } from './format';
 
 /** Knows the facts about a run and its calls that a signature of a person covers. */
 export interface SignedContext {
@@ -63,18 +53,4 @@ export function createSignedContext(): SignedContext {
       return { facts: { agent, ...call, generation, hunks }, requesters: JSON.stringify(requesters) };
     },
   };
-}
-
-/** A record of the key by which a worker accepted a signature, without its call. */
-type RosterPart = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
-
-/** The roster lines by which the worker accepted signatures. They are sealed: keys with their comments name people. */
-export function rosterParts(roster: Roster | undefined): RosterPart[] {
-  if (roster === undefined) return [];
-  const { lines, installation, fileDigest } = roster;
-  return lines.map(({ decisionId, ...line }) => ({
-    type: 'roster',
-    facts: { decisionId, installation, fileDigest },
-    sealed: { roster: JSON.stringify(line) },
-  }));
 }

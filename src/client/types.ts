@@ -2,13 +2,16 @@ import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
 import type { OpenItem, OpenMemo } from '../contract/turn';
-import type { CallFacet, ListedState } from '../contract/turn-states';
+import type { LISTED_STATES } from '../contract/turn-states';
+import { type CallFacet } from '../contract/turn-states';
 import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 import type { StartRequest } from './requests';
 import type { StreamPlace } from '../contract/streamed-text';
 import type { Accepted, Refused } from '../contract/decision';
+
+type ListedState = (typeof LISTED_STATES)[number];
 
 /** The address of the Temporal server. Options that are not given come from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {

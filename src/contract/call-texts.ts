@@ -1,6 +1,6 @@
 import type { Abandonment } from './decision';
 import { LIMITS } from './limits';
-import type { ToolErrorCode, ToolFailure, ToolResult } from './result';
+import type { ToolErrorCode, ToolFailure } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
 import { SOMEBODY } from './authority';
@@ -168,18 +168,6 @@ export function happened(said: Said, content: string | undefined): string {
 function found({ approver, reason }: Said, what: string): string {
   const why = reason === undefined ? '' : ` Reason: ${reason}`;
   return `The call was interrupted. ${approver} found that it ${what}.${why}`;
-}
-
-/** Why the arguments that a person changed were not taken. The request stays as it was. */
-export function unpreviewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
-  const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
-  return `the edit could not be previewed: ${why}`;
-}
-
-/** Why a call was not prepared anew. The request stays as it was. */
-export function notRenewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
-  const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
-  return `it was not asked again: ${why}`;
 }
 
 /** Why a call cannot run. */

@@ -2,7 +2,7 @@ import { JSON_LEVELS } from './limits';
 
 // In the sandbox of workflows every use of a global is slow, and these are used for every part of a value.
 const { isArray } = Array;
-const { hasOwn, keys } = Object;
+const { keys } = Object;
 const { isFinite } = Number;
 
 /** Any value that JSON can write. */
@@ -16,11 +16,6 @@ export interface JsonObject {
 /** Whether a value is a plain object (not null, not an array). */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !isArray(value);
-}
-
-/** Whether an object has a field. JSON leaves out a field that is undefined. */
-export function hasField(value: Record<string, unknown>, name: string): boolean {
-  return hasOwn(value, name) && value[name] !== undefined;
 }
 
 /** The names of the fields that an object has in JSON. */

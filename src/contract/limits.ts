@@ -5,8 +5,6 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 /** The longest time that may be set: ten years. Longer times would exceed the dates that Temporal can represent. */
 export const LONGEST = 3650 * DAY;
-/** The longest time that is read from another process: some 31 years, in milliseconds. */
-export const LONGEST_READ = 1e12;
 
 /** Sizes, in bytes. */
 export const KIB = 1024;

@@ -14,11 +14,6 @@ export function holderQueue({ pid, host }: { pid: number; host: string }, random
   return `${HOLDER_QUEUE}${pid}@${host}:${random}`;
 }
 
-/** Whether only one worker polls a queue. */
-export function isHolderQueue(queue: string): boolean {
-  return queue.startsWith(HOLDER_QUEUE);
-}
-
 /** Workflow types. */
 export const WORKFLOWS = {
   turn: 'agentTurn',
@@ -186,7 +181,6 @@ export const RESERVED_TOOL_NAMES: readonly string[] = ['default', RAISE_BUDGET, 
 
 /** The providers in model names of the form `provider:model`. */
 export const MODEL_PROVIDERS = ['openai', 'anthropic', 'google'] as const;
-export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 
 /** The kinds of a model's failures that are retried, and those that are not. */
 export const RETRIED_FAILURES = ['rate_limit', 'timeout', 'server', 'network'] as const;

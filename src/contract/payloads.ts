@@ -3,13 +3,13 @@ import { RESULT, type ToolResult } from './result';
 import { guard, soundCheck } from './schema/message';
 import { flag, jsonObject, list, object, only, oneOf, pair, text } from './schema/shape';
 import { CARRIED_STATES, ANY_NAME } from './tool';
-import { fitsMoved, MOVED, prepareOutput, type PrepareOutput, THINK_OUTPUT, type ThinkOutput } from './think';
+import { MOVED, prepareOutput, type PrepareOutput, THINK_OUTPUT, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { FILES } from './session/files';
-import { isRaise } from './spending/budget';
-import { CARRIED_SPENDING, WHOLE } from './spending/carried';
+import { isRaise, BUDGET } from './spending/budget';
+import { CARRIED_SPENDING, WHOLE, SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
 import {
   preparedCall,
@@ -23,8 +23,11 @@ import {
   ORIGIN,
 } from './call';
 import { LIMITS } from './limits';
-import { COUNTS, CHILD_INPUT, GIVEN_CALL, type TurnInput } from './turn';
+import { COUNTS, GIVEN_CALL, type TurnInput } from './turn';
 import { isObject } from './json';
+
+/** Schemas of fields that a turn may be started with, for input that comes from outside. */
+const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 // The outputs of activities are read strictly. An operator may complete any activity with any value
 // (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.
@@ -144,4 +147,10 @@ export function isTurnInput(value: unknown): value is TurnInput {
   const isReadable = given === undefined || readThinkOutput(given) !== undefined;
   if (!isReadable || (Array.isArray(transcript) && !transcript.every(isTranscriptEntry))) return false;
   return !isObject(moved) || fitsMoved(readThinkOutput(moved['reply']), transcript);
+}
+
+/** Whether a turn can take up a moved step: its reply has calls, and the last entry of the transcript is a reply. */
+function fitsMoved(reply: ThinkOutput | undefined, transcript: unknown): boolean {
+  const last: unknown = Array.isArray(transcript) ? transcript.at(-1) : undefined;
+  return reply !== undefined && reply.calls.length > 0 && isObject(last) && last['kind'] === 'reply';
 }

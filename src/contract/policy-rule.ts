@@ -43,9 +43,6 @@ export const RULING = object(
 /** The policy rule that fitted a call, as it is recorded with the call. */
 export interface CallRuling extends Of<typeof RULING> {}
 
-/** The most days that the `until` of a rule may be ahead. */
-export const MOST_RULE_DAYS = 31;
-
 /** When a day such as `2026-12-24` ends in UTC, in milliseconds. NaN if the text is not a day. */
 export function endOfDay(day: string): number {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;

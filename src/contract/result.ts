@@ -47,15 +47,6 @@ export const TOOL_ERROR_CODES = [
 ] as const;
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
-/** The codes of calls whose handler never started. */
-export const NEVER_RAN: readonly string[] = [
-  'denied',
-  'expired',
-  'refused',
-  'validation',
-  'tool_not_found',
-] satisfies ToolErrorCode[];
-
 const FAILURE = object(
   { code: oneOf(TOOL_ERROR_CODES), message: text() },
   { details: json(), stack: text() },

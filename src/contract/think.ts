@@ -1,5 +1,5 @@
 import { type PreparedCall, preparedCall, type TurnOrigin } from './call';
-import { isObject, type JsonObject } from './json';
+import type { JsonObject } from './json';
 import { LIMITS, TIMES } from './limits';
 import {
   integer,
@@ -206,9 +206,3 @@ export interface MovedCall extends Of<typeof MOVED_CALL> {}
 
 /** The schema of a moved step, apart from its reply. */
 export const MOVED = object({ reply: jsonObject(), waits: list(MOVED_CALL) });
-
-/** Whether a turn can take up a moved step: its reply has calls, and the last entry of the transcript is a reply. */
-export function fitsMoved(reply: ThinkOutput | undefined, transcript: unknown): boolean {
-  const last: unknown = Array.isArray(transcript) ? transcript.at(-1) : undefined;
-  return reply !== undefined && reply.calls.length > 0 && isObject(last) && last['kind'] === 'reply';
-}

@@ -1,5 +1,4 @@
 import type { JsonObject } from './json';
-import { LONGEST_READ } from './limits';
 import { HOLDER_QUEUE } from './names';
 import {
   integer,
@@ -14,6 +13,9 @@ import {
   refined,
   text,
 } from './schema/shape';
+
+/** The longest time that is read from another process: some 31 years, in milliseconds. */
+const LONGEST_READ = 1e12;
 
 /** `safe` runs. `cautious` is logged, then runs. `dangerous` waits for a decision. */
 export const SAFETIES = ['safe', 'cautious', 'dangerous'] as const;

@@ -29,4 +29,3 @@ export type CallFacet = (typeof CALL_FACETS)[number];
 
 /** The states that a list of turns shows. */
 export const LISTED_STATES = [...TURN_STATES, 'terminated', 'timed_out'] as const;
-export type ListedState = (typeof LISTED_STATES)[number];

@@ -23,9 +23,9 @@ import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
 import { VOTING } from './authority';
-import { type TurnOrigin, type Ancestor, LINEAGE, ORIGIN } from './call';
-import { type Budget, type Spent, BUDGET, SPENT } from './spending/budget';
-import { type CarriedSpending, type Repeated, SPENDING, WHOLE } from './spending/carried';
+import { type TurnOrigin, type Ancestor, ORIGIN } from './call';
+import { type Budget, type Spent, SPENT } from './spending/budget';
+import { type CarriedSpending, type Repeated, WHOLE } from './spending/carried';
 import type { Verdict, SignalVerdict } from './decision';
 
 /** Input of `agentTurn`. */
@@ -230,9 +230,6 @@ export function openItemOf(
   const some = { seenDigest: shown, note: note?.slice(0, NOTE_CHARACTERS), voting };
   return { ...head, ...some, since, deadline };
 }
-
-/** Schemas of fields that a turn may be started with, for input that comes from outside. */
-export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 /**
  * The id of the child turn that a call starts. It is made from the reply that asked for the call, not from a run. After

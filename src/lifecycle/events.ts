@@ -7,8 +7,8 @@ import {
   timeToDecide,
   type ValidCall,
 } from '../contract/call';
-import { type ClosingCause, notRenewed, unpreviewed, VOTED_BEFORE } from '../contract/call-texts';
-import type { Vote } from '../contract/authority';
+import { type ClosingCause, VOTED_BEFORE, whyInvalid } from '../contract/call-texts';
+import type { Vote, Authority } from '../contract/authority';
 import type { Abandonment, Accepted, QuestionAnswer, Refused } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { seenDigestOf } from '../contract/digest';
@@ -16,7 +16,7 @@ import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { MovedCall } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
-import { joinedAuthority, renewedAuthority } from '../authority/votes/authority-in-force';
+import { joinedAuthority } from '../authority/votes/authority-in-force';
 import {
   type Approvals,
   type CallBasics,
@@ -424,4 +424,29 @@ function takenUp(
   return state.seenDigest === seenDigest
     ? { ...state, since, deadline, isOther }
     : { ...state, isOther: true };
+}
+
+/** Why the arguments that a person changed were not taken. The request stays as it was. */
+function unpreviewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
+  const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
+  return `the edit could not be previewed: ${why}`;
+}
+
+/** Why a call was not prepared anew. The request stays as it was. */
+function notRenewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
+  const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
+  return `it was not asked again: ${why}`;
+}
+
+/**
+ * The authority of a call that an admin asked about anew. Only today's rule holds. The people who asked for the turn
+ * before still count as requesters.
+ */
+function renewedAuthority(
+  before: { authority?: Authority },
+  now: { authority?: Authority },
+): Authority | undefined {
+  if (before.authority === undefined || now.authority === undefined) return now.authority;
+  const requesters = [...new Set([...before.authority.requesters, ...now.authority.requesters])];
+  return { ...now.authority, requesters };
 }

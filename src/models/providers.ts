@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { JsonObject } from '../contract/json';
-import { MODEL_PROVIDERS, type ModelProvider } from '../contract/names';
+import { MODEL_PROVIDERS } from '../contract/names';
 import {
   HTTP_MODEL_OPTIONS,
   type HttpModelKind,
@@ -17,6 +17,8 @@ import type { Model } from './model';
 import { idFormOf } from './call-ids';
 import { sdkModel, type SdkModelOptions } from './sdk-model';
 import { installedVersion } from '../system/installed-version';
+
+type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 
 /** The options of `openai`, `anthropic` and `google`. */
 export interface ProviderOptions extends HttpModelOptions {

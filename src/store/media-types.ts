@@ -45,14 +45,3 @@ export function fitsType(bytes: Uint8Array, mediaType: string): boolean {
   const isTellable = BEGINNINGS.some(([, type]) => type === mediaType);
   return !isTellable || typeInside(bytes) === mediaType;
 }
-
-/** Whether a model reads files of a media type as text. */
-export function isText(mediaType: string): boolean {
-  const named = ['application/json', 'application/xml', 'application/yaml', 'image/svg+xml'];
-  return mediaType.startsWith('text/') || named.includes(mediaType) || /\+(json|xml)$/.test(mediaType);
-}
-
-/** Whether text is a media type. */
-export function isMediaType(text: string): boolean {
-  return /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*$/.test(text);
-}

@@ -8,7 +8,7 @@ import { areFiles, type FileRef } from '../contract/session/files';
 import { escapeHidden } from '../contract/text/unsafe-text';
 import type { FileSealer } from '../encryption/load';
 import type { StorePlace } from './folder';
-import { isMediaType, mediaTypeOf } from './media-types';
+import { mediaTypeOf } from './media-types';
 
 /** A file to attach to a message. */
 export interface NewFile {
@@ -149,4 +149,9 @@ async function unlessFailed<T>(how: 'read' | 'written', work: () => Promise<T>):
       cause,
     });
   }
+}
+
+/** Whether text is a media type. */
+function isMediaType(text: string): boolean {
+  return /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*$/.test(text);
 }

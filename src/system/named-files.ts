@@ -1,12 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
+import { CountersignError, errnoOf } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
-
-/** Why the system refused to work with a file, in words. */
-export function fileReason(error: unknown): string {
-  return systemReason(error) ?? errorMessage(error);
-}
 
 /** Turns a failure with a file that a person named into `file_failed`. Any other error is returned as it is. */
 export function toFileError(error: unknown, doing: string): unknown {
@@ -45,9 +39,4 @@ export function readTextFile(path: string): Promise<string> {
  */
 export function writeNewFile(path: string, text: string, mode = 0o600): Promise<void> {
   return withFileErrors(`writing ${path}`, () => writeFile(path, text, { flag: 'wx', mode }));
-}
-
-/** The bytes of a file, in big pieces. */
-export function chunksOf(path: string): AsyncIterable<Buffer> {
-  return createReadStream(path, { highWaterMark: 1024 * 1024 });
 }

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { type Budget, MOST_AMOUNT } from '../contract/spending/budget';
-import { LIMITS } from '../contract/limits';
+import { LIMITS, TIMES } from '../contract/limits';
 import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
 import { FINAL_FAILURES, MODEL_PROVIDERS, RETRIED_FAILURES } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
-import { describeZodIssues, durability, duration, invalidDefinition, toGateMode } from './option-values';
+import { describeZodIssues, duration, invalidDefinition } from './option-values';
 import {
   FIND_TOOLS,
   findToolsSchema,
@@ -21,6 +21,14 @@ import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './hooks';
 import type { Duration, Policy, Tool } from './types';
 import { guarded } from '../system/guarded';
+
+/** The options of an agent that say when the steps of its turns are written to history. */
+const durability = {
+  durability: z.enum(['step', 'gate']).optional(),
+  commitEvery: duration(0)
+    .refine((ms) => ms <= TIMES.commitEveryMost, 'must be at most 1 minute')
+    .optional(),
+};
 
 /** Marks agents. A symbol of the global registry, so that agents of a second copy of this module are recognised too. */
 const AGENT = Symbol.for('countersign.agent');
@@ -369,4 +377,15 @@ function isModel(value: unknown): value is Model | string {
     'generate' in value &&
     typeof value.generate === 'function'
   );
+}
+
+/** The gate mode that these options mean. Undefined for `step`. @throws Error if the options do not fit together. */
+function toGateMode(given: {
+  durability?: 'step' | 'gate' | undefined;
+  commitEvery?: number | undefined;
+}): GateMode | undefined {
+  const { commitEvery } = given;
+  if (given.durability === 'gate') return { commitMs: commitEvery ?? TIMES.commitEvery };
+  if (commitEvery === undefined) return undefined;
+  throw new Error("`commitEvery`: counts only with `durability: 'gate'`");
 }

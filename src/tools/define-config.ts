@@ -10,13 +10,15 @@ import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';
 import { describeZodIssues, duration } from './option-values';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
-import { LOCK_FILE } from './mcp/lock-file';
 import { type HookToolSettings, hookToolsSchema } from './permit-tools';
 import type { Hooks } from './hooks';
 import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 import { guarded } from '../system/guarded';
+
+/** The default name of the lock file. The file lies beside the config and is reviewed like code. */
+const LOCK_FILE = 'countersign.mcp.lock';
 
 const filled = z.string().min(1);
 

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { msToNumber, type StringValue } from '@temporalio/common';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Duration } from './types';
-import { LONGEST, TIMES } from '../contract/limits';
-import type { GateMode } from '../contract/think';
+import { LONGEST } from '../contract/limits';
 
 /**
  * A duration in whole milliseconds.
@@ -48,25 +47,6 @@ export function duration(least = 1) {
       return z.NEVER;
     }
   });
-}
-
-/** The options of an agent that say when the steps of its turns are written to history. */
-export const durability = {
-  durability: z.enum(['step', 'gate']).optional(),
-  commitEvery: duration(0)
-    .refine((ms) => ms <= TIMES.commitEveryMost, 'must be at most 1 minute')
-    .optional(),
-};
-
-/** The gate mode that these options mean. Undefined for `step`. @throws Error if the options do not fit together. */
-export function toGateMode(given: {
-  durability?: 'step' | 'gate' | undefined;
-  commitEvery?: number | undefined;
-}): GateMode | undefined {
-  const { commitEvery } = given;
-  if (given.durability === 'gate') return { commitMs: commitEvery ?? TIMES.commitEvery };
-  if (commitEvery === undefined) return undefined;
-  throw new Error("`commitEvery`: counts only with `durability: 'gate'`");
 }
 
 /** The errors in options: each with its path and the broken rule. */

@@ -4,7 +4,7 @@ import { describeFile } from '../../contract/text/bytes';
 import { cutContent, type TranscriptCall, type TranscriptEntry } from '../../contract/transcript';
 import type { Model, ModelCall, ModelFile, ModelMessage } from '../../models/model';
 import type { FileStore } from '../../store/stored-file';
-import { fitsType, isText } from '../../store/media-types';
+import { fitsType } from '../../store/media-types';
 
 /** The model that reads the files of a conversation, and the store that holds their bytes. */
 interface FileReader {
@@ -96,4 +96,10 @@ async function give(ref: FileRef, { model, store }: FileReader, room: { bytes: n
 function textOf(ref: FileRef, bytes: Uint8Array): string {
   const text = cutContent(new TextDecoder().decode(bytes), LIMITS.fileTextBytes);
   return `[File: ${describeFile(ref)}. Its text:]\n${text}\n[End of ${ref.name}]`;
+}
+
+/** Whether a model reads files of a media type as text. */
+function isText(mediaType: string): boolean {
+  const named = ['application/json', 'application/xml', 'application/yaml', 'image/svg+xml'];
+  return mediaType.startsWith('text/') || named.includes(mediaType) || /\+(json|xml)$/.test(mediaType);
 }

@@ -8,7 +8,7 @@ import { systemReason } from '../../contract/text/system-errors';
 import { checkFile, type KnownNames } from './check-rules';
 import { actionBy, type RuleCondition } from './condition';
 import type { Passkey, PasskeySite } from '../signatures/passkey';
-import { agentsIn, permitsOf } from './roles-and-visibility';
+import { permitsOf } from './roles-and-visibility';
 import { formsOf, type RuledCall, rulesThatFit } from './which-rules-fit';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './approvers-schema';
 import type { CheckedPasskeys, RevokedKeys } from './check-keys';
@@ -284,4 +284,9 @@ function stricterRuling(one: Ruling, other: Ruling): Ruling {
   const [name, then] = [`${one.rule.name}, ${other.rule.name}`, one.rule.then];
   const rule = { ...stricterRule(one.rule, other.rule), name, then };
   return { ...one, rule, ruleDigest: digestJson([one.ruleDigest, other.ruleDigest]) };
+}
+
+/** The agents that `visibility` names. */
+function agentsIn({ visibility = {} }: FileContent): string[] {
+  return [...new Set(Object.values(visibility).flatMap((agents) => (agents === 'all' ? [] : agents)))];
 }

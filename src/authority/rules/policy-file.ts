@@ -1,12 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import {
-  endOfDay,
-  MOST_RULE_DAYS,
-  POLICY_ACTIONS,
-  type PolicyAction,
-  type PolicyRule,
-} from '../../contract/policy-rule';
+import { endOfDay, POLICY_ACTIONS, type PolicyAction, type PolicyRule } from '../../contract/policy-rule';
 import { isStricter } from './stricter-rule';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { systemReason } from '../../contract/text/system-errors';
@@ -23,6 +17,9 @@ import {
   schemaMistakes,
 } from '../../system/yaml';
 import { DAY } from '../../contract/limits';
+
+/** The most days that the `until` of a rule may be ahead. */
+const MOST_RULE_DAYS = 31;
 
 /** A rule that fits a call, and its action. */
 export interface FittingRule {

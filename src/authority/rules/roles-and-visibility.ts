@@ -37,11 +37,6 @@ function isOf(entry: string, name: string, people: FileContent['people']): boole
   return group === undefined ? entry === name : people[name]?.groups.includes(group) === true;
 }
 
-/** The agents that `visibility` names. */
-export function agentsIn({ visibility = {} }: FileContent): string[] {
-  return [...new Set(Object.values(visibility).flatMap((agents) => (agents === 'all' ? [] : agents)))];
-}
-
 /** Checks `roles` and `visibility`. The file does not list agents, so every name of an agent is accepted. */
 export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
   const { people, roles, visibility = {} } = content;

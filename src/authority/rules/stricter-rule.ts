@@ -31,11 +31,6 @@ export function approvalsNeeded({ need, groups }: Pick<VoteRule, 'need' | 'group
   return Math.max(need, groups.length);
 }
 
-/** Why a rule refuses a call: its condition could not be evaluated. */
-export function whyNotEvaluated(ruleName: string, failed: string): string {
-  return `the condition of the rule '${ruleName}' cannot be worked out: ${failed}`;
-}
-
 /** A rule that is as strict as both on every point. */
 export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
   const expires = [one, other].flatMap(({ expiresMs }) => expiresMs ?? []);

@@ -3,7 +3,7 @@ import type { RuledCall } from './which-rules-fit';
 import type { FittingRule, PolicyRules } from './policy-file';
 import type { ApproversSource } from './current-file';
 import type { CallRuling } from '../../contract/policy-rule';
-import { stricterAction, whyNotEvaluated } from './stricter-rule';
+import { stricterAction } from './stricter-rule';
 import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import type { Safety } from '../../contract/tool';
@@ -140,4 +140,9 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
   return failed === undefined
     ? `the rule '${rule.name}' of the approvers file refuses it`
     : whyNotEvaluated(rule.name, failed);
+}
+
+/** Why a rule refuses a call: its condition could not be evaluated. */
+function whyNotEvaluated(ruleName: string, failed: string): string {
+  return `the condition of the rule '${ruleName}' cannot be worked out: ${failed}`;
 }

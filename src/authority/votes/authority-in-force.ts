@@ -31,19 +31,6 @@ export function joinedAuthority(
   return stricterAuthority(before.authority, now.authority);
 }
 
-/**
- * The authority of a call that an admin asked about anew. Only today's rule holds. The people who asked for the turn
- * before still count as requesters.
- */
-export function renewedAuthority(
-  before: { authority?: Authority },
-  now: { authority?: Authority },
-): Authority | undefined {
-  if (before.authority === undefined || now.authority === undefined) return now.authority;
-  const requesters = [...new Set([...before.authority.requesters, ...now.authority.requesters])];
-  return { ...now.authority, requesters };
-}
-
 /** The authority once its request was escalated. The people whom its rule names for this case may vote, too. */
 export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };

@@ -14,11 +14,5 @@ export function isSameName(one: string, other: string): boolean {
   return nameKey(one) === nameKey(other);
 }
 
-/** Returns a check whether a name means one of these people. */
-export function nameSet(names: readonly string[]): (name: string) => boolean {
-  const keys = new Set(names.map(nameKey));
-  return (name) => keys.has(nameKey(name));
-}
-
 /** The prefix of a group's name in lists that also name people. */
 export const GROUP = 'group:';

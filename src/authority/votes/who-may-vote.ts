@@ -1,4 +1,4 @@
-import { GROUP, nameKey, nameSet } from './names';
+import { GROUP, nameKey } from './names';
 import { type VoteRule, type Delegate, SOMEBODY, type Voter } from '../../contract/authority';
 
 /** The names of the people who asked for a turn. Undefined or empty: it is not known who asked. */
@@ -76,4 +76,10 @@ export function isDelegateAt({ from, until }: Delegate, moment: number): boolean
   return (
     (from === undefined || Date.parse(from) <= moment) && (until === undefined || moment < Date.parse(until))
   );
+}
+
+/** Returns a check whether a name means one of these people. */
+function nameSet(names: readonly string[]): (name: string) => boolean {
+  const keys = new Set(names.map(nameKey));
+  return (name) => keys.has(nameKey(name));
 }

@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../system/lock';
 import { badSignatures, unsigned } from '../../audit/format';
-import { loadFiles, readPinnedKey, readSigningKey } from '../../audit/keys';
+import { readPinnedKey, readSigningKey } from '../../audit/keys';
 import { createSignatureChecker, type SignatureReport } from '../../audit/check-signatures';
 import { readFields } from '../../audit/redact';
 import {
@@ -27,6 +27,7 @@ import { escapeText } from '../../contract/text/escape';
 import { createRecorder } from '../../audit/records';
 import { signatureFacts } from '../print/signature-facts';
 import { addAuditKeys } from './audit-keys';
+import type { Approvers } from '../../authority/rules/approvers-file';
 
 /** The file for audit records unless `--out` names another. */
 const AUDIT_FILE = 'countersign-audit.jsonl';
@@ -250,4 +251,12 @@ export async function exportRuns(
       for (const record of recorder.push(event)) await file.add(record);
     }
   }
+}
+
+/** Reads the files that keys are compared with. @throws CountersignError as `loadApprovers`. */
+async function loadFiles(paths: readonly string[]): Promise<Approvers[]> {
+  if (paths.length === 0) return [];
+  // Loaded here, so that no other command waits for YAML and CEL.
+  const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
+  return Promise.all(paths.map((path) => loadApprovers(path)));
 }

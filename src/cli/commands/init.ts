@@ -7,9 +7,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
-import { CountersignError, errnoOf } from '../../contract/errors';
-import { fileReason } from '../../system/named-files';
+import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { manifest, packageSource, ROOT } from '../own-modules';
+import { systemReason } from '../../contract/text/system-errors';
 
 /** One file of a new project. `path` is relative to the project. */
 interface ProjectFile {
@@ -194,4 +194,9 @@ export async function writeFiles(directory: string, files: readonly ProjectFile[
 function cannot(what: string, cause: unknown): CountersignError {
   const hint = 'Choose another directory, or make room and start again.';
   return new CountersignError('usage', `cannot ${what}: ${fileReason(cause)}`, { hint, cause });
+}
+
+/** Why the system refused to work with a file, in words. */
+function fileReason(error: unknown): string {
+  return systemReason(error) ?? errorMessage(error);
 }

@@ -1,4 +1,4 @@
-import { namesOfFields, hasField, isObject, type JsonObject } from '../json';
+import { namesOfFields, isObject, type JsonObject } from '../json';
 import type { Issue } from '../tool';
 import { type Evaluated, CheckResult, type ValuePlace, silently } from './keyword-result';
 import { assertValue } from './values';
@@ -353,4 +353,9 @@ function listOf(value: unknown): readonly unknown[] {
 
 function objectOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
+}
+
+/** Whether an object has a field. JSON leaves out a field that is undefined. */
+function hasField(value: Record<string, unknown>, name: string): boolean {
+  return hasOwn(value, name) && value[name] !== undefined;
 }

@@ -231,14 +231,6 @@ export interface SessionInput {
   carried?: CarriedSession;
 }
 
-/** Result of `agentSession`. */
-export interface SessionResult {
-  status: 'closed';
-  turns: number;
-  /** Ids of the messages that no turn has handled. */
-  left: string[];
-}
-
 /** New words for a running turn. The payload of signal `words`. */
 export interface TurnWords {
   messageId: string;

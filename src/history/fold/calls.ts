@@ -1,6 +1,5 @@
 import { unreadable, UNREADABLE } from '../../contract/call-texts';
 import { endedUntaken } from '../../contract/lost-activity';
-import { isHolderQueue } from '../../contract/names';
 import { lastResult, outcomeIn, outcomeOfLost } from '../../lifecycle/outcomes';
 import { failureOf } from '../../lifecycle/results';
 import { takeReset } from '../../lifecycle/reset';
@@ -27,6 +26,7 @@ import { type ActivityFold, type CallFold, type FoldState, eventHeader, type Unj
 import type { AskAgain, CallBase, NotHere, Paused, StartedBy } from '../../contract/call';
 import { SOMEBODY } from '../../contract/authority';
 import type { GrantUse } from '../../contract/policy-rule';
+import { HOLDER_QUEUE } from '../../contract/names';
 
 /** A call's activity is scheduled. If a signal allowed the call, the event of that signal comes first. */
 export function callScheduled(
@@ -297,4 +297,9 @@ const LOCAL = { isHeld: false, openMs: 0, last: undefined };
 function localCallId({ result, summary }: EventOf<'local_activity'>): string | undefined {
   if (isCallOutput(result) && 'result' in result) return result.result.callId;
   return summary?.split(' ', 1)[0];
+}
+
+/** Whether only one worker polls a queue. */
+function isHolderQueue(queue: string): boolean {
+  return queue.startsWith(HOLDER_QUEUE);
 }

@@ -5,7 +5,7 @@ import type {
 } from '@ai-sdk/provider';
 import { isObject, type JsonObject, parseJson, isJsonObject } from '../../contract/json';
 import { ModelError } from '../model';
-import { isWhole, mergeExtra, textOf, asWord } from './values';
+import { mergeExtra, textOf, asWord } from './values';
 
 /** The name under which a part keeps what its server wants back. */
 export const CHAT = 'chat';
@@ -345,4 +345,9 @@ function isFilled(value: unknown): boolean {
 function soundField(name: string, value: unknown): JsonObject {
   const field: unknown = { [name]: value };
   return isJsonObject(field) ? field : {};
+}
+
+/** Whether the arguments that have come so far are a whole object. */
+function isWhole(text: string): boolean {
+  return isObject(parseJson(text));
 }

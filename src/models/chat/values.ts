@@ -1,4 +1,4 @@
-import { isJsonObject, isObject, type Json, type JsonObject, parseJson } from '../../contract/json';
+import { isJsonObject, isObject, type Json, type JsonObject } from '../../contract/json';
 
 /** A scalar as a text. Undefined for anything else. */
 export function asWord(value: unknown): string | undefined {
@@ -11,11 +11,6 @@ export function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join('');
   if (!isObject(value)) return asWord(value) ?? '';
   return textOf(value['text'] ?? value['value'] ?? value['content'] ?? '');
-}
-
-/** Whether the arguments that have come so far are a whole object. */
-export function isWhole(text: string): boolean {
-  return isObject(parseJson(text));
 }
 
 /** Texts that a stream sends in pieces. Other texts, such as signatures and ids, come whole. */

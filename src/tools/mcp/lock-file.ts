@@ -7,9 +7,6 @@ import { describeZodIssues } from '../option-values';
 import { type McpOAuth, type McpStart, type McpValue, variablesIn } from './declare';
 import { type Definition, definitionSchema, digestDefinition } from './definition';
 
-/** The default name of the lock file. The file lies beside the config and is reviewed like code. */
-export const LOCK_FILE = 'countersign.mcp.lock';
-
 /** How a server is started, as people allowed it: with the names and sources of values, never the values. */
 const startSchema = z.union([
   z.strictObject({

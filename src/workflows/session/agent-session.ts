@@ -16,7 +16,6 @@ import {
   type SessionControl,
   type SessionInput,
   type SessionRefused,
-  type SessionResult,
 } from '../../contract/session';
 import { pageOf, type TranscriptPage } from '../../contract/transcript';
 import { checkStart } from '../check-start';
@@ -29,6 +28,14 @@ import { SessionPublisher } from './publish';
 import { type JudgedMessage, judgeMessage, repeatedMessage, type RunningTurn, takeMessage } from './queue';
 import * as state from './state';
 import { ChildTurn } from './run-turn';
+
+/** Result of `agentSession`. */
+interface SessionResult {
+  status: 'closed';
+  turns: number;
+  /** Ids of the messages that no turn has handled. */
+  left: string[];
+}
 
 /**
  * A conversation. It takes messages and runs a turn for each, one turn at a time. It remembers what its turns said and
