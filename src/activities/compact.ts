@@ -1,4 +1,4 @@
-import { LIMITS, TIMES } from '../contract/limits';
+import { LIMITS, SECOND } from '../contract/limits';
 import type { CompactInput, CompactOutput } from '../contract/session';
 import { priced } from '../contract/spending/prices';
 import { describeFile, utf8Bytes } from '../contract/text/bytes';
@@ -10,6 +10,9 @@ import type { ActivityDeps } from './deps';
 import { EmptyReply } from './model/model-tries';
 import { requireUnpaused } from '../authority/pauses/worker-hold';
 import { noteUsage } from './model/model-reply';
+
+/** The time within which one model has to give a summary, all attempts together. People's messages wait meanwhile. */
+const SUMMARY_RETRY = 120 * SECOND;
 
 /** Lets the agent's model write the summary that replaces the beginning of a conversation. */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactOutput> {
@@ -42,7 +45,7 @@ export async function compact(deps: ActivityDeps, input: CompactInput): Promise<
  * summary once this time is over.
  */
 function inSummaryTime(agent: Agent): Agent {
-  const modelRetryForMs = Math.min(agent.modelRetryForMs, TIMES.summaryRetry);
+  const modelRetryForMs = Math.min(agent.modelRetryForMs, SUMMARY_RETRY);
   const afterMs = Math.min(agent.fallback.afterMs ?? modelRetryForMs, modelRetryForMs);
   return { ...agent, modelRetryForMs, fallback: { ...agent.fallback, afterMs } };
 }

@@ -15,12 +15,15 @@ import {
 } from '../contract/transcript';
 import type { TurnRecord } from '../contract/session';
 import type { SessionRef, ThinkInput, ThinkOutput } from '../contract/think';
-import { LIMITS } from '../contract/limits';
+import { MIB } from '../contract/limits';
 import { isNotFound } from '../history/server-errors';
 import { ModelError } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import type { Secrets } from '../tools/secrets';
 import { readContext, type TurnFacts, withContext } from '../tools/hooks';
+
+/** The most bytes of transcripts and results in the memory of a worker. The least recently used are dropped first. */
+const WORKER_MEMORY_BYTES = 64 * MIB;
 
 /** A conversation, and the bytes that its entries count for. */
 interface Conversation {
@@ -227,7 +230,7 @@ export interface Memory {
 }
 
 /** Makes a memory of at most `maxBytes`. */
-export function createMemory(maxBytes: number = LIMITS.workerMemoryBytes): Memory {
+export function createMemory(maxBytes: number = WORKER_MEMORY_BYTES): Memory {
   const transcripts = new LRUCache<string, Remembered>({
     maxSize: maxBytes,
     sizeCalculation: (value) => Math.max(1, value.bytes),

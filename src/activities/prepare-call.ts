@@ -9,7 +9,7 @@ import {
 } from '../contract/call';
 import { digestJson, previewDigests } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
-import { LIMITS, TIMES } from '../contract/limits';
+import { KIB, LIMITS, TIMES } from '../contract/limits';
 import { makeFailure, type ToolFailure } from '../contract/result';
 import type { Preview } from '../contract/plan';
 import { utf8Bytes } from '../contract/text/bytes';
@@ -26,6 +26,12 @@ import { unlessAborted } from '../tools/time-limit';
 import { sha256 } from '../system/sha256';
 import type { ActivityDeps } from './deps';
 import { requestersOf } from '../authority/votes/requesters';
+
+/** The most bytes of the arguments of all calls of a step: `think` returns them in one payload. */
+const ARGUMENTS_BYTES_PER_STEP = 768 * KIB;
+
+/** The most bytes of all previews of a step: `think` returns them in one payload. */
+const PREVIEW_BYTES_PER_STEP = 512 * KIB;
 
 /** The parts of a worker that the preparation of a call uses. */
 interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'approvers' | 'rules' | 'grants'> {
@@ -232,7 +238,7 @@ function excessByRaw(asked: readonly AskedCall[]): (string | undefined)[] {
     if (index >= LIMITS.callsPerStep) return TOO_MANY;
     // A call that is too long by itself is refused when it is prepared.
     if (bytes > LIMITS.argumentsBytes) return undefined;
-    if (used + bytes > LIMITS.argumentsBytesPerStep) return TOO_LONG_TOGETHER;
+    if (used + bytes > ARGUMENTS_BYTES_PER_STEP) return TOO_LONG_TOGETHER;
     used += bytes;
     return undefined;
   });
@@ -271,9 +277,8 @@ function excessOf(call: PreparedCall, used: Used): string | undefined {
   const args = argumentBytes(call);
   const preview = call.kind === 'ask' ? jsonBytes(call.preview ?? call.question ?? null) : 0;
   if (args > LIMITS.argumentsBytes) return `the arguments are over ${LIMITS.argumentsBytes} bytes`;
-  if (used.arguments + args > LIMITS.argumentsBytesPerStep) return TOO_LONG_TOGETHER;
-  if (used.previews + preview > LIMITS.previewBytesPerStep)
-    return 'this step is too large to review; split it';
+  if (used.arguments + args > ARGUMENTS_BYTES_PER_STEP) return TOO_LONG_TOGETHER;
+  if (used.previews + preview > PREVIEW_BYTES_PER_STEP) return 'this step is too large to review; split it';
   if (used.all + jsonBytes(call) > LIMITS.thinkResultBytes) return 'this step is too large; split it';
   used.arguments += args;
   used.previews += preview;

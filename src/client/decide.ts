@@ -4,7 +4,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Decision, QuestionAnswer, Refused, Resolution } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
-import { TIMES } from '../contract/limits';
+import { SECOND, TIMES } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { readTimeline } from '../history/read';
 import {
@@ -27,6 +27,17 @@ import type { Answer } from './types';
 import { isServed, updateIfServed } from './update-or-signal';
 import { is } from '../history/fold/guards';
 import { answerAnswer, answerDecision, answerResolution, refused, type Sent } from './ended-turn';
+
+/**
+ * The time that a client waits for a turn that is busy with updates, and for an edit. An edit is checked before it is
+ * recorded, so it is never sent as a signal.
+ */
+const BUSY_ANSWER = 60 * SECOND;
+
+/**
+ * The time for which a client retries after `unknown_call`, because the turn may be about to register the request.
+ */
+const UNKNOWN_CALL_RETRY = 2 * SECOND;
 
 const UNKNOWN_RETRY_MS = 200;
 
@@ -71,7 +82,7 @@ async function send(
   message: Message,
   afterwards: (view: TurnView) => Answer,
 ): Promise<Answer> {
-  const until = performance.now() + TIMES.unknownCallRetry;
+  const until = performance.now() + UNKNOWN_CALL_RETRY;
   for (;;) {
     const answer = await context.sendLimit.run(message.turn, () => sendOnce(context, message));
     if (answer === 'closed') return askRecord(context, message, afterwards);
@@ -95,7 +106,7 @@ async function sendOnce(context: ClientContext, message: Message): Promise<Answe
 
 /** Sends by update only, for a turn that takes no more signals, while there is a worker to answer. */
 async function byUpdateAlone(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
-  const until = performance.now() + TIMES.busyAnswer;
+  const until = performance.now() + BUSY_ANSWER;
   while (performance.now() < until && (await isServed(context, message.turn))) {
     const answer = await sendUpdate(context, message, TIMES.updateAnswer);
     if (isAnswer(answer)) return answer;
@@ -122,7 +133,7 @@ async function untilAnswered(
       const isBySignal = end === 'spent' || (end === 'full' && !isEdit);
       return isAnswer(end) || isBySignal ? end : undefined;
     },
-    most: () => (isEdit ? TIMES.busyAnswer : TIMES.updateAnswer),
+    most: () => (isEdit ? BUSY_ANSWER : TIMES.updateAnswer),
   });
   if (answer !== undefined) return isAnswer(answer) ? answer : 'silence';
   // The worker may have gone by now.
@@ -135,7 +146,7 @@ function isAnswer(end: UpdateEnd): end is Answer | 'closed' {
 }
 
 function unanswered(turn: string): CountersignError {
-  const message = `turn ${turn} did not answer within ${TIMES.busyAnswer / 1000} s, though a worker polls its queue; the changed arguments were not checked, so they were not sent by signal`;
+  const message = `turn ${turn} did not answer within ${BUSY_ANSWER / 1000} s, though a worker polls its queue; the changed arguments were not checked, so they were not sent by signal`;
   const hint = `countersign show ${turn} shows whether the worker fails at it; decide again when it goes on`;
   return new CountersignError('server_failed', message, { hint, data: { turn } });
 }

@@ -28,8 +28,11 @@ import {
   type ScheduledTurns,
   type ScheduleSummary,
 } from './schedule-types';
-import { SECOND, TIMES } from '../contract/limits';
+import { DAY, SECOND } from '../contract/limits';
 import type { ScheduleRequest, Schedules } from './types';
+
+/** A schedule starts a turn at most this late after an outage of the server, unless the schedule sets it. */
+const SCHEDULE_CATCH_UP = DAY;
 
 const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
   skip: 'SKIP',
@@ -82,7 +85,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
     id,
     taskQueue = TASK_QUEUE,
     overlap = DEFAULT_OVERLAP,
-    catchUpMs = TIMES.scheduleCatchUp,
+    catchUpMs = SCHEDULE_CATCH_UP,
     paused = false,
   } = request;
   const input = { ...inputOf(request), ...withFiles(await attach(context, request.files)) };

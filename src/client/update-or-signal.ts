@@ -1,8 +1,11 @@
 import { CountersignError } from '../contract/errors';
-import { TIMES } from '../contract/limits';
+import { SECOND, TIMES } from '../contract/limits';
 import { describeTurn } from '../history/read';
 import type { ClientContext } from './context';
 import { liveWorkers } from './pending';
+
+/** The time that a client waits before it checks whether a worker polls the queue. */
+const UPDATE_LOOK = 3 * SECOND;
 
 /** An update that may go unanswered. */
 interface Sending<T> {
@@ -21,9 +24,9 @@ export async function updateIfServed<T>(
   workflowId: string,
   { send, most = () => TIMES.updateAnswer }: Sending<T>,
 ): Promise<T | undefined> {
-  const first = await send(TIMES.updateLook);
+  const first = await send(UPDATE_LOOK);
   if (first !== undefined || !(await isServed(context, workflowId))) return first;
-  return send(most() - TIMES.updateLook);
+  return send(most() - UPDATE_LOOK);
 }
 
 /** Whether a worker polls the queue of a turn. Also true if the API key does not permit this request. */

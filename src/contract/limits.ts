@@ -36,23 +36,13 @@ export const LIMITS = {
   pureAtOnce: 16,
   /** The most bytes of the arguments of one call, as JSON. */
   argumentsBytes: 128 * KIB,
-  /** The most bytes of the arguments of all calls of a step: `think` returns them in one payload. */
-  argumentsBytesPerStep: 768 * KIB,
+
   /** The most bytes of one preview. Nobody can review a longer preview, so its call is not offered. */
   previewBytes: 256 * KIB,
-  /** The most bytes of all previews of a step: `think` returns them in one payload. */
-  previewBytesPerStep: 512 * KIB,
+
   /** The most bytes of the whole result of `think`. It leaves room for encryption under the 2 MB payload limit. */
   thinkResultBytes: 1.5 * MIB,
-  /**
-   * A burst whose result has more bytes than this takes no further step, so that the last reply still fits the payload.
-   */
-  burstBytes: 256 * KIB,
-  /**
-   * The most bytes that a burst returns, with room for encryption. Results that do not fit are left out, and the turn
-   * runs their calls.
-   */
-  burstResultBytes: 1.75 * MIB,
+
   /**
    * The most bytes of the data that a provider wants back with one reply, such as its reasoning. A transcript has room
    * for many of them.
@@ -88,18 +78,7 @@ export const LIMITS = {
   forkInputBytes: 1.75 * MIB,
   /** The most bytes of one page of the `transcript` query. This is half the payload limit. */
   transcriptPageBytes: 1 * MIB,
-  /** The most bytes of transcripts and results in the memory of a worker. The least recently used are dropped first. */
-  workerMemoryBytes: 64 * MIB,
-  /**
-   * The most bytes of a decision or a resolution as it arrives: arguments or content at their limits, and the other
-   * fields.
-   */
-  messageBytes: 256 * KIB,
-  /**
-   * The most bytes of a late outcome as it arrives: an output and arguments at their limits. A longer outcome is left
-   * to `verify`.
-   */
-  outcomeBytes: 1.5 * MIB,
+
   /**
    * The most characters of a signature (enough for an RSA key of 8,192 bits) and of the text that was signed. A call
    * takes the signatures of all its voters to its worker.
@@ -142,21 +121,10 @@ export const LIMITS = {
   /** The most fields of a form, and the most choices of one field. */
   formFields: 20,
   formOptions: 100,
-  /** The most characters of one text in an answer: 20 such texts fit a result that the model reads. */
-  answerTextChars: 2_000,
-  /**
-   * The most levels of child turns, unless the tool sets it. The limit is needed because an agent may call itself by
-   * name.
-   */
-  childDepth: 3,
+
   /** The most levels that a tool may set. Each level has a line in the memo of the turns below it. */
   childDepthMost: 6,
-  /** The most bytes with which the id of a child begins. The server takes ids of 1,000 bytes; the call is named after. */
-  childStemBytes: 900,
-  /** The most child turns that one turn starts, unless the tool sets it. */
-  childrenPerTurn: 50,
-  /** The most steps in a row with the same calls and the same results, unless the agent sets it. */
-  repeatedSteps: 8,
+
   /** The most further such steps before the turn ends. The calls of these steps do not run. */
   refusedSteps: 3,
   /** The most bytes of one message of a session as it arrives, with all its fields. */
@@ -165,13 +133,7 @@ export const LIMITS = {
   filesPerMessage: 8,
   /** The most bytes of one file: the largest image that providers take as base64. */
   fileBytes: 10 * MIB,
-  /**
-   * The most bytes of all files in one request to a model; the newest are kept. Providers take some 30 MB, and base64
-   * adds a third.
-   */
-  filesPerRequestBytes: 16 * MIB,
-  /** The most bytes of one text file that a model reads. The beginning and the end are kept. */
-  fileTextBytes: 64 * KIB,
+
   /**
    * The most bytes of a turn's prompt, as JSON, and so of the text of one message of a session. A prompt is one payload,
    * and the transcript carries it through the whole turn.
@@ -193,27 +155,16 @@ export const LIMITS = {
   sessionMemoryBytes: 512 * KIB,
   /** The most bytes of the summary that a model may write in place of the oldest turns of a session. */
   summaryBytes: 16 * KIB,
-  /**
-   * A session has its oldest turns summarized when its conversation has more tokens than this, unless the agent sets
-   * it.
-   */
-  compactOver: 64_000,
+
   /** The most bytes that a session remembers of one turn. */
   recordBytes: 64 * KIB,
-  /** The most bytes of one call's arguments, and of one result's content, that a session remembers of a turn. */
-  recordArgumentsBytes: 2 * KIB,
-  recordResultBytes: 4 * KIB,
+
   /**
    * After this many updates, a run that waits takes no withdrawals, edits to look at again and repeats. The server takes
    * 2,000 updates for one run, and the rest are for decisions.
    */
   runUpdates: 1500,
-  /** A session continues as new after this many updates and signals: the server takes 2,000 updates for one run. */
-  sessionMessages: 1500,
-  /** The same for a session in which nothing runs and nothing waits. */
-  sessionIdleMessages: 500,
-  /** The most words that wait in a running turn until it takes them up. */
-  turnWords: 100,
+
   /** The most people who send words to one turn. Each of them counts as a requester of all that the turn does. */
   turnSenders: 100,
   /** The most bytes of a pause's reason: every worker reads it, and the reasons of all pauses have to fit one memo. */
@@ -240,13 +191,7 @@ export const TIMES = {
   heartbeatTimeout: 10 * SECOND,
   /** An approved call that does not start within this time becomes `expired`. */
   startWithin: HOUR,
-  /**
-   * The time that a call waits for the worker that holds its state. After this time, the state counts as lost. A live
-   * worker takes the call in milliseconds, but a worker that is busy for some seconds must not lose the state.
-   */
-  holderAnswer: 15 * SECOND,
-  /** The time that a turn waits for a worker that has its agent, unless the config sets it. */
-  agentWait: 600 * SECOND,
+
   /** The time until a task is tried again after a worker without the agent or tool took it. */
   agentRetry: 5 * SECOND,
   /** A request without a decision expires after this time, which counts as a denial. */
@@ -260,8 +205,7 @@ export const TIMES = {
   clockSkew: 600 * SECOND,
   /** The longest time of a sign-in, which is long enough to find a password. Also that of a link of the terminal. */
   signIn: 600 * SECOND,
-  /** A schedule starts a turn at most this late after an outage of the server, unless the schedule sets it. */
-  scheduleCatchUp: DAY,
+
   /** The timeout of a `local` tool. It has to be quick, because it runs inside a workflow task. */
   localTimeout: 5 * SECOND,
   /** The timeout of one attempt of `think`, with the model call and the preparation. */
@@ -277,44 +221,25 @@ export const TIMES = {
    * there that it runs.
    */
   burstCall: 600 * SECOND,
-  /** The time within which one model has to give a summary, all attempts together. People's messages wait meanwhile. */
-  summaryRetry: 120 * SECOND,
-  /** The timeout of one attempt to read the record of a closed turn. A worker replays the whole turn for this. */
-  recallTimeout: 60 * SECOND,
+
   /**
    * The time that a client waits for the answer to an update, while a worker polls the turn's queue. Then it sends the
    * signal.
    */
   updateAnswer: 10 * SECOND,
-  /** The time that a client waits before it checks whether a worker polls the queue. */
-  updateLook: 3 * SECOND,
-  /**
-   * The time that a client waits for a turn that is busy with updates, and for an edit. An edit is checked before it is
-   * recorded, so it is never sent as a signal.
-   */
-  busyAnswer: 60 * SECOND,
+
   /**
    * How old a worker's last read of the pauses may be when the worker starts a call. The same holds for what it read of
    * a grant. A worker waits so long for the server's answer, and a slow server needs some seconds.
    */
   pausesKnown: 5 * SECOND,
-  /** Calls of a process that ask about pauses or about one grant within this time share one answer. */
-  answerShared: SECOND,
-  /**
-   * The time that a worker waits until a grant has answered its claim, with the wait for the claims before it. Then the
-   * call is given back, and tried again soon.
-   */
-  useAnswer: 5 * SECOND,
+
   /**
    * The time until a paused call is tried again: the first wait and the longest wait. Each wait is twice the wait
    * before.
    */
   pausedRetry: 5 * SECOND,
   pausedRetryMost: 60 * SECOND,
-  /**
-   * The time for which a client retries after `unknown_call`, because the turn may be about to register the request.
-   */
-  unknownCallRetry: 2 * SECOND,
 } as const;
 
 /** How often and when a call is tried again, unless its tool or its request says so. */

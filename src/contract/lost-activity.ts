@@ -1,8 +1,14 @@
 import { ENDINGS, MAY_HAVE_RUN } from './call-texts';
 import type { CallSettings } from './call';
-import { TIMES } from './limits';
+import { SECOND } from './limits';
 import { FAILURES } from './names';
 import type { ToolFailure } from './result';
+
+/**
+ * The time that a call waits for the worker that holds its state. After this time, the state counts as lost. A live
+ * worker takes the call in milliseconds, but a worker that is busy for some seconds must not lose the state.
+ */
+const HOLDER_ANSWER = 15 * SECOND;
 
 /** How an activity without an outcome ended, in Temporal's terms. */
 export interface LostActivity {
@@ -24,7 +30,7 @@ export interface LostActivity {
  * holds its state.
  */
 export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs'>, isHeld: boolean): number {
-  return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
+  return isHeld ? Math.min(startWithinMs, HOLDER_ANSWER) : startWithinMs;
 }
 
 /** Why a call goes to a worker other than the worker that held its state. */

@@ -22,6 +22,15 @@ import type { TurnContext } from './hooks';
 import type { Duration, Policy, Tool } from './types';
 import { guarded } from '../system/guarded';
 
+/** The most steps in a row with the same calls and the same results, unless the agent sets it. */
+const REPEATED_STEPS = 8;
+
+/**
+ * A session has its oldest turns summarized when its conversation has more tokens than this, unless the agent sets
+ * it.
+ */
+const COMPACT_OVER = 64_000;
+
 /** The options of an agent that say when the steps of its turns are written to history. */
 const durability = {
   durability: z.enum(['step', 'gate']).optional(),
@@ -315,8 +324,8 @@ function makeAgent(options: AgentOptions): Agent {
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
     budget: parsed.data.budget && Object.freeze(defined(parsed.data.budget)),
     sessionBudget: parsed.data.sessionBudget && Object.freeze(defined(parsed.data.sessionBudget)),
-    repeats: limits.repeats === false ? undefined : (limits.repeats ?? LIMITS.repeatedSteps),
-    compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? LIMITS.compactOver),
+    repeats: limits.repeats === false ? undefined : (limits.repeats ?? REPEATED_STEPS),
+    compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? COMPACT_OVER),
   };
   return asAgent(agent);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PolicyRule } from '../contract/policy-rule';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
-import { TIMES } from '../contract/limits';
+import { SECOND, TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
 import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/prices';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
@@ -16,6 +16,9 @@ import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 import { guarded } from '../system/guarded';
+
+/** The time that a turn waits for a worker that has its agent, unless the config sets it. */
+const AGENT_WAIT = 600 * SECOND;
 
 /** The default name of the lock file. The file lies beside the config and is reviewed like code. */
 const LOCK_FILE = 'countersign.mcp.lock';
@@ -218,7 +221,7 @@ export function defineConfig(options: ConfigOptions): Config {
     log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
     stateDir,
     files,
-    agentWaitMs: agentWait ?? TIMES.agentWait,
+    agentWaitMs: agentWait ?? AGENT_WAIT,
     runner,
     secrets,
     mcpServers,

@@ -17,13 +17,25 @@ import {
 import { ABANDONMENT, DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
-import { JSON_LEVELS, LIMITS } from '../contract/limits';
+import { JSON_LEVELS, KIB, LIMITS, MIB } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { SESSION_CONTROL, SESSION_MESSAGE, type TurnWords } from '../contract/session';
 import { areFiles } from '../contract/session/files';
 import { wellFormed, withFiles } from '../contract/text/bytes';
 import { OUTCOME } from '../lifecycle/messages';
 import type { MessageQueue } from './message-queue';
+
+/**
+ * The most bytes of a decision or a resolution as it arrives: arguments or content at their limits, and the other
+ * fields.
+ */
+const MESSAGE_BYTES = 256 * KIB;
+
+/**
+ * The most bytes of a late outcome as it arrives: an output and arguments at their limits. A longer outcome is left
+ * to `verify`.
+ */
+const OUTCOME_BYTES = 1.5 * MIB;
 
 /**
  * Messages are decoded by our own code. If the SDK could not decode an argument, it would fail the workflow task again
@@ -62,13 +74,13 @@ export interface Bounds {
 const bounds = (
   what: string,
   { properties }: { properties: object },
-  bytes: number = LIMITS.messageBytes,
+  bytes: number = MESSAGE_BYTES,
 ): Bounds => ({ what, bytes, fields: Object.keys(properties) });
 
 export const DECISION_BOUNDS = bounds('decision', DECISION);
 export const RESOLUTION_BOUNDS = bounds('resolution', RESOLUTION);
 export const ANSWER_BOUNDS = bounds('answer', QUESTION_ANSWER);
-export const OUTCOME_BOUNDS = bounds('outcome', OUTCOME, LIMITS.outcomeBytes);
+export const OUTCOME_BOUNDS = bounds('outcome', OUTCOME, OUTCOME_BYTES);
 export const ABANDONMENT_BOUNDS = bounds('abandonment', ABANDONMENT);
 export const SEND_BOUNDS = bounds('message', SESSION_MESSAGE, LIMITS.sessionMessageBytes);
 export const CONTROL_BOUNDS = bounds('control of a session', SESSION_CONTROL);
@@ -170,7 +182,7 @@ export function readWords(message: RawValue | undefined): TurnWords | undefined 
 
 /** The weight of a message in the queue, which depends only on its length. */
 export function weightOf(message: RawValue | undefined): number {
-  return LEAST_WEIGHT + Math.min(messageBytes(message), LIMITS.outcomeBytes) / 1024;
+  return LEAST_WEIGHT + Math.min(messageBytes(message), OUTCOME_BYTES) / 1024;
 }
 
 /**
@@ -233,7 +245,7 @@ export function decodedValueOf(result: RawValue | undefined): unknown {
 
 /** The index from which a query asks for the transcript. 0 if the query names no index. Never throws. */
 export function firstAsked(message: RawValue | undefined): number {
-  const read = messageBytes(message) <= LIMITS.messageBytes ? readJson(textOf(message) ?? 'null') : undefined;
+  const read = messageBytes(message) <= MESSAGE_BYTES ? readJson(textOf(message) ?? 'null') : undefined;
   const value = read?.ok === true ? read.value : undefined;
   const from = isObject(value) ? value['from'] : undefined;
   return Number.isSafeInteger(from) ? Number(from) : 0;

@@ -11,7 +11,7 @@ import {
 } from '../../contract/burst/burst';
 import { fitInto, runsHere, whyCommit } from '../../contract/burst/goes-on';
 import { errorMessage } from '../../contract/errors';
-import { LIMITS, TIMES } from '../../contract/limits';
+import { MIB, TIMES } from '../../contract/limits';
 import { activityIds, ACTIVITIES } from '../../contract/names';
 import { addSpent, countedInReply, noSpending, smallerOf, type Spent } from '../../contract/spending/budget';
 import { NOTHING_REPEATED, type Repeated } from '../../contract/spending/carried';
@@ -27,6 +27,12 @@ import { modelFailure, openTries, triedOf } from '../model/model-tries';
 import { think } from '../think';
 import { runCalls } from './calls';
 import { asAttempt } from './inner-attempt';
+
+/**
+ * The most bytes that a burst returns, with room for encryption. Results that do not fit are left out, and the turn
+ * runs their calls.
+ */
+const BURST_RESULT_BYTES = 1.75 * MIB;
 
 /**
  * Takes step after step until something waits, has an effect or has to be on record, and returns all steps at once. Its
@@ -156,7 +162,7 @@ class Burst {
     if (calls === undefined || guard.lost() !== undefined) return false;
     const bytes = bytesOf(calls);
     // The calls run again in the turn, where each result has a payload of its own.
-    if (this.bytes + bytes > LIMITS.burstResultBytes) return false;
+    if (this.bytes + bytes > BURST_RESULT_BYTES) return false;
     this.bytes += bytes;
     step.calls = calls;
     this.goOn(step);

@@ -1,10 +1,19 @@
-import { LIMITS } from '../../contract/limits';
+import { KIB, MIB } from '../../contract/limits';
 import type { FileRef } from '../../contract/session/files';
 import { describeFile } from '../../contract/text/bytes';
 import { cutContent, type TranscriptCall, type TranscriptEntry } from '../../contract/transcript';
 import type { Model, ModelCall, ModelFile, ModelMessage } from '../../models/model';
 import type { FileStore } from '../../store/stored-file';
 import { fitsType } from '../../store/media-types';
+
+/**
+ * The most bytes of all files in one request to a model; the newest are kept. Providers take some 30 MB, and base64
+ * adds a third.
+ */
+const FILES_PER_REQUEST_BYTES = 16 * MIB;
+
+/** The most bytes of one text file that a model reads. The beginning and the end are kept. */
+const FILE_TEXT_BYTES = 64 * KIB;
 
 /** The model that reads the files of a conversation, and the store that holds their bytes. */
 interface FileReader {
@@ -22,7 +31,7 @@ export async function toMessages(
   reader: FileReader,
 ): Promise<ModelMessage[]> {
   const messages: ModelMessage[] = [];
-  const room = { bytes: LIMITS.filesPerRequestBytes };
+  const room = { bytes: FILES_PER_REQUEST_BYTES };
   for (const entry of entries.toReversed())
     messages.push(entry.kind === 'words' ? await wordsMessage(entry, reader, room) : messageOf(entry));
   return messages.reverse();
@@ -94,7 +103,7 @@ async function give(ref: FileRef, { model, store }: FileReader, room: { bytes: n
 }
 
 function textOf(ref: FileRef, bytes: Uint8Array): string {
-  const text = cutContent(new TextDecoder().decode(bytes), LIMITS.fileTextBytes);
+  const text = cutContent(new TextDecoder().decode(bytes), FILE_TEXT_BYTES);
   return `[File: ${describeFile(ref)}. Its text:]\n${text}\n[End of ${ref.name}]`;
 }
 

@@ -4,7 +4,7 @@ import { Client, WorkflowUpdateFailedError } from '@temporalio/client';
 import { errorMessage } from '../../contract/errors';
 import { JobLimiter } from '../../contract/job-limiter';
 import type { JsonObject } from '../../contract/json';
-import { TIMES } from '../../contract/limits';
+import { SECOND } from '../../contract/limits';
 import { grantWorkflowId, UPDATES } from '../../contract/names';
 import { type ListedGrant, openGrants, readGrant } from './client-list';
 import { sha256 } from '../../system/sha256';
@@ -25,6 +25,12 @@ import { termsDigest } from './confirmations';
 import { isExact } from './narrowing';
 import { covers } from './covers';
 import type { GrantMark, GrantUse } from '../../contract/policy-rule';
+
+/**
+ * The time that a worker waits until a grant has answered its claim, with the wait for the claims before it. Then the
+ * call is given back, and tried again soon.
+ */
+const USE_ANSWER = 5 * SECOND;
 
 /** An answer that no grant allows the call, or that it is not known, in words. */
 export type NoGrant = { refused: string } | { unknown: string };
@@ -84,12 +90,12 @@ export function createGrantsReader({
 
 /** Claims once the claims before are answered. The wait for them counts. */
 async function claimed(claims: JobLimiter, claim: () => Promise<unknown>): Promise<UseTaken> {
-  const until = performance.now() + TIMES.useAnswer;
+  const until = performance.now() + USE_ANSWER;
   const answer = claims.run(async () => {
     if (performance.now() >= until) throw new Error('other claims were before it');
     return claim();
   });
-  const { ended } = await within(answer, TIMES.useAnswer);
+  const { ended } = await within(answer, USE_ANSWER);
   if (!ended) throw new Error('no worker answered');
   const taken = await answer;
   if (isUseTaken(taken)) return taken;
@@ -102,7 +108,7 @@ function noGrantBy(error: unknown): NoGrant {
   if (cause instanceof ApplicationFailure) return { refused: cause.message };
   if (error instanceof WorkflowNotFoundError) return { refused: 'it is over' };
   return {
-    unknown: `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`,
+    unknown: `its use could not be claimed within ${USE_ANSWER / 1000} s: ${errorMessage(error)}`,
   };
 }
 
@@ -122,7 +128,7 @@ function lookAtGrant(id: string): Promise<GrantShown | undefined> {
 /** Asks with the client of the current activity, and waits no longer than a worker may take to answer. */
 async function inTime<T>(ask: () => Promise<T>): Promise<T> {
   const { client } = Context.current();
-  return client.withDeadline(Date.now() + TIMES.useAnswer, ask);
+  return client.withDeadline(Date.now() + USE_ANSWER, ask);
 }
 
 function claimByUpdate(id: string, key: string, asked: UseAsked): Promise<unknown> {

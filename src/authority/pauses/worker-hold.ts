@@ -11,9 +11,12 @@ import {
   readPauses,
 } from './pause';
 import { errorMessage } from '../../contract/errors';
-import { TIMES } from '../../contract/limits';
+import { SECOND, TIMES } from '../../contract/limits';
 import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
 import { isSilence, unlessNotFound } from '../../history/server-errors';
+
+/** Calls of a process that ask about pauses or about one grant within this time share one answer. */
+const ANSWER_SHARED = SECOND;
 
 /** Says whether a call or a model call may start now. */
 export interface PausesReader {
@@ -74,7 +77,7 @@ export function createPausesReader({
 export function sharing<T>(ask: (key: string) => Promise<T>, now: () => number): (key: string) => Promise<T> {
   const asked = new Map<string, { at: number; answer: Promise<T> }>();
   return (key) => {
-    for (const [one, { at }] of asked) if (now() - at >= TIMES.answerShared) asked.delete(one);
+    for (const [one, { at }] of asked) if (now() - at >= ANSWER_SHARED) asked.delete(one);
     const found = asked.get(key);
     if (found !== undefined) return found.answer;
     const begun = { at: now(), answer: ask(key) };

@@ -1,11 +1,16 @@
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
-import { LIMITS, TIMES } from '../limits';
+import { KIB, LIMITS, TIMES } from '../limits';
 import { addSpent, crossingOf, type Spent } from '../spending/budget';
 import { isRepeated } from '../spending/repeats';
 import type { Repeated } from '../spending/carried';
 import type { GateMode, ThinkOutput } from '../think';
 import type { Order, RetryOptions } from '../tool';
 import type { Limited } from './burst';
+
+/**
+ * A burst whose result has more bytes than this takes no further step, so that the last reply still fits the payload.
+ */
+const BURST_BYTES = 256 * KIB;
 
 /**
  * Whether the calls of a reply run in the burst: nothing waits, nothing has an effect, and nothing was forbidden. Any
@@ -84,6 +89,6 @@ export function whyCommit(soFar: BurstSoFar): Exclude<BurstEnd, 'open'> | undefi
   if (limits.some((one) => crossingOf(one.budget, addSpent(one.spent, spent)) !== undefined)) return 'budget';
   // Older outputs have to be dropped, and the turn does that.
   if (size > LIMITS.transcriptBytes) return 'transcript';
-  if (bytes >= LIMITS.burstBytes) return 'bytes';
+  if (bytes >= BURST_BYTES) return 'bytes';
   return ms >= commitMs ? 'time' : undefined;
 }

@@ -4,11 +4,14 @@ import { completeAnswer, type Question } from '../question';
 import { checkSchema } from './schema';
 import type { Issue, JsonSchema } from '../tool';
 
+/** The most characters of one text in an answer: 20 such texts fit a result that the model reads. */
+const ANSWER_TEXT_CHARS = 2_000;
+
 /** The form of a question that brings no form: a single text. */
 export const PLAIN_FORM: JsonSchema = {
   type: 'object',
   properties: {
-    answer: { type: 'string', title: 'Answer', minLength: 1, maxLength: LIMITS.answerTextChars },
+    answer: { type: 'string', title: 'Answer', minLength: 1, maxLength: ANSWER_TEXT_CHARS },
   },
   required: ['answer'],
   additionalProperties: false,
@@ -108,13 +111,13 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
   for (const key of ['minimum', 'maximum'])
     if (field[key] !== undefined && typeof field[key] !== 'number') wrong(`/${key}`, 'must be a number');
   if (type !== 'string') return checkDefault(field, wrong);
-  const { enum: options, format, minLength = 0, maxLength = LIMITS.answerTextChars } = field;
+  const { enum: options, format, minLength = 0, maxLength = ANSWER_TEXT_CHARS } = field;
   if (format !== undefined && !FORMATS.includes(format))
     wrong('/format', `must be one of ${FORMATS.join(', ')}`);
   if (options !== undefined && !isChoice(options))
     wrong('/enum', `must be 1 to ${LIMITS.formOptions} different texts`);
   if (!isLength(minLength) || !isLength(maxLength) || minLength > maxLength)
-    wrong('', `minLength and maxLength must be whole numbers, 0 to ${LIMITS.answerTextChars}`);
+    wrong('', `minLength and maxLength must be whole numbers, 0 to ${ANSWER_TEXT_CHARS}`);
   return checkDefault(options === undefined ? { ...field, maxLength } : field, wrong);
 }
 
@@ -147,7 +150,7 @@ function isChoice(options: unknown): boolean {
 }
 
 function isLength(value: Json): value is number {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LIMITS.answerTextChars;
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= ANSWER_TEXT_CHARS;
 }
 
 /** A person's answer, with defaults for the fields that they left out, and the issues that were found. Never throws. */

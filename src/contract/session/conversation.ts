@@ -1,6 +1,6 @@
 import { digestText } from '../digest';
 import { isObject } from '../json';
-import { LIMITS } from '../limits';
+import { KIB, LIMITS } from '../limits';
 import { guard } from '../schema/message';
 import { SPENDING } from '../spending/carried';
 import { COMPACT_OUTPUT, type CompactOutput, SESSION_STATES_SHAPE, type TurnRecord } from './index';
@@ -14,6 +14,11 @@ import {
   wordsEntry,
 } from '../transcript';
 import { utf8Bytes } from '../text/bytes';
+
+/** The most bytes of one call's arguments, and of one result's content, that a session remembers of a turn. */
+const RECORD_ARGUMENTS_BYTES = 2 * KIB;
+
+const RECORD_RESULT_BYTES = 4 * KIB;
 
 /** The entries of a turn that a session keeps. They are shortened, and calls without a result are left out. */
 export function recordEntries(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
@@ -39,7 +44,7 @@ function shortened(entry: TranscriptEntry): TranscriptEntry {
       id: ofModel,
       tool,
       success,
-      content: cutContent(entry.content, LIMITS.recordResultBytes),
+      content: cutContent(entry.content, RECORD_RESULT_BYTES),
     };
   }
   const { kind, replyId, text } = entry;
@@ -47,7 +52,7 @@ function shortened(entry: TranscriptEntry): TranscriptEntry {
     kind,
     replyId,
     text,
-    calls: entry.calls.map((call) => shortCall(call, LIMITS.recordArgumentsBytes)),
+    calls: entry.calls.map((call) => shortCall(call, RECORD_ARGUMENTS_BYTES)),
   };
 }
 

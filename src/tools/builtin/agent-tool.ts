@@ -9,6 +9,15 @@ import { ToolError } from '../errors';
 import { describeZodIssues, invalidDefinition } from '../option-values';
 import type { Duration, SubAgent, Tool } from '../types';
 
+/**
+ * The most levels of child turns, unless the tool sets it. The limit is needed because an agent may call itself by
+ * name.
+ */
+const CHILD_DEPTH = 3;
+
+/** The most child turns that one turn starts, unless the tool sets it. */
+const CHILDREN_PER_TURN = 50;
+
 /** The options of `agentTool`. */
 export interface AgentToolOptions {
   /** snake_case. @default the agent's name, with `_` for `-` */
@@ -125,6 +134,6 @@ function descriptionOf(agent: Agent | string, name: string, { description }: Age
 function childOf(agent: string, name: string, options: AgentToolOptions): SubAgent {
   const parsed = ownSchema.safeParse(options);
   if (!parsed.success) throw invalidDefinition('tool', { name }, new Error(describeZodIssues(parsed.error)));
-  const { depth = LIMITS.childDepth, most = LIMITS.childrenPerTurn, taskQueue } = parsed.data;
+  const { depth = CHILD_DEPTH, most = CHILDREN_PER_TURN, taskQueue } = parsed.data;
   return Object.freeze({ agent, taskQueue, depth, most });
 }

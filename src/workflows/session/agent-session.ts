@@ -29,6 +29,12 @@ import { type JudgedMessage, judgeMessage, repeatedMessage, type RunningTurn, ta
 import * as state from './state';
 import { ChildTurn } from './run-turn';
 
+/** A session continues as new after this many updates and signals: the server takes 2,000 updates for one run. */
+const SESSION_MESSAGES = 1500;
+
+/** The same for a session in which nothing runs and nothing waits. */
+const SESSION_IDLE_MESSAGES = 500;
+
 /** Result of `agentSession`. */
 interface SessionResult {
   status: 'closed';
@@ -237,9 +243,9 @@ class SessionRun {
     const { continueAsNewSuggested, historySize, targetWorkerDeploymentVersionChanged } = workflowInfo();
     if (this.isMoving || (targetWorkerDeploymentVersionChanged && came + ended > 0)) return true;
     const isIdle = session.paused || session.waiting.length === 0;
-    if (came >= LIMITS.sessionMessages) return true;
+    if (came >= SESSION_MESSAGES) return true;
     if (continueAsNewSuggested) return ended > 0 || (isIdle && came > 0);
-    const isLong = came >= LIMITS.sessionIdleMessages || (ended >= IDLE_TURNS && historySize > IDLE_BYTES);
+    const isLong = came >= SESSION_IDLE_MESSAGES || (ended >= IDLE_TURNS && historySize > IDLE_BYTES);
     return isIdle && isLong;
   }
 

@@ -14,7 +14,7 @@ import {
 } from '@temporalio/workflow';
 import { readRecord, recordEntries } from '../../contract/session/conversation';
 import { errorMessage } from '../../contract/errors';
-import { TIMES } from '../../contract/limits';
+import { SECOND } from '../../contract/limits';
 import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
 import { type HeldMessage, turnIdIn, type TurnRecord } from '../../contract/session';
 import { wordsEntry, type TranscriptEntry, cutContent } from '../../contract/transcript';
@@ -26,6 +26,9 @@ import { rawResult, decodedValueOf } from '../messages';
 import { MOST_ASKED } from '../think';
 import type { RunningTurn } from './queue';
 import { originOfTurn, type SessionMachine } from './state';
+
+/** The timeout of one attempt to read the record of a closed turn. A worker replays the whole turn for this. */
+const RECALL_TIMEOUT = 60 * SECOND;
 
 /** How a turn of a session ended, and the record that the session keeps. */
 interface TurnOutcome {
@@ -154,7 +157,7 @@ async function recall({ turn, message }: RunningTurn): Promise<TurnRecord> {
 function ask(turn: string, asked: number): Promise<RawValue | undefined> {
   const options: ActivityOptions = {
     activityId: activityIds.recall(turn, asked),
-    startToCloseTimeout: TIMES.recallTimeout,
+    startToCloseTimeout: RECALL_TIMEOUT,
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 5 },
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `what ${turn} did`,

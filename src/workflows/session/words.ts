@@ -6,6 +6,9 @@ import type { CallBasics } from '../../lifecycle/state';
 import type { StepHook, Turn } from '../turn-state';
 import { withRequesters } from '../../authority/votes/requesters';
 
+/** The most words that wait in a running turn until it takes them up. */
+const TURN_WORDS = 100;
+
 /** New words that arrived in time keep the turn open if it may take more steps. */
 export const WORDS: StepHook = {
   goesOn: ({ words, step, maxSteps }) => words.waiting.length > 0 && step < maxSteps,
@@ -18,7 +21,7 @@ export const WORDS: StepHook = {
  */
 export function addWords(turn: Turn, added: TurnWords | undefined): void {
   const { words, transcript } = turn;
-  if (added === undefined || words.waiting.length >= LIMITS.turnWords || !mayJoin(turn, added)) return;
+  if (added === undefined || words.waiting.length >= TURN_WORDS || !mayJoin(turn, added)) return;
   // The ids go along to the next run.
   if (words.waiting.length + words.took.length >= LIMITS.sessionIds) return;
   const { messageId } = added;
