@@ -141,7 +141,7 @@ interface SignedLines {
 function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
   let held: string[] = [];
   let chars = 0;
-  const flush = async (chain: ChainWriter, at: string): Promise<void> => {
+  const flush = async (chain: ChainWriter, at: string) => {
     const text = [...held, chain.sign(key, at), ''].join('\n');
     held = [];
     chars = 0;

@@ -161,7 +161,7 @@ export interface ChainWriter {
 export function continueChain(from: ChainEnd): ChainWriter {
   const end = { ...from };
   const place = (type: string, facts: AuditFacts) => ({ n: end.next, prev: end.hash, type, ...facts });
-  const link = (body: string): string => {
+  const link = (body: string) => {
     end.next += 1;
     end.hash = sha256(body);
     return `${body},"hash":"${end.hash}"`;

@@ -49,7 +49,7 @@ export async function createSignatureChecker(named: readonly Approvers[] = []): 
   const verified = new Map<string, number>();
   const waiting = createWaiting();
   let namespace = '';
-  const settle = ({ decision, said }: Explained): void => {
+  const settle = ({ decision, said }: Explained) => {
     const judged = judge(decision, { namespace, carried: said && carriedIn(said) });
     tally.add(judged);
     const { state, voter } = judged;

@@ -37,7 +37,7 @@ interface SignedVote {
   /** The time at which the signature has to hold, in milliseconds since 1970. */
   at: number;
   /** The key line that the audit file carries for the signature. Undefined: the audit file carries no key line. */
-  carried?: CarriedLine | undefined;
+  carried?: CarriedLine;
 }
 
 /**

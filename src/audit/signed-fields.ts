@@ -18,10 +18,10 @@ interface Asked {
   callKey: string;
   tool: string;
   toolDigest: string;
-  ruleDigest?: string | undefined;
+  ruleDigest?: string;
   requesters: readonly string[];
   /** The ids of the hunks that were approved, with commas between them. Absent: the whole call. */
-  hunks?: string | undefined;
+  hunks?: string;
 }
 
 /** Makes the context of a run that has no events yet. */

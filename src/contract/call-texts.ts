@@ -122,12 +122,12 @@ export const VOTED_BEFORE = 'the votes from before the reset do not count';
 /** The person who decided, answered or resolved a call, and the reason. */
 interface Said {
   approver: string;
-  reason?: string | undefined;
+  reason?: string;
 }
 
 /** A denial: who denied a call, why, and what the model should do instead. */
 export interface Denied extends Said {
-  suggestion?: string | undefined;
+  suggestion?: string;
 }
 
 /** The failure of a call that a person denied. */

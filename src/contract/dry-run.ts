@@ -4,7 +4,7 @@ import type { Effect } from './tool';
 import type { ForkOrigin } from './fork';
 
 /** Whether the calls of a turn that have an effect or need a decision are only recorded. */
-export function isDry({ fork }: { fork?: Pick<ForkOrigin, 'world'> | undefined }): boolean {
+export function isDry({ fork }: { fork?: Pick<ForkOrigin, 'world'> }): boolean {
   return fork?.world === 'dry';
 }
 

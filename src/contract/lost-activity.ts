@@ -16,11 +16,11 @@ export interface LostActivity {
   /** Whether the activity was cancelled before a worker had it, so that the server ended it by itself. */
   untaken: boolean;
   /** The kind of timeout that ended the activity. */
-  timeout?: string | undefined;
+  timeout?: string;
   /** Whether an attempt had sent heartbeats before the timeout. */
   beaten: boolean;
   /** Type of an application failure. */
-  type?: string | undefined;
+  type?: string;
   /** The message that the activity failed with. */
   message: string;
 }

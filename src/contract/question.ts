@@ -37,8 +37,7 @@ export interface QuestionField {
 export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonObject): JsonObject {
   const filled = Object.entries(withDefaults(form, content));
   const names = Object.keys(isObject(form['properties']) ? form['properties'] : {});
-  const placeOf = ([name]: [string, Json]): number =>
-    (names.indexOf(name) + names.length + 1) % (names.length + 1);
+  const placeOf = ([name]: [string, Json]) => (names.indexOf(name) + names.length + 1) % (names.length + 1);
   return Object.fromEntries(filled.sort((one, other) => placeOf(one) - placeOf(other)));
 }
 

@@ -204,7 +204,7 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
 }
 
 /** The entry of a person's message. */
-export function wordsEntry({ text, files }: { text: string; files?: readonly FileRef[] | undefined }) {
+export function wordsEntry({ text, files }: { text: string; files?: readonly FileRef[] }) {
   return { kind: 'words', text, ...withFiles(files) } as const satisfies TranscriptEntry;
 }
 
@@ -224,7 +224,7 @@ export function resultEntry(
 export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
   if (!isObject(entry)) return false;
   const { kind, calls } = entry;
-  const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
+  const areText = (...names: string[]) => names.every((name) => typeof entry[name] === 'string');
   if (kind === 'words') return areText('text') && areFileRefs(entry);
   if (kind === 'result')
     return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
@@ -234,7 +234,7 @@ export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
 
 /** Whether files have the form of references. The other checks were made where the files arrived. */
 function areFileRefs({ files = [] }: Record<string, unknown>): boolean {
-  const isRef = (file: unknown): boolean =>
+  const isRef = (file: unknown) =>
     isObject(file) &&
     typeof file['size'] === 'number' &&
     ['digest', 'mediaType', 'name'].every((name) => typeof file[name] === 'string');

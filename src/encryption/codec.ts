@@ -239,7 +239,7 @@ function headOf({ metadata }: Payload): Head | undefined {
   const fields = metadata ?? {};
   const names = Object.values(FIELDS);
   if (Object.keys(fields).length !== names.length || names.some((name) => !fields[name])) return undefined;
-  const text = (name: string): string => Buffer.from(fields[name] ?? []).toString('utf8');
+  const text = (name: string) => Buffer.from(fields[name] ?? []).toString('utf8');
   const head: Head = {
     encoding: text(FIELDS.encoding),
     cipher: text(FIELDS.cipher),

@@ -261,8 +261,8 @@ const buildInto = async (staging: string, options: GoOptions): Promise<string> =
 /** Downloads every module and returns how many packages the build consists of. */
 const fetchSources = async (module: string, options: GoOptions): Promise<number> => {
   let fetched = 0;
-  const say = (): void => options.progress(`fetching Temporal's sources: ${fetched} modules so far`);
-  const onLine = (line: string): void => void (fetched += line.startsWith('go: downloading') ? 1 : 0);
+  const say = () => options.progress(`fetching Temporal's sources: ${fetched} modules so far`);
+  const onLine = (line: string) => void (fetched += line.startsWith('go: downloading') ? 1 : 0);
   const args = ['list', '-mod=mod', '-deps', '-f', '{{.ImportPath}}', PACKAGE];
   const listed = await runGo({ ...options, module, args, say, onLine });
   return listed.lines.filter((line) => !line.startsWith('go: ')).length;
@@ -273,8 +273,8 @@ const compile = async (
 ): Promise<void> => {
   const startedAt = performance.now();
   let compiled = 0;
-  const onLine = (): void => void compiled++;
-  const say = (): void => {
+  const onLine = () => void compiled++;
+  const say = () => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     options.progress(`compiling Temporal: ${compiled} of up to ${options.total} packages, ${seconds} s`);
   };

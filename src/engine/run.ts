@@ -28,7 +28,7 @@ export const run = async (command: string, args: string[], options: RunOptions =
     env: options.env,
   });
   const lines: string[] = [];
-  const take = (line: string): void => {
+  const take = (line: string) => {
     lines.push(line);
     options.onLine?.(line);
   };

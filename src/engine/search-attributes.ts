@@ -54,7 +54,7 @@ const LOOK_MS = 20_000;
  * again. Returns a function that ends this.
  */
 export function whenForgotten({ look, setUp, warn }: Remembering): () => void {
-  const again = async (): Promise<void> => {
+  const again = async () => {
     // A server that gives no answer says nothing about its data.
     const missing = await look().catch(() => []);
     if (missing.length === 0) return;

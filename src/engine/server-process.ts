@@ -98,10 +98,10 @@ const signal = (pid: number, name: NodeJS.Signals): boolean => {
  */
 export const endWithUs = (server: ServerProcess, inMemory: boolean): (() => void) => {
   // SIGKILL, because the next start would mistake a server that is still ending for a running one.
-  const onExit = (): void => void signal(server.pid, 'SIGKILL');
+  const onExit = () => void signal(server.pid, 'SIGKILL');
   process.once('exit', onExit);
   const dismiss = inMemory ? watchFor(server.pid) : () => undefined;
-  const callOff = (): void => {
+  const callOff = () => {
     process.removeListener('exit', onExit);
     dismiss();
   };

@@ -39,7 +39,7 @@ const startOnFile = async (options: StartOptions & { dbFile: string }): Promise<
 
 const launchInMemory = async (options: StartOptions): Promise<RunningServer> => {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-server-'));
-  const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  const remove = () => rmSync(directory, { recursive: true, force: true });
   try {
     const server = await launch({ ...options, logFile: join(directory, 'server.log') });
     void server.exited.then(remove);
@@ -81,7 +81,7 @@ const adopt = async (dbFile: string, record: ServerRecord): Promise<RunningServe
   const isOurs = !isAlive(record.owner) || record.owner === process.pid;
   if (isOurs) writeRecord(dbFile, { ...record, owner: process.pid });
   const { pid, address, uiUrl, namespace, logFile } = record;
-  const stop = async (): Promise<void> => {
+  const stop = async () => {
     if (!isOurs) return;
     await endProcess(pid);
     removeRecord(dbFile);

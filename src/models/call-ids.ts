@@ -41,7 +41,7 @@ export function withFittingIds(messages: readonly ModelMessage[], form: IdForm):
   const taken = new Set(given.flatMap(({ id }) => (id !== undefined && form.fits.test(id) ? id : [])));
   const kept = new Set<string>();
   let open = new Map<string, string[]>();
-  const idFor = (id: string): string => {
+  const idFor = (id: string) => {
     if (form.fits.test(id) && !kept.has(id)) {
       kept.add(id);
       return id;

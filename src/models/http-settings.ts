@@ -94,7 +94,7 @@ export function parseOptions<T>({ name }: HttpModelKind, schema: z.ZodType<T>, o
  */
 export function toSettings(
   kind: HttpModelKind,
-  options: HttpModelOptions & { baseUrl?: string | undefined },
+  options: HttpModelOptions & { baseUrl?: string },
 ): HttpModelSettings {
   const { model, headers = {}, timeout = '5 minutes', stream, id } = options;
   const url = checkUrl(kind, options.baseUrl ?? kind.baseUrl ?? '');

@@ -33,7 +33,7 @@ interface Fault {
   /** The provider's own words about the failure. */
   words?: string;
   headers?: Record<string, string>;
-  usage?: Usage | undefined;
+  usage?: Usage;
   /** The time that the body asks to wait, in milliseconds. */
   waitMs?: number;
 }
@@ -69,7 +69,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
       answeredFault(error) ??
       streamedFault(error) ?? { kind: 'network', what: 'the request failed', words: errorMessage(error) });
   const forms = secretForms(context.secrets);
-  const conceal = (text: string): string => hideSecrets(text, forms);
+  const conceal = (text: string) => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
   const retryable = RETRIED_FAILURES.some((one) => one === kind);
   const told = retryAfter(headers ?? {}, context.now ?? Date.now()) ?? asked;
@@ -273,7 +273,7 @@ function explainObject(inner: Record<string, unknown>, isError: boolean): Explan
 }
 
 /** Details that Google adds to its message: a reason in one word, and `retryDelay` such as `21.5s`. */
-function detailsOf(details: unknown): { reason?: unknown; waitMs?: number | undefined } {
+function detailsOf(details: unknown): { reason?: unknown; waitMs?: number } {
   const list = Array.isArray(details) ? details.filter(isObject).slice(0, 20) : [];
   const reason = list.map((one) => one['reason']).find((word) => typeof word === 'string');
   const delay = list.map((one) => one['retryDelay']).find((text) => typeof text === 'string');

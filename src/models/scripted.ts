@@ -55,7 +55,7 @@ export function scriptedModel(
       const step = steps[index];
       if (step === undefined) return outOfSteps(index, steps.length);
       let streamed = false;
-      const onText = (text: string): void => {
+      const onText = (text: string) => {
         streamed = true;
         request.onText?.(text);
       };

@@ -38,7 +38,7 @@ const FORGET_MS = 60 * 60_000;
 export function createOutbox(parts: OutboxParts): NoticeOutbox {
   const tries = createTries(parts);
   const { sent, channel = '', receiver, signal, note } = parts;
-  const correct = async (notices: readonly Notice[], now: number): Promise<void> => {
+  const correct = async (notices: readonly Notice[], now: number) => {
     for (const { key, about, act } of (await receiver.outdated?.(notices, now)) ?? [])
       await tries.attempt({ key, about, now, act: () => act(signal) });
   };
@@ -106,7 +106,7 @@ async function sendTo(notice: Notice, { parts, tries, now }: Sending): Promise<v
   const about = describe(notice);
   const deliver = async (key: string, target?: string): Promise<boolean> => {
     if (sent.has(key)) return true;
-    const act = (): Promise<void> => receiver.deliver(notice, signal, target);
+    const act = () => receiver.deliver(notice, signal, target);
     if (!(await tries.attempt({ key, about, now, act }))) return false;
     await sent.add(key, now);
     note(`sent to ${receiver.name}: ${about}`);
@@ -115,7 +115,7 @@ async function sendTo(notice: Notice, { parts, tries, now }: Sending): Promise<v
   const whole = keyOf(notice, channel);
   if (receiver.targetsOf === undefined) return void (await deliver(whole));
   let targets: readonly string[] = [];
-  const act = async (): Promise<void> => {
+  const act = async () => {
     targets = (await receiver.targetsOf?.(notice)) ?? [];
   };
   if (!(await tries.attempt({ key: `targets of ${whole}`, about, now, act }))) return;
@@ -146,7 +146,7 @@ function createTries({ receiver, note, signal }: OutboxParts): Tries {
   const failures = new Map<string, { count: number; nextAt: number }>();
   let heldUntil = 0;
   let made = 0;
-  const waits = (key: string, now: number): boolean =>
+  const waits = (key: string, now: number) =>
     signal.aborted || heldUntil > now || (failures.get(key)?.nextAt ?? 0) > now;
   return {
     made: () => made,

@@ -118,7 +118,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
 async function deciders({ approvers, client, tester }: PushSettings, notice: Notice) {
   const found = await decidersOf(notice, { approvers, client, tester });
   const { file, names } = found;
-  return { ...found, decides: (user: string): boolean => names.includes(file.personOf(user) ?? '') };
+  return { ...found, decides: (user: string) => names.includes(file.personOf(user) ?? '') };
 }
 
 interface Board extends PushSettings, Pick<PushSender, 'seal'> {
@@ -182,7 +182,7 @@ async function outdated(board: Board, open: readonly Notice[], now: number): Pro
     ]) => {
       const call = `${data.turn}/${data.callId}`;
       if (waits.has(call) || now - (board.lookedAt.get(key) ?? -LOOK_MS) < LOOK_MS) return [];
-      const act = async (signal: AbortSignal): Promise<void> => {
+      const act = async (signal: AbortSignal) => {
         if (!(await correct(board, key, signal))) board.lookedAt.set(key, now);
       };
       return [{ key: `change ${key}`, about: `change of ${call}`, act }];

@@ -70,7 +70,7 @@ interface Lane {
 function createLane(outbox: NoticeOutbox): Lane {
   let running: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
-  const check = (): void => {
+  const check = () => {
     if (failure !== undefined) throw failure.error;
   };
   const send = async (notices: readonly Notice[], now: number): Promise<void> => {

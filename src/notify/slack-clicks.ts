@@ -81,7 +81,7 @@ interface Click {
    */
   button?: { channel: string; ts: string; callId: string; digest: string };
   reason?: string;
-  suggestion?: string | undefined;
+  suggestion?: string;
   trigger: string;
 }
 
@@ -118,7 +118,7 @@ export function readClick(body: unknown): Click | undefined {
 
 function from(
   team: { id: string },
-  user: { id: string; team_id?: string | undefined },
+  user: { id: string; team_id?: string },
 ): Pick<Click, 'team' | 'user' | 'userTeam'> {
   return { team: team.id, user: user.id, userTeam: user.team_id ?? team.id };
 }

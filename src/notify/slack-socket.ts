@@ -32,7 +32,7 @@ interface ClickReceiver {
  */
 export async function keepListening({ open, note, signal, ...rest }: ClickReceiver): Promise<void> {
   let failures = 0;
-  const began = (): void => {
+  const began = () => {
     if (failures > 0) note('Slack is listened to again');
     failures = 0;
   };

@@ -61,10 +61,10 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
         : async (signal) => {
             const posts = await board.posts();
             const { signer } = answers;
-            const say = (call: { turn: string; callId: string }): Promise<void> => refresh(board, call);
+            const say = (call: { turn: string; callId: string }) => refresh(board, call);
             const clicks = createClicks({ ...answers, api, posts, signer, refresh: say, note });
             const running = new Set<Promise<void>>();
-            const take = (body: unknown): void => {
+            const take = (body: unknown) => {
               const click = clicks(body).finally(() => running.delete(click));
               running.add(click);
             };

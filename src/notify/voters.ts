@@ -48,7 +48,7 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
 export async function decidersOf(
   notice: Notice,
   { approvers, client, tester }: Omit<VoterSources, 'by'>,
-): Promise<{ file: Approvers; names: readonly string[]; call?: CallView | undefined }> {
+): Promise<{ file: Approvers; names: readonly string[]; call?: CallView }> {
   const { turn, callId } = notice.data;
   const file = await approvers();
   if (notice.type === 'test') return { file, names: testers(file, tester) };

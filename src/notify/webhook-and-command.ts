@@ -66,7 +66,7 @@ async function run(
 ): Promise<void> {
   // The command's stderr is progress for a person, so it goes to our own stderr. Its stdout is ignored.
   const child = spawn('sh', ['-c', command], { env, detached: true, stdio: ['pipe', 'ignore', 'inherit'] });
-  const end = (): void => endGroup(child.pid);
+  const end = () => endGroup(child.pid);
   const timer = setTimeout(end, COMMAND_MS);
   signal.addEventListener('abort', end, { once: true });
   // A command may end without reading its input.

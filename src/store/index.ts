@@ -7,8 +7,8 @@ import { createStore, type FileStore, STORE_VARIABLE } from './stored-file';
 /** The options of a store, apart from its place. */
 export interface StoreOptions {
   /** Encrypts the files. @default files are stored without encryption */
-  sealer?: FileSealer | undefined;
-  env?: NodeJS.ProcessEnv | undefined;
+  sealer?: FileSealer;
+  env?: NodeJS.ProcessEnv;
 }
 
 /**

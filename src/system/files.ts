@@ -36,7 +36,7 @@ export async function makeFolderOf(file: string): Promise<void> {
  * recursive `mkdir` is not used, because it says ENOENT if the file system is read-only.
  */
 export async function makeFolder(path: string): Promise<void> {
-  const make = (): Promise<void> => mkdir(path, { mode: 0o700 });
+  const make = () => mkdir(path, { mode: 0o700 });
   try {
     await make().catch(async (error: unknown) => {
       if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error;

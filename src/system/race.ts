@@ -13,7 +13,7 @@ export function race<T>(promises: readonly Promise<T>[]): Promise<T> {
   const leave: (() => void)[] = [];
   const first = new Promise<T>((resolve) => {
     for (const promise of promises) {
-      const wake = (): void => resolve(promise);
+      const wake = () => resolve(promise);
       const races = racesOf(promise);
       races.add(wake);
       leave.push(() => races.delete(wake));
@@ -27,7 +27,7 @@ function racesOf(promise: Promise<unknown>): Set<() => void> {
   if (known !== undefined) return known;
   const races = new Set<() => void>();
   waiting.set(promise, races);
-  const settled = (): void => {
+  const settled = () => {
     waiting.delete(promise);
     for (const wake of races) wake();
   };

@@ -113,7 +113,7 @@ function greet(address: string, tls: TlsOptions | undefined, waitMs: number): Pr
   return new Promise((resolve) => {
     const socket =
       tls === undefined ? connectTcp(place) : connectTls({ ALPNProtocols: ['h2'], ...place, ...tls });
-    const finish = (greeting: Greeting): void => {
+    const finish = (greeting: Greeting) => {
       clearTimeout(timer);
       socket.destroy();
       resolve(greeting);

@@ -10,7 +10,7 @@ export interface SpanPlace {
   namespace: string;
   turn: string;
   /** The span in which somebody started the turn, as a W3C `traceparent`. Absent: the turn is a separate trace. */
-  trace?: string | undefined;
+  trace?: string;
 }
 
 export interface NewSpan {
@@ -31,7 +31,7 @@ export interface OpenSpan {
 export interface PastSpan extends NewSpan {
   since: number;
   at: number;
-  error?: string | undefined;
+  error?: string;
   /** Whether the span is the turn itself. All other spans of the turn are inside it. */
   isTurn?: boolean;
 }

@@ -42,7 +42,7 @@ const READ = 64 * 1024;
 /** Makes a call log that writes to a logger. */
 export function createCallLog(logger: LineLogger, options: CallLogOptions = {}): CallLog {
   const { level = 'INFO', calls = true } = options;
-  const wants = (safety: Safety | null): boolean => calls || safety === 'cautious';
+  const wants = (safety: Safety | null) => calls || safety === 'cautious';
   return {
     call(tool, safety, args) {
       if (wants(safety))

@@ -28,8 +28,8 @@ export interface Live {
 
 /** The dependencies of a context's functions. */
 export interface ContextDeps {
-  secrets?: Secrets | undefined;
-  log?: CallLog | undefined;
+  secrets?: Secrets;
+  log?: CallLog;
 }
 
 /** The context of a handler, a preview or a verify. `live` is missing if nobody receives the handler's reports. */

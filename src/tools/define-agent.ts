@@ -389,10 +389,7 @@ function isModel(value: unknown): value is Model | string {
 }
 
 /** The gate mode that these options mean. Undefined for `step`. @throws Error if the options do not fit together. */
-function toGateMode(given: {
-  durability?: 'step' | 'gate' | undefined;
-  commitEvery?: number | undefined;
-}): GateMode | undefined {
+function toGateMode(given: { durability?: 'step' | 'gate'; commitEvery?: number }): GateMode | undefined {
   const { commitEvery } = given;
   if (given.durability === 'gate') return { commitMs: commitEvery ?? TIMES.commitEvery };
   if (commitEvery === undefined) return undefined;

@@ -18,17 +18,17 @@ import type { FilePlan } from '../contract/plan';
 /** The options of `createExecutor`. */
 export interface ExecutorDeps {
   registry: Registry;
-  hooks?: Hooks | undefined;
+  hooks?: Hooks;
   /** Absent: nothing is logged. */
-  log?: CallLog | undefined;
+  log?: CallLog;
   /** @default handlers run in this process */
-  runner?: Runner | undefined;
+  runner?: Runner;
   /** Absent: safety decides. */
-  policy?: Policy | undefined;
+  policy?: Policy;
   /** The agent's name, for the policy. @default '' */
-  agent?: string | undefined;
+  agent?: string;
   /** Provides secrets to handlers. @default there are none */
-  secrets?: SecretProvider | undefined;
+  secrets?: SecretProvider;
 }
 
 /** A call for `execute`. */
@@ -220,11 +220,11 @@ export interface RunJob {
 
 /** The dependencies of an execution, besides its job. */
 export interface RunDeps {
-  hooks?: Hooks | undefined;
-  log?: CallLog | undefined;
-  runner?: Runner | undefined;
+  hooks?: Hooks;
+  log?: CallLog;
+  runner?: Runner;
   /** Absent: there are no secrets. */
-  secrets?: Secrets | undefined;
+  secrets?: Secrets;
 }
 
 /** Runs hooks, log and handler, and makes the result. Never rejects. */

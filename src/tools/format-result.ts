@@ -210,6 +210,6 @@ export function describeFailure(thrown: unknown, hide: Hide = asItIs): ToolFailu
   return { code: 'tool', message, stack };
 }
 
-function detailsOf({ details }: { details?: Json | undefined }, hide: Hide): Pick<ToolFailure, 'details'> {
+function detailsOf({ details }: { details?: Json }, hide: Hide): Pick<ToolFailure, 'details'> {
   return details === undefined ? {} : { details: toDetails(details, hide) };
 }

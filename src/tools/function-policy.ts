@@ -24,9 +24,9 @@ export interface PolicyOwner {
   /** The agent's name. */
   agent: string;
   /** Absent: safety decides. */
-  policy?: Policy | undefined;
+  policy?: Policy;
   /** Logs the errors of the policy. */
-  log?: CallLog | undefined;
+  log?: CallLog;
 }
 
 /** The parts of a tool that policies see. */
@@ -144,7 +144,7 @@ type Approval = z.output<typeof approvalSchema>;
 /** Asks a person. An invalid answer or an error counts as a denial. Rejects only when `signal` aborts meanwhile. */
 async function askApproval(
   approve: Approve | undefined,
-  call: { tool: Tool; args: JsonObject; signal?: AbortSignal | undefined },
+  call: { tool: Tool; args: JsonObject; signal?: AbortSignal },
 ): Promise<Approval> {
   if (approve === undefined)
     return { decision: 'denied', reason: 'it needs an approval and nobody can give one' };
@@ -165,8 +165,8 @@ function failed(): ApprovalAnswer {
 
 /** The policy and the person to ask. */
 interface Authorities extends PolicyOwner {
-  approve?: Approve | undefined;
-  signal?: AbortSignal | undefined;
+  approve?: Approve;
+  signal?: AbortSignal;
 }
 
 /** A call that may run now, unchanged or with arguments that a person changed. */

@@ -49,7 +49,7 @@ interface Held<T> {
   made: Promise<T>;
   /** The resource, once it is made. */
   one?: T;
-  why?: string | undefined;
+  why?: string;
   /** Whether the resource counts among the `most` open ones. */
   hasPlace: boolean;
   busy: number;
@@ -131,7 +131,7 @@ class OpenPool<T> implements Pool<T> {
     this.held.delete(key);
     this.held.set(key, held);
     if (held.busy > 0) return;
-    const close = (): void => void this.drop(key, held, 'it was idle for too long');
+    const close = () => void this.drop(key, held, 'it was idle for too long');
     held.idle = setTimeout(close, this.plan.idleMs).unref();
   }
 

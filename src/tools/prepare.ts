@@ -247,7 +247,7 @@ export function judgedForm(args: JsonObject, value: unknown): JsonObject {
 }
 
 /** Ids that are unique in their step. A call without an id, or with an earlier call's id, gets one by its position. */
-export function uniqueIds(calls: readonly { id?: string | undefined }[]): string[] {
+export function uniqueIds(calls: readonly { id?: string }[]): string[] {
   const given = new Set(calls.map(({ id }) => id));
   const taken = new Set<string>();
   return calls.map(({ id }, index) => {

@@ -36,11 +36,11 @@ export interface HandlerRun {
   facts: CallFacts;
   /** The secrets and the log for the handler's context. */
   deps?: ContextDeps;
-  live?: Live | undefined;
-  runner?: Runner | undefined;
+  live?: Live;
+  runner?: Runner;
   timeoutMs: number;
   /** Cancels the run. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }
 
 /**
@@ -90,13 +90,12 @@ function readablePartial({ tool: { outputLimit }, deps, live }: HandlerRun) {
 /** `over` resolves at the timeout or when the run is cancelled, whichever is first, and the handler's signal aborts. */
 function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
   const { promise: over, resolve } = withResolvers<{ kind: 'timeout' | 'cancelled' }>();
-  const end = (kind: 'timeout' | 'cancelled', reason: unknown): void => {
+  const end = (kind: 'timeout' | 'cancelled', reason: unknown) => {
     resolve({ kind });
     abort.abort(reason);
   };
-  const onAbort = (): void => end('cancelled', signal?.reason);
-  const timeout = (): void =>
-    end('timeout', new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError'));
+  const onAbort = () => end('cancelled', signal?.reason);
+  const timeout = () => end('timeout', new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError'));
   const timer = createTimer(timeoutMs, timeout);
   signal?.addEventListener('abort', onAbort, { once: true });
   const stop = (): void => {
@@ -115,20 +114,20 @@ function createTimer(ms: number, fire: () => void) {
   let since = performance.now();
   let holders = 0;
   let timer: NodeJS.Timeout | undefined = setTimeout(fire, left);
-  const hold = (): void => {
+  const hold = () => {
     holders += 1;
     if (holders > 1) return;
     clearTimeout(timer);
     left = Math.max(0, left - (performance.now() - since));
   };
-  const release = (): void => {
+  const release = () => {
     holders -= 1;
     if (holders > 0) return;
     since = performance.now();
     // The timer is undefined if it was stopped.
     if (timer !== undefined) timer = setTimeout(fire, left);
   };
-  const stop = (): void => {
+  const stop = () => {
     clearTimeout(timer);
     timer = undefined;
   };

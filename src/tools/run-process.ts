@@ -172,7 +172,7 @@ const GRACE_MS = 1000;
  */
 function killOnAbort(child: ChildProcess, signal: AbortSignal, first: NodeJS.Signals): () => void {
   let hard: NodeJS.Timeout | undefined;
-  const kill = (): void => {
+  const kill = () => {
     killGroup(child, first);
     hard = setTimeout(() => killGroup(child, 'SIGKILL'), GRACE_MS);
   };

@@ -55,11 +55,11 @@ export function createSecrets(
   const forms = new Map<string, readonly string[]>();
   const pinned = new Map<string, readonly string[]>();
   let longestFirst: readonly string[] = [];
-  const order = (): void => {
+  const order = () => {
     const all = [...forms.values(), ...pinned.values()].flat();
     longestFirst = [...new Set(all)].sort((one, other) => other.length - one.length);
   };
-  const keep = (value: string): void => {
+  const keep = (value: string) => {
     if (value.length < LEAST_CHARACTERS) return;
     if (forms.delete(value)) return void forms.set(value, formsOf(value));
     forms.set(value, formsOf(value));
@@ -67,12 +67,12 @@ export function createSecrets(
     if (forms.size > MOST_KEPT && oldest !== undefined) forms.delete(oldest);
     order();
   };
-  const pin = (value: string): void => {
+  const pin = (value: string) => {
     if (value.length < LEAST_CHARACTERS || pinned.has(value)) return;
     pinned.set(value, formsOf(value));
     order();
   };
-  const hide = (text: string): string => hideAtCuts(hideSecrets(text, longestFirst), longestFirst);
+  const hide = (text: string) => hideAtCuts(hideSecrets(text, longestFirst), longestFirst);
   return {
     async get(name, signal) {
       const value = await ask(provider, { name, signal, warn });

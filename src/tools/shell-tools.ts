@@ -148,7 +148,7 @@ async function filesIn({ root, path }: Place, { argv, cwd }: Command): Promise<s
   const found = new Set<string>();
   const base = await realpath(root.directory);
   const folder = resolve(root.directory, normalPath(cwd));
-  const find = async (word: string): Promise<boolean> => {
+  const find = async (word: string) => {
     const file = await fileAt(base, resolve(folder, word));
     if (file !== undefined) found.add((await root.inParent(file, describeFileToApprove)).line);
     return file !== undefined;

@@ -24,10 +24,10 @@ export function unlessAborted<T>(
   toError: (reason: unknown) => unknown = (reason) => reason,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(toError(signal.reason));
+    const onAbort = () => reject(toError(signal.reason));
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    const stop = (): void => signal.removeEventListener('abort', onAbort);
+    const stop = () => signal.removeEventListener('abort', onAbort);
     void Promise.resolve(promise).finally(stop).then(resolve, reject);
   });
 }

@@ -12,7 +12,7 @@ export function covers(narrowing: Narrowing, args: JsonObject, parsed = args): b
   if (Object.keys(args).some((name) => !Object.hasOwn(narrowing, name))) return false;
   return names.every((name) => {
     const condition = narrowing[name];
-    const fitsIn = (all: JsonObject): boolean => {
+    const fitsIn = (all: JsonObject) => {
       const value = Object.hasOwn(all, name) ? all[name] : undefined;
       return condition !== undefined && value !== undefined && fits(condition, value);
     };

@@ -158,9 +158,9 @@ export interface GrantedCall {
   /** The digest of the policy rule that fits the call now. */
   policyDigest: string | undefined;
   /** The people who would decide the call. Absent: anybody. */
-  authority?: Authority | undefined;
+  authority?: Authority;
   /** The approvers file that signatures are checked by. Absent: no signature counts. */
-  file?: Approvers | undefined;
+  file?: Approvers;
 }
 
 /** The fields of the call that have to equal the fields of the grant. */

@@ -168,7 +168,7 @@ interface ControlWords<C extends RefusalCode> {
   /** What to do, by the code with which the workflow may refuse the update. */
   hints: Readonly<Record<C, string>>;
   /** The refusal in the place of a workflow that does not run. Absent: the error says that it does not run. */
-  absent?: Refusal<C> | undefined;
+  absent?: Refusal<C>;
   /** The operation that failed, named in every other error. */
   doing: string;
 }
@@ -198,8 +198,7 @@ export async function tellControl<R, A, C extends RefusalCode>(
     client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, how));
   try {
     // The workflow continues as new after each change, and is busy for a moment.
-    const passes = (error: unknown): boolean =>
-      isTaskFailing(error) || (isTransient(error) && !isSilence(error));
+    const passes = (error: unknown) => isTaskFailing(error) || (isTransient(error) && !isSilence(error));
     return await retry({ passes, forMs: ANSWER_MS }, send);
   } catch (error) {
     throw errorOf(error, words);

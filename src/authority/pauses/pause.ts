@@ -115,7 +115,7 @@ export function endPauses(
   const why = reasonIssue(reason);
   if (why !== undefined) return { code: 'malformed', message: why };
   const scope = { agent, tool };
-  const isMeant = (one: Pause): boolean => all === true || isSame(one, scope);
+  const isMeant = (one: Pause) => all === true || isSame(one, scope);
   const ended = pauses.filter(isMeant);
   if (ended.length > 0) return { pauses: pauses.filter((one) => !isMeant(one)), ended };
   const others =
@@ -136,7 +136,7 @@ export interface AboutToStart {
 
 /** The pause that holds a call. Undefined: the call may start. */
 export function pauseOf(pauses: readonly Pause[], { agent, tool }: AboutToStart): Pause | undefined {
-  const isOf = (one: Pause): boolean => one.agent === undefined || one.agent === agent;
+  const isOf = (one: Pause) => one.agent === undefined || one.agent === agent;
   return tool === undefined
     ? pauses.find((one) => one.models === true && isOf(one))
     : pauses.find((one) => isOf(one) && (one.tool === undefined || one.tool === tool));
@@ -188,8 +188,8 @@ export function readPauses(value: unknown): Pause[] | undefined {
 function isPause(value: unknown): value is Pause {
   if (!isObject(value)) return false;
   const { id, at, by, reason, agent, tool, models } = value;
-  const isText = (one: unknown): boolean => typeof one === 'string';
-  const isOptional = (one: unknown): boolean => one === undefined || isText(one);
+  const isText = (one: unknown) => typeof one === 'string';
+  const isOptional = (one: unknown) => one === undefined || isText(one);
   const isModels = models === undefined || models === true;
   return [id, at, by, reason].every(isText) && [agent, tool].every(isOptional) && isModels;
 }

@@ -122,7 +122,7 @@ export function parseApprovers(text: string, file: string, known?: KnownNames): 
     [...keys.people].flatMap(([name, all]) => all.map(({ fingerprint }) => [fingerprint, name] as const)),
   );
   const personOf = (name: string): string | undefined => persons.get(nameKey(name));
-  const isTaken = (key: { fingerprint: string; id?: string }): boolean =>
+  const isTaken = (key: { fingerprint: string; id?: string }) =>
     [key.fingerprint, key.id].every((mark) => mark === undefined || revoked.since(mark) === undefined);
   const keysOf = new Map([...keys.people].map(([name, all]) => [name, all.filter(isTaken)] as const));
   const permits = permitsOf(read.file.content);
@@ -215,7 +215,7 @@ function concernedBy(
 ): Voter[] {
   if (rosters.length === 0) return [...people];
   const named = new Set([...rosters.flat(), ...(escalate?.to ?? [])]);
-  const isNamed = ({ name, groups }: Voter): boolean =>
+  const isNamed = ({ name, groups }: Voter) =>
     named.has(name) || groups.some((group) => named.has(`${GROUP}${group}`));
   const delegates = new Set(people.filter(isNamed).flatMap((one) => one.delegates.map(({ name }) => name)));
   return people.filter((one) => isNamed(one) || delegates.has(one.name) || requesters.includes(one.name));

@@ -11,7 +11,7 @@ export function checkPeople(
   complain: Complain,
 ): void {
   const taken = new Map<string, string>();
-  const claim = (what: string, label: string, { by, path }: { by: string; path: YamlPath }): void => {
+  const claim = (what: string, label: string, { by, path }: { by: string; path: YamlPath }) => {
     const owner = taken.get(what);
     if (owner !== undefined && owner !== by)
       complain(path, `${label} is that of ${owner}, too: one is one person's`);
@@ -105,7 +105,7 @@ interface AboutFile {
 export function checkRoster(rule: RuleContent, at: number, { file, named, complain }: AboutFile): void {
   const { people } = file.content;
   const path = ['rules', at];
-  const members = (group: string): string[] =>
+  const members = (group: string) =>
     Object.keys(people).filter((name) => people[name]?.groups.includes(group));
   const who = (list: readonly string[], place: YamlPath): Set<string> => {
     const found = new Set<string>();

@@ -94,9 +94,9 @@ function withRaises({ tools, ...known }: KnownNames): KnownNames {
 /** The parts of a rule that say which calls it fits. The rule is from the approvers file or from the policy. */
 interface Matching {
   name: string;
-  tools?: readonly string[] | undefined;
-  agents?: readonly string[] | undefined;
-  when?: string | undefined;
+  tools?: readonly string[];
+  agents?: readonly string[];
+  when?: string;
   then: string;
 }
 
@@ -229,7 +229,7 @@ function checkDefault(rules: readonly RuleContent[], complain: Complain): void {
 }
 
 function covers(first: Matching, later: Matching): boolean {
-  const isWithin = (all: readonly string[] | undefined, some: readonly string[] | undefined): boolean =>
+  const isWithin = (all: readonly string[] | undefined, some: readonly string[] | undefined) =>
     all === undefined || (some !== undefined && some.every((one) => all.includes(one)));
   if (first.when !== undefined && first.when !== later.when) return false;
   return isWithin(first.tools, later.tools) && isWithin(first.agents, later.agents);

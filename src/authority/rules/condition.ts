@@ -96,8 +96,7 @@ const MIXED = [
   ['_/_', (a: number, b: number) => a / b] as const,
   ['_%_', (a: number, b: number) => a % b] as const,
 ].flatMap(([name, work]) => {
-  const by = (a: bigint | number | CelUint, b: bigint | number | CelUint): number =>
-    work(numberOf(a), numberOf(b));
+  const by = (a: bigint | number | CelUint, b: bigint | number | CelUint) => work(numberOf(a), numberOf(b));
   return [
     ...[celFunc(name, [INT, DOUBLE], DOUBLE, by), celFunc(name, [DOUBLE, INT], DOUBLE, by)],
     ...[celFunc(name, [UINT, DOUBLE], DOUBLE, by), celFunc(name, [DOUBLE, UINT], DOUBLE, by)],

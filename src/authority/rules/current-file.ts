@@ -35,7 +35,7 @@ export async function openApprovers({ file, known, warn }: SourceOptions): Promi
   // unread.
   let lookedAt = performance.now();
   let looking: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
+  const look = async () => {
     const now = await markOf(file);
     if (now === mark) return;
     try {

@@ -96,8 +96,7 @@ export function parsePolicy(text: string, file: string, check: PolicyCheck = {})
 }
 
 function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules {
-  const place = (path: YamlPath, message: string): string =>
-    `config: \`policy\`: ${path.join('.')}: ${message}`;
+  const place = (path: YamlPath, message: string) => `config: \`policy\`: ${path.join('.')}: ${message}`;
   const parsed = policySchema.safeParse({ rules });
   if (!parsed.success)
     throw invalid(

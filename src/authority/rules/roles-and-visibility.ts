@@ -10,7 +10,7 @@ type Permits = (person: string | undefined) => Permit;
 
 /** Works out the roles and the visible agents of all people once. */
 export function permitsOf({ people, roles, visibility }: FileContent): Permits {
-  const isIn = (list: readonly string[] | undefined, name: string): boolean =>
+  const isIn = (list: readonly string[] | undefined, name: string) =>
     list?.some((entry) => isOf(entry, name, people)) === true;
   const permit = (name: string): Permit => {
     const isAdmin = isIn(roles?.admins, name);
@@ -41,11 +41,11 @@ function isOf(entry: string, name: string, people: FileContent['people']): boole
 export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
   const { people, roles, visibility = {} } = content;
   const about = { people, named, complain };
-  const checkOnce = (list: readonly string[], path: YamlPath): void => {
+  const checkOnce = (list: readonly string[], path: YamlPath) => {
     for (const [at, entry] of list.entries())
       if (list.indexOf(entry) !== at) complain([...path, at], `'${entry}' is listed twice`);
   };
-  const namesIn = (list: readonly string[]): string[] =>
+  const namesIn = (list: readonly string[]) =>
     Object.keys(people).filter((name) => list.some((entry) => isOf(entry, name, people)));
   const { admins = [], viewers = [] } = roles ?? {};
   for (const [role, list] of Object.entries({ admins, viewers })) {

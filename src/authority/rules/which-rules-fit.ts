@@ -23,9 +23,9 @@ export function formsOf({ forms = [], ...call }: RuledCall): [RuledCall, ...Rule
 
 /** The parts of a rule that say which calls it fits. An absent part fits every call. */
 interface Matching {
-  tools?: readonly string[] | undefined;
-  agents?: readonly string[] | undefined;
-  condition?: RuleCondition | undefined;
+  tools?: readonly string[];
+  agents?: readonly string[];
+  condition?: RuleCondition;
 }
 
 /** A rule that was checked, and whether it fits the call. `failed`: the condition could not be evaluated. */

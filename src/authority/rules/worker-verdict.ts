@@ -25,9 +25,9 @@ import type { Authority } from '../../contract/authority';
 /** The rules that hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
 export interface RuleOwner extends PolicyOwner {
   /** Absent: the config has no policy rules. */
-  rules?: PolicyRules | undefined;
+  rules?: PolicyRules;
   /** Absent: the worker has no approvers file, so anybody may decide. */
-  approvers?: ApproversSource | undefined;
+  approvers?: ApproversSource;
 }
 
 /** A call that is checked against the rules. */

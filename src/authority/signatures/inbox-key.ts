@@ -73,7 +73,7 @@ function inboxKeyOf(pem: string, file: string): InboxKey {
   const { line, blob } = ed25519Line(createPublicKey(key), 'countersign web inbox');
   const read = readKeyLine(line);
   if (!read.ok) throw refused(file, read.why);
-  const signAs = (namespace: string, text: string): string => {
+  const signAs = (namespace: string, text: string) => {
     const about = { namespace, hash: 'sha512' } as const;
     const signed = sshSignedBytes(Buffer.from(text), about.namespace, about.hash);
     return armorOf({ ...about, keyBlob: blob, algorithm: 'ssh-ed25519', value: sign(null, signed, key) });
@@ -105,7 +105,7 @@ export interface SignedInVote {
   /** The name under which the person is signed in. */
   approver: string;
   reason?: string;
-  suggestion?: string | undefined;
+  suggestion?: string;
   /** The ids of the hunks that the person approves. Absent: the whole call. */
   hunks?: readonly string[];
 }

@@ -29,7 +29,7 @@ function rosterLine(
   { decisionId, voter, fingerprint }: CountedVote,
 ): RosterLine | undefined {
   if (fingerprint === undefined) return undefined;
-  const isIt = (key: { fingerprint: string }): boolean => key.fingerprint === fingerprint;
+  const isIt = (key: { fingerprint: string }) => key.fingerprint === fingerprint;
   const passkey = file.passkeysOf(voter).find(isIt);
   const line = (file.keysOf(voter).find(isIt) ?? passkey ?? file.inboxKeys.find(isIt))?.line;
   if (line === undefined) return undefined;

@@ -137,7 +137,7 @@ async function runSshKeygen(
   return new Promise<Ended>((resolve, reject) => {
     child.once('error', (cause) => reject(notStarted(program, cause)));
     child.once('close', (code) => resolve({ code, ...output }));
-    const end = (why: string): void => {
+    const end = (why: string) => {
       child.kill('SIGKILL');
       // A helper process of ssh-keygen may hold these streams open.
       child.stdout.destroy();
@@ -169,7 +169,7 @@ function signingFailed(message: string, hint = 'Nothing was decided: try again.'
 /** The error that a message of ssh-keygen leads to. These messages are the same in every locale. */
 function failure({ stderr }: Ended, keyFile: string): CountersignError {
   const words = stderr.replace(/^Signing data on standard input\s*/, '').trim();
-  const has = (pattern: RegExp): boolean => pattern.test(words);
+  const has = (pattern: RegExp) => pattern.test(words);
   if (has(/unknown option -- Y|illegal option -- Y/))
     return new CountersignError(
       'not_installed',

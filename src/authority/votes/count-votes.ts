@@ -138,7 +138,7 @@ export function areSameHunks(
   one: readonly string[] | undefined,
   other: readonly string[] | undefined,
 ): boolean {
-  const keyOf = (hunks: readonly string[] | undefined): string =>
+  const keyOf = (hunks: readonly string[] | undefined) =>
     JSON.stringify(hunks === undefined ? null : [...new Set(hunks)].sort());
   return keyOf(one) === keyOf(other);
 }

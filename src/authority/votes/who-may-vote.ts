@@ -34,7 +34,7 @@ export function seatingOf(
   const hasAsked = nameSet(asked);
   const isUnknown = rule.notRequester && (asked.length === 0 || hasAsked(SOMEBODY));
   const delegatorsOf = delegatorsIn(people);
-  const isBarred = (name: string, moment: number): boolean =>
+  const isBarred = (name: string, moment: number) =>
     delegatorsOf(name, moment).some((one) => hasAsked(one.name));
   return (name, moment) => {
     const person = byName.get(name);

@@ -13,9 +13,9 @@ import { authorityNow, stricterAuthority } from './authority-in-force';
 /** The data for checking votes. */
 export interface VoteCheck {
   /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
-  own?: Authority | undefined;
+  own?: Authority;
   /** Absent: this worker has no approvers file, so no signature counts here. */
-  file?: Approvers | undefined;
+  file?: Approvers;
   /** The place of the call. Called only if a vote is signed. */
   place(): SignedPlace;
   /** Called only if somebody may have a vote for a limited time, or only after some time. */

@@ -121,8 +121,8 @@ export interface CallOf {
   agent: string;
   replyId: string;
   originalRunId: string;
-  origin?: TurnOrigin | undefined;
-  dry?: true | undefined;
+  origin?: TurnOrigin;
+  dry?: true;
 }
 
 /** The input of a call in a burst. The call would get the same input in a separate activity. */

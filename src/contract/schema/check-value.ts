@@ -172,7 +172,7 @@ export class SchemaChecker {
   /** Reports the issues of the branches only if none of the branches fits. */
   private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
     if (branches.length === 0) return;
-    const fits = (one: unknown): boolean => this.check(one, value, result.at) !== undefined;
+    const fits = (one: unknown) => this.check(one, value, result.at) !== undefined;
     if (this.isQuick) return branches.some(fits) ? undefined : result.fail(NO_BRANCH);
     const { count, issues } = this.takeFitting(branches, value, result);
     if (count === 0) result.fail(NO_BRANCH, issues);
@@ -294,7 +294,7 @@ export class SchemaChecker {
     const known = this.patterns.get(source);
     if (known !== undefined) return known;
     const matcher = compilePattern(source);
-    const compiled = (text: string): boolean => matcher(text, (work) => this.spend(work / 64));
+    const compiled = (text: string) => matcher(text, (work) => this.spend(work / 64));
     this.patterns.set(source, compiled);
     return compiled;
   };

@@ -15,7 +15,7 @@ export interface Reading {
 /** How arguments are read. */
 export interface MeantOptions {
   /** Reads a text as JSON. Absent: a text is only a text. */
-  readText?: ((text: string) => { ok: true; value: Json } | { ok: false }) | undefined;
+  readText?: (text: string) => { ok: true; value: Json } | { ok: false };
 }
 
 /** The most schemas that are looked at for one value. Only a schema that refers to itself has more. */

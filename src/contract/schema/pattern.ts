@@ -281,7 +281,7 @@ class Reader {
 function oneOf(source: string): PatternNode {
   const expression = new RegExp(`^${source}$`, 'u');
   const known = new Map<string, boolean>();
-  const fits = (character: string): boolean => {
+  const fits = (character: string) => {
     const before = known.get(character);
     if (before !== undefined) return before;
     const now = expression.test(character);

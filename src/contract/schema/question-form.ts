@@ -51,7 +51,7 @@ type MadeForm = { ok: true; form: JsonSchema } | { ok: false; issues: Issue[] };
  */
 export function toForm(schema: unknown): MadeForm {
   const issues: Issue[] = [];
-  const wrong = (path: string, message: string): void => void issues.push({ path, message });
+  const wrong = (path: string, message: string) => void issues.push({ path, message });
   if (!isJsonObject(schema) || schema['type'] !== 'object' || !isObject(schema['properties'])) {
     return { ok: false, issues: [{ path: '', message: 'must be { type: "object", properties: { … } }' }] };
   }

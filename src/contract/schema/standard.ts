@@ -12,11 +12,11 @@ export interface StandardJsonSchema<Input = unknown> {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
-    readonly types?: { readonly input: Input; readonly output: unknown } | undefined;
+    readonly types?: { readonly input: Input; readonly output: unknown };
     readonly jsonSchema: {
       readonly input: (options: {
         readonly target: 'draft-2020-12';
-        readonly libraryOptions?: Record<string, unknown> | undefined;
+        readonly libraryOptions?: Record<string, unknown>;
       }) => Record<string, unknown>;
     };
   };
@@ -159,7 +159,7 @@ function withoutUnusable(def: Record<string, unknown>, jsonSchema: Record<string
   const flagged = [def, ...checks].flatMap(({ pattern }) =>
     pattern instanceof RegExp && /[imsv]/.test(pattern.flags) ? [pattern.source] : [],
   );
-  const isUnusable = (one: unknown): boolean => {
+  const isUnusable = (one: unknown) => {
     const pattern = isObject(one) ? one['pattern'] : undefined;
     return typeof pattern === 'string' && (flagged.includes(pattern) || !isUsablePattern(pattern));
   };

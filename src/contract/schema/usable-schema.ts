@@ -64,7 +64,7 @@ function withoutUndeclared(schema: JsonSchema): string[] {
   const { properties = {}, required = [] } = schema;
   if (!isObject(properties)) throw new Error('`properties` of the schema must be an object');
   if (!Array.isArray(required)) throw new Error('`required` must be a list of names');
-  const isDeclared = (name: Json): boolean => typeof name === 'string' && Object.hasOwn(properties, name);
+  const isDeclared = (name: Json) => typeof name === 'string' && Object.hasOwn(properties, name);
   const missing = required.filter((name) => !isDeclared(name));
   // A branch or a pattern may declare the name.
   if (missing.length === 0 || DECLARING.some((keyword) => schema[keyword] !== undefined)) return [];
@@ -79,7 +79,7 @@ const DECLARING = [
 /** Leaves out the defaults that do not fit their own schema. Returns what was left out. */
 function withoutMisfits(root: JsonSchema): string[] {
   let checker: SchemaChecker | undefined;
-  const fits = (schema: JsonObject, value: Json): boolean => {
+  const fits = (schema: JsonObject, value: Json) => {
     try {
       return (checker ??= new SchemaChecker(root)).fitsPart(schema, defaultsBelow(schema, value));
     } catch {

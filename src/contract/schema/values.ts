@@ -226,7 +226,7 @@ function isUrl(text: string): boolean {
 
 function isPublicName(host: string): boolean {
   const labels = host.split('.');
-  const isLabel = (label: string): boolean =>
+  const isLabel = (label: string) =>
     /^[a-z\u00a1-\uffff0-9-]+$/i.test(label) && !label.startsWith('-') && !label.endsWith('-');
   return labels.length > 1 && labels.every(isLabel) && /^[a-z\u00a1-\uffff]{2,}$/i.test(labels.at(-1) ?? '');
 }

@@ -93,7 +93,7 @@ export function addSpent(one: Spent, more: Spent): Spent {
 }
 
 /** The spending of one reply, if its provider counts it. */
-export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
+export function spentInReply({ usage }: { usage?: Usage }): Spent {
   const { cost, currency } = usage ?? {};
   return {
     ...noSpending(),
@@ -108,7 +108,7 @@ export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
  * provider does not count them.
  */
 export function countedInReply(
-  reply: { usage?: Usage | undefined },
+  reply: { usage?: Usage },
   { estimate, time }: { estimate: number; time: number },
 ): Spent {
   const counted = tokensOf(reply.usage);

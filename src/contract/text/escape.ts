@@ -49,7 +49,7 @@ const STYLES = /(\x1b\[(?:1|2|22|3[1-69])m)/;
  * escaped before. A line feed is marked too, so that no value begins a new line.
  */
 export function safeLine(line: string, color: boolean): string {
-  const mark = (text: string): string => text.replace(emojiOrHidden(), (found) => escapeText(found));
+  const mark = (text: string) => text.replace(emojiOrHidden(), (found) => escapeText(found));
   if (!HIDDEN_CHARACTER.test(line)) return line;
   if (!color) return mark(line);
   return line

@@ -12,7 +12,7 @@ export interface Leaf {
 /**
  * Every leaf of arguments, however deep. Empty lists and objects are leaves, and so is what `isWhole` takes as a whole.
  */
-export function leavesOf(args: JsonObject, isWhole = (_: Json): boolean => false): Leaf[] {
+export function leavesOf(args: JsonObject, isWhole = (_: Json) => false): Leaf[] {
   return collect(args, { path: [], name: [] }, isWhole);
 }
 
@@ -46,7 +46,7 @@ function collect(value: Json, { path, name }: Place, isWhole: (value: Json) => b
         : [];
   if (entries.length === 0)
     return path.length === 0 ? [] : [{ path: path.join('.'), name: name.join('.'), value }];
-  const inner = (names: readonly string[], key: string): string[] => [...names, key.replaceAll('.', '\\.')];
+  const inner = (names: readonly string[], key: string) => [...names, key.replaceAll('.', '\\.')];
   return entries.flatMap(([key, shown, item]) =>
     collect(item, { path: inner(path, key), name: inner(name, shown) }, isWhole),
   );

@@ -187,7 +187,7 @@ const OPTION = /(?<=(?:^|\s)\p{Pd}{0,2})(?!-)\p{Pd}(?=[\w\p{Pd}])/gu;
 
 function signs(text: string): LookAlike[] {
   if (text.search(SIGNS) === -1) return [];
-  const blanks = (sign: string): string => ' '.repeat(sign.length);
+  const blanks = (sign: string) => ' '.repeat(sign.length);
   const rest = [inEast(), AFTER_ITS_LETTERS, TYPOGRAPHY].reduce(
     (left, ordinary) => left.replace(ordinary, blanks),
     text,

@@ -15,7 +15,7 @@ export function leavesBeside(
 ): { own: Leaf[]; shown: Leaf[] } {
   if (plan === undefined || plan.targetHash === '') return { own: [...leaves], shown: [] };
   const sides = plan.hunks.flatMap((hunk) => [sideOf(hunk, '+'), sideOf(hunk, '-')]);
-  const isShown = ({ path, value }: Leaf): boolean => {
+  const isShown = ({ path, value }: Leaf) => {
     if (typeof value !== 'string') return false;
     const text = value.replace(/\n$/, '');
     if (path === 'content' && isAfter(value, plan)) return true;

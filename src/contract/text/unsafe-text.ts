@@ -268,7 +268,7 @@ export interface Deceiving {
 /** Counts the deceptive parts of a call for its approver: in its arguments, their names, and its preview. */
 export function deceivingIn(shown: { arguments: JsonObject; preview?: Preview }): Deceiving {
   const counts = textsOf(shown).map(countDeceiving);
-  const sum = (of: keyof Deceiving): number => counts.reduce((total, count) => total + count[of], 0);
+  const sum = (of: keyof Deceiving) => counts.reduce((total, count) => total + count[of], 0);
   return { hidden: sum('hidden'), alike: sum('alike'), turned: sum('turned') };
 }
 

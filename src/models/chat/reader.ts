@@ -79,7 +79,7 @@ export class ReplyReader {
     const isMessage = !isObject(choice['delta']);
     const said = isMessage ? (choice['message'] ?? { content: choice['text'] }) : choice['delta'];
     if (!isObject(said)) return [];
-    const isKept = (name: string): boolean => WANTED_BACK.test(name) && !this.isThought(said, name);
+    const isKept = (name: string) => WANTED_BACK.test(name) && !this.isThought(said, name);
     this.message = mergeExtra(this.message, extraOf(said, isKept));
     const parts = piecesOf(said).flatMap((piece) => this.show(piece));
     this.takeCalls(said, isMessage);

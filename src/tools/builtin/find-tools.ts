@@ -237,7 +237,7 @@ function createSearch(tools: readonly Tool[]): (query: string) => Tool[] {
   const holders = new Map<string, number>();
   for (const { counts } of documents)
     for (const word of counts.keys()) holders.set(word, (holders.get(word) ?? 0) + 1);
-  const rarity = (word: string): number => {
+  const rarity = (word: string) => {
     const number = holders.get(word) ?? 0;
     return Math.log(1 + (documents.length - number + 0.5) / (number + 0.5));
   };

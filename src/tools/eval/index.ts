@@ -276,7 +276,7 @@ function answerOf(
   { code, signal }: { code: string; signal: AbortSignal },
 ): Promise<z.infer<typeof answerSchema> | undefined> {
   return new Promise((resolve) => {
-    const none = (): void => resolve(undefined);
+    const none = () => resolve(undefined);
     child.once('message', (message) => resolve(answerSchema.safeParse(message).data));
     child.once('error', none);
     child.once('exit', none);

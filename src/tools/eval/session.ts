@@ -115,7 +115,7 @@ async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Sessio
   child.unref();
   for (const stream of child.stdio) if (stream instanceof Socket) stream.unref();
   const exited = new Promise<Exited>((resolve) => {
-    const tell = (how: string): void => resolve({ exited: how, output: '' });
+    const tell = (how: string) => resolve({ exited: how, output: '' });
     child.once('error', (error) => tell(error.message));
     child.once('close', (code, signal) => tell(signal === null ? `exit code ${code}` : signal));
   });
@@ -176,7 +176,7 @@ async function ask(
   const before = output.take();
   const id = ++lastId;
   output.listen(partial);
-  let undo = (): void => undefined;
+  let undo = () => undefined;
   const over = new Promise<End>((resolve) => {
     const onData = lineReader((line) => {
       if (line === undefined) return resolve({ garbled: true });
@@ -184,7 +184,7 @@ async function ask(
       // Only our program should write to this channel, so a line that is not its answer is forged.
       resolve(answer?.id === id ? { answer, before, output: '' } : { garbled: true });
     });
-    const onAbort = (): void => resolve({ stopped: true });
+    const onAbort = () => resolve({ stopped: true });
     channel.on('data', onData);
     signal.addEventListener('abort', onAbort, { once: true });
     undo = () => {

@@ -25,7 +25,7 @@ export interface Network {
   privateHosts: HostList;
   lookup: Lookup;
   /** The certificates to trust. Absent: the certificates that Node trusts. */
-  trust?: SecureContext | undefined;
+  trust?: SecureContext;
   /** The most bytes of a body, packed and unpacked. A longer body is not kept. */
   maxBytes: number;
   signal: AbortSignal;

@@ -60,7 +60,7 @@ export function createFormHistory(dir: string): FormHistory {
   const errorFile = join(dir, 'last-error.json');
   // Appends are queued, because two appends at the same time could both find no file and both create it.
   let last: Promise<unknown> = Promise.resolve();
-  const add = (entry: Entry): Promise<void> => {
+  const add = (entry: Entry) => {
     const added = last.then(() => append(dir, file, entry));
     last = added.catch(() => undefined);
     return added;
@@ -134,7 +134,7 @@ function describe(entries: readonly Entry[], limit: number): string {
 function describeError(text: string | undefined): string {
   const error = text === undefined ? undefined : errorSchema.safeParse(parseJson(text)).data;
   if (error === undefined) return 'No recent errors recorded.';
-  const section = (head: string, lines: readonly string[]): string[] =>
+  const section = (head: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : ['', `${head}:`, ...lines.map((line) => `  ${line.replaceAll('\n', '\n  ')}`)];
   return [
     `Last Error (at ${error.at}):`,

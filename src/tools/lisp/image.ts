@@ -83,12 +83,12 @@ async function find({ dir }: ImagePlan): Promise<LiveImage | undefined> {
 
 function toLive(image: LiveImage & { pid: number }, dir: string, record: Record): LiveImage {
   const { pid, swank } = image;
-  const whyEnded = async (): Promise<string> => {
+  const whyEnded = async () => {
     if (await outlives(pid)) return `process ${pid} still runs`;
     const fatal = fatalIn(await logOf(dir));
     return `process ${pid} has ended${fatal === '' ? '' : `; it said: ${fatal}`}`;
   };
-  const kill = async (): Promise<void> => {
+  const kill = async () => {
     await endProcess(pid, record);
     swank.close();
   };

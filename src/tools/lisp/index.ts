@@ -179,7 +179,7 @@ const FILE_TOOLS: readonly string[] = ['read_file', 'write_file', 'propose_file_
 function createBufferTools({ root, history, taskQueue }: BufferPack): Tool[] {
   const files = createWorkspaceTools({ root, taskQueue });
   const readFile = files.find(({ name }) => name === 'read_file');
-  const textOf = async (buffer: string, context: CallContext): Promise<string> =>
+  const textOf = async (buffer: string, context: CallContext) =>
     buffer === REPL
       ? history.describe(REPL_FORMS)
       : String(await readFile?.handle({ path: buffer }, context));
@@ -210,7 +210,7 @@ function readBuffer(textOf: TextOf) {
     name: 'read_buffer',
     description: 'Read the contents of a buffer. Can read the entire buffer or a specific region.',
     parameters: bufferParameters,
-    handler: async (args: z.output<typeof bufferParameters>, context: CallContext): Promise<string> => {
+    handler: async (args: z.output<typeof bufferParameters>, context: CallContext) => {
       const text = await textOf(args.buffer, context);
       if (args.start === undefined && args.end === undefined) return text;
       const characters = Array.from(text);
@@ -239,7 +239,7 @@ function searchInBuffer(textOf: TextOf) {
     description:
       'Search for text in a buffer by a regular expression (within each line) or a literal text. Returns matches with line numbers and positions.',
     parameters: searchParameters,
-    handler: async (args: z.output<typeof searchParameters>, context: CallContext): Promise<string> => {
+    handler: async (args: z.output<typeof searchParameters>, context: CallContext) => {
       const text = await textOf(args.buffer, context);
       const { found, long } = await matchesIn(text, args, context.signal);
       const passed = long === 0 ? [] : [`(lines too long for such a pattern were passed over: ${long})`];

@@ -8,7 +8,7 @@ export interface SwankAddress {
   host: string;
   port: number;
   /** The secret that Swank asks for first. Absent: Swank asks for no secret. */
-  secret?: string | undefined;
+  secret?: string;
 }
 
 /** A connection to an image, over Swank. */
@@ -66,7 +66,7 @@ export async function connectSwank(address: SwankAddress): Promise<Swank> {
 function open({ host, port }: SwankAddress): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, timeout: CONNECT_MS });
-    const fail = (why: string): void => {
+    const fail = (why: string) => {
       socket.destroy();
       reject(new TransportError(`Swank at ${host}:${port} cannot be reached: ${why}`, { nothingSent: true }));
     };

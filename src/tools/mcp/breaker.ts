@@ -24,7 +24,7 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
   let ends = 0;
   let startedAt: number | undefined;
   let nextAt = 0;
-  const left = (): number => Math.max(0, nextAt - now());
+  const left = () => Math.max(0, nextAt - now());
   return {
     waitMs: () => (left() > PATIENCE_MS ? undefined : left()),
     seconds: () => Math.ceil(left() / 1000),

@@ -25,7 +25,7 @@ export interface McpCall {
   digest: string;
   signal: AbortSignal;
   /** Receives the server's progress. */
-  onProgress(progress: { progress: number; total?: number | undefined; message?: string | undefined }): void;
+  onProgress(progress: { progress: number; total?: number; message?: string }): void;
   /** Asks a person a question of the server in this call, until `withdraw` aborts. Absent: nobody can be asked. */
   ask?(question: Question, withdraw: AbortSignal): Promise<CallReply>;
   /** If the server was started again since the previous call: called before this call is sent. */

@@ -47,7 +47,7 @@ export function questionsOf(call: Asking, server: AskingServer): CallQuestions {
   return {
     elicit: (params, signal) => {
       const answer = elicit(params, { ...call, withdraw: AbortSignal.any([signal, over.signal]) }, server);
-      const forget = (): void => void open.delete(answer);
+      const forget = () => void open.delete(answer);
       open.add(answer);
       answer.then(forget, forget);
       return answer;

@@ -95,7 +95,7 @@ function aliasIn(args: readonly string[], aliases: readonly string[]): string | 
 
 /** The same for Deno, which runs a package or an address as it runs a file. */
 function whyNotDeno(args: readonly string[]): string | undefined {
-  const isScript = (word: string, at: number): boolean =>
+  const isScript = (word: string, at: number) =>
     at > 0 && !word.startsWith('-') && !mayTakeNext(args[at - 1] ?? '');
   const script = args.findIndex(isScript);
   const named = (script === -1 ? args : args.slice(0, script + 1)).filter((word) => DENO_REMOTE.test(word));

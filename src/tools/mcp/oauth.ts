@@ -32,7 +32,7 @@ export function loginFields(
 ): Pick<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewAt' | 'scopes'> {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds = 0, scope } = tokens;
   const now = Date.now();
-  const inSeconds = (after: number): number => now + Math.round(after * 1000);
+  const inSeconds = (after: number) => now + Math.round(after * 1000);
   return {
     accessToken,
     ...(seconds > 0
@@ -112,7 +112,7 @@ export function safeFetch(
     const body = asked.body === null ? undefined : Buffer.from(await asked.arrayBuffer());
     const signals = [AbortSignal.timeout(answerMs), stop, init.signal].filter((one) => one != null);
     const signal = AbortSignal.any(signals);
-    const privateHosts = (): boolean => mayBePrivate(url, account);
+    const privateHosts = () => mayBePrivate(url, account);
     try {
       const request: HttpRequest = { method, url, headers: [...asked.headers], body };
       return toResponse(await sendOutside(request, { privateHosts, lookup, maxBytes: ANSWER_BYTES, signal }));

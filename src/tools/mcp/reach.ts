@@ -52,7 +52,7 @@ async function makeTransport(
   const why = whyNotStarted(start);
   if (why !== undefined) throw new Error(why);
   const library = await import('@modelcontextprotocol/client');
-  const fill = (text: string): string => filledIn(text, sources);
+  const fill = (text: string) => filledIn(text, sources);
   if (start.kind === 'http') {
     const address = { url: fill(start.url), headers: await valuesIn(start.headers, sources) };
     if (!usesLogin(start)) return httpTransport(address, library);

@@ -91,7 +91,7 @@ async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDe
   return {
     call: async (call, state) => {
       const { one, why, release } = await pool.take(state?.key ?? '');
-      const onLost = (): void => state?.declareLost();
+      const onLost = () => state?.declareLost();
       if (why !== undefined) onLost();
       return one.call({ ...call, onLost }).finally(release);
     },

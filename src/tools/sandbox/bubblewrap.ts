@@ -129,7 +129,7 @@ export function bubblewrapWords({ parts, identity, limits, enforced }: LaunchBas
       ? [setpriv, `--reuid=${identity.uid}`, `--regid=${identity.gid}`, '--clear-groups', '--inh-caps=-all']
       : [];
   const hidden = workPlaces().filter((path) => !launch.mounts.some((mount) => mount.path === path));
-  const size = (bytes: number): string[] => (options.has('--size') ? ['--size', `${bytes}`] : []);
+  const size = (bytes: number) => (options.has('--size') ? ['--size', `${bytes}`] : []);
   return [
     ...become,
     ...[parts.bwrap, '--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts'],
@@ -201,7 +201,7 @@ export function runtimePaths(node = process.execPath): string[] {
  */
 export function isReachable(path: string, identity: RunAs): boolean {
   if (identity.kind !== 'other') return true;
-  const may = (at: string, wanted: number): boolean => {
+  const may = (at: string, wanted: number) => {
     const { uid, gid, mode } = statSync(at);
     const shift = uid === identity.uid ? 6 : gid === identity.gid ? 3 : 0;
     return ((mode >> shift) & wanted) === wanted;

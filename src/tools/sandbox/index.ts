@@ -214,7 +214,7 @@ interface Described {
 function describe({ listed, hosts, limits }: Described, { kind, enforced }: Machine): string {
   if (kind === 'none')
     return 'WITHOUT a sandbox, which this machine does not have: it reaches whatever this worker can';
-  const paths = (isWritable: boolean): string =>
+  const paths = (isWritable: boolean) =>
     listed
       .filter((one) => one.isWritable === isWritable)
       .map(({ path }) => onOneLine(path))

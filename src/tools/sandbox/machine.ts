@@ -100,7 +100,7 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
   const filter = seccompFilter(arch);
   const holder = () => followBubblewrap(filter);
   if (settings.network === undefined) {
-    const wrap = (launch: Omit<Launch, 'files'>): string[] => {
+    const wrap = (launch: Omit<Launch, 'files'>) => {
       requireNode(launch.argv[0], identity);
       return bubblewrapWords(build, { ...launch, files });
     };

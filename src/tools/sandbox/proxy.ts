@@ -15,7 +15,7 @@ interface ProxyPlan {
   /** The hosts that may be reached although their addresses are private. */
   privateHosts: HostList;
   /** For tests. @default the system's resolver */
-  lookup?: Lookup | undefined;
+  lookup?: Lookup;
 }
 
 /** A running proxy. */

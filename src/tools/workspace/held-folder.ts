@@ -52,7 +52,7 @@ async function openByChecks({ root, names, make = false }: FolderPath): Promise<
   if (make) await makeFolders(base, names);
   const path = join(base, ...names);
   const identity = await identify(base, names);
-  const verify = async (): Promise<void> => {
+  const verify = async () => {
     if ((await identify(base, names)) !== identity) throw changed();
   };
   return {

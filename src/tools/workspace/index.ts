@@ -152,7 +152,7 @@ function contentTool(root: Root, pack: Pack) {
         const plan = approved(path, context);
         context.signal.throwIfAborted();
         const { hunks, ranBefore } = context;
-        const say = (written: WrittenFile): string =>
+        const say = (written: WrittenFile) =>
           [describeWritten(written), otherForm(path, written.path)].filter(Boolean).join(' ');
         if (plan !== undefined) return say(await executePlan(root, plan, { hunks, ranBefore }));
         if (needsBase && ranBefore) throw mayBeChanged(normalPath(path));

@@ -34,7 +34,7 @@ export async function changeFile(root: Root, path: string, change: Change): Prom
   const found = current?.path ?? normalPath(path);
   const { target, encoding } = changed(found, current?.bytes ?? null, change);
   const bytes = encodeText(target, encoding);
-  const write = (place: FileLocation): Promise<void> => writeAtomic(place, bytes, current?.facts);
+  const write = (place: FileLocation) => writeAtomic(place, bytes, current?.facts);
   await root.inParent(path, write, { make: current === null });
   return { path: found, bytes: bytes.length, done: 'written', rejected: [] };
 }
@@ -117,7 +117,7 @@ export interface WrittenFile {
 /** The attempt that executes a plan, and the hunks to apply. */
 interface PlanRun {
   /** Ids of the hunks to apply. @default all */
-  hunks?: readonly string[] | undefined;
+  hunks?: readonly string[];
   /** Whether an earlier attempt may have run. @default false */
   ranBefore?: boolean;
 }

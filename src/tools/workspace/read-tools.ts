@@ -45,7 +45,7 @@ async function readText(place: FileLocation): Promise<string> {
 
 function partOf(
   text: string,
-  { first_line, line_count }: { first_line?: number | undefined; line_count?: number | undefined },
+  { first_line, line_count }: { first_line?: number; line_count?: number },
 ): string {
   if (first_line === undefined && line_count === undefined) return text;
   const above = (first_line ?? 1) - 1;

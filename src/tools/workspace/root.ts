@@ -41,9 +41,9 @@ export interface FileLocation {
 /** The options of a root. */
 interface RootOptions {
   /** For tests. @default the strongest this system has */
-  holding?: FolderAccess | undefined;
+  holding?: FolderAccess;
   /** The most bytes of a file that is read or planned. @default 10 MiB */
-  fileBytes?: number | undefined;
+  fileBytes?: number;
 }
 
 /**

@@ -173,7 +173,7 @@ interface SeenFile {
  */
 export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<void> {
   const aside = await setAside(place);
-  const remove = async (): Promise<void> => {
+  const remove = async () => {
     if (await isSeen(aside.at, seen)) return unlink(aside.at);
     await giveBack(aside, place);
     throw changedNow(place, 'nothing was deleted');
