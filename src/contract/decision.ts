@@ -1,7 +1,7 @@
 import { LIMITS } from './limits';
 import {
   both,
-  form,
+  exact,
   integer,
   jsonObject,
   list,
@@ -43,7 +43,7 @@ export const SIGNATURE_KINDS = ['ssh', 'inbox', 'passkey'] as const;
 export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
 /** A signature on a person's message. It holds no secret. */
-export const VOTE_SIGNATURE = form(
+export const VOTE_SIGNATURE = exact(
   {
     kind: oneOf(SIGNATURE_KINDS),
     /** The signature in the form of `ssh-keygen -Y sign`, or the assertion of a passkey, see `readAssertion`. */
@@ -92,7 +92,7 @@ const COMMON = {
  * A person's decision on a request. Payload of signal `approval` and update `decide`. The type, the validation of every
  * message and the reading of history all come from this one schema.
  */
-export const DECISION = form(
+export const DECISION = exact(
   { callId: CALL_ID, decision: oneOf(DECISIONS) },
   both(COMMON, {
     /** Only with `modified`, and required there: the whole arguments, not a patch. */
@@ -123,7 +123,7 @@ export type ResolutionKind = (typeof RESOLUTIONS)[number];
  * A person's finding on a call in doubt. Payload of signal `resolution` and update `resolve`. The type, the checks and
  * the reading of history come from this schema, too.
  */
-export const RESOLUTION = form(
+export const RESOLUTION = exact(
   { callId: CALL_ID, resolution: oneOf(RESOLUTIONS) },
   both(COMMON, {
     /** Only with `happened`: the result of the call, if the person knows it. */
@@ -147,7 +147,7 @@ export type AnswerKind = (typeof ANSWERS)[number];
  * A person's answer to a question. Payload of signal `answer` and update `answer`. The type, the checks and the reading
  * of history come from this schema, too. An answer does not decide: it lets nothing run.
  */
-export const QUESTION_ANSWER = form(
+export const QUESTION_ANSWER = exact(
   { callId: CALL_ID, answer: oneOf(ANSWERS) },
   both(COMMON, {
     /** Only with `answered`: the values that were filled in. Fields that are left out get the defaults of the form. */
@@ -159,7 +159,7 @@ export const QUESTION_ANSWER = form(
 export interface QuestionAnswer extends Of<typeof QUESTION_ANSWER> {}
 
 /** Payload of the `abandon` signal: end a cancelled turn although calls are in doubt. */
-export const ABANDONMENT = form({}, { reason, approver: name });
+export const ABANDONMENT = exact({}, { reason, approver: name });
 export interface Abandonment extends Of<typeof ABANDONMENT> {}
 
 /** Why a decision, a resolution or an answer was refused. A refusal changes nothing. The request stays open. */
@@ -223,7 +223,7 @@ export const ACCEPTED = object(
 );
 export interface Accepted extends Of<typeof ACCEPTED> {}
 
-export const REFUSED = object(
+export const REFUSED_VERDICT = object(
   { accepted: only(false), code: oneOf(REFUSAL_CODES), message: text(), callId: text() },
   {
     decisionId: text(),
@@ -233,7 +233,7 @@ export const REFUSED = object(
     standing: object({ decision: text(), approver: text(), at: text() }),
   },
 );
-export interface Refused extends Of<typeof REFUSED> {}
+export interface Refused extends Of<typeof REFUSED_VERDICT> {}
 
 /** The refusal of a decision that came after the deadline. */
 export const REQUEST_EXPIRED = 'this request expired; this decision starts nothing';

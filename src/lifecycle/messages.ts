@@ -16,7 +16,7 @@ import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { describeIssues } from '../contract/read-json';
 import { soundCheck } from '../contract/schema/message';
-import { form, integer, object, type Shape, text } from '../contract/schema/shape';
+import { exact, integer, object, type Shape, text } from '../contract/schema/shape';
 import { readResult } from '../contract/payloads';
 import type { OutcomeReport } from '../contract/call';
 import type { LifeEvent } from './events';
@@ -26,7 +26,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 
 const { id } = MESSAGE_FIELDS;
 
-export const OUTCOME = form({
+export const OUTCOME = exact({
   callKey: id,
   generation: integer(),
   secret: id,

@@ -11,7 +11,7 @@ import { reasonProblem } from '../contract/call-texts';
 import { limitText } from '../contract/text/bytes';
 import { guarded } from '../system/guarded';
 import { guard, soundCheck } from '../contract/schema/message';
-import { type Fields, form, type Shape } from '../contract/schema/shape';
+import { type Fields, exact, type Shape } from '../contract/schema/shape';
 import type { BodyOf } from './api';
 
 /** The most bytes of a body. The largest body is a message of a conversation. */
@@ -164,7 +164,7 @@ export function messageBody<T extends object, R extends keyof T & string>(
 }
 
 /** The data that a passkey signed. The web inbox makes a signature from it. */
-export const PASSKEY_FIELDS = form({
+export const PASSKEY_FIELDS = exact({
   assertion: VOTE_SIGNATURE.properties.armored,
   at: VOTE_SIGNATURE.properties.at,
   notAfter: VOTE_SIGNATURE.properties.notAfter,

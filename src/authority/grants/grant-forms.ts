@@ -5,7 +5,7 @@ import { LIMITS } from '../../contract/limits';
 import { guard } from '../../contract/schema/message';
 import {
   either,
-  form,
+  exact,
   integer,
   json,
   list,
@@ -28,11 +28,11 @@ const DIGEST_OR_NONE = text({ pattern: '^([0-9a-f]{64})?$' });
 const MOMENT = text({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' });
 
 export const GRANT_CONDITION = either(
-  form({ is: oneOf(['equal']), value: json() }),
-  form({ is: oneOf(['equal']), digest: DIGEST }),
-  form({ is: oneOf(['prefix']), prefix: TEXT }),
-  form({ is: oneOf(['range']) }, { min: number(), max: number() }),
-  form({ is: oneOf(['glob']), glob: TEXT }),
+  exact({ is: oneOf(['equal']), value: json() }),
+  exact({ is: oneOf(['equal']), digest: DIGEST }),
+  exact({ is: oneOf(['prefix']), prefix: TEXT }),
+  exact({ is: oneOf(['range']) }, { min: number(), max: number() }),
+  exact({ is: oneOf(['glob']), glob: TEXT }),
 );
 const NARROWING = record(GRANT_CONDITION);
 
@@ -74,8 +74,8 @@ const VOTE = {
   /** The digest of the terms that they were shown. */
   seenDigest: DIGEST,
 };
-export const GRANT_TERMS = form(FIELDS);
-export const GRANT_ASKED = form(FIELDS, {
+export const GRANT_TERMS = exact(FIELDS);
+export const GRANT_ASKED = exact(FIELDS, {
   ...SIGNED,
   reason: TEXT,
   /**
@@ -84,9 +84,9 @@ export const GRANT_ASKED = form(FIELDS, {
    */
   authority: AUTHORITY,
 });
-export const GRANT_CONFIRMATION = form(VOTE, SIGNED);
-export const CONFIRM_ASKED = form({ id: ID, ...VOTE }, SIGNED);
-export const GRANT_SHOWN = form(
+export const GRANT_CONFIRMATION = exact(VOTE, SIGNED);
+export const CONFIRM_ASKED = exact({ id: ID, ...VOTE }, SIGNED);
+export const GRANT_SHOWN = exact(
   {
     ...FIELDS,
     /** When its workflow took it, in workflow time. ISO 8601. */
@@ -103,10 +103,10 @@ export const GRANT_SHOWN = form(
     revoked: only(true),
   },
 );
-export const USE_ASKED = form(FOR);
-export const REVOKE_ASKED = form({ by: NAME }, { reason: TEXT });
+export const USE_ASKED = exact(FOR);
+export const REVOKE_ASKED = exact({ by: NAME }, { reason: TEXT });
 const USED = { minimum: 0, maximum: LIMITS.grantTimes };
-export const USE_TAKEN = form({
+export const USE_TAKEN = exact({
   /** The number of the use. The first use is 1. */
   use: integer({ ...USED, minimum: 1 }),
 });

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../contract/limits';
 import { isObject } from '../../contract/json';
-import { both, form, type Of, only, text } from '../../contract/schema/shape';
+import { both, exact, type Of, only, text } from '../../contract/schema/shape';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { utc } from '../../contract/text/times';
 import { reasonIssue } from '../grants/grant';
@@ -13,7 +13,7 @@ const SCOPE = { agent: name, tool: name } as const;
 const reason = text({ maxLength: LIMITS.pauseReasonBytes });
 
 /** Payload of the update `pause`. The type, the check and the form that is sent all come from this schema. */
-export const PAUSE = form(
+export const PAUSE = exact(
   {
     reason,
     /** The person's name, as claimed. */
@@ -29,7 +29,7 @@ export const PAUSE = form(
 export interface PauseAsked extends Of<typeof PAUSE> {}
 
 /** Payload of the update `resume`. */
-export const RESUME = form(
+export const RESUME = exact(
   { by: name },
   both(SCOPE, {
     /** Every pause is ended, whatever its scope. */

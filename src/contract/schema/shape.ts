@@ -105,9 +105,9 @@ export function object<R extends Fields, O extends Fields = Record<never, never>
 }
 
 /** An object with these fields and no others, such as a message that anybody may send. */
-export function form<R extends Fields>(required: R): ObjectShape<R, Record<never, never>>;
-export function form<R extends Fields, O extends Fields>(required: R, optional: O): ObjectShape<R, O>;
-export function form(required: Fields, optional: Fields = {}): ObjectShape<Fields, Fields> {
+export function exact<R extends Fields>(required: R): ObjectShape<R, Record<never, never>>;
+export function exact<R extends Fields, O extends Fields>(required: R, optional: O): ObjectShape<R, O>;
+export function exact(required: Fields, optional: Fields = {}): ObjectShape<Fields, Fields> {
   const fields = { properties: both(required, optional), required: Object.keys(required) };
   return { ...object(required, optional), ...fields, additionalProperties: false };
 }

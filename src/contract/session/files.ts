@@ -1,11 +1,11 @@
 import { LIMITS } from '../limits';
 import { guard } from '../schema/message';
-import { form, integer, list, type Of, text } from '../schema/shape';
+import { exact, integer, list, type Of, text } from '../schema/shape';
 
 /**
  * A file that comes with a person's message. History has only this reference. A store keeps the bytes by their digest.
  */
-const FILE_REF = form({
+const FILE_REF = exact({
   /** SHA-256 of the bytes, in hex. */
   digest: text({ pattern: '^[0-9a-f]{64}$' }),
   /** The media type as the sender states it, such as `image/png`. */

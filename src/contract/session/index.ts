@@ -1,6 +1,6 @@
 import type { TurnOrigin } from '../call';
 import { CARRIED_STATES, type KnownState } from '../tool';
-import { form, list, number, object, type Of, oneOf, only, text } from '../schema/shape';
+import { exact, list, number, object, type Of, oneOf, only, text } from '../schema/shape';
 import type { Budget } from '../spending/budget';
 import { type FileRef, FILES } from './files';
 import type { CarriedSpending } from '../spending/carried';
@@ -20,7 +20,7 @@ export const MESSAGE_ID = /^[A-Za-z0-9._:-]{1,64}$/;
 const name = text({ minLength: 1, maxLength: 200, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' });
 
 /** A message of a person in a session. The payload of update and signal `send`, and the only schema for it. */
-export const SESSION_MESSAGE = form(
+export const SESSION_MESSAGE = exact(
   {
     /** Chosen by the sender. A session takes each id once. */
     messageId: text({ pattern: MESSAGE_ID.source }),
@@ -62,7 +62,7 @@ export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] a
 export const CONTROL_REASON = 1000;
 
 /** A person's action on a session: the payload of update and signal `control`. */
-export const SESSION_CONTROL = form(
+export const SESSION_CONTROL = exact(
   {
     /**
      * `pause`: no further turn starts. `cancel_turn`: the running turn is cancelled and the session goes on. `compact`:

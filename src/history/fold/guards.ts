@@ -23,7 +23,7 @@ import { readThinkOutput } from '../../contract/payloads';
 import { type ForkOrigin, WORLDS } from '../../contract/fork';
 import { LINEAGE, CALL_PROGRESS } from '../../contract/call';
 import { CALL_HEAD, RESULT } from '../../contract/result';
-import { ACCEPTED, REFUSED, SIGNAL_VERDICT } from '../../contract/decision';
+import { ACCEPTED, REFUSED_VERDICT, SIGNAL_VERDICT } from '../../contract/decision';
 import { FILES } from '../../contract/session/files';
 import { SPENT } from '../../contract/spending/budget';
 import { USAGE } from '../../contract/spending/usage';
@@ -153,5 +153,5 @@ export const is = {
   openMemo: guard(OPEN_MEMO),
   verdicts: guard(list(SIGNAL_VERDICT)),
   accepted: guard(ACCEPTED),
-  refused: guard(REFUSED),
+  refused: guard(REFUSED_VERDICT),
 } as const;

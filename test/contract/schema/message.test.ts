@@ -1,7 +1,7 @@
 import { partReader, soundCheck } from '../../../src/contract/schema/message';
-import { form, jsonObject, list, oneOf, text } from '../../../src/contract/schema/shape';
+import { exact, jsonObject, list, oneOf, text } from '../../../src/contract/schema/shape';
 
-const schema = form(
+const schema = exact(
   { id: text({ minLength: 1 }) },
   { tags: list(text(), { maxItems: 2 }), kind: oneOf(['a', 'b']), more: jsonObject() },
 );
