@@ -149,7 +149,7 @@ export interface AgentOptions {
 }
 
 /** The models to ask if the previous model does not answer, and when to ask them. */
-interface FallbackOptions {
+export interface FallbackOptions {
   models: readonly (Model | string)[];
   /**
    * The kinds of errors after which the next model is asked. After an error that another attempt may end, the same

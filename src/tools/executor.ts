@@ -49,7 +49,7 @@ interface ExecuteOptions {
   signal?: AbortSignal;
 }
 
-interface BatchOptions extends ExecuteOptions {
+export interface BatchOptions extends ExecuteOptions {
   /** Whether all calls run at the same time instead of one after another. @default false */
   parallel?: boolean;
 }
