@@ -44,7 +44,7 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
-  loadLate(join(staging, 'index.js'));
+  for (const file of [join(staging, 'index.js'), ...programsIn(join(staging, 'cli'))]) loadLate(file);
   await dropComments(staging);
   keepInnerTypes(staging);
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
@@ -55,6 +55,11 @@ export const build = async ({ check }) => {
   writeFileSync(hashFile, hash);
 };
 
+const programsIn = (folder) =>
+  readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => join(folder, name));
+
 const compile = (outDir, check) =>
   runQuiet(process.execPath, [
     at('node_modules', 'typescript', 'bin', 'tsc'),
@@ -63,8 +68,8 @@ const compile = (outDir, check) =>
   ]);
 
 /**
- * Lets an entry load each module when one of its exports is first used: a config that only defines tools does not wait for
- * the worker. `import` of Node still finds the names of the exports.
+ * Lets files load each module when one of its exports is first used: a config that only defines tools does not wait for
+ * the worker, nor `--help` for what the commands need. `import` of Node still finds the names of an entry's exports.
  */
 const loadLate = (file) => {
   const code = readFileSync(file, 'utf8')
@@ -72,14 +77,13 @@ const loadLate = (file) => {
       '"use strict";',
       '"use strict"; const late = (load) => new Proxy({}, { get: (_, name) => load()[name] });',
     )
-    .replace(/^(var \w+ = )(require\("[^"]+"\));$/gm, '$1late(() => $2);');
+    .replace(/^((?:var|const) \w+ = )(require\("[^"]+"\));$/gm, '$1late(() => $2);');
   writeFileSync(file, code);
 };
 
 /** A comment is read in src/, or in the types of the entries: in a program it is only weight. The map is led on. */
 const dropComments = async (folder) => {
   const { transform } = await import('esbuild');
-  const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'));
   const drop = async (file) => {
     const before = readFileSync(`${file}.map`).toString('base64');
     const code = readFileSync(file, 'utf8').replace(
@@ -91,7 +95,7 @@ const dropComments = async (folder) => {
     writeFileSync(file, `${bare}//# sourceMappingURL=${basename(file)}.map\n`);
     writeFileSync(`${file}.map`, map);
   };
-  await Promise.all(names.map((name) => drop(join(folder, name))));
+  await Promise.all(programsIn(folder).map(drop));
 };
 
 /** Keeps the types out of the package that no application can reach: all but those of the entries, and what they import. */

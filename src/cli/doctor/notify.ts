@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs';
 import { errorMessage, usageError } from '../../contract/errors';
 import { loadChannels } from '../../notify/channels-file';
 import { openChannel } from '../../notify/channels';
-import { CHANNELS_FILE, type Receiver, testNotice } from '../../notify/notices';
+import { type Receiver, testNotice } from '../../notify/notices';
 import { failed, type Finding } from './machine';
+
+/** The channels file that is looked for in the current directory if no file is named. */
+export const CHANNELS_FILE = 'notify.yaml';
 
 /** A test to send over the channels. */
 interface ChannelTest {

@@ -15,7 +15,6 @@ import {
   type ConversationSummary,
   type HeldMessage,
   type MessageTaken,
-  MODES,
   SESSION_CONTROL,
   SESSION_MESSAGE,
   SESSION_REFUSALS,
@@ -25,7 +24,7 @@ import {
 import { FILES_SHAPE } from '../../contract/session/files';
 import { BUDGET } from '../../contract/spending/budget';
 import { SPENDING } from '../../contract/spending/carried';
-import { TURN_ENDS } from '../../contract/turn-states';
+import { MODES, TURN_ENDS } from '../../contract/turn-states';
 
 const TEXT = text();
 const NUMBER = number();
