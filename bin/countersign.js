@@ -31,15 +31,17 @@ if (
   if (status !== 0) process.exit(1);
 }
 
-try {
-  keepCompiled();
-  void require('../lib/cli/program.js').main();
-} catch (error) {
+start().catch((error) => {
   const { installHint, missingPackage } = require('../lib/system/missing-package.js');
   const name = missingPackage(error);
   if (name === undefined) throw error;
   tell(`${name} is not installed. ${installHint(name)}`);
   process.exit(1);
+});
+
+async function start() {
+  keepCompiled();
+  await require('../lib/cli/program.js').main();
 }
 
 // From 22.8 on Node can keep what it compiled: a command then starts in less time. A code cache may hold what a config
