@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
+import { requirePackage } from '../../system/missing-package';
 import { describeZodIssues } from '../option-values';
 import type { ToolOptions } from '../types';
 
@@ -213,9 +214,11 @@ const fileSchema = z.looseObject({ mcpServers: record });
 /**
  * The servers that a config names, in its order.
  *
- * @throws CountersignError `config_invalid` if the file cannot be read or is wrong, or two names are too much alike.
+ * @throws CountersignError `not_installed`; `config_invalid` if the file cannot be read or is wrong, or two names are too
+ * much alike.
  */
 export async function declaredServers(given: McpServers): Promise<McpServer[]> {
+  requirePackage('@modelcontextprotocol/client');
   const declared = typeof given === 'string' ? await readServers(given) : record.parse(given);
   const servers = Object.entries(declared).map(([name, one]) => ({
     name,
