@@ -8,7 +8,7 @@ import { openConfig } from '../tools/mcp';
 import { declaredServers, type McpServer } from '../tools/mcp/declare';
 import { toolNames } from '../tools/mcp/definition';
 import { type Lock, lockedServer, readLock } from '../tools/mcp/lock-file';
-import type { OpenDeps } from '../tools/mcp/reach';
+import type { OpenDeps } from '../tools/mcp/declare';
 import { whyNotAgreed } from '../tools/mcp/servers';
 import { whyNotStarted } from '../tools/mcp/exact-version';
 import { permitTools } from '../tools/permit-tools';
