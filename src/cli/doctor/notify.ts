@@ -24,6 +24,10 @@ export async function checkChannels(
   test?: ChannelTest,
 ): Promise<Finding[]> {
   if (file === undefined && test === undefined && !existsSync(CHANNELS_FILE)) return [];
+  if (file === undefined && !existsSync(CHANNELS_FILE)) {
+    const hint = 'Write one; docs/notifications.md shows it. Or name another with --channels.';
+    return [failed('channels', usageError(`there is no ${CHANNELS_FILE} here`, hint))];
+  }
   try {
     const channels = await loadChannels(file ?? CHANNELS_FILE);
     const chosen = Object.entries(channels.channels).filter(([name]) => (test?.only ?? name) === name);
