@@ -155,7 +155,8 @@ function answeredFault(error: unknown): Fault | undefined {
     return { kind: 'network', what, words: error.message };
   }
   const said = explanation.message ?? error.message;
-  const words = status === 404 ? `${said} (${error.url}; look whether baseUrl is whole, such as …/v1)` : said;
+  const words =
+    status === 404 ? `${said} (${error.url}; look whether baseUrl is whole, such as https://host/v1)` : said;
   return { ...statusFault(status, explanation), words, headers };
 }
 
