@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { brotliCompressSync } from 'node:zlib';
 import { buildWeb } from './build-web.mjs';
 import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
@@ -135,12 +134,7 @@ const bundle = async () => {
   const { bundleWorkflows } = await import(pathToFileURL(at('lib', 'worker', 'bundle-workflows.js')).href);
   const logger = new DefaultLogger('WARN');
   const { code } = await bundleWorkflows({ logger, webpackConfigHook: withShortIds });
-  const { bare, sourcesContent } = await withoutComments(code);
-  writeFileSync(at('lib', 'workflow-bundle.js'), bare);
-  writeFileSync(
-    at('lib', 'workflow-sources.json.br'),
-    brotliCompressSync(JSON.stringify({ sourcesContent })),
-  );
+  writeFileSync(at('lib', 'workflow-bundle.js'), await withoutComments(code));
   const { sdkVersion } = await import(pathToFileURL(at('lib', 'worker', 'sdk-copies.js')).href);
   writeFileSync(at('lib', 'workflow-bundle.sdk'), sdkVersion());
 };
@@ -154,7 +148,7 @@ const withShortIds = (configuration) => ({
 /**
  * Half of the bundle is comments and indentation, most of it the SDK's. Names, structure and lines with code stay: an
  * error in the sandbox prints the line it is on, and a debugger stops on it. The source map is led on, its paths relative
- * to the bundle. The texts of the sources, which only a debugger shows, are packed beside the bundle.
+ * to the bundle.
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
@@ -162,11 +156,8 @@ const withoutComments = async (bundled) => {
   const { code, map } = await transform(bundled, options);
   const bare = await withoutMemberComments(code.trimEnd());
   const [flush, shifted] = await withoutIndentation(bare, JSON.parse(map));
-  const sourcesContent = shifted.sources.map((source, index) =>
-    isForeign(source) ? null : shifted.sourcesContent[index],
-  );
   const lean = withRelativeSources({ ...(await withoutForeignColumns(shifted)), sourcesContent: undefined });
-  return { bare: `${flush}${SOURCE_MAP}${Buffer.from(lean).toString('base64')}`, sourcesContent };
+  return `${flush}${SOURCE_MAP}${Buffer.from(lean).toString('base64')}`;
 };
 
 /** esbuild keeps the comments on members of classes. Their lines stay, empty, so that the map still fits. */

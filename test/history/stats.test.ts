@@ -184,7 +184,7 @@ it('counts refused decisions beside the one that stands', () => {
   });
 });
 
-it('a no of a person is no failure of the tool', () => {
+it('counts a denied call as no failure of its tool', () => {
   const { all } = statsOf([looked().fold(), decide(requested(), 'denied').fold()]);
   expect(all).toMatchObject({ calls: 2, succeeded: 1, failed: 0, unfinished: 1, successRate: 1, errors: {} });
 });
