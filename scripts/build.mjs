@@ -43,7 +43,10 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
-  for (const file of [join(staging, 'index.js'), ...programsIn(join(staging, 'cli'))]) loadLate(file);
+  for (const file of [join(staging, 'index.js'), ...programsIn(join(staging, 'cli'))]) loadLate(file, /./);
+  // A package that is missing shows when the client is imported, so what imports it is loaded then.
+  loadLate(join(staging, 'client', 'index.js'), /^\.(?!\/connect)/);
+  for (const name of ['connect.js', 'countersign.js']) loadLate(join(staging, 'client', name), /^\./);
   await dropComments(staging);
   keepInnerTypes(staging);
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
@@ -67,16 +70,20 @@ const compile = (outDir, check) =>
   ]);
 
 /**
- * Lets files load each module when one of its exports is first used: a config that only defines tools does not wait for
- * the worker, nor `--help` for what the commands need. `import` of Node still finds the names of an entry's exports.
+ * Lets a file load each of these modules when one of its exports is first used: a config that only defines tools does not
+ * wait for the worker, nor `--help` for what the commands need, nor who imports the client for what it can do. `import` of
+ * Node still finds the names of an entry's exports. Where somebody's loader stands between (`--import tsx`), Node 20 cannot
+ * load a module later; its `require` has no cache there.
  */
-const loadLate = (file) => {
+const loadLate = (file, which) => {
   const code = readFileSync(file, 'utf8')
     .replace(
       '"use strict";',
-      '"use strict"; const late = (load) => new Proxy({}, { get: (_, name) => load()[name] });',
+      '"use strict"; const late = (load) => (require.cache ? new Proxy({}, { get: (_, name) => load()[name] }) : load());',
     )
-    .replace(/^((?:var|const) \w+ = )(require\("[^"]+"\));$/gm, '$1late(() => $2);');
+    .replace(/^((?:var|const) \w+ = )(require\("([^"]+)"\));$/gm, (line, name, load, path) =>
+      which.test(path) ? `${name}late(() => ${load});` : line,
+    );
   writeFileSync(file, code);
 };
 
