@@ -43,10 +43,11 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
-  for (const file of [join(staging, 'index.js'), ...programsIn(join(staging, 'cli'))]) loadLate(file, /./);
+  for (const file of [join(staging, 'index.js'), ...programsIn(join(staging, 'cli'))])
+    loadLate(file, '[^"]+');
   // A package that is missing shows when the client is imported, so what imports it is loaded then.
-  loadLate(join(staging, 'client', 'index.js'), /^\.(?!\/connect)/);
-  for (const name of ['connect.js', 'countersign.js']) loadLate(join(staging, 'client', name), /^\./);
+  for (const name of ['index', 'connect', 'countersign'])
+    loadLate(join(staging, 'client', `${name}.js`), '\\.(?!/connect)[^"]+');
   await dropComments(staging);
   keepInnerTypes(staging);
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
@@ -81,9 +82,7 @@ const loadLate = (file, which) => {
       '"use strict";',
       '"use strict"; const late = (load) => (require.cache ? new Proxy({}, { get: (_, name) => load()[name] }) : load());',
     )
-    .replace(/^((?:var|const) \w+ = )(require\("([^"]+)"\));$/gm, (line, name, load, path) =>
-      which.test(path) ? `${name}late(() => ${load});` : line,
-    );
+    .replace(new RegExp(`^((?:var|const) \\w+ = )(require\\("${which}"\\));$`, 'gm'), '$1late(() => $2);');
   writeFileSync(file, code);
 };
 
