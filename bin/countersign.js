@@ -31,16 +31,16 @@ if (
   if (status !== 0) process.exit(1);
 }
 
-try {
-  keepCompiled();
-  void require('../lib/cli/program.js').main();
-} catch (error) {
-  const { installHint, missingPackage } = require('../lib/system/missing-package.js');
-  const name = missingPackage(error);
-  if (name === undefined) throw error;
-  tell(`${name} is not installed. ${installHint(name)}`);
-  process.exit(1);
-}
+keepCompiled();
+require('../lib/cli/program.js')
+  .main()
+  .catch((error) => {
+    const { installHint, missingPackage } = require('../lib/system/missing-package.js');
+    const name = missingPackage(error);
+    if (name === undefined) throw error;
+    tell(`${name} is not installed. ${installHint(name)}`);
+    process.exit(1);
+  });
 
 // From 22.8 on Node can keep what it compiled: a command then starts in less time. A code cache may hold what a config
 // holds, so it is for this user only, and a folder of everybody's would let others change what runs.

@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { brotliCompressSync } from 'node:zlib';
 import { buildWeb } from './build-web.mjs';
 import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
@@ -44,7 +43,11 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
-  loadLate(join(staging, 'index.js'));
+  for (const file of [join(staging, 'index.js'), ...programsIn(join(staging, 'cli'))])
+    loadLate(file, '[^"]+');
+  // A package that is missing shows when the client is imported, so what imports it is loaded then.
+  for (const name of ['index', 'connect', 'countersign'])
+    loadLate(join(staging, 'client', `${name}.js`), '\\.(?!/connect)[^"]+');
   await dropComments(staging);
   keepInnerTypes(staging);
   for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
@@ -55,6 +58,11 @@ export const build = async ({ check }) => {
   writeFileSync(hashFile, hash);
 };
 
+const programsIn = (folder) =>
+  readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => join(folder, name));
+
 const compile = (outDir, check) =>
   runQuiet(process.execPath, [
     at('node_modules', 'typescript', 'bin', 'tsc'),
@@ -63,23 +71,24 @@ const compile = (outDir, check) =>
   ]);
 
 /**
- * Lets an entry load each module when one of its exports is first used: a config that only defines tools does not wait for
- * the worker. `import` of Node still finds the names of the exports.
+ * Lets a file load each of these modules when one of its exports is first used: a config that only defines tools does not
+ * wait for the worker, nor `--help` for what the commands need, nor who imports the client for what it can do. `import` of
+ * Node still finds the names of an entry's exports. Where somebody's loader stands between (`--import tsx`), Node 20 cannot
+ * load a module later; its `require` has no cache there.
  */
-const loadLate = (file) => {
+const loadLate = (file, which) => {
   const code = readFileSync(file, 'utf8')
     .replace(
       '"use strict";',
-      '"use strict"; const late = (load) => new Proxy({}, { get: (_, name) => load()[name] });',
+      '"use strict"; const late = (load) => (require.cache ? new Proxy({}, { get: (_, name) => load()[name] }) : load());',
     )
-    .replace(/^(var \w+ = )(require\("[^"]+"\));$/gm, '$1late(() => $2);');
+    .replace(new RegExp(`^((?:var|const) \\w+ = )(require\\("${which}"\\));$`, 'gm'), '$1late(() => $2);');
   writeFileSync(file, code);
 };
 
 /** A comment is read in src/, or in the types of the entries: in a program it is only weight. The map is led on. */
 const dropComments = async (folder) => {
   const { transform } = await import('esbuild');
-  const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'));
   const drop = async (file) => {
     const before = readFileSync(`${file}.map`).toString('base64');
     const code = readFileSync(file, 'utf8').replace(
@@ -91,7 +100,7 @@ const dropComments = async (folder) => {
     writeFileSync(file, `${bare}//# sourceMappingURL=${basename(file)}.map\n`);
     writeFileSync(`${file}.map`, map);
   };
-  await Promise.all(names.map((name) => drop(join(folder, name))));
+  await Promise.all(programsIn(folder).map(drop));
 };
 
 /** Keeps the types out of the package that no application can reach: all but those of the entries, and what they import. */
@@ -131,12 +140,7 @@ const bundle = async () => {
   const { bundleWorkflows } = await import(pathToFileURL(at('lib', 'worker', 'bundle-workflows.js')).href);
   const logger = new DefaultLogger('WARN');
   const { code } = await bundleWorkflows({ logger, webpackConfigHook: withShortIds });
-  const { bare, sourcesContent } = await withoutComments(code);
-  writeFileSync(at('lib', 'workflow-bundle.js'), bare);
-  writeFileSync(
-    at('lib', 'workflow-sources.json.br'),
-    brotliCompressSync(JSON.stringify({ sourcesContent })),
-  );
+  writeFileSync(at('lib', 'workflow-bundle.js'), await withoutComments(code));
   const { sdkVersion } = await import(pathToFileURL(at('lib', 'worker', 'sdk-copies.js')).href);
   writeFileSync(at('lib', 'workflow-bundle.sdk'), sdkVersion());
 };
@@ -150,7 +154,7 @@ const withShortIds = (configuration) => ({
 /**
  * Half of the bundle is comments and indentation, most of it the SDK's. Names, structure and lines with code stay: an
  * error in the sandbox prints the line it is on, and a debugger stops on it. The source map is led on, its paths relative
- * to the bundle. The texts of the sources, which only a debugger shows, are packed beside the bundle.
+ * to the bundle.
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
@@ -158,11 +162,8 @@ const withoutComments = async (bundled) => {
   const { code, map } = await transform(bundled, options);
   const bare = await withoutMemberComments(code.trimEnd());
   const [flush, shifted] = await withoutIndentation(bare, JSON.parse(map));
-  const sourcesContent = shifted.sources.map((source, index) =>
-    isForeign(source) ? null : shifted.sourcesContent[index],
-  );
   const lean = withRelativeSources({ ...(await withoutForeignColumns(shifted)), sourcesContent: undefined });
-  return { bare: `${flush}${SOURCE_MAP}${Buffer.from(lean).toString('base64')}`, sourcesContent };
+  return `${flush}${SOURCE_MAP}${Buffer.from(lean).toString('base64')}`;
 };
 
 /** esbuild keeps the comments on members of classes. Their lines stay, empty, so that the map still fits. */

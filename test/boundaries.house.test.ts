@@ -209,21 +209,35 @@ describe.each([
 });
 
 describe('the rooms of lib', () => {
-  const [FILES, GUARDED, LOCK, PROBE, SETTINGS, TRACES, RACE, LOOPBACK, PROXIES, NAMED, STOP, VERSION, YAML] =
-    [
-      ...[
-        'files',
-        'guarded',
-        'lock',
-        'server-probe',
-        'temporal-settings',
-        'traces',
-        'race',
-        'loopback',
-        'proxies',
-      ],
-      ...['named-files', 'until-stopped', 'installed-version', 'yaml'],
-    ].map((name) => `lib/system/${name}`);
+  const [
+    FILES,
+    GUARDED,
+    LOCK,
+    PROBE,
+    SETTINGS,
+    TRACES,
+    RACE,
+    LOOPBACK,
+    PROXIES,
+    NAMED,
+    STOP,
+    VERSION,
+    MISSING,
+    YAML,
+  ] = [
+    ...[
+      'files',
+      'guarded',
+      'lock',
+      'server-probe',
+      'temporal-settings',
+      'traces',
+      'race',
+      'loopback',
+      'proxies',
+    ],
+    ...['named-files', 'until-stopped', 'installed-version', 'missing-package', 'yaml'],
+  ].map((name) => `lib/system/${name}`);
   const [RULES, KEYS, OF_CLIENTS, OF_WORKERS] = ['pure', 'files', 'client', 'worker'].map(
     (part) => `authority: ${part}`,
   );
@@ -246,7 +260,7 @@ describe('the rooms of lib', () => {
     ['workflows', ['contract', 'lifecycle', RULES]],
     ['history', ['contract', 'lifecycle', RULES]],
     ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK, PROXIES]],
-    ['tools', ['contract', RULES, FILES, GUARDED, LOCK, TRACES, RACE, LOOPBACK, PROXIES]],
+    ['tools', ['contract', RULES, FILES, GUARDED, LOCK, TRACES, RACE, LOOPBACK, PROXIES, MISSING]],
     ['models', ['contract', 'tools', PROXIES, VERSION]],
     [
       'activities',
@@ -272,7 +286,7 @@ describe('the rooms of lib', () => {
       'notify',
       [
         ...['client', 'contract', 'history', 'server', 'tools', 'cli', RULES, KEYS],
-        ...[FILES, NAMED, STOP, VERSION, YAML, LOOPBACK, PROXIES],
+        ...[FILES, NAMED, STOP, VERSION, MISSING, YAML, LOOPBACK, PROXIES],
       ],
     ],
     ['audit', ['contract', 'history', 'encryption', RULES, KEYS, FILES, NAMED]],

@@ -37,8 +37,6 @@ const MEMORY = 'the test of the example runs it, with PostgreSQL';
 
 const LISP = 'it needs SBCL; the test of the example asks the same';
 
-const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
-
 const PAUSES =
   'it would hold the calls of every test on this server; the tests of pauses have one of their own';
 
@@ -105,8 +103,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign doctor --send people --as ann': OTHERS,
   'npx countersign replay workflow.json --workflows src/workflows.ts':
     'it replays workflows of ones own; the tests of replay have some',
-  'npx countersign replay <turn> --inspect': DEBUGGER,
-  'npx countersign replay turn.json --inspect --at 2.1': DEBUGGER,
   'node_modules/.bin/countersign worker --build-id 2': BUILDS,
   'npx countersign deploy 2': BUILDS,
   'npx countersign deploy --drain 1': BUILDS,

@@ -41,12 +41,7 @@ export async function readTurnRuns(named: string, context: Context): Promise<His
 export async function fileDecode(context: Context): Promise<Decode> {
   const { loadDataConverter } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
   const { makeDecode } = await import('../history/decode/decode.js');
-  return makeDecode(loadDataConverter((await encryptionOf(context)).replay()));
-}
-
-/** Loads the encryption with the keys of this process. */
-export async function encryptionOf(context: Context) {
   const { loadEncryption } = await import('../encryption/load.js');
   const { encryptionKeyFile: keyFile } = context.options();
-  return loadEncryption({ keyFile }, context.env);
+  return makeDecode(loadDataConverter(loadEncryption({ keyFile }, context.env).replay()));
 }

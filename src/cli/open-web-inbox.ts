@@ -163,9 +163,9 @@ export function readUndo(undo: string | undefined, option: string): { undoMs?: n
 function linkLines(web: RunningWeb, { screen, keyboard }: Context): string[] {
   const link = web.drawLink();
   if (link === undefined) return [`The web inbox is open at ${web.url}; users sign in there.`];
-  const again = keyboard?.input.isTTY ? '; Enter gives another one' : '';
+  const again = keyboard?.input.isTTY ? '; Enter: another' : '';
   return [
-    `The web inbox, signed in as ${escapeText(osUser())} (good once and for 10 minutes${again}):`,
+    `The web inbox, signed in as ${escapeText(osUser())} (once, within 10 minutes${again}):`,
     `  ${screen.style.link(link)}`,
   ];
 }

@@ -9,20 +9,22 @@ import { shellWord } from '../contract/text/shell-word';
 /** The folder of this package. */
 export const ROOT = join(__dirname, '..', '..');
 
-const manifestSchema = z.object({
-  name: z.string(),
-  version: z.string(),
-  dependencies: z.record(z.string(), z.string()),
-  peerDependencies: z.record(z.string(), z.string()),
-  exports: z.record(z.string(), z.union([z.string(), z.object({ default: z.string() })])),
-});
+/** What is read of this package's own package.json. */
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string | { default: string }>>;
+}
 
 /** Packages that a config file may import although nothing is installed beside it. */
 const LENT = ['zod'];
 
 /** Name, version and entries of this package. */
-export function manifest(): z.infer<typeof manifestSchema> {
-  return manifestSchema.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+export function manifest(): Manifest {
+  const own: Manifest = require('../../package.json');
+  return own;
 }
 
 /**
@@ -108,10 +110,6 @@ function shorter(file: string, cwd: string): string {
   return path.length < file.length ? path : file;
 }
 
-const lockSchema = z.object({
-  packages: z.record(z.string(), z.object({ resolved: z.string().optional() })),
-});
-
 /**
  * The source of this package in the form of a dependency: a version of the registry, or the address or path of a
  * tarball. Undefined for a clone.
@@ -120,6 +118,9 @@ export function packageSource(root = ROOT): string | undefined {
   const { name, version } = manifest();
   const modules = dirname(root);
   if (basename(modules) !== 'node_modules') return undefined;
+  const lockSchema = z.object({
+    packages: z.record(z.string(), z.object({ resolved: z.string().optional() })),
+  });
   const lock = readIfAny(join(modules, '.package-lock.json'));
   const { resolved = '' } =
     lockSchema.safeParse(parseJson(lock)).data?.packages[`node_modules/${name}`] ?? {};

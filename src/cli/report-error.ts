@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Style } from './print/screen';
 import { escapeLines } from '../contract/text/escape';
-import { installHint, missingPackage } from '../system/missing-package';
+import { missingPackage, notInstalled } from '../system/missing-package';
 import { Interrupted } from './review/terminal';
 
 /** How to print an error. */
@@ -69,10 +69,5 @@ function stackLines(error: Error): string[] {
  */
 export function explainMissing(error: unknown): unknown {
   const name = missingPackage(error);
-  if (name === undefined) return error;
-  return new CountersignError('not_installed', `${name} is not installed`, {
-    hint: installHint(name),
-    data: { name },
-    cause: error,
-  });
+  return name === undefined ? error : notInstalled(name, error);
 }

@@ -13,7 +13,7 @@ import { Payloads } from '../history/decode/payloads';
 import { is } from '../history/fold/guards';
 import { heardIn } from '../history/fold/results';
 import { NO_TOKEN } from '../history/pages';
-import { FAILURES, QUERIES } from '../contract/names';
+import { FAILURES, QUERIES, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { guard } from '../contract/schema/message';
 import { list, object, oneOf, text } from '../contract/schema/shape';
 import { type ChangedTool, toolSetIn } from '../contract/worker-tools';
@@ -38,7 +38,23 @@ export async function pendingActivities(context: ClientContext, turn: string): P
     failingTask: failing,
     activities: activities.map((activity) => ({ ...activity, ...lackedBy(activity, queues) })),
     idleQueues: [...new Set(queues.flatMap(({ name, workers }) => (workers.length === 0 ? [name] : [])))],
+    lacks: activities.length === 0 ? await lackOf(context, description, payloads) : undefined,
   };
+}
+
+/** The agent of a turn that waits only for people, if no worker of its queue has that agent. */
+async function lackOf(
+  context: ClientContext,
+  { workflowExecutionInfo: info, executionConfig }: Description,
+  payloads: Payloads,
+): Promise<Pending['lacks']> {
+  const agent = payloads.core(info?.searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent]);
+  const name = executionConfig?.taskQueue?.name;
+  if (info?.type?.name !== WORKFLOWS.turn || typeof agent !== 'string' || !name) return undefined;
+  const workers = await liveWorkers(context, { name, half: 'activities' });
+  // A worker says some seconds after its start what it has.
+  const there = [...new Set(workers.flatMap(({ agents = [agent] }) => agents))];
+  return there.length === 0 || there.includes(agent) ? undefined : { agent, there };
 }
 
 /** Whether the worker that took an activity last lacks its agent or tool, and all others of the queue have the same. */

@@ -382,6 +382,8 @@ export interface Pending {
   activities: PendingActivity[];
   /** Queues that the turn waits on and that no worker polls. */
   idleQueues: string[];
+  /** The agent of a turn that waits only for people, where the workers of its queue have only others. */
+  lacks?: { agent: string; there: string[] };
 }
 
 /** A schedule to make, and the turn that it starts each time. `requester` owns the schedule. */

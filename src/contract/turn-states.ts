@@ -1,3 +1,7 @@
+/** The effect of a message while a turn runs. If no turn runs, each message starts the next turn. */
+export const MODES = ['queue', 'interrupt', 'steer'] as const;
+export type MessageMode = (typeof MODES)[number];
+
 /** How a turn ended that has a result. */
 export const RESULT_STATUSES = ['answered', 'step_limit', 'budget', 'loop'] as const;
 export type ResultStatus = (typeof RESULT_STATUSES)[number];

@@ -45,17 +45,6 @@ export function countAt(events: readonly TurnEvent[], point: Point): number {
 }
 
 /**
- * The history event of a point, and the number of its run, counted from 1.
- *
- * @throws CountersignError `not_found`.
- */
-export function eventAt(events: readonly TurnEvent[], point: Point): { run: number; eventId: number } {
-  const upTo = events.slice(0, countAt(events, point));
-  const run = upTo.filter(({ type }) => type === 'turn_started').length;
-  return { run, eventId: upTo.at(-1)?.eventId ?? 0 };
-}
-
-/**
  * Every place at which a turn can be looked at, in order, as the number of events up to it. Events that share a history
  * event are one place.
  */

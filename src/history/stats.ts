@@ -63,12 +63,13 @@ export function createStats({ tool }: { tool?: string } = {}): StatsFold {
       const view = viewOf(events);
       turns.add(view);
       model.add(view, events);
+      const asked = firstAsked(events);
       for (const call of view.calls) {
         if ((tool !== undefined && call.tool !== tool) || isWhatIf(call)) continue;
         const counter = tools.get(call.tool) ?? createCounter();
         tools.set(call.tool, counter);
-        counter.add(call);
-        all.add(call);
+        counter.add(call, asked.get(call.callId));
+        all.add(call, asked.get(call.callId));
       }
     },
     stats: () => ({
@@ -80,6 +81,14 @@ export function createStats({ tool }: { tool?: string } = {}): StatsFold {
         .sort((a, b) => b.calls - a.calls || (a.tool < b.tool ? -1 : 1)),
     }),
   };
+}
+
+/** When each call was first asked about. A change of its arguments makes a new request, but the wait began before. */
+function firstAsked(events: readonly TurnEvent[]): Map<string, string> {
+  const asked = new Map<string, string>();
+  for (const event of events)
+    if (event.type === 'request_opened' && !asked.has(event.callId)) asked.set(event.callId, event.at);
+  return asked;
 }
 
 /** Whether a fork took the call over, or recorded it instead of running it. Such a call says nothing about its tool. */
@@ -136,14 +145,11 @@ export interface ToolStats {
   calls: number;
   succeeded: number;
   failed: number;
-  /** The number of calls without a result: still open, or left when the turn ended. */
+  /** The number of calls that did not run to an end: still open, left when the turn ended, denied or expired. */
   unfinished: number;
-  /** The share of successes among the calls with a result, from 0 to 1. Null if no call has a result. */
+  /** The share of successes among the calls that ended, from 0 to 1. Null if none did. */
   successRate: number | null;
-  /**
-   * The number of failed calls by code. With `validation`, `tool_not_found`, `denied`, `expired` and `refused` nothing
-   * ran.
-   */
+  /** The number of failed calls by code. With `validation`, `tool_not_found` and `refused` nothing ran. */
   errors: Partial<Record<ToolErrorCode, number>>;
   /** The number of calls that took more than one attempt. */
   retried: number;
@@ -178,8 +184,14 @@ interface DoubtStats {
 
 /** Counts calls. */
 interface ToolCounter {
-  add(call: CallView): void;
+  /** `askedAt`: when a person was first asked about it. */
+  add(call: CallView, askedAt?: string): void;
   stats(): ToolStats;
+}
+
+/** Whether people kept a call from running, which says nothing about its tool. */
+function isPeoples(code: ToolErrorCode | undefined): boolean {
+  return code === 'denied' || code === 'expired';
 }
 
 /** Makes a counter without calls. */
@@ -191,7 +203,7 @@ function createCounter(): ToolCounter {
   const decisions = createDecisions();
   const inDoubt = createDoubts();
   const addResult = ({ result, durationMs, attempts = 0 }: CallView): void => {
-    if (result === undefined) return void (counts.unfinished += 1);
+    if (result === undefined || isPeoples(result.error?.code)) return void (counts.unfinished += 1);
     counts[result.success ? 'succeeded' : 'failed'] += 1;
     if (result.error !== undefined) errors[result.error.code] = (errors[result.error.code] ?? 0) + 1;
     if (attempts > 1) counts.retried += 1;
@@ -200,10 +212,10 @@ function createCounter(): ToolCounter {
     sizes.push(Buffer.byteLength(result.content));
   };
   return {
-    add: (call) => {
+    add: (call, askedAt) => {
       counts.calls += 1;
       addResult(call);
-      decisions.add(call);
+      decisions.add(call, askedAt);
       inDoubt.add(call);
     },
     stats: () => ({
@@ -227,7 +239,7 @@ function createDecisions() {
   const counts = { requests: 0, approved: 0, edited: 0, denied: 0, expired: 0, refused: 0 };
   const waits: number[] = [];
   return {
-    add: ({ request, decisions, settledBy, phase, result }: CallView): void => {
+    add: ({ request, decisions, settledBy, phase, result }: CallView, askedAt = request?.at ?? ''): void => {
       if (request === undefined) return;
       counts.requests += 1;
       counts.refused += decisions.filter(({ judgement }) => judgement.accepted === false).length;
@@ -237,7 +249,7 @@ function createDecisions() {
       }
       const isEdited = settledBy.decision === 'modified' || request.edit !== undefined;
       counts[isDenial(settledBy) ? 'denied' : isEdited ? 'edited' : 'approved'] += 1;
-      waits.push(Math.max(0, Date.parse(settledBy.at) - Date.parse(request.at)));
+      waits.push(Math.max(0, Date.parse(settledBy.at) - Date.parse(askedAt)));
     },
     stats: (): DecisionStats => ({ ...counts, wait: spreadOf(waits) }),
   };

@@ -84,7 +84,10 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
 /** The most characters of a body that a message quotes: enough for an explanation, too little for a page of HTML. */
 const QUOTED_CHARACTERS = 1000;
 
-const ENDED: Fault = { kind: 'timeout', what: 'the request was ended by its caller' };
+const ENDED: Fault = {
+  kind: 'timeout',
+  what: 'the request was given up: its time was over, or its turn or worker ended',
+};
 
 /** An error of our own from the code that reads a reply. The provider package may have wrapped it. */
 function known(error: unknown): Fault | undefined {
@@ -152,7 +155,8 @@ function answeredFault(error: unknown): Fault | undefined {
     return { kind: 'network', what, words: error.message };
   }
   const said = explanation.message ?? error.message;
-  const words = status === 404 ? `${said} (${error.url}; look whether baseUrl is whole, such as …/v1)` : said;
+  const words =
+    status === 404 ? `${said} (${error.url}; look whether baseUrl is whole, such as https://host/v1)` : said;
   return { ...statusFault(status, explanation), words, headers };
 }
 

@@ -5,6 +5,7 @@ import type { ChannelSettings, ChannelsFile, SettingsOf } from './channels-file'
 import type { Notice, Receiver } from './notices';
 import { createCommand, createWebhook, readSecret } from './webhook-and-command';
 import { readSecretText } from './secrets';
+import { requirePackage } from '../system/missing-package';
 import { votersOn } from './voters';
 
 /** Everything that is needed to open channels. */
@@ -49,6 +50,7 @@ async function openMail(settings: SettingsOf<'mail'>, parts: ChannelParts): Prom
   const url = readSecretText({ file: urlFile, variable: urlEnv }, parts.env);
   if (url === undefined)
     throw usageError('nothing says where the mail server is', `Set ${urlEnv}, or name a file with urlFile.`);
+  requirePackage('nodemailer');
   // Loaded here, so that no other channel waits for it.
   const { createMail } = await import('./mail.js');
   const ca = caFile === undefined ? undefined : await readCertificates(caFile);

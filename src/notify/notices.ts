@@ -5,9 +5,6 @@ import { digestText } from '../contract/digest';
 import { CountersignError } from '../contract/errors';
 import { itemKey } from '../client/inbox/live';
 
-/** The channels file that is looked for in the current directory if no file is named. */
-export const CHANNELS_FILE = 'notify.yaml';
-
 /**
  * The types of notices. `request.opened`, `question.opened` and `call.in_doubt`: an item waits. `request.escalated`:
  * nobody decided in time, so more people may decide. `deadline.near`: a request expires soon. `test`: nothing waits;

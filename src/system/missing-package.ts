@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { types } from 'node:util';
+import { CountersignError } from '../contract/errors';
 
 /** What Node says of a package that is not there, and what Yarn says where it keeps packages without a folder. */
 const MISSING = [
@@ -31,4 +32,22 @@ export function installHint(name: string): string {
   const wanted = name in meta ? [name] : Object.keys(peers).filter((peer) => !(peer in meta));
   const list = wanted.map((peer) => `${peer}@${peers[peer]}`).join(' ');
   return `Install it beside countersign: \`npm install ${list}\`, or with \`pnpm add\` or \`yarn add\`.`;
+}
+
+/** The error for a package that is not there, with what to do about it. */
+export function notInstalled(name: string, cause: unknown): CountersignError {
+  return new CountersignError('not_installed', `${name} is not installed`, {
+    hint: installHint(name),
+    data: { name },
+    cause,
+  });
+}
+
+/** @throws CountersignError `not_installed` if a package is not there that only some applications need. */
+export function requirePackage(name: string): void {
+  try {
+    require.resolve(name);
+  } catch (error) {
+    throw notInstalled(name, error);
+  }
 }

@@ -184,6 +184,11 @@ it('counts refused decisions beside the one that stands', () => {
   });
 });
 
+it('counts a denied call as no failure of its tool', () => {
+  const { all } = statsOf([looked().fold(), decide(requested(), 'denied').fold()]);
+  expect(all).toMatchObject({ calls: 2, succeeded: 1, failed: 0, unfinished: 1, successRate: 1, errors: {} });
+});
+
 it('counts a call that has no result yet as unfinished', () => {
   expect(statsOf([requested().fold()])).toMatchObject({
     turns: { count: 1, ends: { waiting: 1 }, time: { count: 0 } },

@@ -187,7 +187,10 @@ describe('time', () => {
       options: { stream },
       request: { signal: caller.signal },
     });
-    expect(found).toMatchObject({ kind: 'timeout', message: 'test/m: the request was ended by its caller' });
+    expect(found).toMatchObject({
+      kind: 'timeout',
+      message: 'test/m: the request was given up: its time was over, or its turn or worker ended',
+    });
     await closed;
   });
 

@@ -119,16 +119,20 @@ async function askWithin<T>(
       model.generate({ ...request, signal }),
       // A model that ignores its signal must not keep the attempt waiting.
       signal,
-      () => new Error('the request was ended by its caller'),
+      () => new Error('the request was given up'),
     );
   try {
     return await ask((request) => inSpan(request, () => noted(() => generate(request), { note, limit })));
   } catch (error) {
     throw limit.isOver()
-      ? new ModelError('timeout', `the model did not answer within ${span(timeoutMs)}`, {
-          retryable: true,
-          cause: error,
-        })
+      ? new ModelError(
+          'timeout',
+          `the model did not answer in the ${span(timeoutMs)} that were left of its time`,
+          {
+            retryable: true,
+            cause: error,
+          },
+        )
       : error;
   } finally {
     limit.end();

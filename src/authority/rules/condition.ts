@@ -138,9 +138,15 @@ export function readCondition(
     };
     return { ok: true, condition };
   } catch (error) {
-    return wrong(shortMessage(error), offsetOf(error));
+    const open = OPEN_TEXT.exec(text);
+    return open === null
+      ? wrong(shortMessage(error), offsetOf(error))
+      : wrong(`the text after ${open[1]} has no end`, open[0].length - 1);
   }
 }
+
+/** All up to a quote that begins a text without an end. */
+const OPEN_TEXT = /^(?:[^"']|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')*(["'])(?!.*\1)/s;
 
 function wrong(message: string, at: number): { ok: false; mistake: ConditionMistake } {
   return { ok: false, mistake: { message, at: Math.max(0, at) } };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SendRequest, Session } from '../../client';
-import type { MessageMode } from '../../contract/session';
+import type { MessageMode } from '../../contract/turn-states';
 import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import { truncate, withText } from '../../history/describe';

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { CountersignError, usageError } from '../../contract/errors';
+import { CountersignError } from '../../contract/errors';
 import { defined } from '../../contract/defined';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
@@ -14,7 +14,7 @@ import {
   workerLines,
   type WorkerOptions,
 } from './worker';
-import { readCount, refuseApprovers } from '../flags';
+import { readCount, refuseApprovers, refuseOptions } from '../flags';
 import { type OpenWebInbox, readPort, withWebInbox } from '../open-web-inbox';
 import { takeStopSignals } from '../stop-signals';
 
@@ -127,10 +127,8 @@ async function openServer(wanted: Ports, options: DevOptions, context: Context):
 
 /** @throws CountersignError `usage` for options of a server of this command, if the command uses another server. */
 function assertNoOwnServer({ port, uiPort, dataDir }: DevOptions, why: string): void {
-  const [given] = Object.keys(defined({ port, 'ui-port': uiPort, 'data-dir': dataDir }));
-  if (given === undefined) return;
-  const hint = `Leave --${given} out to use that server, or unset what names it to start one.`;
-  throw usageError(`--${given} has no effect: ${why}, so no server is started`, hint);
+  const hint = 'Leave it out to use that server, or unset what names it to start one.';
+  refuseOptions({ port, uiPort, dataDir }, `has no effect: ${why}, so no server is started`, hint);
 }
 
 /** A server that the settings name: it is used and never stopped. */

@@ -104,16 +104,17 @@ async function readChange(options: ForkOptions, context: Context): Promise<ForkC
   return { what: 'decision', decision, approver: context.as, reason };
 }
 
-const Reply = z.strictObject({
-  text: z.string().optional(),
-  calls: z
-    .array(z.strictObject({ tool: z.string().min(1), arguments: z.record(z.string(), z.json()).optional() }))
-    .optional(),
-});
-
 async function readReply(value: string, context: Context): Promise<GivenReply> {
   if (!value.startsWith('@')) return { text: value };
-  const parsed = Reply.safeParse(readValue(await readText(value, '--reply', context), '--reply'));
+  const reply = z.strictObject({
+    text: z.string().optional(),
+    calls: z
+      .array(
+        z.strictObject({ tool: z.string().min(1), arguments: z.record(z.string(), z.json()).optional() }),
+      )
+      .optional(),
+  });
+  const parsed = reply.safeParse(readValue(await readText(value, '--reply', context), '--reply'));
   if (!parsed.success)
     throw usageError(
       `--reply ${value} is not a reply: ${z.prettifyError(parsed.error)}`,

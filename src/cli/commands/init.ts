@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { readdirSync, readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
@@ -138,13 +137,11 @@ async function sourceFor(directory: string, from: string | undefined): Promise<P
   }
 }
 
-const packSchema = z.array(z.object({ filename: z.string() })).min(1);
-
-/** Packs a folder as npm would publish it. Returns the name of the tarball in the directory. */
+/** Packs a folder as npm would publish it. Returns the name of the tarball in the directory, which npm prints last. */
 async function pack(folder: string, directory: string): Promise<string> {
-  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
+  const args = ['pack', '--ignore-scripts', '--pack-destination', directory];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: folder });
-  return packSchema.parse(JSON.parse(stdout))[0]?.filename ?? '';
+  return stdout.trim().split('\n').at(-1) ?? '';
 }
 
 /** The names that a directory may hold and still count as empty. */

@@ -8,7 +8,7 @@ import { type TableFact, factLines, indented, inner } from '../print/table';
 import { span } from '../../contract/text/times';
 import { escapeText } from '../../contract/text/escape';
 import { CountersignError, usageError } from '../../contract/errors';
-import { readTime, refuseOptions } from '../flags';
+import { readTime } from '../flags';
 
 /** `replay [turn|file]`. */
 export function addReplay(program: Command, context: Context): void {
@@ -24,12 +24,6 @@ export function addReplay(program: Command, context: Context): void {
       'replay your own workflows instead of the turn: the workflowsPath of your worker',
     )
     .option('--task-timeout <time>', 'how long the code may work on one workflow task (default: 20s)')
-    .option('--inspect', 'wait for a debugger, and stop in the workflow code')
-    .option(
-      '--at <point>',
-      'with --inspect: stop at a step (2), a call (2.1) or an event (#57), not at the first workflow task',
-    )
-    .option('--port <port>', 'with --inspect: where the debugger attaches; 0 is any free port', '9229')
     .action((named: string | undefined, options: ReplayOptions) => replay(named, options, context));
 }
 
@@ -149,17 +143,12 @@ function replayFailed(failed: readonly JudgedRun[]): CountersignError {
 }
 
 /** @throws CountersignError `usage` for options that do not go together. */
-export function refuseMistakes(named: string | undefined, options: ReplayOptions): void {
-  const { inspect = false, at, last, query, taskTimeout } = options;
+export function refuseMistakes(named: string | undefined, { last, query }: ReplayOptions): void {
   const isBatch = last !== undefined || query !== undefined;
   if (isBatch === (named !== undefined)) {
     const message = isBatch ? 'a turn goes without --last and --query' : 'nothing is named to replay';
     throw usageError(message, 'name a turn or an exported file, or say --last 200.');
   }
-  if (inspect && isBatch) throw usageError('--inspect takes one turn', 'name a turn or an exported file.');
-  if (inspect)
-    refuseOptions({ taskTimeout }, 'goes without --inspect', 'stepping through the code may take any time.');
-  else refuseOptions({ at }, 'goes with --inspect', '`countersign show --at` shows a turn as it was.');
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { type Budget, BUDGET_KINDS } from '../../contract/spending/budget';
 import type { Session } from '../../client';
 import { CountersignError, usageError } from '../../contract/errors';
-import { type MessageMode, MODES } from '../../contract/session';
+import { type MessageMode, MODES } from '../../contract/turn-states';
 import { escapeProse, escapeText } from '../../contract/text/escape';
 import type { Context } from '../context';
 import { addStartOptions, collect, readFacts, readText, readTime } from '../flags';

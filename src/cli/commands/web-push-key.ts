@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { errnoOf, errorMessage, usageError } from '../../contract/errors';
 import { escapeText } from '../../contract/text/escape';
-import { CHANNELS_FILE } from '../../notify/notices';
+import { CHANNELS_FILE } from '../doctor/notify';
 import { makePushKeys } from '../../notify/push-keys';
 import { createWhole } from '../../system/files';
 import type { Context } from '../context';

@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs';
 import { errorMessage, usageError } from '../../contract/errors';
 import { loadChannels } from '../../notify/channels-file';
 import { openChannel } from '../../notify/channels';
-import { CHANNELS_FILE, type Receiver, testNotice } from '../../notify/notices';
+import { type Receiver, testNotice } from '../../notify/notices';
 import { failed, type Finding } from './machine';
+
+/** The channels file that is looked for in the current directory if no file is named. */
+export const CHANNELS_FILE = 'notify.yaml';
 
 /** A test to send over the channels. */
 interface ChannelTest {
@@ -21,6 +24,10 @@ export async function checkChannels(
   test?: ChannelTest,
 ): Promise<Finding[]> {
   if (file === undefined && test === undefined && !existsSync(CHANNELS_FILE)) return [];
+  if (file === undefined && !existsSync(CHANNELS_FILE)) {
+    const hint = 'Write one; docs/notifications.md shows it. Or name another with --channels.';
+    return [failed('channels', usageError(`there is no ${CHANNELS_FILE} here`, hint))];
+  }
   try {
     const channels = await loadChannels(file ?? CHANNELS_FILE);
     const chosen = Object.entries(channels.channels).filter(([name]) => (test?.only ?? name) === name);

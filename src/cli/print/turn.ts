@@ -172,8 +172,9 @@ function callFacts(call: CallView, place: WaitingPlace): TableFact[] {
  * The running activities, one in a line, the queues without a worker, and the reason why the turn itself does not
  * progress.
  */
-export function pendingLines({ failingTask, activities, idleQueues }: Pending, now: number): string[] {
+export function pendingLines({ failingTask, activities, idleQueues, lacks }: Pending, now: number): string[] {
   return [
+    ...(lacks === undefined ? [] : [lackText(lacks)]),
     ...idleQueues.map(
       (queue) =>
         `no worker takes work from the queue ${escapeText(queue)}: start one with \`countersign worker\``,
@@ -181,6 +182,11 @@ export function pendingLines({ failingTask, activities, idleQueues }: Pending, n
     ...(failingTask === undefined ? [] : [escapeText(failingTaskText(failingTask))]),
     ...activities.map((activity) => activityLine(activity, now)),
   ];
+}
+
+function lackText({ agent, there }: NonNullable<Pending['lacks']>): string {
+  const others = escapeText(there.join(', '));
+  return `no worker has the agent ${escapeText(agent)}: those of its queue have ${others}. An approved call would wait for one`;
 }
 
 function activityLine(activity: PendingActivity, now: number): string {

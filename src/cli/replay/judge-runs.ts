@@ -78,9 +78,6 @@ export interface ReplayOptions {
   last?: string;
   query?: string;
   workflows?: string;
-  inspect?: boolean;
-  at?: string;
-  port: string;
   taskTimeout?: string;
 }
 

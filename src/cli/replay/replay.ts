@@ -6,17 +6,8 @@ import { on, once } from 'node:events';
 import { race } from '../../system/race';
 import type { History } from '../../history/decode/decode';
 import { turnEventsOfRuns } from '../../history/exported';
-import { parsePoint } from '../../history/moment';
-import { encryptionOf, fileDecode, readTurnRuns } from '../open-turn';
+import { fileDecode, readTurnRuns } from '../open-turn';
 import { readCount } from '../flags';
-import {
-  awaitDebugger,
-  breakpointAt,
-  BreakpointProbe,
-  BUNDLE,
-  bundleWithSources,
-  openInspector,
-} from './debug';
 import {
   type Done,
   judgeAll,
@@ -32,31 +23,18 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import { detailsOf, STATUS, grpcStatusOf, unlessGone } from '../../history/server-errors';
 import { turnIdOf } from '../../history/read';
 import { mapOrdered } from '../../client/read-turns';
-import { type Probe, type ReplayedRun, replayRuns, type RunToReplay } from '../../history/replay/replayer';
+import type { ReplayedRun, RunToReplay } from '../../history/replay/replayer';
 import { ROOT } from '../own-modules';
 import { type ReplayAnswer, type Ask, type Setup, stuckAnswer } from './messages';
-import { codeToReplay, packHistory } from './sdk';
+import { packHistory } from './sdk';
 
-/** Judges every run of one turn, or only the run in which a debugger stops. */
+/** Judges every run of one turn. */
 export async function judgeTurn(named: string, work: Work): Promise<Done> {
   const histories = await readTurnRuns(named, work.context);
   // Reading the turn first gives a clear error. The user's own workflows need not be turns.
   if (work.options.workflows === undefined) await turnEventsOfRuns(histories, await fileDecode(work.context));
-  if (work.options.inspect === true) return inspect(histories, work);
   work.progress.runs = histories.length;
   return judgeAll(namedRuns(histories), work, await replayWithDeadline(work));
-}
-
-async function inspect(histories: readonly History[], work: Work): Promise<Done> {
-  const { options, context, progress } = work;
-  const point = options.at === undefined ? undefined : parsePoint(options.at);
-  const { history, startedId } = await breakpointAt(histories, point, await fileDecode(context));
-  progress.runs = 1;
-  openInspector(readCount(options.port, '--port', 0));
-  const stop = new BreakpointProbe(startedId, () => awaitDebugger(context.screen));
-  const done = await judgeAll(namedRuns([history]), work, await replayHere(work, stop));
-  if (!stop.wasHit) context.screen.note(`no workflow code ran at event #${startedId} or after it`);
-  return done;
 }
 
 /** The most turns unless `--last` says otherwise: enough for a gate, and few enough to wait for. */
@@ -163,13 +141,8 @@ async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Pr
   return (runs) => replayIsolated({ setup, env: context.env }, runs);
 }
 
-/** Replays in this process, where a debugger can stop the code for as long as it likes. */
-async function replayHere({ options, context }: Work, probe: Probe): Promise<Replay> {
-  const { workflows } = options;
-  const workflowBundle = workflows === undefined ? bundleWithSources() : await bundleToReplay(workflows);
-  const code = codeToReplay(workflowBundle, (await encryptionOf(context)).replay());
-  return (runs) => replayRuns(code, runs, probe);
-}
+/** The workflow code of this installation. */
+const BUNDLE = join(ROOT, 'lib', 'workflow-bundle.js');
 
 /**
  * The code to replay with: the turn of this installation, or the user's own workflows, which are bundled now.
@@ -212,8 +185,7 @@ class ReplayProcess {
   private readonly ended: Promise<ReplayAnswer>;
 
   constructor({ setup, env }: ProcessOptions) {
-    // The child gets no flags of this process, such as the flags of a debugger. The messages that Node prints when
-    // memory runs out are discarded.
+    // The child gets no flags of this process. The messages that Node prints when memory runs out are discarded.
     const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
     this.child = fork(PROGRAM, { env, execArgv: [], serialization: 'advanced', stdio: [...stdio] });
     this.answers = on(this.child, 'message');

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import type { Countersign } from '../../client';
 import { CountersignError, usageError } from '../../contract/errors';
-import { parseJson } from '../../contract/json';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/digest';
 import type { RequestOpened } from '../../history/events';
@@ -106,8 +104,6 @@ export async function rememberPrinted(
 /** The most requests that are remembered: more than a person looks at before deciding. The oldest are forgotten. */
 const MOST = 500;
 
-const fileSchema = z.object({ version: z.literal(1), printed: z.array(z.string()) });
-
 type Env = NodeJS.ProcessEnv;
 type Printed = Pick<RequestOpened, 'callKey' | 'seenDigest'>;
 
@@ -129,17 +125,15 @@ export async function notePrinted(requests: readonly Printed[], env: Env): Promi
   const file = fileIn(env);
   try {
     await makeFolderOf(file);
-    const printed = [...before, ...names].slice(-MOST);
-    await replaceFile(file, `${JSON.stringify({ version: 1, printed })}\n`);
+    await replaceFile(file, [...before, ...names].slice(-MOST).join('\n'));
   } catch (error) {
     throw toFileError(error, `writing ${file}`);
   }
 }
 
-/** An unreadable file counts as empty: the approver sees the request again. */
+/** One name a line. An unreadable file counts as empty: the approver sees the request again. */
 async function readPrinted(env: Env): Promise<readonly string[]> {
-  const text = await readFile(fileIn(env), 'utf8').catch(() => '');
-  return fileSchema.safeParse(parseJson(text)).data?.printed ?? [];
+  return (await readFile(fileIn(env), 'utf8').catch(() => '')).split('\n');
 }
 
 /**
@@ -151,5 +145,5 @@ function nameOf({ callKey, seenDigest }: Printed): string {
 }
 
 function fileIn(env: Env): string {
-  return join(userStateDir(env), 'printed.json');
+  return join(userStateDir(env), 'printed.txt');
 }

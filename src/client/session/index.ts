@@ -6,7 +6,6 @@ import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { MEMO, SIGNALS, TASK_QUEUE, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
-  MODES,
   SESSION_REFUSALS,
   type SessionControl,
   type SessionInput,
@@ -14,6 +13,7 @@ import {
   type SessionMessage,
   textIssue,
 } from '../../contract/session';
+import { MODES } from '../../contract/turn-states';
 import { contentOf } from '../../contract/session/files';
 import { withFiles } from '../../contract/text/bytes';
 import {

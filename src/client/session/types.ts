@@ -1,4 +1,5 @@
-import type { MessageMode, MessageTaken, SessionMemo } from '../../contract/session';
+import type { MessageTaken, SessionMemo } from '../../contract/session';
+import type { MessageMode } from '../../contract/turn-states';
 import type { Budget } from '../../contract/spending/budget';
 import type { TextDelta } from '../../contract/streamed-text';
 import type { TurnEvent } from '../../history/events';

@@ -10,11 +10,7 @@ import { LIMITS } from '../limits';
 import { jsonBytes, limitText } from '../text/bytes';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
-import type { TurnEnd } from '../turn-states';
-
-/** The effect of a message while a turn runs. If no turn runs, each message starts the next turn. */
-export const MODES = ['queue', 'interrupt', 'steer'] as const;
-export type MessageMode = (typeof MODES)[number];
+import { MODES, type TurnEnd } from '../turn-states';
 
 export const MESSAGE_ID = /^[A-Za-z0-9._:-]{1,64}$/;
 const name = text({ minLength: 1, maxLength: 200, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' });

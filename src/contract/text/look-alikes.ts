@@ -104,12 +104,15 @@ const HOST = /[^\s/?#:@"'`<>()[\]{},;|\\]{1,253}/y;
 /**
  * A host without an address around it, recognized by its ending. Endings that files have too (`py`, `sh`) are left out.
  */
-const BARE_HOST = new RegExp(
-  '(?<![^\\s"\'`(=,])(?:[\\p{L}\\p{M}\\p{N}-]{1,63}[.。．｡]){1,9}' +
-    '(?:com|net|org|edu|gov|mil|info|biz|io|dev|app|xyz|online|site|shop|store|cloud|bank|ai|eu|us|uk|de|fr|it|es|' +
-    'nl|be|ch|at|dk|no|se|fi|ru|ua|gr|tr|il|ae|in|cn|jp|kr|au|ca|br|xn--[a-z0-9-]+|рф|укр|бг|中国|中國|台灣|香港|한국)' +
-    '(?![\\p{L}\\p{M}\\p{N}-]|\\.[\\p{L}\\p{N}])',
-  'gu',
+const bareHost = once(
+  () =>
+    new RegExp(
+      '(?<![^\\s"\'`(=,])(?:[\\p{L}\\p{M}\\p{N}-]{1,63}[.。．｡]){1,9}' +
+        '(?:com|net|org|edu|gov|mil|info|biz|io|dev|app|xyz|online|site|shop|store|cloud|bank|ai|eu|us|uk|de|fr|it|es|' +
+        'nl|be|ch|at|dk|no|se|fi|ru|ua|gr|tr|il|ae|in|cn|jp|kr|au|ca|br|xn--[a-z0-9-]+|рф|укр|бг|中国|中國|台灣|香港|한국)' +
+        '(?![\\p{L}\\p{M}\\p{N}-]|\\.[\\p{L}\\p{N}])',
+      'gu',
+    ),
 );
 
 /** Hosts whose letters are not ASCII, with the ASCII names that are really looked up. */
@@ -121,7 +124,7 @@ function hosts(text: string): LookAlike[] {
     // A name before an @ is a user, not a host.
     return text[start + host.length] === '@' ? [] : { host, start };
   });
-  const bare = [...text.matchAll(BARE_HOST)].map(({ 0: host, index }) => ({ host, start: index }));
+  const bare = [...text.matchAll(bareHost())].map(({ 0: host, index }) => ({ host, start: index }));
   return [...inAddresses, ...bare]
     .filter(({ host }) => NOT_ASCII.test(host))
     .map(({ host, start }) => ({ start, end: start + host.length, name: asciiOf(host) }));

@@ -4,7 +4,7 @@ import type { ReplayWorkerOptions } from '@temporalio/worker';
 
 import { commandsOf, type Command } from './commands';
 import type { Observed } from './explain';
-import { watchedReplayWorker, type LoadedCode, type WorkflowCreator } from './sdk-internals';
+import { watchedReplayWorker, type WorkflowCreator } from './sdk-internals';
 
 type Activation = coresdk.workflow_activation.IWorkflowActivation;
 type Completion = coresdk.workflow_completion.IWorkflowActivationCompletion;
@@ -26,14 +26,10 @@ export interface ReplayedRun<T extends RunToReplay> {
 
 /** Functions that are called during a replay, before the code continues. */
 export interface Probe {
-  /** The code was loaded, under the name of this file, with this source map. */
-  loaded?(code: LoadedCode): void;
-  /** The code is about to work on a workflow task, given by the id of its started event. */
-  entering?(startedId: number): void;
   /** The sandbox is entered for a workflow task: to evaluate the code for a new run, or to let the code work. */
-  busy?(startedId: number): void;
+  busy(startedId: number): void;
   /** The sandbox is left. */
-  idle?(): void;
+  idle(): void;
 }
 
 /**
@@ -52,10 +48,7 @@ export async function* replayRuns<T extends RunToReplay>(
     watch.begin();
     return { workflowId: run.turn, history: run.history };
   });
-  const worker = watchedReplayWorker((creator, code) => {
-    probe?.loaded?.(code);
-    return watched(creator, watch, probe);
-  });
+  const worker = watchedReplayWorker((creator) => watched(creator, watch, probe));
   for await (const { error } of worker.runReplayHistories(options, histories)) {
     const run = given.shift();
     if (run !== undefined) yield { run, observed: watch.observed(), error };
@@ -110,7 +103,6 @@ function watched(creator: WorkflowCreator, watch: ReplayWatch, probe: Probe | un
       const activate = workflow.activate.bind(workflow);
       workflow.activate = async (activation) => {
         const startedId = activation.historyLength ?? 0;
-        probe?.entering?.(startedId);
         const completion = await busy(startedId, probe, () => activate(activation));
         watch.take(activation, completion);
         return completion;
@@ -121,10 +113,10 @@ function watched(creator: WorkflowCreator, watch: ReplayWatch, probe: Probe | un
 }
 
 async function busy<T>(startedId: number, probe: Probe | undefined, work: () => Promise<T>): Promise<T> {
-  probe?.busy?.(startedId);
+  probe?.busy(startedId);
   try {
     return await work();
   } finally {
-    probe?.idle?.();
+    probe?.idle();
   }
 }

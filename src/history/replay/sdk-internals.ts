@@ -3,7 +3,6 @@ import { temporal } from '@temporalio/proto';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
 import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
-import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input';
 
 /*
  * What a process uses of the SDK though the SDK does not offer it. A new release of the SDK may change it; the test of
@@ -12,11 +11,8 @@ import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/
 
 export type { WorkflowCreator };
 
-/** The code that a replay worker has loaded, under the name of a file, with its source map. */
-export type LoadedCode = Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>;
-
 /** Makes a workflow creator that watches another workflow creator. */
-type Watcher = (creator: WorkflowCreator, code: LoadedCode) => WorkflowCreator;
+type Watcher = (creator: WorkflowCreator) => WorkflowCreator;
 
 /**
  * The SDK's replay worker, which we watch. It leaves out a part that serves only live workers and that takes two thirds
@@ -31,7 +27,7 @@ export function watchedReplayWorker(watch: Watcher): typeof Worker {
       Object.assign(options, { isolateExecutionTimeoutMs: undefined });
       const creator = await super.createWorkflowCreator(bundle, options, logger);
       withoutPromiseStacks();
-      return watch(creator, bundle);
+      return watch(creator);
     }
   };
 }

@@ -4,7 +4,6 @@ import { anything, flag, list, object, oneOf, type Shape, text } from '../../con
 import {
   type HeldMessage,
   MESSAGE_TAKEN,
-  MODES,
   SESSION_CONTROL,
   SESSION_MEMO,
   SESSION_MESSAGE,
@@ -13,7 +12,7 @@ import {
 import { FILES } from '../../contract/session/files';
 import { BUDGET } from '../../contract/spending/budget';
 import { SPENDING } from '../../contract/spending/carried';
-import { TURN_ENDS } from '../../contract/turn-states';
+import { MODES, TURN_ENDS } from '../../contract/turn-states';
 
 const TEXT = text();
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type * as Tldts from 'tldts';
 import { CountersignError } from '../../contract/errors';
+import { requirePackage } from '../../system/missing-package';
 
 /** Whether the host and the port of a URL are on a list of the configuration. */
 export type HostList = (url: URL) => boolean;
@@ -51,7 +52,8 @@ function nameOf(host: string): string | undefined {
 /** True for a registered name or a name below it. False for a public suffix such as `com`, `co.uk` or `github.io`. */
 function isRegistered(name: string): boolean {
   if (isIP(name) !== 0 || name.startsWith('[')) return false;
-  // We load this package late: its list of public suffixes is large, and most configurations have no `*`.
+  // Its list of public suffixes is large, and most configurations have no `*`.
+  requirePackage('tldts');
   const { getDomain }: typeof Tldts = require('tldts');
   return getDomain(name, { allowPrivateDomains: true }) !== null;
 }

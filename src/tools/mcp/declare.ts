@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
+import { requirePackage } from '../../system/missing-package';
 import { describeZodIssues } from '../option-values';
+import type { Secrets } from '../secrets';
 import type { ToolOptions } from '../types';
 
 const filled = z.string().min(1);
@@ -210,12 +212,26 @@ export const settingsSchema = z.record(
 
 const fileSchema = z.looseObject({ mcpServers: record });
 
+/** The dependencies of connections to servers. */
+export interface OpenDeps {
+  secrets: Secrets;
+  /** Receives lines for the worker's log. */
+  warn(message: string): void;
+  /**
+   * Set: nobody waits for the servers, which are asked after `when`. All locked tools are there at once, and `gone` gets
+   * our names of those that a server turns out not to have as they were allowed. Absent: the servers are asked first.
+   */
+  later?: { when: Promise<void>; gone(tools: readonly string[]): void };
+}
+
 /**
  * The servers that a config names, in its order.
  *
- * @throws CountersignError `config_invalid` if the file cannot be read or is wrong, or two names are too much alike.
+ * @throws CountersignError `not_installed`; `config_invalid` if the file cannot be read or is wrong, or two names are too
+ * much alike.
  */
 export async function declaredServers(given: McpServers): Promise<McpServer[]> {
+  requirePackage('@modelcontextprotocol/client');
   const declared = typeof given === 'string' ? await readServers(given) : record.parse(given);
   const servers = Object.entries(declared).map(([name, one]) => ({
     name,

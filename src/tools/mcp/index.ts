@@ -4,9 +4,8 @@ import { type Config, withAgents } from '../define-config';
 import { fitsPattern, nearHint } from '../tool-names';
 import { offeredTools } from '../builtin/find-tools';
 import { estimateTokens } from '../registry';
-import { declaredServers } from './declare';
+import { declaredServers, type OpenDeps } from './declare';
 import { lockedServer, readLock } from './lock-file';
-import type { OpenDeps } from './reach';
 import { openServer, type OpenServer } from './servers';
 
 /** A config whose agents have the tools of its MCP servers. */

@@ -11,23 +11,12 @@ import {
   type McpValue,
   usesLogin,
   variablesIn,
+  type OpenDeps,
 } from './declare';
 import { httpTransport } from './http';
 import { whyNotStarted } from './exact-version';
 import type { LoginAccount } from './logins';
 import { stdioTransport } from './stdio';
-
-/** The dependencies of connections to servers. */
-export interface OpenDeps {
-  secrets: Secrets;
-  /** Receives lines for the worker's log. */
-  warn(message: string): void;
-  /**
-   * Set: nobody waits for the servers, which are asked after `when`. All locked tools are there at once, and `gone` gets
-   * our names of those that a server turns out not to have as they were allowed. Absent: the servers are asked first.
-   */
-  later?: { when: Promise<void>; gone(tools: readonly string[]): void };
-}
 
 /** Makes a connection to a server. Serves workers, and people who look at the server's tools before they allow them. */
 export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDeps): McpConnection {

@@ -9,12 +9,12 @@ import { defineTool } from '../define-tool';
 import { createPool } from '../pool';
 import type { CallContext, FunctionSchema, Tool } from '../types';
 import type { McpCall, McpConnection } from './connection';
-import type { McpServer, McpStart, McpToolSettings } from './declare';
+import type { McpServer, McpStart, McpToolSettings, OpenDeps } from './declare';
 import { readForModels, type Definition, definitionsIn, type Listed, toolNames } from './definition';
 import { ELICITATION_MS } from './elicitation';
 import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock-file';
 import { whyNotStarted } from './exact-version';
-import { connectTo, type OpenDeps } from './reach';
+import { connectTo } from './reach';
 import { keepAnswer, readAnswer } from './result';
 
 /** A server that a worker uses, with its allowed tools. */

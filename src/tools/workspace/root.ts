@@ -1,4 +1,4 @@
-import { constants, type Stats } from 'node:fs';
+import { constants, existsSync, type Stats } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CountersignError, errnoOf } from '../../contract/errors';
@@ -53,6 +53,7 @@ interface RootOptions {
  */
 export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES }: RootOptions = {}): Root {
   const root = resolve(checkDirectory(directory));
+  if (!existsSync(root)) process.emitWarning(`there is no folder ${root}, which tools are to use`);
   const hold = async <T>(names: readonly string[], make: boolean, use: (folder: Folder) => Promise<T>) => {
     const folder = await openFolder({ root, names, make }, holding).catch(failOpen);
     return use(folder).finally(() => folder.close());

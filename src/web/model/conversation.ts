@@ -1,5 +1,6 @@
 import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
-import type { HeldMessage, MessageMode } from '../../contract/session';
+import type { HeldMessage } from '../../contract/session';
+import type { MessageMode } from '../../contract/turn-states';
 import { LIMITS } from '../../contract/limits';
 import { jsonBytes, limitText } from '../../contract/text/bytes';
 import { counted, type Label } from '../../history/labels';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { MessageMode } from '../../contract/session';
+import type { MessageMode } from '../../contract/turn-states';
 import type { SentMessage } from '../../server/api';
 import { newDecisionId, sendMessage } from '../http';
 import { EMPTY_MESSAGE, type MessageDraft, messageName, textProblem } from '../model/conversation';

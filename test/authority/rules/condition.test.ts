@@ -72,6 +72,8 @@ it.each<[string, JsonObject]>([
 it.each<[string, RegExp, number]>([
   ['args.cents >', /there is > where that cannot be/, 11],
   ['args.x = 3', /there is = where that cannot be/, 7],
+  ['args.x == "three', /^the text after " has no end$/, 10],
+  [`args.x == "it's" && args.y == 'a`, /^the text after ' has no end$/, 30],
   ['cents > 3', /'cents' is not known; there are args, tool, age/, 0],
   ['tool == foo', /'foo' is not known/, 8],
   ['process.exit()', /there is no function 'exit'/, 0],

@@ -110,34 +110,23 @@ it.each<[Partial<ReplaySum>, string]>([
   expect(sumLine({ ...sum, ...more }, look)).toBe(line);
 });
 
-const options = (extra: Partial<ReplayOptions> = {}): ReplayOptions => ({ port: '9229', ...extra });
-
 describe('options that do not go together', () => {
-  it.each<[string, string | undefined, Partial<ReplayOptions>, RegExp]>([
+  it.each<[string, string | undefined, ReplayOptions, RegExp]>([
     ['neither a turn nor a batch', undefined, {}, /nothing is named to replay/],
     ['a turn and --last', 't-1', { last: '5' }, /a turn goes without --last and --query/],
     ['a turn and --query', 't-1', { query: 'x' }, /a turn goes without --last and --query/],
-    ['--inspect with a batch', undefined, { inspect: true, last: '5' }, /--inspect takes one turn/],
-    [
-      '--inspect with a deadline',
-      't-1',
-      { inspect: true, taskTimeout: '1s' },
-      /--task-timeout goes without --inspect/,
-    ],
-    ['--at without --inspect', 't-1', { at: '2.1' }, /--at goes with --inspect/],
   ])('%s are refused', (_, named, extra, message) => {
-    expect(() => refuseMistakes(named, options(extra))).toThrow(
+    expect(() => refuseMistakes(named, extra)).toThrow(
       expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
     );
   });
 
-  it.each<[string, string | undefined, Partial<ReplayOptions>]>([
+  it.each<[string, string | undefined, ReplayOptions]>([
     ['a turn', 't-1', {}],
     ['--last', undefined, { last: '5' }],
     ['--last and --query', undefined, { last: '5', query: 'x' }],
-    ['--inspect with --at', 't-1', { inspect: true, at: '2.1' }],
   ])('%s is accepted', (_, named, extra) => {
-    expect(() => refuseMistakes(named, options(extra))).not.toThrow();
+    expect(() => refuseMistakes(named, extra)).not.toThrow();
   });
 });
 

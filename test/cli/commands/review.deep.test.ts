@@ -186,7 +186,7 @@ describe('approve', () => {
     expect(printed.shown()).not.toContain('[y/N]');
     expect(printed.shown()).toMatch(/1\.1 approved by ann\n {2}pay tag=asked amount=10/);
     await handle.result();
-    expect(statSync(join(root(), 'countersign', 'printed.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(root(), 'countersign', 'printed.txt')).mode & 0o777).toBe(0o600);
   });
 
   it('asks again where somebody changed the request since it was printed', async () => {

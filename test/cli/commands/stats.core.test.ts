@@ -69,7 +69,7 @@ it('counts success, failure, sizes, times, decisions and waits', async () => {
   expect(found).toMatchObject({
     turns: { count: 3, ends: { answered: 2, waiting: 1 } },
     model: { replies: 5, failed: 0 },
-    all: { calls: 12, succeeded: 7, failed: 4, unfinished: 1 },
+    all: { calls: 12, succeeded: 7, failed: 3, unfinished: 2 },
     tools: [
       { tool: 'look', calls: 9, succeeded: 6, failed: 3, errors: { tool: 3 }, size: { count: 9, max: 2000 } },
       {

@@ -76,4 +76,11 @@ describe('what runs right now', () => {
   it('names queues that nobody works on', () => {
     expect(pendingLines({ activities: [], idleQueues: ['gpu'] }, NOW).join('')).toContain('the queue gpu');
   });
+
+  it('names the agent that no worker has', () => {
+    const lacks = { agent: 'support', there: ['clerk'] };
+    expect(pendingLines({ activities: [], idleQueues: [], lacks }, NOW)).toEqual([
+      'no worker has the agent support: those of its queue have clerk. An approved call would wait for one',
+    ]);
+  });
 });

@@ -1,5 +1,5 @@
 import { parseExport } from '../../../src/history/exported';
-import { type Command, commandsOf, isSame, taskAt, tasksOf } from '../../../src/history/replay/commands';
+import { type Command, commandsOf, isSame, tasksOf } from '../../../src/history/replay/commands';
 import { exported } from '../exports';
 
 type Commands = Parameters<typeof commandsOf>[0];
@@ -70,29 +70,4 @@ it.each<[Command, Command, boolean]>([
   [{ what: 'memo', fields: ['a'] }, { what: 'memo', fields: ['b'] }, true],
 ])('%j and %j are the same: %s', (one, other, same) => {
   expect(isSame(one, other)).toBe(same);
-});
-
-describe('taskAt', () => {
-  const events = parseExport(exported('approved')).flatMap((run) => run.events ?? []);
-
-  it.each<[name: string, eventId: number, startedId: number | undefined]>([
-    ['the start', 1, 3],
-    ['a workflow task that is scheduled', 8, 9],
-    ['one that is started', 9, 9],
-    ['one that is completed', 10, 9],
-    ['a call that the code started', 11, 9],
-    ['a timer that it set', 12, 9],
-    ['the result of a call', 16, 18],
-    ['an update that it accepted', 23, 21],
-    ['a call after an update', 25, 21],
-    ['the end', 41, 38],
-    ['no event', 42, undefined],
-    ['none either', 0, undefined],
-  ])('%s', (_, eventId, startedId) => {
-    expect(taskAt(events, eventId)).toBe(startedId);
-  });
-
-  it('what came after the last workflow task was met by no code', () => {
-    expect(taskAt(events.slice(0, 37), 36)).toBeUndefined();
-  });
 });

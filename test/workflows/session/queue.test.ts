@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { LIMITS } from '../../../src/contract/limits';
-import { MODES } from '../../../src/contract/session';
+import { MODES } from '../../../src/contract/turn-states';
 import { isSessionInput } from '../../../src/workflows/session/memory';
 import * as state from '../../../src/workflows/session/state';
 import { end, message, send, turnId } from './support';
