@@ -94,11 +94,11 @@ it('a resolution that the worker voids let nothing run, and the next decision do
     const [call] = viewOf(script.fold()).calls;
     return call && { phase: call.phase, allowed: allowedBy(call), last: lastWordOn(call) };
   };
-  expect(lastOf()).toEqual({ phase: 'requested', allowed: undefined, last: undefined });
+  expect(lastOf()).toEqual({ phase: 'request', allowed: undefined, last: undefined });
   const said = { callId: '1.1', decision: 'approved', approver: 'eve', decisionId: 'd-eve' };
   script.update('decide', said, accepted('1.1', 'approved', { approver: 'eve', decisionId: 'd-eve' }));
   const eve = { type: 'decision', approver: 'eve' };
-  expect(lastOf()).toMatchObject({ phase: 'approved', allowed: eve, last: eve });
+  expect(lastOf()).toMatchObject({ phase: 'ready', allowed: eve, last: eve });
 });
 
 it('a vote that accepts no hunk is a vote against the call', () => {

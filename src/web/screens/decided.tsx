@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
-import { describeOutcome, describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
+import { describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
 import { decidedFits, type DecidedFilter, FACETS } from '../model/decided';
 import { REFUSAL_LABELS } from '../model/labels';
@@ -78,13 +78,13 @@ function lookedText({ looked, isCut }: DecidedAnswer): string {
 }
 
 function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JSX.Element {
-  const { turn, callId, summary, what, at, reason, suggestion, hunks, outcome, message, approver } = one;
+  const { turn, callId, summary, what, at, reason, suggestion, hunks, message, approver } = one;
   const now = useNow();
   return (
     <ListRow
       to={{ at: 'call', turn, callId }}
       title={<Text of={summary} />}
-      chips={<Chip of={outcome === undefined ? describePhase(one) : describeOutcome(outcome)} />}
+      chips={<Chip of={describePhase(one)} />}
     >
       {isNamed ? <Text of={wordsBy(what, approver)} /> : what === 'granted' ? 'ran by your grant' : what}
       {hunksText(hunks)} · {dateTime(at)}, {relative(at, now)}

@@ -3,7 +3,8 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import { callTitle } from '../../../history/labels';
 import { FILTER_CHARACTERS } from '../../../contract/limits';
-import { type CallPhase, type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
+import type { CallPhase } from '../../../history/call-events';
+import { type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, Late, useAppContext, useKept, useKeys, useNewest, useTabTitle } from '../../ui/app';
 import { RequestPanel } from './request';
@@ -17,7 +18,7 @@ import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
 
 /** Phases that end soon if a worker runs, without a decision of a person. */
-const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];
+const PASSING: readonly CallPhase[] = ['preparing', 'ready', 'running', 'in_doubt'];
 const LOOK_AGAIN_MS = 1_000;
 
 interface CallPanelProps {
@@ -130,7 +131,7 @@ function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: D
     <article class="call" aria-label={`Call ${call.callId}`}>
       <CallHead view={details.view} call={call}>
         <Refusal text={refusal} />
-        {call.phase === 'replanning' && (
+        {call.phase === 'preparing' && (
           <p class="banner" role="status">
             A worker prepares it anew. It comes here to be approved; nothing runs before that.
           </p>

@@ -1,13 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import {
-  counted,
-  describeOutcome,
-  describePhase,
-  grantText,
-  howKnown,
-  wordsBy,
-} from '../../../history/labels';
+import { counted, describeOutcome, grantText, howKnown, wordsBy } from '../../../history/labels';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
 import type { Json, JsonObject } from '../../../contract/json';
 import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/seen';
@@ -292,8 +285,7 @@ const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancell
 function resultTitle(call: CallView, result: ToolResult): string {
   const kind = kindOfResult(result);
   const [word] = describeOutcome(kind);
-  const [said] = describePhase(call);
-  if (said === 'did not happen') return 'It did not happen';
+  if (call.resolvedBy?.resolution === 'did-not') return 'It did not happen';
   if (NOT_RUN.includes(kind)) return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
   if (!result.success) return word === 'failed' ? 'Failed' : `Failed: ${word}`;
   return result.metadata.late === true ? 'Result, late' : 'Result';
