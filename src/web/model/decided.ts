@@ -37,6 +37,11 @@ export interface DecidedFilter {
   text: string;
 }
 
+/** The people who decided. */
+export function peopleIn(calls: readonly DecidedCall[]): string[] {
+  return [...new Set(calls.map(({ approver }) => approver))].sort();
+}
+
 /** The decisions that fit. */
 export function decidedFits(
   calls: readonly DecidedCall[],

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
 import { describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
-import { decidedFits, type DecidedFilter, FACETS } from '../model/decided';
+import { decidedFits, type DecidedFilter, FACETS, peopleIn } from '../model/decided';
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
@@ -19,7 +19,6 @@ export function DecidedScreen(): JSX.Element {
   const { data: answer } = usePolled<DecidedAnswer>(`api/decided${isAll ? '?of=all' : ''}`);
   const calls = answer?.calls ?? [];
   const fitting = decidedFits(calls, filter);
-  const people = [...new Set(calls.map(({ approver }) => approver))].sort();
   return (
     <ListScreen
       name="decided"
@@ -45,7 +44,7 @@ export function DecidedScreen(): JSX.Element {
           options={[
             ['own', 'by you'],
             ['all', 'by everybody'],
-            ...(isAll ? people.map((name) => [name, `by ${name}`] as const) : []),
+            ...(isAll ? peopleIn(calls).map((name) => [name, `by ${name}`] as const) : []),
           ]}
           choose={(by) => {
             setAll(by !== 'own');

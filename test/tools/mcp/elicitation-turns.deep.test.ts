@@ -131,7 +131,7 @@ describe('a server that asks in the middle of a call', () => {
     expect(view).toMatchObject({ status: 'waiting', requests: [] });
     expect(view.calls.map(({ callId, phase }) => [callId, phase])).toEqual([
       ['1.1', 'running'],
-      ['1.1.0.1', 'asked'],
+      ['1.1.0.1', 'question'],
     ]);
     const item = await listedItem(client, id, { agent: 'one' });
     expect(item).toMatchObject({ kind: 'question', callId: '1.1.0.1' });
@@ -146,7 +146,7 @@ describe('a server that asks in the middle of a call', () => {
     expect(ended).toMatchObject({ questions: [], inDoubt: [] });
     expect(ended.calls.map(({ callId, phase }) => [callId, phase])).toEqual([
       ['1.1', 'done'],
-      ['1.1.0.1', 'answered'],
+      ['1.1.0.1', 'done'],
     ]);
     expect(await client.answer(id, { ...taken, approver: 'bob' })).toMatchObject({
       verdict: { accepted: false },
