@@ -13,7 +13,7 @@ export const FACETS: readonly (readonly [Facet, string])[] = [
 ];
 
 /** Ends of calls that are no failure of the tool. */
-const NO_FAILURE: readonly string[] = ['done', 'denied', 'cancelled'];
+const NO_FAILURE: readonly string[] = ['done', 'would_run', 'would_ask', 'denied', 'cancelled'];
 
 /** Whether the call of a decision failed. */
 export function hasFailed({ outcome }: Pick<DecidedCall, 'outcome'>): boolean {

@@ -3,7 +3,6 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import { callTitle } from '../../../history/labels';
 import { FILTER_CHARACTERS } from '../../../contract/limits';
-import type { CallPhase } from '../../../history/call-events';
 import { type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, Late, useAppContext, useKept, useKeys, useNewest, useTabTitle } from '../../ui/app';
@@ -17,8 +16,6 @@ import { Text } from '../../ui/text';
 import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
 
-/** Phases that end soon if a worker runs, without a decision of a person. */
-const PASSING: readonly CallPhase[] = ['preparing', 'ready', 'running', 'in_doubt'];
 const LOOK_AGAIN_MS = 1_000;
 
 interface CallPanelProps {
@@ -115,8 +112,8 @@ function useCall(
   useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, votes, inbox.connection === 'live']);
   const call = state.details?.view.calls.find((one) => one.callId === callId);
   // A call that waits is not in the inbox yet, or it was decided before the inbox listed it. No change of the inbox says so.
-  const isUnlisted = page !== undefined && item === undefined && call !== undefined && isWaiting(call);
-  const isPassing = isUnlisted || (call !== undefined && PASSING.includes(call.phase));
+  const isListed = page === undefined || item !== undefined;
+  const isPassing = call !== undefined && call.phase !== 'done' && !(isWaiting(call) && isListed);
   useEffect(() => {
     if (!isPassing) return;
     const timer = setInterval(refresh, LOOK_AGAIN_MS);
