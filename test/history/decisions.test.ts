@@ -1,11 +1,9 @@
 import type { Answered, DecisionMade, Resolved } from '../../src/history/events';
 import {
   allowedBy,
-  type DecisionEffect,
   effectOfDecision,
   effectOfResolution,
   lastWordOn,
-  type ResolutionEffect,
   takesEffect,
 } from '../../src/history/decisions';
 import { viewOf } from '../../src/history/view';
@@ -26,7 +24,7 @@ const ACCEPTED: DecisionMade = {
   judgement: { accepted: true },
 };
 
-it.each<[string, Partial<DecisionMade>, DecisionEffect | undefined]>([
+it.each<[string, Partial<DecisionMade>, ReturnType<typeof effectOfDecision>]>([
   ['an approval', { decision: 'approved' }, 'approves'],
   ['an edit', { decision: 'modified', arguments: { n: 2 } }, 'approves'],
   ['an edit that somebody has to look at', { decision: 'modified', asksAgain: true }, 'asks_again'],
@@ -49,7 +47,7 @@ it.each<[string, Partial<DecisionMade>, DecisionEffect | undefined]>([
   expect(effectOfDecision({ ...ACCEPTED, ...fields })).toBe(effect);
 });
 
-it.each<[string, Partial<Resolved>, ResolutionEffect | undefined]>([
+it.each<[string, Partial<Resolved>, ReturnType<typeof effectOfResolution>]>([
   ['happened', { resolution: 'happened' }, 'ends'],
   ['did-not', { resolution: 'did-not' }, 'ends'],
   ['run-again', { resolution: 'run-again' }, 'runs_again'],

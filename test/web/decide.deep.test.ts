@@ -411,7 +411,6 @@ test.each([
   await does.waitFor();
   await page.locator('.grant-offer').first().waitFor();
   const box = await does.boundingBox();
-  await page.screenshot({ path: `/tmp/phone-${order.length}.png` });
   expect(box?.y).toBeLessThanOrEqual(140);
   await page.context().close();
 });
@@ -428,10 +427,8 @@ test('100 KB of nested JSON is read whole in 60 presses', async () => {
   });
   const { workflowId } = await start('book', { trip: { id: 'trip-1', travellers } });
   const page = await web().tab('#/');
-  const begun = Date.now();
   await page.evaluate(`location.hash = ${JSON.stringify(callPlace(workflowId))}`);
   await page.getByText('Traveller 0', { exact: true }).first().waitFor();
-  console.log('opened in', Date.now() - begun, JSON.stringify(travellers).length);
   expect(await lookAtAll(page, 'key')).toBeLessThanOrEqual(60);
 });
 

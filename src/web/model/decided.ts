@@ -2,7 +2,7 @@ import type { CallFacet } from '../../contract/turn-states';
 import type { DecidedCall } from '../../server/api';
 
 /** What happened to a call, to list only such calls. Empty: all. */
-export type Facet = CallFacet | '';
+type Facet = CallFacet | '';
 
 export const FACETS: readonly (readonly [Facet, string])[] = [
   ['', 'everything'],
