@@ -107,7 +107,7 @@ export function describeEffect(of: { effect: Effect; unowned?: true; byGate?: tr
 }
 
 /** An activity that is not closed yet. Times are ISO 8601. */
-export interface OpenActivity {
+interface OpenActivity {
   state: 'scheduled' | 'started' | 'cancel_requested' | 'paused';
   attempt: number;
   startedAt?: string;

@@ -9,7 +9,6 @@ import {
   describeUsage,
   failingTaskText,
   hunksText,
-  type OpenActivity,
   wordsBy,
 } from '../../src/history/labels';
 import type { Resolved } from '../../src/history/events';
@@ -92,7 +91,7 @@ test.each([
 const NOW = Date.parse('2026-01-01T00:01:00.000Z');
 const at = (second: number): string => new Date(NOW + second * 1000).toISOString();
 
-test.each<[OpenActivity, string]>([
+test.each<[Parameters<typeof describeActivity>[0], string]>([
   [{ state: 'scheduled', attempt: 1 }, 'waits for a worker'],
   [{ state: 'started', attempt: 1, startedAt: at(-3), worker: 'w-1' }, 'runs for 3.0 s on w-1'],
   [{ state: 'started', attempt: 2, startedAt: at(2) }, 'runs for 0 ms, attempt 2'],
