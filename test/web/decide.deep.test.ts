@@ -401,11 +401,8 @@ test('a turn says who decided and why, and is found by the person', async () => 
 });
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
-test.each([
-  ['nothing to look twice at', '4711'],
-  ['a banner', '47\u202e11'],
-])('on a phone what a request does begins within 140 px, with %s', async (_, order) => {
-  const { workflowId } = await start('refund_order', { ...REFUND, order });
+test('on a phone what a request does begins within 140 px', async () => {
+  const { workflowId } = await start('refund_order', REFUND);
   const page = await web().tab(callPlace(workflowId), PHONE);
   const does = page.getByRole('region', { name: /^What it does/ });
   await does.waitFor();
