@@ -13,6 +13,7 @@ import { DeterminismViolationError, type WorkflowInfo } from '@temporalio/workfl
 import { makeDecode } from '../src/history/decode/decode';
 import { foldEvent } from '../src/history/fold/fold';
 import { makeState } from '../src/history/fold/state';
+import { createView } from '../src/history/view';
 import { type CallState, leaveOf, resultOf } from '../src/lifecycle/state';
 import { bundleWorkflows } from '../src/worker/bundle-workflows';
 import type { HeldCalls } from './fixtures/held-calls';
@@ -114,6 +115,7 @@ describe('after each workflow task, the fold has the calls that the workflow hol
       void held.set(historyLength, calls);
     await replay(read(file), bundle, { calls: { held: { fn, callDuringReplay: true } } });
     const state = makeState();
+    const live = createView();
     const decode = makeDecode();
     // A task that failed is not replayed.
     let then: CallState[] | undefined;
@@ -123,9 +125,13 @@ describe('after each workflow task, the fold has the calls that the workflow hol
         // The fold also has calls that the workflow has not opened yet, or that wait for more budget.
         const now = then.map(({ call }) => state.approvals.calls.get(call.callId));
         expect(now.map((one) => one && factsOf(one))).toEqual(then.map(factsOf));
+        // The page has the same phases.
+        const shown = live.current().calls;
+        const phases = then.map(({ call }) => shown.find(({ callId }) => callId === call.callId)?.phase);
+        expect(phases).toEqual(then.map(({ phase }) => phase));
         then = undefined;
       }
-      foldEvent(state, decoded);
+      for (const told of foldEvent(state, decoded)) live.push(told);
       if (decoded.kind === 'task_started') then = held.get(decoded.eventId);
     }
     expect(held.size).toBeGreaterThan(1);

@@ -299,7 +299,7 @@ export interface BatchWish {
 export function planBatch(candidates: readonly Candidate[], wish: BatchWish): BatchPlan {
   const plan: BatchPlan = { planned: [], leftOut: [] };
   for (const { item, call, changed } of candidates) {
-    const request = call?.phase === 'requested' ? call.request : undefined;
+    const request = call?.phase === 'request' ? call.request : undefined;
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
     const isApproved = wish.decision === 'approved';

@@ -1,7 +1,7 @@
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import { escapeText } from '../contract/text/escape';
 import { dateTime } from '../contract/text/times';
-import { describeOutcome, describePhase, hunksText } from '../history/labels';
+import { describePhase, hunksText } from '../history/labels';
 import type { Context } from './context';
 import { type InboxFilters, readCount, refuseOptions } from './flags';
 import type { Screen } from './print/screen';
@@ -29,14 +29,13 @@ export function decidedLines({ calls, looked, isCut }: DecidedAnswer, who: strin
 }
 
 function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
-  const { turn, callId, what, hunks, at, outcome, message, summary } = one;
-  const label = outcome === undefined ? describePhase(one) : describeOutcome(outcome);
+  const { turn, callId, what, hunks, at, message, summary } = one;
   const why = message === undefined ? '' : ` (${message})`;
   return [
     escapeText(`${turn}/${callId}`),
     escapeText(`${what}${hunksText(hunks)}`),
     dateTime(at),
-    labelCell(label, style),
+    labelCell(describePhase(one), style),
     escapeText(`${summary}${why}`),
   ];
 }

@@ -1,14 +1,14 @@
 import type { AnswerKind, DecisionKind, ResolutionKind, SignatureKind } from '../contract/decision';
-import { kindOfResult, type ResultKind } from '../contract/result';
 import type { Answered, DecisionMade, Resolved } from '../history/events';
 import { callTitle } from '../history/labels';
-import { type CallPhase, type CallView, type TurnView, viewOf } from '../history/view';
+import type { CallNow } from '../history/call-events';
+import { type CallView, type TurnView, viewOf } from '../history/view';
 import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
 import type { ListQuery, TurnSummary } from './types';
 
 /** A person's decision or answer, and the outcome of the call. */
-export interface DecidedCall {
+export interface DecidedCall extends Pick<CallNow, 'phase' | 'outcome'> {
   turn: string;
   agent: string;
   callId: string;
@@ -31,10 +31,6 @@ export interface DecidedCall {
   suggestion?: string;
   /** The time of the decision, ISO 8601. */
   at: string;
-  /** The phase of the call now. */
-  phase: CallPhase;
-  /** How the call ended. Absent if the call is not over. */
-  outcome?: ResultKind;
   /** Why the call failed, in words. */
   message?: string;
   /** The time when the call was over, ISO 8601. */
@@ -79,15 +75,8 @@ function decidedCall(view: TurnView, call: CallView, event: DecisionMade | Resol
 }
 
 function headOf({ turn, agent }: TurnView, call: CallView): Omit<DecidedCall, 'what' | 'approver' | 'at'> {
-  const { callId, tool, phase, result } = call;
-  const over =
-    result === undefined
-      ? {}
-      : {
-          outcome: kindOfResult(result),
-          message: result.error?.message,
-          endedAt: result.metadata.timestamp,
-        };
+  const { callId, tool, phase, outcome, result } = call;
+  const over = { outcome, message: result?.error?.message, endedAt: result?.metadata.timestamp };
   const values = JSON.stringify(call.effective).slice(0, MOST_VALUES);
   return { turn, agent, callId, tool, summary: callTitle(call), values, phase, ...over };
 }

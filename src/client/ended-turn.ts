@@ -23,7 +23,7 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
   if (call !== undefined && final !== undefined) return answerRepeat({ view, call }, decision, final);
   if (call?.request === undefined)
     return refused(decision, 'unknown_call', `no call ${decision.callId} of this turn waited for a decision`);
-  if (call.phase === 'expired') return refused(decision, 'expired', REQUEST_EXPIRED);
+  if (call.outcome === 'expired') return refused(decision, 'expired', REQUEST_EXPIRED);
   return refused(
     decision,
     'cancelled',
@@ -54,7 +54,7 @@ export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
     return answerRepeat({ view, call }, withDefaultsOf(call, answer), final);
   if (call?.question === undefined)
     return refused(answer, 'unknown_call', `no call ${answer.callId} of this turn waited for an answer`);
-  if (call.phase === 'expired') return refused(answer, 'expired', 'this question expired');
+  if (call.outcome === 'expired') return refused(answer, 'expired', 'this question expired');
   return refused(
     answer,
     'cancelled',
@@ -69,8 +69,8 @@ function withDefaultsOf(call: CallView | undefined, answer: QuestionAnswer): Que
   return { ...answer, content: completeAnswer(question.question, answer.content ?? {}) };
 }
 
-function isUnresolved({ phase, result }: CallView): boolean {
-  return phase === 'closed' || result?.error?.code === 'in_doubt';
+function isUnresolved({ outcome = 'in_doubt' }: CallView): boolean {
+  return outcome === 'in_doubt';
 }
 
 /** The accepted message that a message repeats: it has the same id. */

@@ -75,7 +75,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
   const app = new Hono<Env>();
   const formatError = createErrorFormatter(options.report);
   app.use(requireOwnOrigin(createHosts({ host, port: listening.port, allowHosts: [] })));
-  const authenticator = openAuthenticator(signIn, { users, hint: HOW_TO_SIGN_IN });
+  const { authenticator } = openAuthenticator(signIn, { users, hint: HOW_TO_SIGN_IN });
   app.use(requireUser(options, authenticator), fewAtOnce(AT_ONCE));
   app.all('/mcp', async (c) => {
     const token = c.req.header('authorization') ?? '';

@@ -9,12 +9,13 @@ import type {
 import type { JsonObject } from '../contract/json';
 import type { Preview } from '../contract/plan';
 import type { Question } from '../contract/question';
-import type { ToolResult } from '../contract/result';
+import type { ResultKind, ToolResult } from '../contract/result';
 import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
-import type { Authority } from '../contract/authority';
+import type { Authority, DatedVote } from '../contract/authority';
 import type { CallRuling, GrantMark, GrantUse } from '../contract/policy-rule';
 import type { Roster } from '../contract/roster';
 import type { CallProgress } from '../contract/call';
+import type { CallState } from '../lifecycle/state';
 
 /** The fields that every turn event has. */
 export interface EventHeader {
@@ -27,9 +28,31 @@ export interface EventHeader {
   at: string;
 }
 
+/** The phase of a call. A call that nobody has prepared yet, or that nobody can see yet, is `preparing`. */
+export type CallPhase = CallState['phase'];
+
+/** Where a call is. */
+export interface CallNow {
+  phase: CallPhase;
+  /** How it ended. Absent if it has not ended, and if its turn ended before. */
+  outcome?: ResultKind;
+  /** The votes that count, one for each person. Empty if no rule says who decides. */
+  votes: DatedVote[];
+}
+
+/** The fields that every event of a call has. */
+export interface CallHeader extends EventHeader {
+  /** Where the call is after the event. Absent: the current step has no such call. */
+  now?: CallNow;
+  /** Anybody may name any call in a message. Empty if the message could not be read. */
+  callId: string;
+}
+
 /** One call as a step proposes it, in short. */
 export interface ProposedCall {
   callId: string;
+  /** Where the call is after its step. */
+  now?: CallNow;
   /** The model's own id. */
   id: string;
   tool: string;
@@ -56,7 +79,7 @@ export interface ProposedCall {
  * A call is prepared: a `remote` call, a call that was edited and needed a new plan, or a call that another workflow
  * gates.
  */
-export interface CallPrepared extends EventHeader {
+export interface CallPrepared extends CallHeader {
   type: 'call_prepared';
   call: ProposedCall;
 }
@@ -65,9 +88,8 @@ export interface CallPrepared extends EventHeader {
  * A call waits for a decision. From now on, and not before, it can be decided. The event occurs again if an edit or
  * a reset makes somebody look again.
  */
-export interface RequestOpened extends EventHeader {
+export interface RequestOpened extends CallHeader {
   type: 'request_opened';
-  callId: string;
   callKey: string;
   tool: string;
   safety: Safety;
@@ -119,9 +141,8 @@ export interface RequestOpened extends EventHeader {
 }
 
 /** Nobody decided in time, so more people may decide now. */
-export interface RequestEscalated extends EventHeader {
+export interface RequestEscalated extends CallHeader {
   type: 'request_escalated';
-  callId: string;
   /** The people and the groups (`group:<name>`) who may decide now, too. */
   to: string[];
 }
@@ -130,9 +151,8 @@ export interface RequestEscalated extends EventHeader {
  * The decision on a call does not hold in this run or under the rules, so the handler was not called. The event
  * request_opened follows.
  */
-export interface DecisionVoid extends EventHeader {
+export interface DecisionVoid extends CallHeader {
   type: 'decision_void';
-  callId: string;
   tool: string;
   message: string;
   /** The people whose votes do not count. Other votes still count. Absent: no vote counts. */
@@ -140,9 +160,8 @@ export interface DecisionVoid extends EventHeader {
 }
 
 /** A call is a question and waits for an answer. From now on, and not before, it can be answered. */
-export interface QuestionOpened extends EventHeader {
+export interface QuestionOpened extends CallHeader {
   type: 'question_opened';
-  callId: string;
   callKey: string;
   tool: string;
   question: Question;
@@ -153,9 +172,8 @@ export interface QuestionOpened extends EventHeader {
 }
 
 /** Nobody decided or answered in time. Nothing ran. */
-export interface RequestExpired extends EventHeader {
+export interface RequestExpired extends CallHeader {
   type: 'request_expired';
-  callId: string;
   /** The call was a question. */
   question?: true;
 }
@@ -164,9 +182,8 @@ export interface RequestExpired extends EventHeader {
  * A call's activity is scheduled, and runs once a worker takes it. The event occurs again with a higher generation
  * after `run-again`.
  */
-export interface CallStarted extends EventHeader {
+export interface CallStarted extends CallHeader {
   type: 'call_started';
-  callId: string;
   tool: string;
   /** 0 at first. Each `run-again` adds one. */
   generation: number;
@@ -183,9 +200,8 @@ export interface CallStarted extends EventHeader {
  * No worker that has what the call needs has taken the call yet. There is one such event, however often the call is
  * tried.
  */
-export interface CallWaits extends EventHeader {
+export interface CallWaits extends CallHeader {
   type: 'call_waits';
-  callId: string;
   tool: string;
   /** What the worker that took the call lacks, or why the call goes to another worker. */
   message: string;
@@ -195,34 +211,30 @@ export interface CallWaits extends EventHeader {
  * A pause holds the call. It did not start, and is tried again. The next event is call_resumed, or the end of the call
  * with its turn.
  */
-export interface CallHeld extends EventHeader {
+export interface CallHeld extends CallHeader {
   type: 'call_held';
-  callId: string;
   tool: string;
   /** Who paused what, when and why, or why the pauses cannot be read. */
   message: string;
 }
 
 /** No pause holds the call any more, so it is about to start. */
-export interface CallResumed extends EventHeader {
+export interface CallResumed extends CallHeader {
   type: 'call_resumed';
-  callId: string;
   tool: string;
 }
 
 /** The child turn of a call runs. The event occurs again after a reset, although the child turn existed before. */
-export interface ChildStarted extends EventHeader {
+export interface ChildStarted extends CallHeader {
   type: 'child_started';
-  callId: string;
   tool: string;
   /** The id of the child turn. */
   child: string;
 }
 
 /** A call has its result. This is the last event of a call, unless an outcome_reported comes late. */
-export interface CallEnded extends EventHeader {
+export interface CallEnded extends CallHeader {
   type: 'call_ended';
-  callId: string;
   tool: string;
   result: ToolResult;
   /** The time from scheduling to closing, in milliseconds. Null if nothing was scheduled. */
@@ -247,9 +259,8 @@ export interface CallEnded extends EventHeader {
 }
 
 /** A call was started and nobody knows its outcome. The next event is verifying or in_doubt. */
-export interface CallLost extends EventHeader {
+export interface CallLost extends CallHeader {
   type: 'call_lost';
-  callId: string;
   tool: string;
   message: string;
   /** The output that is known so far. */
@@ -263,23 +274,20 @@ export interface CallLost extends EventHeader {
 }
 
 /** The tool's own check is asked whether a lost call took effect. */
-export interface Verifying extends EventHeader {
+export interface Verifying extends CallHeader {
   type: 'verifying';
-  callId: string;
 }
 
 /** The verdict of the tool's check. After `cannot_tell`, in_doubt follows. */
-export interface Verified extends EventHeader {
+export interface Verified extends CallHeader {
   type: 'verified';
-  callId: string;
   outcome: 'happened' | 'did_not' | 'cannot_tell';
   message?: string;
 }
 
 /** A lost call waits for a person to resolve it. */
-export interface InDoubtOpened extends EventHeader {
+export interface InDoubtOpened extends CallHeader {
   type: 'in_doubt';
-  callId: string;
   callKey: string;
   tool: string;
   message: string;
@@ -341,10 +349,8 @@ export interface Attribution {
 }
 
 /** A decision was judged. An update that is refused leaves nothing in history, so it has no event. */
-export interface DecisionMade extends EventHeader, Attribution {
+export interface DecisionMade extends CallHeader, Attribution {
   type: 'decision';
-  /** Empty if the payload could not be read. */
-  callId: string;
   /** Absent if the payload could not be read. */
   decision?: DecisionKind;
   /** Only with `modified`: the new arguments. */
@@ -373,10 +379,8 @@ export interface DecisionMade extends EventHeader, Attribution {
  * A resolution was judged. If it is accepted, call_started follows after `run-again`, and call_ended after any other
  * resolution.
  */
-export interface Resolved extends EventHeader, Attribution {
+export interface Resolved extends CallHeader, Attribution {
   type: 'resolved';
-  /** Empty if the payload could not be read. */
-  callId: string;
   resolution?: ResolutionKind;
   /** Only with `happened`: the result of the call, if the person knows it. */
   content?: string;
@@ -388,10 +392,8 @@ export interface Resolved extends EventHeader, Attribution {
 }
 
 /** An answer to a question was judged. If it is accepted, call_ended follows with the text that the model reads. */
-export interface Answered extends EventHeader, Attribution {
+export interface Answered extends CallHeader, Attribution {
   type: 'answered';
-  /** Empty if the payload could not be read. */
-  callId: string;
   answer?: AnswerKind;
   /**
    * Only with `answered`: the values that were filled in. Once the answer is accepted, this includes the defaults of
@@ -402,9 +404,8 @@ export interface Answered extends EventHeader, Attribution {
 }
 
 /** A call reported its outcome late, after it had been given up. */
-export interface OutcomeReported extends EventHeader {
+export interface OutcomeReported extends CallHeader {
   type: 'outcome_reported';
-  callId: string;
   generation: number;
   result: ToolResult;
   /**

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import type { JsonObject } from '../contract/json';
-import { kindOfResult, type ResultKind } from '../contract/result';
+import type { ResultKind } from '../contract/result';
 import { stepOfCall } from '../contract/names';
 import type { TurnEvent } from './events';
 import { viewOf, type CallView, type StepView, type TurnView } from './view';
@@ -100,9 +100,8 @@ function pathStep({ steps, calls }: TurnView, step: number): PathStep | undefine
   return { text: found.text, model: found.model, calls: own };
 }
 
-function pathCall({ callId, tool, effective, result }: CallView): PathCall {
-  const outcome = result === undefined ? 'open' : kindOfResult(result);
-  return { callId, tool, arguments: effective, outcome, content: result?.content };
+function pathCall({ callId, tool, effective, result, outcome }: CallView): PathCall {
+  return { callId, tool, arguments: effective, outcome: outcome ?? 'open', content: result?.content };
 }
 
 function pathEnd({ status, answer, error }: TurnView): PathEnd {

@@ -7,7 +7,7 @@ import type { CallView } from './view-types';
  * What an accepted decision does to its request. `counts`: it is one vote, and the request still waits. `asks_again`:
  * somebody has to look again, at a new request. `denies` and `approves` settle the request.
  */
-export type DecisionEffect = 'counts' | 'asks_again' | 'denies' | 'approves';
+type DecisionEffect = 'counts' | 'asks_again' | 'denies' | 'approves';
 
 /** What a decision does to its request. Undefined if it was not accepted. */
 export function effectOfDecision(event: DecisionMade): DecisionEffect | undefined {
@@ -22,7 +22,7 @@ export function effectOfDecision(event: DecisionMade): DecisionEffect | undefine
  * What an accepted resolution does to its call. `counts`: it is one vote, and the call is still in doubt. `runs_again`:
  * the call may start once more. `ends`: the call is over.
  */
-export type ResolutionEffect = 'counts' | 'runs_again' | 'ends';
+type ResolutionEffect = 'counts' | 'runs_again' | 'ends';
 
 /** What a resolution does to its call. Undefined if it was not accepted. */
 export function effectOfResolution(event: Resolved): ResolutionEffect | undefined {

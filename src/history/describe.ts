@@ -21,7 +21,7 @@ import { SOMEBODY } from '../contract/authority';
  * An event in words, the same on a terminal and on the page. Models, tools and people write `text`, so a screen makes
  * it safe before it shows it.
  */
-export interface EventLine {
+interface EventLine {
   /** The subject of the event: `turn`, `step 2`, `2.1`. */
   label: string;
   text: string;

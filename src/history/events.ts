@@ -248,7 +248,6 @@ export type TurnEventOf<T extends TurnEvent['type']> = Extract<TurnEvent, { type
 
 /** The id of the call that an event names. Anybody may have sent it. Undefined for events of the turn. */
 export function callIdOf(event: TurnEvent): string | undefined {
-  if (event.type === 'call_prepared') return event.call.callId;
   return 'callId' in event ? event.callId : undefined;
 }
 

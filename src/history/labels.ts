@@ -2,7 +2,7 @@ import { percentText } from './stats-text';
 import { someNames } from '../authority/votes/voters';
 import { approvalsNeeded, assuranceText } from '../authority/rules/stricter-rule';
 import { countVotesUnder, type VoteCount } from '../authority/votes/count-votes';
-import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
+import { type DryKind, TOOL_ERROR_CODES } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
 import type { GrantMark, GrantUse } from '../contract/policy-rule';
 import type { Usage } from '../contract/spending/usage';
@@ -11,8 +11,8 @@ import type { ChangedTool } from '../contract/worker-tools';
 import { titleOf } from '../contract/text/call-title';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
-import type { Attribution, Resolved } from './call-events';
-import type { CallPhase, CallView, TurnView } from './view-types';
+import type { Attribution, CallPhase } from './call-events';
+import type { CallView, TurnView } from './view-types';
 import type { CastVote, Authority } from '../contract/authority';
 import { authorityNow } from '../authority/votes/authority-in-force';
 
@@ -42,20 +42,13 @@ export function describeState(state: TurnView['status']): Label {
 }
 
 const PHASES: Readonly<Record<CallPhase, Label>> = {
-  proposed: ['proposed', 'quiet'],
-  requested: ['waits for a decision', 'ask'],
-  asked: ['waits for an answer', 'ask'],
-  answered: ['answered', 'good'],
-  declined: ['declined', 'bad'],
-  replanning: ['about to be asked again', 'busy'],
-  approved: ['approved', 'good'],
-  denied: ['denied', 'bad'],
-  expired: ['expired', 'bad'],
+  preparing: ['being prepared', 'busy'],
+  request: ['waits for a decision', 'ask'],
+  question: ['waits for an answer', 'ask'],
+  ready: ['about to start', 'busy'],
   running: ['running', 'busy'],
-  lost: ['outcome unknown', 'ask'],
   in_doubt: ['in doubt', 'ask'],
-  done: ['done', 'good'],
-  closed: ['closed with its turn', 'quiet'],
+  done: ['closed with its turn', 'quiet'],
 };
 
 /** A person said that a call in doubt did not happen, so it has an error of ours and none of its tool. */
@@ -64,19 +57,14 @@ const DID_NOT: Label = ['did not happen', 'bad'];
 /** Where a call is, or how it ended. */
 export function describePhase({
   phase,
-  result,
-  resolutions = [],
-}: {
-  phase: CallPhase;
-  result?: ToolResult;
-  resolutions?: readonly Pick<Resolved, 'resolution' | 'judgement' | 'stillWaits'>[];
-}): Label {
-  const isSaid = resolutions.some(
-    ({ resolution, judgement, stillWaits }) =>
-      resolution === 'did-not' && judgement.accepted === true && stillWaits === undefined,
-  );
-  if (phase === 'done' && isSaid) return DID_NOT;
-  return phase === 'done' && result !== undefined ? describeOutcome(kindOfResult(result)) : PHASES[phase];
+  outcome,
+  question,
+  resolvedBy,
+}: Pick<CallView, 'phase' | 'outcome'> & Partial<Pick<CallView, 'question' | 'resolvedBy'>>): Label {
+  if (outcome === undefined) return PHASES[phase];
+  if (resolvedBy?.resolution === 'did-not') return DID_NOT;
+  if (question !== undefined && outcome === 'done') return ['answered', 'good'];
+  return question !== undefined && outcome === 'denied' ? ['declined', 'bad'] : describeOutcome(outcome);
 }
 
 const DRY: Readonly<Record<DryKind, string>> = {
@@ -119,7 +107,7 @@ export function describeEffect(of: { effect: Effect; unowned?: true; byGate?: tr
 }
 
 /** An activity that is not closed yet. Times are ISO 8601. */
-export interface OpenActivity {
+interface OpenActivity {
   state: 'scheduled' | 'started' | 'cancel_requested' | 'paused';
   attempt: number;
   startedAt?: string;

@@ -52,17 +52,13 @@ export function offersOn(
   who: Onlooker,
   at: Now,
 ): Offers {
-  if (!isAtLeast(who.role, 'approver')) return { offers: [] };
+  const waits = waitingEvent(call);
+  if (waits === undefined || !isAtLeast(who.role, 'approver')) return { offers: [] };
   const isCancelled = view.cancelRequested;
-  if (call.phase === 'in_doubt') return resolutionsOn(call, who, { ...at, isCancelled });
-  const deadline = waitingEvent(call)?.type === 'in_doubt' ? null : deadlineOf(call);
+  if (waits.type === 'in_doubt') return resolutionsOn(call, who, { ...at, isCancelled });
+  const { deadline } = waits;
   if (isCancelled || (deadline !== null && Date.parse(deadline) <= at.now)) return { offers: [] };
-  if (call.phase === 'asked') return { offers: ['answer'] };
-  return call.phase === 'requested' ? decisionsOn(call, who, at) : { offers: [] };
-}
-
-function deadlineOf({ phase, request, question }: CallView): string | null {
-  return (phase === 'asked' ? question : request)?.deadline ?? null;
+  return waits.type === 'question_opened' ? { offers: ['answer'] } : decisionsOn(call, who, at);
 }
 
 function resolutionsOn(

@@ -239,12 +239,12 @@ function createDecisions() {
   const counts = { requests: 0, approved: 0, edited: 0, denied: 0, expired: 0, refused: 0 };
   const waits: number[] = [];
   return {
-    add: ({ request, decisions, settledBy, phase, result }: CallView, askedAt = request?.at ?? ''): void => {
+    add: ({ request, decisions, settledBy, outcome }: CallView, askedAt = request?.at ?? ''): void => {
       if (request === undefined) return;
       counts.requests += 1;
       counts.refused += decisions.filter(({ judgement }) => judgement.accepted === false).length;
       if (settledBy === undefined) {
-        if (phase === 'expired' || result?.error?.code === 'expired') counts.expired += 1;
+        if (outcome === 'expired') counts.expired += 1;
         return;
       }
       const isEdited = settledBy.decision === 'modified' || request.edit !== undefined;

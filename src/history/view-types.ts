@@ -12,6 +12,7 @@ import type { TurnEnd, TurnState } from '../contract/turn-states';
 import type { TurnOrigin, Ancestor } from '../contract/call';
 import type {
   Answered,
+  CallNow,
   DecisionMade,
   InDoubtOpened,
   OutcomeReported,
@@ -20,40 +21,14 @@ import type {
   Resolved,
 } from './call-events';
 import type { TurnEvent } from './events';
-import type { DatedVote } from '../contract/authority';
-
-/**
- * The phase of a call.
- * `proposed`: there is no request yet, and the call has not started. `approved`: it is decided and waits until it may
- * start. `replanning`: it becomes a request once more, because it was edited and a new plan is being made, or because
- * its decision did not hold. `lost`: its outcome is unknown and being looked into. `asked`: it is a question that waits
- * for an answer. `answered`, `declined`: a person ended the question. `closed`: the turn ended before the call had a
- * result.
- */
-export type CallPhase =
-  | 'proposed'
-  | 'requested'
-  | 'asked'
-  | 'answered'
-  | 'declined'
-  | 'replanning'
-  | 'approved'
-  | 'denied'
-  | 'expired'
-  | 'running'
-  | 'lost'
-  | 'in_doubt'
-  | 'done'
-  | 'closed';
 
 /** One call, with everything on record about it. */
-export interface CallView {
+export interface CallView extends CallNow {
   callId: string;
   /** The run in which it waits or last waited for a person. A decision names the run. Absent if it never waited. */
   runId?: string;
   step: number;
   tool: string;
-  phase: CallPhase;
   /** The arguments that the model asked for, with defaults. */
   arguments: JsonObject;
   /** The arguments that the model wrote. Set only if defaults changed them. */
@@ -85,8 +60,6 @@ export interface CallView {
    * did not hold.
    */
   settledBy?: DecisionMade;
-  /** The votes that count, one for each person. Empty if no rule says who decides. */
-  votes: DatedVote[];
   /** Nobody decided in time, so more people may decide. */
   isEscalated?: true;
   doubt?: InDoubtOpened;
@@ -248,8 +221,8 @@ export function waitingEvent({
   question,
   doubt,
 }: CallView): RequestOpened | QuestionOpened | InDoubtOpened | undefined {
-  if (phase === 'requested') return request;
-  if (phase === 'asked') return question;
+  if (phase === 'request') return request;
+  if (phase === 'question') return question;
   return phase === 'in_doubt' ? doubt : undefined;
 }
 

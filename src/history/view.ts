@@ -1,11 +1,11 @@
 import {
   type Answered,
   type CallEnded,
+  type CallHeader,
+  type CallLost,
   type CallStarted,
   type DecisionMade,
-  type DecisionVoid,
   type Forked,
-  type InDoubtOpened,
   type ProposedCall,
   type RequestOpened,
   type Resolved,
@@ -26,18 +26,16 @@ import {
   type TurnView,
   waitingEvent,
 } from './view-types';
-import { effectOfDecision, effectOfResolution } from './decisions';
+import { effectOfDecision, takesEffect } from './decisions';
 import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
 import { VOTED_BEFORE } from '../contract/call-texts';
+import { kindOfResult } from '../contract/result';
 import { RAISE_BUDGET, stepOfCall } from '../contract/names';
 import { defined } from '../contract/defined';
-import { voteOf } from '../contract/decision';
 import { withDefaults } from '../contract/schema/schema';
-import type { CastVote } from '../contract/authority';
-import { voterIn } from '../authority/votes/voters';
 
 export { keyOfStart } from './view-types';
-export type { CallPhase, CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
+export type { CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
 
 /** Makes a view of a turn without events. */
 export function createView(): LiveView {
@@ -159,7 +157,7 @@ function ended(view: TurnView, event: TurnEnded): void {
   const { answer, error, result } = event;
   if (result?.spent !== undefined) view.spent = result.spent;
   Object.assign(view, defined({ answer, error, value: result?.value }));
-  for (const call of view.calls) if (isWaiting(call) || call.phase === 'lost') call.phase = 'closed';
+  for (const call of view.calls) call.phase = 'done';
 }
 
 /** Takes an event of a call, except what people say. */
@@ -169,23 +167,23 @@ function viewCall(view: TurnView, event: TurnEvent): void {
       view.calls.push(...event.calls.map((call) => callView(call, event.step)));
       return;
     case 'call_prepared':
-      return prepared(view, event.call);
+      return withCall(view, { ...event, tool: event.call.tool }, (call) => prepared(call, event.call));
     case 'request_opened':
       return withCall(view, event, (call) => requested(call, event));
     case 'question_opened':
-      return withCall(view, event, (call) => void Object.assign(call, { phase: 'asked', question: event }));
+      return withCall(view, event, (call) => void (call.question = event));
     case 'decision_void':
-      return withCall(view, event, (call) => callReopened(call, event));
+      return withCall(view, event, callReopened);
     case 'request_escalated':
       return withCall(view, event, (call) => void (call.isEscalated = true));
     case 'request_expired':
-      return withCall(view, event, (call) => void (call.phase = 'expired'));
+      return withCall(view, event, () => undefined);
     case 'call_started':
       return withCall(view, event, (call) => callStarted(call, event));
     case 'call_lost':
-      return withCall(view, event, (call) => void Object.assign(call, { phase: 'lost' }, grantOf(event)));
+      return withCall(view, event, (call) => callLost(call, event));
     case 'in_doubt':
-      return withCall(view, event, (call) => doubted(call, event));
+      return withCall(view, event, (call) => void (call.doubt = event));
     case 'verified':
       return withCall(view, event, (call) => verified(call, event));
     case 'child_started':
@@ -197,32 +195,29 @@ function viewCall(view: TurnView, event: TurnEvent): void {
   }
 }
 
-/** Changes the call with an id. The call is made up if its step could not be read. */
+/** Changes the call of an event. The call is made up if its step could not be read. */
 function withCall(
   view: TurnView,
-  { callId, tool = '' }: { callId: string; tool?: string },
+  { callId, tool = '', now }: CallHeader & { tool?: string },
   change: (call: CallView) => void,
 ): void {
-  const known = view.calls.findLast((call) => call.callId === callId);
-  if (known !== undefined) return change(known);
-  const step = stepOfCall(callId);
-  const made = callView({ callId, id: callId, tool, kind: 'run', arguments: {} }, step);
-  view.calls.push(made);
-  change(made);
+  let call = view.calls.findLast((one) => one.callId === callId);
+  if (call === undefined) {
+    call = callView({ callId, id: callId, tool, kind: 'run', arguments: {} }, stepOfCall(callId));
+    view.calls.push(call);
+  }
+  change(call);
+  Object.assign(call, now);
 }
 
-function prepared(view: TurnView, proposed: ProposedCall): void {
-  withCall(view, proposed, (call) => {
-    if (call.phase === 'proposed') call.arguments = proposed.arguments;
-    call.effective = proposed.arguments;
-    Object.assign(call, defined({ ruling: proposed.ruling }));
-  });
+function prepared(call: CallView, { arguments: args, ruling }: ProposedCall): void {
+  if (call.request === undefined) call.arguments = args;
+  call.effective = args;
+  Object.assign(call, defined({ ruling }));
 }
 
 /** A decision did not hold: nothing ran, and the call waits for a decision that counts. */
-function callReopened(call: CallView, { struck }: DecisionVoid): void {
-  call.votes = struck === undefined ? [] : call.votes.filter(({ voter }) => !struck.includes(voter));
-  call.phase = 'replanning';
+function callReopened(call: CallView): void {
   delete call.settledBy;
   delete call.resolvedBy;
   delete call.approved;
@@ -230,21 +225,17 @@ function callReopened(call: CallView, { struck }: DecisionVoid): void {
   delete call.startedAt;
 }
 
-/**
- * Takes a request. A call that is asked about again has no votes. With a note, the request is the same as before, and
- * the votes stay.
- */
+/** Takes a request. With a note, the request is the same as before. */
 function requested(call: CallView, event: RequestOpened): void {
-  if (event.note === undefined && call.phase === 'replanning') forgetVotes(call);
-  call.phase = 'requested';
+  if (event.note === undefined) delete call.isEscalated;
   call.request = event;
   call.effective = event.arguments;
 }
 
-function doubted(call: CallView, event: InDoubtOpened): void {
-  call.votes = [];
-  call.phase = 'in_doubt';
-  call.doubt = event;
+/** The doubt about an earlier start says nothing about this one. */
+function callLost(call: CallView, event: CallLost): void {
+  delete call.doubt;
+  Object.assign(call, grantOf(event));
 }
 
 /** What the check of a call in doubt found out, for the person who resolves it. */
@@ -254,19 +245,15 @@ function verified(call: CallView, { outcome, message }: Verified): void {
 }
 
 function callStarted(call: CallView, event: CallStarted): void {
-  call.phase = 'running';
   call.effective = event.arguments;
   call.generation = event.generation;
   call.startedAt = event.at;
   Object.assign(call, grantOf(event));
 }
 
-/** Ways in which a person ended a call. They say more than that the call is done. */
-const PERSONAL_ENDS: readonly CallView['phase'][] = ['denied', 'expired', 'answered', 'declined'];
-
 function callEnded(call: CallView, event: CallEnded): void {
-  if (!PERSONAL_ENDS.includes(call.phase)) call.phase = 'done';
   call.result = event.result;
+  call.outcome = kindOfResult(event.result);
   if (event.origin === 'record') call.given = true;
   if (event.note !== undefined) call.note = event.note;
   Object.assign(call, grantOf(event));
@@ -279,39 +266,33 @@ function viewDecision(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'decision':
       judged(view, event);
-      return onKnown(view, event.callId, (call) => foldDecision(call, event));
+      return onKnown(view, event, (call) => foldDecision(call, event));
     case 'resolved':
       judged(view, event);
-      return onKnown(view, event.callId, (call) => foldResolution(call, event));
+      return onKnown(view, event, (call) => foldResolution(call, event));
     case 'answered':
       judged(view, event);
-      return onKnown(view, event.callId, (call) => answered(call, event));
+      return onKnown(view, event, (call) => void call.answers.push(event));
     case 'outcome_reported':
-      return onKnown(view, event.callId, (call) => void (event.settles || call.late.push(event)));
+      return onKnown(view, event, (call) => void (event.settles || call.late.push(event)));
   }
 }
 
 /** Changes a call if the turn has it. Anybody can name any call id, and only calls of the turn are shown. */
-function onKnown(view: TurnView, callId: string, change: (call: CallView) => void): void {
-  if (view.calls.some((call) => call.callId === callId)) withCall(view, { callId }, change);
+function onKnown(view: TurnView, event: CallHeader, change: (call: CallView) => void): void {
+  if (view.calls.some(({ callId }) => callId === event.callId)) withCall(view, event, change);
 }
 
 function judged(view: TurnView, event: DecisionMade | Resolved | Answered): void {
   if (event.door === 'signal') view.unjudged = Math.max(0, view.unjudged - 1);
 }
 
-function answered(call: CallView, event: Answered): void {
-  call.answers.push(event);
-  if (event.judgement.accepted !== true || call.phase !== 'asked') return;
-  call.phase = event.answer === 'declined' ? 'declined' : 'answered';
-}
-
 /** A call about which only its proposal is known. */
 function callView(call: ProposedCall, step: number): CallView {
-  const { callId, tool, arguments: args, proposed, ruling } = call;
+  const { callId, tool, arguments: args, proposed, ruling, now } = call;
   const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
   const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
-  return { ...made, phase: 'proposed', proposed, ruling };
+  return { ...made, phase: 'preparing', proposed, ruling, ...now };
 }
 
 /** Finds the calls of a turn that wait for a person, and notes them in the view. */
@@ -334,48 +315,14 @@ function grantOf({ grant }: Pick<CallView, 'grant'>): Pick<CallView, 'grant'> {
 function foldDecision(call: CallView, event: DecisionMade): void {
   call.decisions.push(event);
   const effect = effectOfDecision(event);
-  if (effect === undefined || call.phase !== 'requested') return;
-  const isRepeated = effect === 'asks_again';
-  if (!isRepeated) voted(call, event, voteOf(event));
-  if (effect === 'counts') return;
-  if (event.decision === 'ask-again') return void (call.phase = 'replanning');
-  if (!isRepeated) call.settledBy = event;
+  if (effect === undefined || effect === 'counts' || event.decision === 'ask-again') return;
+  if (effect !== 'asks_again') call.settledBy = event;
   if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
-  if (effect === 'denies') return void (call.phase = 'denied');
-  call.approved = call.effective;
-  call.phase = isRepeated ? 'replanning' : 'approved';
+  if (effect !== 'denies') call.approved = call.effective;
 }
 
 /** Takes a resolution. It settles the doubt, or counts as one vote of several. */
 function foldResolution(call: CallView, event: Resolved): void {
   call.resolutions.push(event);
-  const effect = effectOfResolution(event);
-  if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
-  if (event.resolution === 'run-again') voted(call, { ...event, hunks: call.settledBy?.hunks }, 'approved');
-  if (effect === 'counts') return;
-  call.resolvedBy = event;
-  call.phase = effect === 'runs_again' ? 'approved' : 'done';
-}
-
-/** Removes the votes on a call, because a new request waits now. */
-function forgetVotes(call: CallView): void {
-  call.votes = [];
-  delete call.isEscalated;
-}
-
-/** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
-function voted(
-  call: CallView,
-  said: Pick<DecisionMade, 'approver' | 'at' | 'signature'> & { hunks?: readonly string[] | undefined },
-  decision: CastVote['decision'] | undefined,
-): void {
-  const { approver, at, signature, hunks } = said;
-  const authority = call.request?.authority;
-  const voter = voterIn(authority, approver);
-  const others = call.votes.filter((one) => one.voter !== voter);
-  if (authority === undefined) return;
-  if (decision === undefined) return void (call.votes = others);
-  const chosen = decision === 'approved' ? hunks : undefined;
-  const more = { hunks: chosen, signedBy: signature?.kind };
-  call.votes = [...others, { voter, decision, at, ...more }];
+  if (takesEffect(event)) call.resolvedBy = event;
 }

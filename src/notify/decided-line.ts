@@ -25,7 +25,7 @@ export function outcomeLine(view: TurnView, { notice, asked }: AskedNotice): str
   const said = by.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)).map(({ text }) => text);
   if (now !== undefined) return [...said, 'it is asked about again in another message'].join('; ');
   const [phase] = describePhase(call);
-  const isDecided = said.length > 0 && call.phase !== 'expired' && call.phase !== 'closed';
+  const isDecided = said.length > 0 && (call.phase !== 'done' || (call.outcome ?? 'expired') !== 'expired');
   return isDecided ? said.join(', ') : [phase, ...said].join('; ');
 }
 

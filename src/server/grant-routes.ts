@@ -160,7 +160,7 @@ async function isFit(
 ): Promise<[InboxItem, boolean]> {
   const view = await reader.view(item.turn).catch(() => undefined);
   const { phase, request } = view?.calls.find(({ callId }) => callId === item.callId) ?? {};
-  const isAsProposed = phase === 'requested' && request?.edit === undefined;
+  const isAsProposed = phase === 'request' && request?.edit === undefined;
   const isFit = isAsProposed && request?.grants !== 'none' && covers(narrowing, request?.arguments ?? {});
   return [item, isFit];
 }

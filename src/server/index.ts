@@ -6,7 +6,6 @@ import { inUrl, listen, type Listening, type ListenOptions, readBasePath } from 
 import { createApp } from './app';
 import type { AuthenticatorParts } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
-import { createOidc } from './auth/oidc';
 import { openAuthenticator, type SignInOptions } from './auth/open-authenticator';
 import { createHosts } from './auth/origin';
 import { createUsers } from './auth/users';
@@ -146,14 +145,13 @@ export async function startWeb({
         port: listening.port,
         allowHosts: [...allowHosts, ...(signIn === undefined ? [] : [new URL(signIn.publicUrl).host])],
       }),
-      authenticator: openAuthenticator(signIn, {
+      ...openAuthenticator(signIn, {
         users,
         local,
         people: options.people,
         signInAt: signIn?.oidc && basePath + SIGN_IN,
       }),
       ownPage: { allowOrigins: options.allowOrigins, publicUrl: signIn?.publicUrl },
-      oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       feed,
       texts,
       streamToken,

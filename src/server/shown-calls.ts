@@ -31,7 +31,7 @@ export function createShownCalls(): ShownCalls {
   });
   return {
     keep: ({ turn, agent, calls }) => {
-      const waiting = calls.filter(({ phase }) => phase === 'requested');
+      const waiting = calls.filter(({ phase }) => phase === 'request');
       if (waiting.length > 0) kept.set(turn, { turn, agent, calls: waiting });
       else kept.delete(turn);
     },

@@ -105,7 +105,7 @@ async function callDetails(
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) throw new CountersignError('not_found', `${turn} has no call ${callId}`);
   const { schema, timeoutMs } = call.request ?? {};
-  const tools = call.phase === 'requested' ? await client.changedTools(turn) : [];
+  const tools = call.phase === 'request' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
   const now = Date.now();
   const mayAct = (person: string): boolean => {

@@ -63,6 +63,35 @@ interface Following {
   signedOut: (error: ApiError) => void;
 }
 
+/** Listens to the events of a turn or a conversation until they end. */
+export function listenToEnd(
+  url: string,
+  { end, ...on }: Record<string, (data: string, id: string) => void>,
+  set: (part: Partial<Pick<LiveTurn, 'connection' | 'problem'>>) => void,
+  signedOut: Following['signedOut'],
+): () => void {
+  const stop = listen(url, {
+    on: {
+      ...on,
+      trouble: (data) => {
+        const problem: ApiError = JSON.parse(data);
+        set({ problem });
+        // It does not exist, so there is nothing to wait for.
+        if (problem.code === 'not_found') stop();
+      },
+      end: (data, id) => {
+        stop();
+        end?.(data, id);
+      },
+    },
+    connection: (connection) => {
+      if (connection === 'lost') void checkSession(signedOut);
+      set(connection === 'lost' ? { connection } : { connection, problem: undefined });
+    },
+  });
+  return stop;
+}
+
 /** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
 function followTurn(
   url: string,
@@ -83,34 +112,22 @@ function followTurn(
     set(part);
     drawn ||= requestAnimationFrame(draw);
   };
-  const stop = listen(url, {
-    on: {
-      turn: (data, id) => {
-        byPlace.set(Number(id), JSON.parse(data));
-        drawSoon();
-      },
-      pending: (data) => {
-        isWhole = true;
-        drawSoon({ pending: JSON.parse(data) });
-      },
-      text: (data) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
-      trouble: (data) => {
-        const problem: ApiError = JSON.parse(data);
-        set({ problem });
-        // The turn does not exist, so there is nothing to wait for.
-        if (problem.code === 'not_found') stop();
-      },
-      end: () => {
-        stop();
-        isWhole = true;
-        drawSoon({ ended: true });
-      },
+  const on = {
+    turn: (data: string, id: string) => {
+      byPlace.set(Number(id), JSON.parse(data));
+      drawSoon();
     },
-    connection: (connection) => {
-      if (connection === 'lost') void checkSession(signedOut);
-      set(connection === 'lost' ? { connection } : { connection, problem: undefined });
+    pending: (data: string) => {
+      isWhole = true;
+      drawSoon({ pending: JSON.parse(data) });
     },
-  });
+    text: (data: string) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
+    end: () => {
+      isWhole = true;
+      drawSoon({ ended: true });
+    },
+  };
+  const stop = listenToEnd(url, on, set, signedOut);
   return () => {
     cancelAnimationFrame(drawn);
     stop();

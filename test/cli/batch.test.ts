@@ -124,7 +124,7 @@ describe('what is decided together', () => {
 
   it.each<[string, Candidate]>([
     ['a call that is gone', { item: item(), call: undefined }],
-    ['one that is decided', { item: item(), call: call({ phase: 'approved' }) }],
+    ['one that is decided', { item: item(), call: call({ phase: 'ready' }) }],
     ['one in doubt', { item: item({ kind: 'in_doubt' }), call: call({ phase: 'in_doubt' }) }],
     ['one that was asked anew', { item: item({ callKey: 'other' }), call: call() }],
   ])('is never %s', (_name, one) => {

@@ -32,6 +32,7 @@ export function testScreen(width = 100): Screen & { printed: string[]; drawn: st
 export function request(extra: Partial<RequestOpened> = {}): RequestOpened {
   return {
     type: 'request_opened',
+    now: { phase: 'request', votes: [] },
     eventId: 10,
     at: AT,
     callId: '1.1',
@@ -65,7 +66,7 @@ export function call(extra: Partial<CallView> = {}): CallView {
     callId: opened.callId,
     step: 1,
     tool: opened.tool,
-    phase: 'requested',
+    phase: 'request',
     arguments: opened.arguments,
     effective: opened.arguments,
     generation: 0,
@@ -82,7 +83,7 @@ export function call(extra: Partial<CallView> = {}): CallView {
 /** A turn with these calls. */
 export function turn(calls: CallView[] = [], extra: Partial<TurnView> = {}): TurnView {
   const requests = calls.flatMap(({ phase, request: opened }) =>
-    phase === 'requested' && opened ? [opened] : [],
+    phase === 'request' && opened ? [opened] : [],
   );
   return {
     turn: 't-1',
@@ -96,7 +97,7 @@ export function turn(calls: CallView[] = [], extra: Partial<TurnView> = {}): Tur
     steps: [],
     calls,
     requests,
-    questions: calls.flatMap(({ phase, question: asked }) => (phase === 'asked' && asked ? [asked] : [])),
+    questions: calls.flatMap(({ phase, question: asked }) => (phase === 'question' && asked ? [asked] : [])),
     inDoubt: [],
     cancelRequested: false,
     abandoned: false,
@@ -140,5 +141,5 @@ export function question(extra: Partial<CallView> = {}): CallView {
     ...{ question: { text: 'Where to?', form }, deadline: null, summary: '1.1 ask_user Where to?' },
   };
   const { request: _, ...made } = call({ tool: 'ask_user', arguments: {}, effective: {} });
-  return { ...made, phase: 'asked', question: opened, ...extra };
+  return { ...made, phase: 'question', question: opened, ...extra };
 }

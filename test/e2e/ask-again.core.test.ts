@@ -77,7 +77,7 @@ async function change(text: string): Promise<void> {
     const { turn } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
     await until('the probe', async () => {
       const [call] = (await client.view(turn)).calls;
-      return call?.phase === 'requested' || call?.result !== undefined;
+      return call?.phase === 'request' || call?.result !== undefined;
     });
     const name = nameOf(await callOf(turn));
     await client.cancel(turn);
@@ -101,7 +101,7 @@ const again = async (turn: string, before: CallView): Promise<CallView> => {
   let call = before;
   await until('it to be asked again', async () => {
     call = await callOf(turn);
-    return call.phase === 'requested' && call.request?.eventId !== eventId;
+    return call.phase === 'request' && call.request?.eventId !== eventId;
   });
   return call;
 };

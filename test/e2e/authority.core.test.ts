@@ -128,7 +128,7 @@ test('a call that needs two people runs once the second one has approved it', as
     needs: { approvals: 1, who: ['bob', 'cleo', 'dana', 'emil'] },
   });
   expect(await callOf(turn)).toMatchObject({
-    phase: 'requested',
+    phase: 'request',
     votes: [{ voter: 'anna', decision: 'approved' }],
   });
   expect(verdictOf(await vote(turn, 'anna'))).toMatchObject({ accepted: false, code: 'already_decided' });
@@ -155,7 +155,7 @@ test.each<[string, JsonObject, string, string]>([
     expect(JSON.stringify(verdict)).toContain(why);
     expect(JSON.stringify(verdict)).toMatch(/these may: (anna, )?bob/);
   }
-  expect((await callOf(turn)).phase).toBe('requested');
+  expect((await callOf(turn)).phase).toBe('request');
   expect(await effects.lines('not-allowed')).toEqual([]);
 });
 
@@ -214,7 +214,7 @@ describe('under notRequester, whoever writes what the model reads', () => {
   const waits = (turn: string, callId: string) =>
     until('it to wait', async () =>
       (await client.view(turn)).calls.some(
-        (one) => one.callId === callId && (one.phase === 'requested' || one.phase === 'asked'),
+        (one) => one.callId === callId && (one.phase === 'request' || one.phase === 'question'),
       ),
     );
   const QUESTION = call('ask_user', { question: 'To whom?' });
@@ -251,7 +251,7 @@ describe('under notRequester, whoever writes what the model reads', () => {
     'answers a question of a child turn': async (tag) => {
       const task = book.add(QUESTION, { text: 'pay bob' });
       const turn = await started(call('helper', { task }), large(tag));
-      await answer(await childOf(turn, 'helper', 'asked'));
+      await answer(await childOf(turn, 'helper', 'question'));
       return [turn, '2.1'];
     },
     'forks it with a reply of their own': async (tag) => {
@@ -269,7 +269,7 @@ describe('under notRequester, whoever writes what the model reads', () => {
       await vote(turn, 'bob', { decision: 'modified', arguments: { task } });
       await until('the edit', async () => (await callOf(turn)).request?.arguments['task'] === task);
       await vote(turn, 'anna');
-      return [await childOf(turn, 'deputy', 'requested'), '1.1'];
+      return [await childOf(turn, 'deputy', 'request'), '1.1'];
     },
     'wrote earlier in its conversation': async (tag) => {
       const session = client.session(`s-${tag}`, { ...START, taskQueue: fixture.taskQueue });
@@ -351,7 +351,7 @@ test('a vote that is only claimed does not start what wants signed ones, and the
   const turn = await asked('sign', { tag: 'claimed' });
   await vote(turn, 'anna', { decision: 'approved', channel: 'web', authenticated: true });
   await until('it to be so', async () => (await callOf(turn)).request?.note !== undefined);
-  expect(await callOf(turn)).toMatchObject({ phase: 'requested', votes: [], request: { note: /claimed/ } });
+  expect(await callOf(turn)).toMatchObject({ phase: 'request', votes: [], request: { note: /claimed/ } });
   const events = await client.timeline(turn);
   expect(events.find(({ type }) => type === 'decision_void')).toMatchObject({ struck: ['anna'] });
   expect(await effects.lines('claimed')).toEqual([]);

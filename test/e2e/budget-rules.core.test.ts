@@ -150,7 +150,7 @@ test("Temporal's own signal raises nothing where the rule wants a signature", as
   await handle.signal(SIGNALS.approval, { ...forged, approver: 'mallory' });
   await handle.signal(SIGNALS.approval, { ...forged, approver: 'anna', authenticated: true });
   await until('it to be struck', async () => (await callOf(handle)).request?.note !== undefined);
-  expect(await callOf(handle)).toMatchObject({ phase: 'requested', votes: [] });
+  expect(await callOf(handle)).toMatchObject({ phase: 'request', votes: [] });
   expect((await callOf(handle)).request?.note).toMatch(/the vote of anna does not count: it is claimed/);
   await client.cancel(handle.workflowId);
   expect((await client.view(handle.workflowId)).budget).toMatchObject({ tokens: 250 });
@@ -170,7 +170,7 @@ test('a worker checks a raise by its own rules where the request was prepared wi
   await say(handle, 'mallory');
   await until('it to be asked again', async () => (await callOf(handle)).request?.authority !== undefined);
   expect(await callOf(handle)).toMatchObject({
-    phase: 'requested',
+    phase: 'request',
     request: { authority: { rule: { name: 'signed budgets' } } },
   });
   await client.cancel(handle.workflowId);

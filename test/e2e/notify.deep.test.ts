@@ -161,7 +161,7 @@ channels:
   expect(mails.mails.flatMap(({ to }) => to)).toEqual(['ann@example.org', 'bob@example.org']);
   expect(mails.mails[0]?.text.replaceAll('=\r\n', '')).toContain(`/#/turns/${turn}/calls/1.1`);
   expect(sent()).toEqual([`request.opened ${turn}`]);
-  expect((await client.view(turn)).calls[0]?.phase).toBe('requested');
+  expect((await client.view(turn)).calls[0]?.phase).toBe('request');
   await mails.close();
 });
 

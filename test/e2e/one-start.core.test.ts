@@ -97,7 +97,7 @@ class World {
         endedAt,
         calls: [call],
       } = await this.of.client.view(this.of.handle.workflowId);
-      const isWaiting = call?.phase === 'requested' || call?.phase === 'in_doubt';
+      const isWaiting = call?.phase === 'request' || call?.phase === 'in_doubt';
       return call !== undefined && (endedAt !== null || isWaiting) && call;
     });
   }
@@ -138,7 +138,7 @@ class World {
       await resetRun(fixture.client, { workflowId: handle.workflowId, ...point, isBare: true });
       return this.waits();
     }
-    if (phase !== 'requested') return;
+    if (phase !== 'request') return;
     if (step === 'approve') return this.approve();
     if (step !== 'move') {
       const decisionId = step === 'copy' ? randomUUID() : this.last?.decisionId;
@@ -233,7 +233,7 @@ describe('a call that was given back', () => {
     const handle = await fixture.start('clerk', prompt);
     const { workflowId } = handle;
     const callOf = async () => (await client.view(workflowId)).calls[0];
-    await until('the request', async () => (await callOf())?.phase === 'requested');
+    await until('the request', async () => (await callOf())?.phase === 'request');
     await first.stop();
     const lacking = await fixture.addWorker(fixture.otherMachine(), { agents: agentWith('other') });
     await client.decide(workflowId, await approvalOf(client, workflowId));

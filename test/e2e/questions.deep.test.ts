@@ -51,7 +51,7 @@ test('an answer by update is the result of the call, with the defaults of the fo
   );
   expect(new Set(scheduled)).toEqual(new Set(['countersign.think']));
   expect((await client().view(handle.workflowId)).calls).toMatchObject([
-    { phase: 'answered', answers: [{ content: { city: 'Rome', nights: 3 }, door: 'update' }] },
+    { phase: 'done', outcome: 'done', answers: [{ content: { city: 'Rome', nights: 3 }, door: 'update' }] },
   ]);
 });
 
@@ -146,7 +146,9 @@ test('declined: the model reads who and why', async () => {
     decision: 'declined',
   });
   expect((await handle.result()).answer).toContain('ann declined to answer: not my business.');
-  expect((await client().view(handle.workflowId)).calls).toMatchObject([{ phase: 'declined' }]);
+  expect((await client().view(handle.workflowId)).calls).toMatchObject([
+    { phase: 'done', outcome: 'denied' },
+  ]);
 });
 
 test('it expires with words for the model, and a late answer is refused', async () => {
@@ -238,5 +240,5 @@ test('a worker is killed while a question waits: the answer that comes meanwhile
   await place.addProcess();
   expect((await handle.result()).answer).toContain('{"city":"Rome","nights":3}');
   const { calls } = await client().view(handle.workflowId);
-  expect(calls).toMatchObject([{ phase: 'answered', answers: [{ decisionId: 'once' }] }]);
+  expect(calls).toMatchObject([{ phase: 'done', outcome: 'done', answers: [{ decisionId: 'once' }] }]);
 });

@@ -171,7 +171,7 @@ async function struck(turn: string, voter = 'anna', left: string[] = []): Promis
   const events = await client.timeline(turn);
   expect(events.findLast(({ type }) => type === 'decision_void')).toMatchObject({ struck: [voter] });
   const call = await callOf(turn);
-  expect(call).toMatchObject({ phase: 'requested', votes: left.map((name) => ({ voter: name })) });
+  expect(call).toMatchObject({ phase: 'request', votes: left.map((name) => ({ voter: name })) });
   return call.request?.note ?? '';
 }
 

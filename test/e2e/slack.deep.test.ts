@@ -176,7 +176,7 @@ it('counts two votes, denies with a reason, and only links where a signature is 
   server.send(vote);
   await until('the answer', () => two.changes > changes);
   expect((await client.view(wired)).calls[0]).toMatchObject({
-    phase: 'requested',
+    phase: 'request',
     votes: [{ voter: 'ann' }],
   });
   server.send(server.press(two, 'Approve', 'UBOB'));

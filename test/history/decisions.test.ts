@@ -1,11 +1,9 @@
 import type { Answered, DecisionMade, Resolved } from '../../src/history/events';
 import {
   allowedBy,
-  type DecisionEffect,
   effectOfDecision,
   effectOfResolution,
   lastWordOn,
-  type ResolutionEffect,
   takesEffect,
 } from '../../src/history/decisions';
 import { viewOf } from '../../src/history/view';
@@ -26,7 +24,7 @@ const ACCEPTED: DecisionMade = {
   judgement: { accepted: true },
 };
 
-it.each<[string, Partial<DecisionMade>, DecisionEffect | undefined]>([
+it.each<[string, Partial<DecisionMade>, ReturnType<typeof effectOfDecision>]>([
   ['an approval', { decision: 'approved' }, 'approves'],
   ['an edit', { decision: 'modified', arguments: { n: 2 } }, 'approves'],
   ['an edit that somebody has to look at', { decision: 'modified', asksAgain: true }, 'asks_again'],
@@ -49,7 +47,7 @@ it.each<[string, Partial<DecisionMade>, DecisionEffect | undefined]>([
   expect(effectOfDecision({ ...ACCEPTED, ...fields })).toBe(effect);
 });
 
-it.each<[string, Partial<Resolved>, ResolutionEffect | undefined]>([
+it.each<[string, Partial<Resolved>, ReturnType<typeof effectOfResolution>]>([
   ['happened', { resolution: 'happened' }, 'ends'],
   ['did-not', { resolution: 'did-not' }, 'ends'],
   ['run-again', { resolution: 'run-again' }, 'runs_again'],
@@ -94,11 +92,11 @@ it('a resolution that the worker voids let nothing run, and the next decision do
     const [call] = viewOf(script.fold()).calls;
     return call && { phase: call.phase, allowed: allowedBy(call), last: lastWordOn(call) };
   };
-  expect(lastOf()).toEqual({ phase: 'requested', allowed: undefined, last: undefined });
+  expect(lastOf()).toEqual({ phase: 'request', allowed: undefined, last: undefined });
   const said = { callId: '1.1', decision: 'approved', approver: 'eve', decisionId: 'd-eve' };
   script.update('decide', said, accepted('1.1', 'approved', { approver: 'eve', decisionId: 'd-eve' }));
   const eve = { type: 'decision', approver: 'eve' };
-  expect(lastOf()).toMatchObject({ phase: 'approved', allowed: eve, last: eve });
+  expect(lastOf()).toMatchObject({ phase: 'ready', allowed: eve, last: eve });
 });
 
 it('a vote that accepts no hunk is a vote against the call', () => {

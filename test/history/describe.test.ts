@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ENDINGS } from '../../src/contract/call-texts';
 import type { TurnEvent } from '../../src/history/events';
 import { turnEventsOfJson } from '../../src/history/exported';
-import { describeEvent, truncate, type EventLine } from '../../src/history/describe';
+import { describeEvent, truncate } from '../../src/history/describe';
 
 const event = (fields: object): TurnEvent =>
   JSON.parse(JSON.stringify({ eventId: 1, at: '2026-11-21T12:00:00.000Z', ...fields }));
@@ -16,7 +16,7 @@ const result = { success: true, content: 'paid\n', arguments: { cents: 5 }, meta
 const end = { type: 'call_ended', ...of, durationMs: null, origin: 'handler' };
 const failed = { ...result, success: false, error: { code: 'timeout', message: 'too slow' } };
 
-test.each<[object, EventLine]>([
+test.each<[object, ReturnType<typeof describeEvent>]>([
   [
     { type: 'turn_started', turn: 't', agent: 'clerk', prompt: 'pay' },
     { label: 'turn', text: 't, agent clerk: pay' },

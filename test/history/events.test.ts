@@ -40,7 +40,7 @@ test('a reset leaves earlier runs as they are', () => {
 
 test.each<[TurnEvent, string | undefined]>([
   [event(1, 'call_started', { callId: '1.1' }), '1.1'],
-  [event(1, 'call_prepared', { call: { callId: '1.2' } }), '1.2'],
+  [event(1, 'call_prepared', { callId: '1.2', call: { callId: '1.2' } }), '1.2'],
   [event(1, 'thinking'), undefined],
 ])('the call of %j', (one, callId) => {
   expect(callIdOf(one)).toBe(callId);

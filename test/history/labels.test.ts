@@ -1,4 +1,3 @@
-import { makeFailure, makeSuccess } from '../../src/contract/result';
 import {
   costText,
   counted,
@@ -10,9 +9,10 @@ import {
   describeUsage,
   failingTaskText,
   hunksText,
-  type OpenActivity,
   wordsBy,
 } from '../../src/history/labels';
+import type { Resolved } from '../../src/history/events';
+import { question } from '../cli/support';
 
 test.each([
   ['approved', 'approved by ann'],
@@ -49,30 +49,24 @@ test.each([
 });
 
 test.each([
-  ['done', undefined, 'done', 'good'],
-  ['done', 'tool', 'failed', 'bad'],
-  ['done', 'denied', 'denied', 'bad'],
-  ['done', 'conflict', 'conflict', 'bad'],
-  ['denied', 'denied', 'denied', 'bad'],
-  ['requested', undefined, 'waits for a decision', 'ask'],
-  ['replanning', undefined, 'about to be asked again', 'busy'],
-] as const)('a call that is %s (error: %s) is shown as %s', (phase, code, text, tone) => {
-  const facts = { timestamp: '2026-01-01T00:00:00.000Z' };
-  const head = { id: 'c', callId: '1.1', tool: 'pay', arguments: {} };
-  const result =
-    code === undefined
-      ? makeSuccess(head, { content: 'x', contentType: 'text' }, facts)
-      : makeFailure(head, { code, message: 'no' }, facts);
-  expect(describePhase({ phase, result })).toEqual([text, tone]);
-});
-
-test('a call in doubt that did not happen is named so', () => {
-  const said = { resolution: 'did-not', judgement: { accepted: true } } as const;
-  const refused = { ...said, judgement: { accepted: false, code: 'not_allowed' } } as const;
-  const shown = [said, refused, { ...said, stillWaits: true } as const].map(
-    (one) => describePhase({ phase: 'done', resolutions: [one] })[0],
-  );
-  expect(shown).toEqual(['did not happen', 'done', 'done']);
+  [{ phase: 'done', outcome: 'done' }, 'done', 'good'],
+  [{ phase: 'done', outcome: 'tool' }, 'failed', 'bad'],
+  [{ phase: 'done', outcome: 'denied' }, 'denied', 'bad'],
+  [{ phase: 'done', outcome: 'conflict' }, 'conflict', 'bad'],
+  [{ phase: 'done' }, 'closed with its turn', 'quiet'],
+  [question({ phase: 'done', outcome: 'done' }), 'answered', 'good'],
+  [question({ phase: 'done', outcome: 'denied' }), 'declined', 'bad'],
+  [question({ phase: 'done', outcome: 'expired' }), 'expired', 'bad'],
+  [{ phase: 'request' }, 'waits for a decision', 'ask'],
+  [{ phase: 'preparing' }, 'being prepared', 'busy'],
+  [
+    { phase: 'done', outcome: 'transport', resolvedBy: { resolution: 'did-not' } as Resolved },
+    'did not happen',
+    'bad',
+  ],
+  [{ phase: 'done', outcome: 'done', resolvedBy: { resolution: 'happened' } as Resolved }, 'done', 'good'],
+] as const)('the phase of %j is shown as %s', (shown, text, tone) => {
+  expect(describePhase(shown)).toEqual([text, tone]);
 });
 
 test.each([
@@ -97,7 +91,7 @@ test.each([
 const NOW = Date.parse('2026-01-01T00:01:00.000Z');
 const at = (second: number): string => new Date(NOW + second * 1000).toISOString();
 
-test.each<[OpenActivity, string]>([
+test.each<[Parameters<typeof describeActivity>[0], string]>([
   [{ state: 'scheduled', attempt: 1 }, 'waits for a worker'],
   [{ state: 'started', attempt: 1, startedAt: at(-3), worker: 'w-1' }, 'runs for 3.0 s on w-1'],
   [{ state: 'started', attempt: 2, startedAt: at(2) }, 'runs for 0 ms, attempt 2'],

@@ -72,12 +72,9 @@ const STATES: Record<string, Arranged> = {
   },
 };
 
-const PHASES = { request: 'requested', question: 'asked', in_doubt: 'in_doubt' } as const;
-
 /** The call as the page is shown it. */
 function viewed(state: CallState, authority: object | undefined): CallView {
-  const { call: prepared, votes, seenDigest } = state;
-  const phase = state.phase in PHASES ? PHASES[state.phase as keyof typeof PHASES] : 'done';
+  const { phase, call: prepared, votes, seenDigest } = state;
   const at = 'deadline' in state ? state.deadline : null;
   const deadline = at === null ? null : new Date(at).toISOString();
   const asked = request({
@@ -87,7 +84,8 @@ function viewed(state: CallState, authority: object | undefined): CallView {
   const question = { ...asked, type: 'question_opened' as const, question: AGE };
   return call({
     ...{ phase, request: asked, votes: votes.map((one) => ({ ...one })) },
-    ...(phase === 'asked' ? { question } : {}),
+    ...(phase === 'question' ? { question } : {}),
+    ...(phase === 'in_doubt' ? { doubt: { ...asked, type: phase, message: 'lost' } } : {}),
   });
 }
 
@@ -240,7 +238,7 @@ describe('says what of the votes on a call is somebody’s own', () => {
     ],
     ['an admin, of a gate', asked({}, { byGate: true }), 'eve', 'admin', NONE],
     ['an admin, of a workflow of its own', asked({}, { unowned: true }), 'eve', 'admin', NONE],
-    ['a call that is decided', asked({ phase: 'approved' }), 'anna', 'admin', NONE],
+    ['a call that is decided', asked({ phase: 'ready' }), 'anna', 'admin', NONE],
     ['a call without a rule', call({ votes }), 'anna', 'admin', { offers: ['approve', 'deny', 'grant'] }],
   ] as const)('%s', (_what, one, user, role, own) => {
     const { offers, ownVote } = offersOn(turn(), one, { user, role, signs: 'claimed' }, { now: LATER });

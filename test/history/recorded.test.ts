@@ -154,7 +154,7 @@ test('many: calls of each kind, an edit, signals good and bad, a decision with n
     ['1.1', 'done', undefined],
     ['1.2', 'done', undefined],
     ['1.3', 'done', undefined],
-    ['1.4', 'denied', 'denied'],
+    ['1.4', 'done', 'denied'],
     ['1.5', 'done', 'tool_not_found'],
     ['1.6', 'done', 'validation'],
     ['1.7', 'done', 'tool'],
@@ -170,12 +170,12 @@ test('many: calls of each kind, an edit, signals good and bad, a decision with n
 test('asked: answers by update and by signal, a bad one, one declined and one question that expires', async () => {
   const view = viewOf(await turnEventsOfJson(textOf('asked')));
   expect(view).toMatchObject({ status: 'answered', questions: [], requests: [], unjudged: 0 });
-  expect(view.calls.map(({ callId, phase, result }) => [callId, phase, result?.content])).toEqual([
-    ['1.1', 'answered', 'ann answered. Remark: soon 8\n\n{"age":7,"unit":"years"}'],
-    ['1.2', 'declined', expect.stringContaining('bob declined to answer: mine.')],
+  expect(view.calls.map(({ callId, outcome, result }) => [callId, outcome, result?.content])).toEqual([
+    ['1.1', 'done', 'ann answered. Remark: soon 8\n\n{"age":7,"unit":"years"}'],
+    ['1.2', 'denied', expect.stringContaining('bob declined to answer: mine.')],
     ['1.3', 'expired', expect.stringContaining('Nobody answered this question in time.')],
     ['1.4', 'done', 'look 1'],
-    ['2.1', 'answered', 'somebody answered.\n\n{"answer":"old"}'],
+    ['2.1', 'done', 'somebody answered.\n\n{"answer":"old"}'],
   ]);
   // Whether both were judged in one workflow task is chance, and their order with it.
   const byDoor = new Map(view.calls[0]?.answers.map((answer) => [answer.door, answer]));

@@ -141,8 +141,8 @@ test('a step that a reset took back is shown as it was, and again as it became',
   expect(start).toBeGreaterThan(4);
   const { steps } = timelineOf([...before.fold(), reset, ...after]);
   expect(steps.map(({ undone, calls }) => [undone, calls.map((call) => call.phase)])).toEqual([
-    [true, ['denied']],
-    [false, ['proposed']],
+    [true, ['done']],
+    [false, ['preparing']],
   ]);
 });
 

@@ -25,19 +25,19 @@ test('open requests with all that an approver needs', () => {
     ['1.1', 'key:1.1'],
     ['1.2', 'key:1.2'],
   ]);
-  expect(view.calls.map((call) => call.phase)).toEqual(['requested', 'requested', 'proposed']);
+  expect(view.calls.map((call) => call.phase)).toEqual(['request', 'request', 'ready']);
 });
 
 test.each([
-  ['approved', { decision: 'approved' }, 'approved', { n: 1 }],
-  ['modified', { decision: 'modified', arguments: { n: 9 } }, 'approved', { n: 9 }],
-  ['denied', { decision: 'denied' }, 'denied', { n: 1 }],
-  ['no hunk', { decision: 'approved', hunks: [] }, 'denied', { n: 1 }],
-])('%s closes the request', (_, said, phase, effective) => {
+  ['approved', { decision: 'approved' }, { phase: 'ready' }, { n: 1 }],
+  ['modified', { decision: 'modified', arguments: { n: 9 } }, { phase: 'ready' }, { n: 9 }],
+  ['denied', { decision: 'denied' }, { phase: 'done', outcome: 'denied' }, { n: 1 }],
+  ['no hunk', { decision: 'approved', hunks: [] }, { phase: 'done', outcome: 'denied' }, { n: 1 }],
+])('%s closes the request', (_, said, now, effective) => {
   const script = asked().update('decide', { callId: '1.1', ...said }, accepted('1.1', said.decision));
   const view = viewOf(script.fold());
   expect(view.requests.map((request) => request.callId)).toEqual(['1.2']);
-  expect(view.calls[0]).toMatchObject({ phase, effective, arguments: { n: 1 } });
+  expect(view.calls[0]).toMatchObject({ ...now, effective, arguments: { n: 1 } });
   expect(view.calls[0]?.decisions).toHaveLength(1);
 });
 
@@ -56,7 +56,7 @@ test('a refused decision is kept and changes nothing', () => {
   const refused = { accepted: false, code: 'stale_args', message: 'look again', callId: '1.1' };
   const view = viewOf(asked().update('decide', { callId: '1.1', decision: 'approved' }, refused).fold());
   expect(view.calls[0]).toMatchObject({
-    phase: 'requested',
+    phase: 'request',
     decisions: [{ judgement: { accepted: false } }],
   });
 });
@@ -81,7 +81,7 @@ test('a call in doubt wins over requests', () => {
     accepted('1.1', 'approved'),
   );
   script.fails(script.call(ask('1.1')), { message: 'pipe' });
-  expect(viewOf(script.fold()).calls[0]?.phase).toBe('lost');
+  expect(viewOf(script.fold()).calls[0]?.phase).toBe('in_doubt');
   const view = viewOf(script.open([item('1.1', { kind: 'in_doubt' }), item('1.2')]).fold());
   expect(view.status).toBe('in_doubt');
   expect(view.inDoubt.map((doubt) => doubt.callId)).toEqual(['1.1']);
@@ -132,6 +132,7 @@ describe('a reset', () => {
     const vote: TurnEvent = {
       ...{ type: 'decision', eventId: 90, at: '', callId, decision: 'approved', approver: 'ann' },
       ...{ channel: 'cli', door: 'update', identity: '', stillWaits: true, judgement: { accepted: true } },
+      now: { phase: 'request', votes: [{ voter: 'ann', decision: 'approved', at: '' }] },
     };
     expect(viewOf([...events, vote]).calls[0]?.votes).toHaveLength(1);
     const [call] = viewOf([...events, vote, reset(95)]).calls;

@@ -15,19 +15,23 @@ it.each([
   ['waits', call(), undefined],
   ['waits as a question', question(), undefined],
   ['is approved', call({ phase: 'running', decisions: [decided('ann', 'approved')] }), 'approved by ann'],
-  ['is denied', call({ phase: 'denied', decisions: [decided('ann', 'denied')] }), 'denied by ann'],
-  ['expired', call({ phase: 'expired' }), 'expired'],
+  [
+    'is denied',
+    call({ phase: 'done', outcome: 'denied', decisions: [decided('ann', 'denied')] }),
+    'denied by ann',
+  ],
+  ['expired', call({ phase: 'done', outcome: 'expired' }), 'expired'],
   [
     'is sent back',
-    call({ phase: 'replanning', decisions: [decided('eve', 'ask-again')] }),
+    call({ phase: 'preparing', decisions: [decided('eve', 'ask-again')] }),
     'sent back to be asked again by eve',
   ],
   [
     'expired with a vote',
-    call({ phase: 'expired', decisions: [decided('ann', 'approved')] }),
+    call({ phase: 'done', outcome: 'expired', decisions: [decided('ann', 'approved')] }),
     'expired; approved by ann',
   ],
-  ['closed with its turn', call({ phase: 'closed' }), 'closed with its turn'],
+  ['closed with its turn', call({ phase: 'done' }), 'closed with its turn'],
   ['is asked about again', call({ request: request({ at: later }) }), /asked about again/],
 ] as const)('says what became of a call that %s', (_name, one, expected) => {
   const said = outcomeLine(turn([one]), about);
@@ -40,7 +44,7 @@ it('is gone with the turn', () => {
 });
 
 it('is looked up again', async () => {
-  const view = turn([call({ phase: 'expired' })]);
+  const view = turn([call({ phase: 'done', outcome: 'expired' })]);
   expect(await lookAgain({ view: () => Promise.resolve(view) }, about)).toEqual({ view, over: 'expired' });
   const gone = new CountersignError('not_found', 'no such turn');
   expect(await lookAgain({ view: () => Promise.reject(gone) }, about)).toEqual({

@@ -65,7 +65,7 @@ const corrections = async (receiver: Receiver, waiting: Notice[], now = NOW): Pr
   for (const { act } of all) await act(never);
   return all.length;
 };
-const decided = (phase: CallView['phase']) => (views = [turn([call({ phase })])]);
+const decided = (outcome: CallView['outcome']) => (views = [turn([call({ phase: 'done', outcome })])]);
 
 it('notifies each browser of who may decide and sees it: signed, encrypted, with a topic and a time', async () => {
   const [one, two] = [await subscribe('ann'), await subscribe('ANN@example.org')];

@@ -152,7 +152,7 @@ describe('a message', () => {
 
   it('changes once the call was decided elsewhere, by a process that did not post it too', async () => {
     await (await open()).send([notice('a')], NOW);
-    now = call({ phase: 'expired' });
+    now = call({ phase: 'done', outcome: 'expired' });
     const outbox = await open();
     server.script('chat.update', { limited: 5 });
     await outbox.send([], NOW);
@@ -173,7 +173,7 @@ describe('a message', () => {
     const looks = new Set<unknown>(noted.mock.contexts.filter((_, n) => noted.mock.calls[n]?.[1] === NOW));
     expect(looks.size).toBe(1);
     expect(first().changes).toBe(0);
-    now = question({ phase: 'answered' });
+    now = question({ phase: 'done', outcome: 'done' });
     const forgotten = jest.spyOn(Map.prototype, 'delete');
     await outbox.send([], NOW + 120_000);
     expect(shownIn(first())).toMatch(/now: answered$/);
@@ -186,7 +186,7 @@ describe('a message', () => {
 describe('a click', () => {
   const decidedBy = (approver: string): void => {
     now = call({
-      phase: 'done',
+      ...{ phase: 'done', outcome: 'done' },
       decisions: [
         {
           ...{

@@ -193,7 +193,7 @@ test('a reason that is too long for the grant leaves the call undecided', async 
   const terms = termsOf(await plan(turn, { times: 2 }));
   const refused = { status: 400, body: { message: expect.stringContaining('over 500 bytes') } };
   expect(await give(turn, terms, { decision: { reason: 'ü'.repeat(251) } })).toMatchObject(refused);
-  expect((await client.view(turn)).calls[0]?.phase).toBe('requested');
+  expect((await client.view(turn)).calls[0]?.phase).toBe('request');
   const path = `/api/grants/${terms.id}/revocation`;
   expect(await ask(path, { reason: 'ü'.repeat(251) })).toMatchObject(refused);
 });
@@ -272,7 +272,7 @@ test.each<[string, (terms: GrantTerms) => object, object, RegExp]>([
   const terms = termsOf(await plan(turn, { forMs: 60_000 }));
   const { status, body } = await give(turn, forge(terms), { decision });
   expect(`${status} ${JSON.stringify(body)}`).toMatch(why);
-  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', votes: [] });
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'request', votes: [] });
   expect((await client.grants.list()).grants).toEqual([]);
   await fixture.client.workflow.getHandle(turn).terminate();
 });
@@ -361,7 +361,7 @@ async function askedOfKim(tool: string, tag: string) {
 }
 
 async function isUntouched(turn: string): Promise<void> {
-  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', votes: [] });
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'request', votes: [] });
   expect((await client.grants.list()).grants).toEqual([]);
 }
 

@@ -88,7 +88,7 @@ describe('a fork', () => {
     const handle = fixture().client.workflow.getHandle(String(body['turn']));
     await waitFor(handle, '2.1');
     expect((await client().view(handle.workflowId)).calls[0]).toMatchObject({
-      phase: 'requested',
+      phase: 'request',
       decisions: [],
     });
     expect((await effects.lines('for real')).filter((line) => line.startsWith('record_pay'))).toEqual([]);

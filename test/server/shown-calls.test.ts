@@ -2,7 +2,7 @@ import { createShownCalls, signableBy } from '../../src/server/shown-calls';
 import type { SignableTurn } from '../../src/server/signer';
 import { call, request } from '../cli/support';
 
-const shownOf = (phase: 'requested' | 'running' = 'requested'): SignableTurn => ({
+const shownOf = (phase: 'request' | 'running' = 'request'): SignableTurn => ({
   ...{ turn: 't1', agent: 'clerk' },
   calls: [call({ callId: '1.1', phase, request: request({ seenDigest: 'seen', callKey: 'key' }) })],
 });

@@ -106,7 +106,7 @@ test.each<[string, string, () => typeof signing, RegExp]>([
     code: 'signature_needed',
     message: expect.stringMatching(why),
   });
-  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', decisions: [] });
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'request', decisions: [] });
   expect((await decide(app(), turn, 'denied', { reason: 'no' })).status).toBe(200);
   await fixture.client.workflow.getHandle(turn).result();
   expect(await effects.lines('refused')).toEqual([]);

@@ -41,7 +41,7 @@ const select = async (page: Page, ...tags: readonly string[]): Promise<void> => 
   for (const tag of tags) await box(page, tag).check();
 };
 const isOpen = async ({ workflowId }: TurnHandle): Promise<boolean> =>
-  (await web().client.view(workflowId)).calls[0]?.phase === 'requested';
+  (await web().client.view(workflowId)).calls[0]?.phase === 'request';
 /** What is decided now comes after everything that could have been sent before. */
 const decideAnother = async (tag: string): Promise<void> => {
   const other = await ask('pay', { tag, amount: 1 });

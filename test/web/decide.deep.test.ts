@@ -38,6 +38,7 @@ const {
 } = usePage('decider', (written) => [
   refundTool(written),
   planTool(written),
+  recordTool(written, { name: 'book', safety: 'dangerous', parameters: { type: 'object' } }),
   recordTool(written, { name: 'break_down', safety: 'dangerous' }, () => {
     throw new ToolError('the file had changed');
   }),
@@ -383,6 +384,49 @@ test('a double click cancels no turn, also where there is little room', async ()
   });
   expect(await page.getByRole('button', { name: 'Cancel the turn' }).count()).toBe(1);
   await handle.terminate();
+});
+
+test('a turn says who decided and why, and is found by the person', async () => {
+  const handle = await start('refund_order', REFUND);
+  const { workflowId } = handle;
+  await seenOf(handle, '1.1');
+  await decide(handle, { callId: '1.1', decision: 'denied', approver: 'zoe', reason: 'paid twice' });
+  const page = await web().tab('#/turns');
+  const row = page.locator('.turn-list li').filter({ hasText: workflowId });
+  await row.getByText('denied by zoe').waitFor();
+  expect(await row.innerText()).toContain('“paid twice”');
+  await page.getByLabel('By whom').selectOption('zoe');
+  await until('one turn', async () => (await page.locator('.turn-list li').count()) === 1);
+  await row.waitFor();
+});
+
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+test('on a phone what a request does begins within 140 px', async () => {
+  const { workflowId } = await start('refund_order', REFUND);
+  const page = await web().tab(callPlace(workflowId), PHONE);
+  const does = page.getByRole('region', { name: /^What it does/ });
+  await does.waitFor();
+  await page.locator('.grant-offer').first().waitFor();
+  const box = await does.boundingBox();
+  expect(box?.y).toBeLessThanOrEqual(140);
+  await page.context().close();
+});
+
+test('100 KB of nested JSON is read whole in 60 presses', async () => {
+  const legs = (n: number) => [{ from: 'OSL', to: 'FCO', seat: `${n % 30}A` }];
+  const travellers = Array.from({ length: 900 }, (_, n) => {
+    return {
+      name: `Traveller ${n}`,
+      email: `t${n}@example.com`,
+      meal: n % 2 ? 'plain' : 'none',
+      legs: legs(n),
+    };
+  });
+  const { workflowId } = await start('book', { trip: { id: 'trip-1', travellers } });
+  const page = await web().tab('#/');
+  await page.evaluate(`location.hash = ${JSON.stringify(callPlace(workflowId))}`);
+  await page.getByText('Traveller 0', { exact: true }).first().waitFor();
+  expect(await lookAtAll(page, 'key')).toBeLessThanOrEqual(60);
 });
 
 test('turns are found by id and by state', async () => {

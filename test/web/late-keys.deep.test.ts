@@ -13,7 +13,7 @@ const ask = async (tag: string): Promise<string> =>
   (await start([{ toolCalls: [{ name: 'pay', arguments: { tag } }] }])).workflowId;
 const focused = (page: Page): Promise<string> => page.evaluate<string>('document.activeElement.id');
 const isOpen = async (turn: string): Promise<boolean> =>
-  (await web().client.view(turn)).calls[0]?.phase === 'requested';
+  (await web().client.view(turn)).calls[0]?.phase === 'request';
 
 test('words that were typed for a field that went away decide nothing and lead nowhere', async () => {
   const [first, second] = [await ask('typed for'), await ask('comes next')];

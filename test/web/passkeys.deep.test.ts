@@ -181,7 +181,7 @@ test('a passkey is made, its line goes into the file, and what it signs lets a c
   await approve(page, left);
   await dialog.getByRole('button', { name: 'Do not send it' }).click();
   await page.locator('.notices').getByText("takes the approver's own key").waitFor();
-  expect(await phaseOf(left)).toBe('requested');
+  expect(await phaseOf(left)).toBe('request');
 
   const terminal = await asked('close', 'terminal');
   await refusedHere(page, terminal, 'its rule wants decisions signed ssh');
@@ -193,7 +193,7 @@ test('a passkey is made, its line goes into the file, and what it signs lets a c
   await asks.getByRole('button', { name: 'Sign with your passkey' }).click();
   await asks.getByRole('alert').getByText('there is no such passkey here').waitFor();
   await asks.getByRole('button', { name: 'Do not send it' }).click();
-  expect(await phaseOf(left)).toBe('requested');
+  expect(await phaseOf(left)).toBe('request');
   expect(await effects.lines('left')).toEqual([]);
 });
 
@@ -210,7 +210,7 @@ test('the worker strikes what a passkey of nobody signed, whoever sends it', asy
   });
   expect(answer.status).toBe('accepted');
   const struck = await until('the vote to be struck', async () =>
-    (await client.view(turn)).calls.find(({ phase, votes }) => phase === 'requested' && votes.length === 0),
+    (await client.view(turn)).calls.find(({ phase, votes }) => phase === 'request' && votes.length === 0),
   );
   expect(struck).toMatchObject({ callId: '1.1' });
   expect(await effects.lines('forged')).toEqual([]);
@@ -237,7 +237,7 @@ async function nothingDone(page: Page, turn: string): Promise<void> {
     .locator('.notices')
     .getByText('Nothing was sent: nothing is decided, and nothing more')
     .waitFor();
-  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', votes: [] });
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'request', votes: [] });
   expect(await grants()).toEqual([]);
   await page.getByRole('button', { name: 'Close this notice' }).first().click();
 }

@@ -296,7 +296,7 @@ test('a notification is decided in two steps, by the API, signed as signed in', 
   expect(await shows(one, /^Approve this\?/)).toMatchObject({
     ...{ body: expect.stringContaining('{"tag":"by push"}'), actions: ['Yes, approve', 'Back'] },
   });
-  expect(await phaseOf(turn)).toBe('requested');
+  expect(await phaseOf(turn)).toBe('request');
   await click(one, 'Back');
   await shows(one, /^Approve\? /);
   await click(one, 'Approve');
@@ -329,7 +329,7 @@ test('a vote that still waits for others is not said to decide', async () => {
   expect(await shows(one, /^Approved: /)).toMatchObject({
     body: 'It still waits: 1 more approval needed; bob may vote.',
   });
-  expect(await phaseOf(turn)).toBe('requested');
+  expect(await phaseOf(turn)).toBe('request');
 });
 
 test('a denial, and a click that comes too late, say what happened, and lead to the page', async () => {
@@ -381,7 +381,7 @@ test('whoever signed out, or is somebody else by now, decides nothing', async ()
     (await shownBy(one)).find((shown) => /is signed in here/.test(shown.body)),
   );
   expect(body).toBe('This was for ann, and bob is signed in here. Decide it in the page.');
-  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', decisions: [] });
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'request', decisions: [] });
 });
 
 test('a click opens the request in the tab that is open, and loses nothing that was typed there', async () => {
@@ -395,7 +395,7 @@ test('a click opens the request in the tab that is open, and loses nothing that 
   await one.page.locator('#approve').waitFor();
   expect(await one.page.evaluate('globalThis.isSame')).toBe(true);
   expect(await shownBy(one)).toEqual([]);
-  expect(await phaseOf(turn)).toBe('requested');
+  expect(await phaseOf(turn)).toBe('request');
 });
 
 test('a message that cannot be read still shows something, and a later one replaces an earlier one', async () => {

@@ -202,7 +202,7 @@ test('a tab decides nothing in the name of somebody who signed in in another tab
   await approve(page).click();
   await page.getByText('Your session has ended: dora has signed in in this browser.').waitFor();
   const view = await web().client.view(handle.workflowId);
-  expect(view.calls).toMatchObject([{ phase: 'requested', decisions: [] }]);
+  expect(view.calls).toMatchObject([{ phase: 'request', decisions: [] }]);
   await handle.terminate();
 });
 

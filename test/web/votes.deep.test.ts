@@ -220,7 +220,7 @@ test('an admin asks again with a reason, which voids the votes', async () => {
   await page.locator('.notices').getByText('Asked again about pay').waitFor();
   await until('the new request', async () => {
     const call = await callOf(turn);
-    return call?.phase === 'requested' && call.votes.length === 0;
+    return call?.phase === 'request' && call.votes.length === 0;
   });
   await again(page).waitFor();
   expect(await withdraw(page).count()).toBe(0);

@@ -138,8 +138,12 @@ export async function signOut(page: Page): Promise<void> {
 /** Where a call is on the page. */
 export const callPlace = (turn: string, callId = '1.1'): string => `#/turns/${turn}/calls/${callId}`;
 
-/** Goes on until everything was in sight, as a person does: a screen at a time, by the button or by its key. */
-export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Promise<void> {
+/**
+ * Goes on until everything was in sight, as a person does: a screen at a time, by the button or by its key. Returns the
+ * number of presses.
+ */
+export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Promise<number> {
+  let presses = 0;
   const why = page.locator('#why');
   await page.locator('#approve').waitFor();
   await until('everything to be in sight', async () => {
@@ -147,11 +151,13 @@ export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Pr
     // Several requests are read one after the other; until then there is nothing to look at.
     if (/just opened|^Reading/.test(text)) return false;
     if (!/in sight/.test(text)) return true;
+    presses += 1;
     if (by === 'key') await page.keyboard.press('n');
     // It may go between a look and a click.
     else await page.evaluate("document.querySelector('.why button')?.click()");
     return false;
   });
+  return presses;
 }
 
 /** An answer of the server that a test holds back. */

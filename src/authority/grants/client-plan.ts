@@ -144,7 +144,7 @@ export async function coverageOf(
       found.calls += 1;
       if (!covers(narrowing, call.arguments)) continue;
       found.covered += 1;
-      if (call.phase === 'denied') found.denied += 1;
+      if (call.outcome === 'denied') found.denied += 1;
     }
     if (performance.now() > until) break;
   }

@@ -44,7 +44,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
   const { screen, json } = context;
   await withSubject(target, options, context, async (subject, { view }) => {
     const { call } = subject;
-    const isOver = call.question !== undefined && call.phase !== 'asked';
+    const isOver = call.question !== undefined && call.phase !== 'question';
     const asked = isOver ? call.question : openQuestionOf(subject);
     // At a terminal, the question is shown with these words.
     if (decline || given !== undefined || set.length > 0) screen.note(WORDS_COUNT);

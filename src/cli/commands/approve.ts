@@ -196,7 +196,7 @@ async function showAndApprove(
   const { choice, saw, edit, patch, yes } = approval;
   const chosen = chooseApproval(subject.call, choice);
   // A call that no longer waits is not shown as waiting: the turn says what happened to it.
-  if (subject.call.phase !== 'requested') return decide(subject, chosen);
+  if (subject.call.phase !== 'request') return decide(subject, chosen);
   const request = requestOf(subject);
   const decision = asItRuns(request, chosen);
   // We print this even for a person who has seen the request, because the tool may have changed since the person saw

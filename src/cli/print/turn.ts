@@ -62,9 +62,9 @@ export function storyOf({ agent, prompt, origin, steps, lineage }: TurnView, { s
 
 /** One call: the request or question that waits, or how the call ended. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
-  if (call.phase === 'requested' && call.request !== undefined)
+  if (call.phase === 'request' && call.request !== undefined)
     return requestLines(call.request, { ...place, calls: [call] });
-  if (call.phase === 'asked' && call.question !== undefined) return questionLines(call.question, place);
+  if (call.phase === 'question' && call.question !== undefined) return questionLines(call.question, place);
   const { screen } = place;
   const judged = [call.decisions, call.resolutions, call.answers].flatMap((said) =>
     judgedLines(said, screen),

@@ -73,8 +73,8 @@ export async function nextRevision(subject: Subject, before: RequestOpened): Pro
   const { client, turn } = subject;
   for (;;) {
     const call = (await client.view(turn)).calls.find(({ callId }) => callId === before.callId);
-    if (call?.phase === 'requested' && call.request?.eventId !== before.eventId) return call;
-    if (call?.phase !== 'replanning' && call?.phase !== 'requested') throw gone(subject, call);
+    if (call?.phase === 'request' && call.request?.eventId !== before.eventId) return call;
+    if (call?.phase !== 'preparing' && call?.phase !== 'request') throw gone(subject, call);
     if (performance.now() >= until)
       throw new CountersignError(
         'still_waiting',

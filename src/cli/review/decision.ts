@@ -35,7 +35,7 @@ export function idOf({ turn, call }: Pick<Subject, 'turn' | 'call'>): string {
 
 /** The request of a call that waits for a decision. */
 export function requestOf({ call }: Subject): RequestOpened {
-  if (call.phase === 'requested' && call.request !== undefined) return call.request;
+  if (call.phase === 'request' && call.request !== undefined) return call.request;
   const hint = 'countersign inbox lists what waits; countersign show says how it ended';
   throw new CountersignError('usage', `${call.callId} does not wait for a decision`, hint);
 }
@@ -64,7 +64,7 @@ export async function decide(
   const counts = isRead ? afterWords(call.request?.authority, by) : undefined;
   if (counts !== undefined) context.screen.note(counts);
   const signed =
-    word === undefined || call.phase !== 'requested'
+    word === undefined || call.phase !== 'request'
       ? { decisionId: randomUUID() }
       : await signing(subject, word, { reason, suggestion, hunks: decision.hunks });
   const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli' };
@@ -193,7 +193,7 @@ export function parseHunks(text: string): string[] {
 }
 
 function checkKind({ phase, callId }: CallView): void {
-  if (phase === 'asked')
+  if (phase === 'question')
     throw usageError(`${callId} is a question; it is answered, not approved`, 'Use `countersign answer`.');
   if (phase !== 'in_doubt') return;
   throw usageError(`${callId} is in doubt; it is resolved, not approved`, 'Use `countersign resolve`.');

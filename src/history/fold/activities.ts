@@ -9,7 +9,7 @@ import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';
 import { rootOf } from '../decode/failure';
 import { proofIn } from '../../lifecycle/doubts';
-import { timeOf } from './lives';
+import { callHeader, timeOf } from './lives';
 import { readVerifyOutput } from '../../contract/payloads';
 
 /**
@@ -39,7 +39,7 @@ export function activityScheduled(state: FoldState, event: EventOf<'activity_sch
   if (purpose.what === 'call') return callScheduled(state, event, purpose);
   if (purpose.what === 'prepare' || purpose.what === 'held') return [];
   if (purpose.what === 'child') return childAwaited(state, event, purpose.callId);
-  return [{ type: 'verifying', ...eventHeader(event), callId: purpose.callId }];
+  return [{ type: 'verifying', ...callHeader(state, event, purpose.callId) }];
 }
 
 export function activityStarted(state: FoldState, event: EventOf<'activity_started'>): TurnEvent[] {
@@ -60,7 +60,9 @@ export function activityCompleted(state: FoldState, event: EventOf<'activity_com
   if (purpose.what === 'verify') return verifyCompleted(state, event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
   const held = ensureCall(state, purpose.callId);
-  return purpose.what === 'held' ? callResumed(event, held) : callCompleted(state, event, { held, activity });
+  return purpose.what === 'held'
+    ? callResumed(state, event, held)
+    : callCompleted(state, event, { held, activity });
 }
 
 export function activityFailed(state: FoldState, event: EventOf<'activity_failed'>): TurnEvent[] {
@@ -69,7 +71,7 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
   const { purpose } = activity;
   if (purpose.what === 'think') return [...thinkBegan(state, activity), ...thinkFailed(event, purpose.step)];
   if (purpose.what === 'prepare') return prepareFailed(state, event, purpose.callId);
-  if (purpose.what === 'verify') return verifyFailed(event, purpose);
+  if (purpose.what === 'verify') return verifyFailed(state, event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
   // The wait was cancelled with its turn, or ended by an operator. The events of the call show what follows.
   if (purpose.what === 'held') return [];
@@ -147,11 +149,11 @@ function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>,
   const said = answer === undefined || answer.outcome === 'happened' ? undefined : answer.message;
   const message = isTooSoon ? TOO_SOON : said;
   const outcome = answer?.outcome ?? 'cannot_tell';
-  return [{ type: 'verified', ...eventHeader(event), callId: of.callId, outcome, message }];
+  return [{ type: 'verified', ...callHeader(state, event, of.callId), outcome, message }];
 }
 
-function verifyFailed(event: EventOf<'activity_failed'>, of: Of): TurnEvent[] {
+function verifyFailed(state: FoldState, event: EventOf<'activity_failed'>, of: Of): TurnEvent[] {
   const { kind, message } = rootOf(event.failure);
   if (kind === 'canceled') return [];
-  return [{ type: 'verified', ...eventHeader(event), callId: of.callId, outcome: 'cannot_tell', message }];
+  return [{ type: 'verified', ...callHeader(state, event, of.callId), outcome: 'cannot_tell', message }];
 }

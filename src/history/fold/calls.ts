@@ -21,8 +21,8 @@ import {
   rosterIn,
 } from './results';
 import { decidedBySignal } from './messages';
-import { endCall, happen, lifeOf, openCall, timeOf } from './lives';
-import { type ActivityFold, type CallFold, type FoldState, eventHeader, type UnjudgedFailure } from './state';
+import { callHeader, endCall, happen, lifeOf, openCall, timeOf } from './lives';
+import type { ActivityFold, CallFold, FoldState, UnjudgedFailure } from './state';
 import type { AskAgain, CallBase, NotHere, Paused, StartedBy } from '../../contract/call';
 import { SOMEBODY } from '../../contract/authority';
 import type { GrantUse } from '../../contract/policy-rule';
@@ -50,7 +50,7 @@ export function callScheduled(
   delete held.proof;
   start(state, lifeOf(state, held), input);
   const { taskQueue } = event;
-  return [...decided, startedEvent(event, lifeOf(state, held), { input, taskQueue, ...at })];
+  return [...decided, startedEvent(state, event, lifeOf(state, held), { input, taskQueue, ...at })];
 }
 
 /** Starts a call. It was allowed, also where the record does not show the verdict. */
@@ -88,6 +88,7 @@ export function ensureCall(state: FoldState, callId: string, tool = ''): CallFol
 
 /** The event of a call that starts. */
 function startedEvent(
+  state: FoldState,
   head: EventHeader,
   life: CallState,
   { input, taskQueue, generation }: { input: CallStart | undefined; taskQueue: string; generation: number },
@@ -95,8 +96,7 @@ function startedEvent(
   const { callId, tool, settings } = life.call;
   return {
     type: 'call_started',
-    ...eventHeader(head),
-    callId,
+    ...callHeader(state, head, callId),
     tool,
     generation,
     arguments: input?.arguments ?? life.effective,
@@ -171,7 +171,7 @@ function givenBack(
   held.absent = message;
   const { callId, tool } = held.call;
   happen(state, { type: 'given_back', callId, isHeld: false, mayHaveRun });
-  return isFirst ? [{ type: 'call_waits', ...eventHeader(head), callId, tool, message }] : [];
+  return isFirst ? [{ type: 'call_waits', ...callHeader(state, head, callId), tool, message }] : [];
 }
 
 /** A pause holds the call. The message says which pause. */
@@ -182,13 +182,13 @@ function pausedBy(
   { callId, tool }: CallBase,
 ): TurnEvent[] {
   happen(state, { type: 'given_back', callId, isHeld: true, mayHaveRun });
-  return [{ type: 'call_held', ...eventHeader(head), callId, tool, message }];
+  return [{ type: 'call_held', ...callHeader(state, head, callId), tool, message }];
 }
 
 /** No pause holds the call any more, and it is scheduled again. */
-export function callResumed(head: EventHeader, held: CallFold): TurnEvent[] {
+export function callResumed(state: FoldState, head: EventHeader, held: CallFold): TurnEvent[] {
   const { callId, tool } = held.call;
-  return [{ type: 'call_resumed', ...eventHeader(head), callId, tool }];
+  return [{ type: 'call_resumed', ...callHeader(state, head, callId), tool }];
 }
 
 /**
@@ -257,7 +257,7 @@ function voidDecision(
   if (!events.some(({ type }) => type === 'voided')) return lose(state, head, held, { doubt: { message } });
   happen(state, ...events);
   held.shown = undefined;
-  return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message, struck }];
+  return [{ type: 'decision_void', ...callHeader(state, head, callId), tool, message, struck }];
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {
@@ -276,7 +276,7 @@ export function localActivity(state: FoldState, event: EventOf<'local_activity'>
   happen(state, { type: 'started', callId });
   if (isCallOutput(event.result) && 'notHere' in event.result)
     return givenBack(state, event, held, event.result);
-  const started = startedEvent(event, life, { input: undefined, taskQueue: '', generation: 0 });
+  const started = startedEvent(state, event, life, { input: undefined, taskQueue: '', generation: 0 });
   const now = timeOf(event);
   const output = isCallOutput(event.result) && 'result' in event.result ? event.result.result : undefined;
   const said = event.failure && outcomeOfLost(life, lostInHistory(event.failure), { ...LOCAL, now });

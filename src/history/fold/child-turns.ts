@@ -7,8 +7,8 @@ import type { EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { EventHeader, TurnEvent } from '../events';
 import { ensureCall } from './calls';
-import { endCall, lifeOf, timeOf } from './lives';
-import { type CallFold, eventHeader, type FoldState } from './state';
+import { callHeader, endCall, lifeOf, timeOf } from './lives';
+import type { CallFold, FoldState } from './state';
 
 /** The child turn of a call started or ended. */
 export function childChanged(
@@ -19,14 +19,14 @@ export function childChanged(
   const held = callId === undefined ? undefined : state.calls.get(callId);
   if (held === undefined) return [];
   return event.kind === 'child_started'
-    ? [childStarted(event, held, event.child)]
+    ? [childStarted(state, event, held, event.child)]
     : endChild(state, event, { held, ...event });
 }
 
-function childStarted(head: EventHeader, held: CallFold, child: string): TurnEvent {
+function childStarted(state: FoldState, head: EventHeader, held: CallFold, child: string): TurnEvent {
   const { callId, tool } = held.call;
   held.child = child;
-  return { type: 'child_started', ...eventHeader(head), callId, tool, child };
+  return { type: 'child_started', ...callHeader(state, head, callId), tool, child };
 }
 
 /** An earlier run of the turn has started the child turn, and an activity waits for the end of the child. */
@@ -36,7 +36,7 @@ export function childAwaited(
   callId: string,
 ): TurnEvent[] {
   const child = isObject(event.input) ? event.input['child'] : undefined;
-  return typeof child === 'string' ? [childStarted(event, ensureCall(state, callId), child)] : [];
+  return typeof child === 'string' ? [childStarted(state, event, ensureCall(state, callId), child)] : [];
 }
 
 export function childWaitEnded(

@@ -1,9 +1,10 @@
 import { type CallBase, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
 import { apply, type LifeEvent } from '../../lifecycle/events';
 import { approvalNote } from '../../lifecycle/results';
-import type { CallState } from '../../lifecycle/state';
-import type { CallEnded, EventHeader } from '../events';
-import { type CallFold, eventHeader, type FoldState } from './state';
+import { type CallState, isOpen } from '../../lifecycle/state';
+import { kindOfResult } from '../../contract/result';
+import type { CallEnded, CallHeader, CallNow, EventHeader } from '../events';
+import type { CallFold, FoldState } from './state';
 
 /** Lets recorded events happen to the calls as they happened in the workflow. */
 export function happen(state: FoldState, ...events: readonly LifeEvent[]): void {
@@ -37,6 +38,32 @@ function unread({ callId, id, tool }: CallBase): ValidCall {
   return { kind: 'run', callId, id, tool, arguments: {}, argsDigest: '', toolDigest: '', settings };
 }
 
+/** Where a call is now. A request that no memo has shown yet is not one for people. */
+function nowOf({ calls, approvals }: FoldState, callId: string): CallNow | undefined {
+  const held = calls.get(callId);
+  const life = approvals.calls.get(callId);
+  if (held === undefined) return undefined;
+  if (life === undefined) return { phase: held.hasEnded ? 'done' : 'preparing', votes: [] };
+  const votes = life.votes.map(({ voter, decision, at, hunks, signedBy }) => {
+    return { voter, decision, at, hunks, signedBy };
+  });
+  const phase = isOpen(life) && held.shown !== 'request' ? 'preparing' : life.phase;
+  return { phase, outcome: life.phase === 'done' ? kindOfResult(life.result) : undefined, votes };
+}
+
+/** The same event, with where its call is now. */
+export function withNow<T extends { callId: string }>(
+  state: FoldState,
+  event: T,
+): T & Pick<CallHeader, 'now'> {
+  return { ...event, now: nowOf(state, event.callId) };
+}
+
+/** The fields of an event that every event of a call repeats. See `eventHeader`. */
+export function callHeader(state: FoldState, { eventId, at }: EventHeader, callId: string): CallHeader {
+  return { eventId, at, callId, now: nowOf(state, callId) };
+}
+
 /** The time of an event, in ms. */
 export function timeOf({ at }: Pick<EventHeader, 'at'>): number {
   return Date.parse(at);
@@ -62,5 +89,5 @@ export function endCall(
   const note = remark !== undefined && result.content.startsWith(remark) ? { note: remark } : {};
   // Nobody decides here, so how calls were closed is not asked again, and a long history does not carry it along.
   state.approvals = { ...state.approvals, closed: new Map() };
-  return [{ type: 'call_ended', ...eventHeader(head), callId, tool, ...ending, ...note }];
+  return [{ type: 'call_ended', ...callHeader(state, head, callId), tool, ...ending, ...note }];
 }

@@ -12,7 +12,7 @@ import {
   resolvedEvent,
   textAt,
 } from './verdicts';
-import { happen, timeOf } from './lives';
+import { callHeader, happen, timeOf } from './lives';
 import { type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
 import { SOMEBODY } from '../../contract/authority';
@@ -57,7 +57,7 @@ function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEven
   const isOfIt = held?.callKey === callKey && life?.generation === generation && secretOf(life) === secret;
   if (isOfIt && held !== undefined) held.proof = { result, origin: 'handler' };
   const settles = isOfIt && life?.phase === 'in_doubt';
-  return [{ type: 'outcome_reported', ...eventHeader(event), callId, generation, result, settles }];
+  return [{ type: 'outcome_reported', ...callHeader(state, event, callId), generation, result, settles }];
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   unresolved,
 } from '../../contract/call-texts';
 import { judgeSignals } from './messages';
-import { endCall, happen, lifeOf, openCall, timeOf } from './lives';
+import { callHeader, endCall, happen, lifeOf, openCall, timeOf } from './lives';
 import { type CallFold, eventHeader, type FoldState } from './state';
 import { endUnrun, proposedOf } from './think';
 import {
@@ -67,7 +67,11 @@ function gateChanged(
   if (!isRequestedCall(value) || key !== gateMemoKey(value.callId)) return [];
   if (state.approvals.calls.get(value.callId)?.phase === 'preparing') prepared(state, head, value);
   else openCall(state, value);
-  return [{ type: 'call_prepared', ...eventHeader(head), call: proposedOf(value) }];
+  return [preparedEvent(state, head, value)];
+}
+
+function preparedEvent(state: FoldState, head: EventHeader, call: PreparedCall): TurnEvent {
+  return { type: 'call_prepared', ...callHeader(state, head, call.callId), call: proposedOf(call) };
 }
 
 const NOTHING: OpenMemo = { key: '', count: 0, items: [] };
@@ -87,7 +91,9 @@ function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnE
     if (item === undefined && memo.count <= items.size) return [];
     const shown = { held, life, item, key: callKey(memo.key, held.call.callId) };
     if (isOpen(life) && held.shown !== 'request') return opened(state, head, shown);
-    return life.phase === 'in_doubt' && held.shown !== 'doubt' ? openDoubt(head, shown, life.doubt) : [];
+    return life.phase === 'in_doubt' && held.shown !== 'doubt'
+      ? openDoubt(state, head, shown, life.doubt)
+      : [];
   });
 }
 
@@ -100,7 +106,7 @@ function escalated(
   const to = authority?.rule.escalate?.to;
   if (to === undefined || life.isEscalated === true || item?.voting?.escalated !== true) return [];
   happen(state, { type: 'escalated', callId });
-  return [{ type: 'request_escalated', ...eventHeader(head), callId, to: [...to] }];
+  return [{ type: 'request_escalated', ...callHeader(state, head, callId), to: [...to] }];
 }
 
 /** A call that waits for a person. `item`: absent if more calls wait than the memo names. */
@@ -126,8 +132,7 @@ function opened(state: FoldState, head: EventHeader, { held, life, item, key }: 
     return [
       {
         type: 'question_opened',
-        ...eventHeader(head),
-        callId,
+        ...callHeader(state, head, callId),
         callKey: key,
         tool,
         question,
@@ -140,8 +145,7 @@ function opened(state: FoldState, head: EventHeader, { held, life, item, key }: 
   return [
     {
       type: 'request_opened',
-      ...eventHeader(head),
-      callId,
+      ...callHeader(state, head, callId),
       callKey: key,
       tool,
       safety,
@@ -219,7 +223,7 @@ function callClosed(
   const ended = endSettled(state, head, callId);
   if (cause !== 'expired' && cause !== 'unanswered') return ended;
   const question = cause === 'unanswered' ? { question: true as const } : {};
-  return [{ type: 'request_expired', ...eventHeader(head), callId, ...question }, ...ended];
+  return [{ type: 'request_expired', ...callHeader(state, head, callId), ...question }, ...ended];
 }
 
 /** The workflow closed a call by itself. The event of its end comes with the next step. */
@@ -235,12 +239,17 @@ function closingOf({ approvals }: FoldState, held: CallFold, cause: Exclude<Clos
   return cause === 'abandoned' ? unresolved(approvals.abandoned ?? {}) : ENDINGS[cause];
 }
 
-function openDoubt(head: EventHeader, { held, life, item, key }: CallInMemo, doubt: InDoubt): TurnEvent[] {
+function openDoubt(
+  state: FoldState,
+  head: EventHeader,
+  { held, life, item, key }: CallInMemo,
+  doubt: InDoubt,
+): TurnEvent[] {
   const { callId, tool } = held.call;
   held.shown = 'doubt';
   const { message, partial, progress } = doubt;
-  const made = { callId, callKey: key, tool, message, summary: lineOf(life, item) };
-  return [{ type: 'in_doubt', ...eventHeader(head), ...made, partial, progress }];
+  const made = { callKey: key, tool, message, summary: lineOf(life, item) };
+  return [{ type: 'in_doubt', ...callHeader(state, head, callId), ...made, partial, progress }];
 }
 
 /** A call was prepared on the queue of its tool, or anew with a person's arguments. */
@@ -255,15 +264,14 @@ export function prepareCompleted(
   if (output === undefined) return closeUnprepared(state, event, held, 'what was prepared cannot be read');
   const call = preparedAs(held.call, output.call);
   const { schema } = output;
-  const made: TurnEvent = { type: 'call_prepared', ...eventHeader(event), call: proposedOf(call) };
   if (schema !== undefined && call.kind === 'ask')
     happen(state, { type: 'knew', schemas: { [call.toolDigest]: schema } });
   if (held.call.kind !== 'remote') {
     prepared(state, event, call);
-    return [made];
+    return [preparedEvent(state, event, call)];
   }
   openCall(state, call);
-  return [made, ...endUnrun(state, event)];
+  return [preparedEvent(state, event, call), ...endUnrun(state, event)];
 }
 
 /** A call was prepared anew, or it was not, so that the request stays as it was. */

@@ -11,8 +11,8 @@ import type { DecodedFailure } from '../decode/events';
 import { type CallStart, is } from './guards';
 import type { ResultRef } from '../../contract/think';
 import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
-import { endCall, happen, lifeOf, timeOf } from './lives';
-import { type CallFold, eventHeader, type FoldState } from './state';
+import { callHeader, endCall, happen, lifeOf, timeOf } from './lives';
+import type { CallFold, FoldState } from './state';
 import type { InDoubt } from '../../contract/call';
 import { type Roster, ROSTER } from '../../contract/roster';
 import { type GrantMark, GRANT_MARK } from '../../contract/policy-rule';
@@ -134,7 +134,7 @@ export function lose(
   held.shown = undefined;
   const { message, partial, progress } = doubt;
   const known = defined({ message, partial, progress, ...by });
-  return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
+  return [{ type: 'call_lost', ...callHeader(state, head, callId), tool, ...known }];
 }
 
 const isRoster = guard(ROSTER);

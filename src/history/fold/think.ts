@@ -7,7 +7,7 @@ import type { CallEnded, EventHeader, ProposedCall, Thinking, TurnEvent } from '
 import { readThinkOutput } from '../../contract/payloads';
 import { is, type ThinkRead } from './guards';
 import { closeWithText } from './results';
-import { endCall, happen, openCall } from './lives';
+import { endCall, happen, openCall, withNow } from './lives';
 import { eventHeader, type CallFold, type FoldState } from './state';
 import { resultWithoutRun } from '../../contract/dry-run';
 
@@ -81,7 +81,7 @@ export function stepTaken(
   happen(state, { type: 'began' }, { type: 'knew', schemas: output.schemas });
   for (const call of output.calls) openCall(state, call);
   const { text, model, finishReason, notes, usage, context, replyId, budget } = output;
-  const calls = output.calls.map(proposedOf);
+  const calls = output.calls.map((call) => withNow(state, proposedOf(call)));
   const made: TurnEvent = {
     type: 'step',
     ...eventHeader(event),

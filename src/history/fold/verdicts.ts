@@ -30,7 +30,7 @@ import type {
 } from '../events';
 import { effectOfDecision, effectOfResolution } from '../decisions';
 import { endSettled } from './results';
-import { happen, timeOf } from './lives';
+import { happen, timeOf, withNow } from './lives';
 import { eventHeader, type FoldState, type PendingSignal } from './state';
 import { SOMEBODY, type Vote } from '../../contract/authority';
 
@@ -145,14 +145,11 @@ export function textAt(input: unknown, key: string): string | undefined {
 export function applyJudged(state: FoldState, event: DecisionMade | Resolved | Answered): TurnEvent[] {
   if (event.type === 'decision') {
     applyDecision(state, event);
-    return [event];
+    return [withNow(state, event)];
   }
-  if (event.type === 'answered') {
-    applyAnswer(state, event);
-    return [event, ...endSettled(state, event, event.callId)];
-  }
-  applyResolution(state, event);
-  return [event, ...endSettled(state, event, event.callId)];
+  if (event.type === 'answered') applyAnswer(state, event);
+  else applyResolution(state, event);
+  return [withNow(state, event), ...endSettled(state, event, event.callId)];
 }
 
 function applyDecision(state: FoldState, event: DecisionMade): void {

@@ -1,7 +1,7 @@
 import { createAttempts } from './attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './authenticator';
 import { createIssuerTokens } from './issuer-tokens';
-import { createOidc, type OidcOptions } from './oidc';
+import { createOidc, type Oidc, type OidcOptions } from './oidc';
 import { type Access, createDirectory, type People } from './people';
 import { createProxy, type ProxyOptions } from './proxy';
 import { createSignInSessions } from './sessions';
@@ -17,17 +17,19 @@ export interface SignInOptions {
   proxy?: ProxyOptions;
 }
 
-/** Makes an authenticator with sessions of its own. `signIn` undefined: people have tokens and links only. */
+/** Makes an authenticator with sessions of its own, and the way to its issuer. `signIn` undefined: people have tokens and links only. */
 export function openAuthenticator(
   signIn: SignInOptions | undefined,
   ways: Pick<AuthenticatorParts, 'users' | 'local' | 'people' | 'signInAt' | 'hint'>,
-): Authenticator {
-  return createAuthenticator({
+): { authenticator: Authenticator; oidc: Oidc | undefined } {
+  const oidc = signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl);
+  const authenticator = createAuthenticator({
     ...ways,
     sessions: createSignInSessions(),
     attempts: createAttempts(),
     directory: signIn && createDirectory(signIn),
     proxy: signIn?.proxy && createProxy(signIn.proxy),
-    tokens: signIn?.oidc && createIssuerTokens(signIn.oidc, createOidc(signIn.oidc, signIn.publicUrl)),
+    tokens: signIn?.oidc && oidc && createIssuerTokens(signIn.oidc, oidc),
   });
+  return { authenticator, oidc };
 }

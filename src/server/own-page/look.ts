@@ -46,7 +46,7 @@ interface Writer {
 }
 
 /** A look at a conversation: it lasts until its turn merely waits for people, or nothing goes on any more. */
-export interface TurnLook {
+interface TurnLook {
   /** The conversation is read for as long as a look opens it now and then. */
   open(): SharedThread;
   writer: Writer;

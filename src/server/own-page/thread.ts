@@ -80,7 +80,9 @@ export function runningTurn({ session }: Thread): string {
   return session.turns.findLast(({ status }) => status === 'running')?.turn ?? '';
 }
 
-const BUSY: readonly CallView['phase'][] = ['running', 'lost', 'replanning'];
+function isBusy({ phase, doubt }: CallView): boolean {
+  return phase === 'running' || phase === 'preparing' || (phase === 'in_doubt' && doubt === undefined);
+}
 
 /** Whether a turn merely waits: nothing of it goes on before a person has said something. */
 export function isIdle(thread: Thread, turn: string): boolean {
@@ -88,7 +90,7 @@ export function isIdle(thread: Thread, turn: string): boolean {
   if (view === undefined || view.endedAt !== null || view.thinking !== undefined) return false;
   // What is open is closed soon.
   if (view.cancelRequested && view.inDoubt.length === 0) return false;
-  return view.calls.every(({ phase, child = '' }) => !BUSY.includes(phase) || isIdle(thread, child));
+  return view.calls.every((call) => !isBusy(call) || isIdle(thread, call.child ?? ''));
 }
 
 /** The end of a turn, as its conversation has it. */

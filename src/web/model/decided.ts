@@ -2,7 +2,7 @@ import type { CallFacet } from '../../contract/turn-states';
 import type { DecidedCall } from '../../server/api';
 
 /** What happened to a call, to list only such calls. Empty: all. */
-export type Facet = CallFacet | '';
+type Facet = CallFacet | '';
 
 export const FACETS: readonly (readonly [Facet, string])[] = [
   ['', 'everything'],
@@ -13,7 +13,7 @@ export const FACETS: readonly (readonly [Facet, string])[] = [
 ];
 
 /** Ends of calls that are no failure of the tool. */
-const NO_FAILURE: readonly string[] = ['done', 'denied', 'cancelled'];
+const NO_FAILURE: readonly string[] = ['done', 'would_run', 'would_ask', 'denied', 'cancelled'];
 
 /** Whether the call of a decision failed. */
 export function hasFailed({ outcome }: Pick<DecidedCall, 'outcome'>): boolean {
@@ -35,6 +35,11 @@ export interface DecidedFilter {
   by: string;
   /** Words that all occur in the title, the arguments, the reason, the failure, or a name. */
   text: string;
+}
+
+/** The people who decided. */
+export function peopleIn(calls: readonly DecidedCall[]): string[] {
+  return [...new Set(calls.map(({ approver }) => approver))].sort();
 }
 
 /** The decisions that fit. */

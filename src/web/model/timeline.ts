@@ -1,3 +1,4 @@
+import { hasFailed } from './decided';
 import { voteOf } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
 import { effectOfDecision, effectOfResolution } from '../../history/decisions';
@@ -293,11 +294,10 @@ export type CallFilter = 'all' | 'failed' | 'decided';
  * resolved or answered it.
  */
 export function callFits(call: CallView, filter: CallFilter): boolean {
-  const { phase, result, decisions, resolutions, answers } = call;
+  const { phase, decisions, resolutions, answers } = call;
   if (filter === 'all') return true;
   if (filter === 'decided') return decisions.length + resolutions.length + answers.length > 0;
-  if (phase === 'in_doubt' || phase === 'lost' || phase === 'expired') return true;
-  return phase !== 'denied' && phase !== 'declined' && result?.success === false;
+  return phase === 'in_doubt' || hasFailed(call);
 }
 
 function mark(line: Line, kind: Moment['kind'], at: string, label: string): void {

@@ -93,7 +93,7 @@ type Read = Chosen | { item: InboxItem; never: string };
 
 function readOf(item: InboxItem, { view, changed, ownVote, offers, whyNot }: CallDetails): Read {
   const call = view.calls.find(({ callId }) => callId === item.callId);
-  const request = call?.phase === 'requested' ? call.request : undefined;
+  const request = call?.phase === 'request' ? call.request : undefined;
   if (request === undefined) return { item, never: 'it does not wait any more' };
   const never = whyNoBatch(request);
   if (never !== undefined) return { item, never };

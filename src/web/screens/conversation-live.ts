@@ -5,10 +5,9 @@ import { viewOf } from '../../history/view';
 import type { TurnView } from '../../history/view-types';
 import type { ApiError, SessionEvent, SessionTurnEvent, SessionView } from '../../server/api';
 import { conversationPath, eventsAt } from '../http';
-import { type LiveText, withDelta } from '../live';
+import { listenToEnd, type LiveText, withDelta } from '../live';
 import { type Compacted, keptTurns } from '../model/conversation';
-import { checkSession } from '../shared-stream';
-import { listen } from '../stream';
+import type { Connection } from '../model/labels';
 import { useAppContext, useTabVisible } from '../ui/app';
 
 /** A conversation as it is now. */
@@ -25,6 +24,7 @@ export interface LiveConversation {
   kept?: number;
   /** The result of the last attempt to summarize, if it ended while the person looked. */
   compacted?: Compacted | undefined;
+  connection?: Connection;
   /** Why the conversation cannot be read. */
   problem?: ApiError | undefined;
 }
@@ -85,29 +85,15 @@ function follow(url: string, setState: SetLive, signedOut: (error: ApiError) => 
     change(data);
     drawSoon();
   };
-  const stop = listen(url, {
-    on: {
-      start: () => (got = { events: [], isWhole: false }),
-      session: take((data) => takeEvent(got, JSON.parse(data), stopped)),
-      turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
-      text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
-      live: take(() => (got.isWhole = true)),
-      trouble: (data) => {
-        const problem: ApiError = JSON.parse(data);
-        setState((last) => ({ ...last, problem }));
-        // The conversation does not exist, so there is nothing to wait for.
-        if (problem.code === 'not_found') stop();
-      },
-      end: take(() => {
-        got.isWhole = true;
-        stop();
-      }),
-    },
-    connection: (connection) => {
-      if (connection === 'live') setState((last) => ({ ...last, problem: undefined }));
-      else void checkSession(signedOut);
-    },
-  });
+  const on = {
+    start: () => void (got = { events: [], isWhole: false }),
+    session: take((data) => takeEvent(got, JSON.parse(data), stopped)),
+    turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
+    text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
+    live: take(() => (got.isWhole = true)),
+    end: take(() => (got.isWhole = true)),
+  };
+  const stop = listenToEnd(url, on, (part) => setState((last) => ({ ...last, ...part })), signedOut);
   return () => {
     cancelAnimationFrame(frame);
     stop();

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { budgetText, spentText } from '../../contract/spending/budget';
+import { addSpent, budgetText, spentText } from '../../contract/spending/budget';
 import { callTitle, counted, describePhase, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view-types';
 import type { ControlBody, SessionView } from '../../server/api';
@@ -158,6 +158,8 @@ export function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Elem
   const { session, agent, state, turns, spent, budget } = view;
   const limits = budget === undefined ? '' : budgetText(budget);
   const isRunning = turns.at(-1)?.status === 'running';
+  // A turn adds to what its conversation has spent when it ends.
+  const all = running?.spent === undefined ? spent : addSpent(spent, running.spent);
   return (
     <header class="turn-head">
       <p class="crumbs">
@@ -169,7 +171,8 @@ export function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Elem
       </h1>
       <p class="turn-facts">
         <Chip of={describeConversation(isRunning && state === 'open' ? 'running' : state)} />{' '}
-        {counted(turns.length, 'turn')} · spent {spentText(spent)}
+        {counted(turns.length, 'turn')}
+        {all.steps > 0 && ` · spent ${spentText(all)}`}
         {limits !== '' && `; budget ${limits}`}
       </p>
       <Controls {...{ view, isRunning, kept }} isStopping={running?.cancelRequested === true} />

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
-import { describeOutcome, describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
+import { describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
-import { decidedFits, type DecidedFilter, FACETS } from '../model/decided';
+import { decidedFits, type DecidedFilter, FACETS, peopleIn } from '../model/decided';
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
@@ -19,7 +19,6 @@ export function DecidedScreen(): JSX.Element {
   const { data: answer } = usePolled<DecidedAnswer>(`api/decided${isAll ? '?of=all' : ''}`);
   const calls = answer?.calls ?? [];
   const fitting = decidedFits(calls, filter);
-  const people = [...new Set(calls.map(({ approver }) => approver))].sort();
   return (
     <ListScreen
       name="decided"
@@ -45,7 +44,7 @@ export function DecidedScreen(): JSX.Element {
           options={[
             ['own', 'by you'],
             ['all', 'by everybody'],
-            ...(isAll ? people.map((name) => [name, `by ${name}`] as const) : []),
+            ...(isAll ? peopleIn(calls).map((name) => [name, `by ${name}`] as const) : []),
           ]}
           choose={(by) => {
             setAll(by !== 'own');
@@ -78,13 +77,13 @@ function lookedText({ looked, isCut }: DecidedAnswer): string {
 }
 
 function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JSX.Element {
-  const { turn, callId, summary, what, at, reason, suggestion, hunks, outcome, message, approver } = one;
+  const { turn, callId, summary, what, at, reason, suggestion, hunks, message, approver } = one;
   const now = useNow();
   return (
     <ListRow
       to={{ at: 'call', turn, callId }}
       title={<Text of={summary} />}
-      chips={<Chip of={outcome === undefined ? describePhase(one) : describeOutcome(outcome)} />}
+      chips={<Chip of={describePhase(one)} />}
     >
       {isNamed ? <Text of={wordsBy(what, approver)} /> : what === 'granted' ? 'ran by your grant' : what}
       {hunksText(hunks)} · {dateTime(at)}, {relative(at, now)}

@@ -1,18 +1,18 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FILTER_CHARACTERS } from '../../contract/limits';
-import { describeState } from '../../history/labels';
+import { describeState, wordsBy } from '../../history/labels';
 import { LISTED_STATES } from '../../contract/turn-states';
 import { span } from '../../contract/text/times';
-import type { TurnsPage, TurnSummary } from '../../server/api';
+import type { DecidedAnswer, DecidedCall, TurnsPage, TurnSummary } from '../../server/api';
 import { type Reply, send } from '../http';
-import { FACETS } from '../model/decided';
+import { FACETS, peopleIn } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { Ago, Chip, SearchField, Select } from '../ui/widgets';
 import { ListRow, ListScreen } from '../ui/list';
-import { Code, Text } from '../ui/text';
-import { showInList, useAppContext, useKeys, useNow, useTabVisible } from '../ui/app';
+import { Code, Reason, Text } from '../ui/text';
+import { showInList, useAppContext, useKeys, useNow, usePolled, useTabVisible } from '../ui/app';
 
 /** Reads turns by the parameters of `TurnsPageQuery`. Empty parameters are left out. */
 const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
@@ -23,7 +23,7 @@ const STATES: readonly (readonly [string, string])[] = [
   ...LISTED_STATES.map((state) => [state, describeState(state)[0]] as const),
 ];
 /** The fields of the filter, as in the address. `from` and `to` are days, and both are included. */
-const NAMES = ['text', 'state', 'facet', 'agent', 'id', 'tool', 'from', 'to'] as const;
+const NAMES = ['text', 'state', 'facet', 'by', 'agent', 'id', 'tool', 'from', 'to'] as const;
 type TurnsFilter = Record<(typeof NAMES)[number], string>;
 
 const FACET_OPTIONS = FACETS.map(
@@ -45,6 +45,11 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.
   const filter = useMemo(() => parametersOf(query, NAMES), [query]);
   const { pages, readOlder } = useTurns(filter);
   const now = useNow();
+  const { data: decided } = usePolled<DecidedAnswer>('api/decided?of=all', DECIDED_AGAIN_MS);
+  const { by } = filter;
+  const said = decided?.calls.filter(({ approver }) => by === '' || by === approver);
+  const saidIn = ({ turn }: TurnSummary): DecidedCall | undefined => said?.find((one) => one.turn === turn);
+  const turns = pages?.flatMap((page) => page.turns);
   useKeys({ '/': () => document.getElementById('search')?.focus() });
   return (
     <ListScreen
@@ -57,17 +62,18 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.
           </a>
         </>
       }
-      rows={pages?.flatMap((page) => page.turns)}
-      draw={(turn) => <TurnRow key={turn.runId} turn={turn} now={now} />}
+      rows={by === '' ? turns : said && turns?.filter(saidIn)}
+      draw={(turn) => <TurnRow key={turn.runId} turn={turn} said={saidIn(turn)} now={now} />}
       none="No turn fits."
       after={pages !== undefined && <Older pages={pages} readOlder={readOlder} />}
     >
-      <Filters filter={filter} />
+      <Filters filter={filter} people={peopleIn(decided?.calls ?? [])} />
+      {by !== '' && <p class="quiet">Who decided is read in the newest {decided?.looked} turns.</p>}
     </ListScreen>
   );
 }
 
-function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
+function Filters({ filter, people }: { filter: TurnsFilter; people: string[] }): JSX.Element {
   const show = (next: Partial<TurnsFilter>): void => showInList({ at: 'turns' }, queryOf(next));
   const field = ([name, label, kind]: typeof AGENT | (typeof MORE)[number]): JSX.Element => (
     <label key={name} class="field-beside">
@@ -103,6 +109,13 @@ function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
         options={FACET_OPTIONS}
         choose={(facet) => show({ ...filter, facet })}
       />
+      <Select
+        id="filter-by"
+        label="By whom"
+        value={filter.by}
+        options={[['', 'by anybody'], ...people.map((name) => [name, `by ${name}`] as const)]}
+        choose={(by) => show({ ...filter, by })}
+      />
       {field(AGENT)}
       <details open={MORE.some(([name]) => filter[name] !== '')}>
         <summary>More filters</summary>
@@ -137,7 +150,14 @@ function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: (
   );
 }
 
-function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element {
+interface TurnRowProps {
+  turn: TurnSummary;
+  /** The last decision in it, if it is one of the turns whose histories were read. */
+  said: DecidedCall | undefined;
+  now: number;
+}
+
+function TurnRow({ turn, said, now }: TurnRowProps): JSX.Element {
   const { facets = [], forkOf } = turn;
   return (
     <ListRow
@@ -163,11 +183,16 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
     >
       <Text of={turn.agent} /> · started <Ago at={turn.startedAt} now={now} />
       {turn.endedAt !== null && ` · took ${span(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}`}
-      {turn.pending > 0 && ` · ${turn.pending} waiting`} · <Code of={turn.turn} />
+      {turn.pending > 0 && ` · ${turn.pending} waiting`}
+      {said && ' · '}
+      {said && <Text of={wordsBy(said.what, said.approver)} />}
+      <Reason of={said?.reason ?? said?.suggestion} /> · <Code of={turn.turn} />
     </ListRow>
   );
 }
 
+/** The milliseconds between two reads of what people decided. The server reads a turn that has ended only once. */
+const DECIDED_AGAIN_MS = 60_000;
 /** The milliseconds between two reads of the list. Each read costs the Temporal server at least one query. */
 const LOOK_AGAIN_MS = 5_000;
 
@@ -184,7 +209,7 @@ function useTurns(filter: TurnsFilter) {
   const read = async (before: readonly TurnsPage[], isAnew = false): Promise<void> => {
     const older = before.at(-1)?.older ?? '';
     if (older === '') readAt.current = performance.now();
-    const reply = await readTurns({ ...filter, ...daysOf(filter), older });
+    const reply = await readTurns({ ...filter, ...daysOf(filter), by: '', older });
     // The answer to an earlier filter is ignored.
     if (wanted.current !== filter) return;
     if (reply.ok) {

@@ -45,11 +45,11 @@ export function useFollowed(notify: Notify): (one: Followed) => void {
 }
 
 /** The problem of a call, for the person who let it run. Undefined if the call went well or is not over. */
-function troubleOf({ phase, result, doubt, request }: CallView): string | undefined {
-  if (phase === 'in_doubt') return `is in doubt: ${doubt?.message ?? 'nobody knows whether it happened'}`;
-  if (phase === 'requested' && request?.note !== undefined) return `waits again: ${request.note}`;
-  if (result === undefined || result.success || phase === 'denied') return undefined;
-  return `ended as ${describeOutcome(result.error?.code ?? 'unknown')[0]}: ${result.error?.message ?? ''}`;
+function troubleOf({ phase, outcome, result, doubt, request }: CallView): string | undefined {
+  if (phase === 'in_doubt' && doubt !== undefined) return `is in doubt: ${doubt.message}`;
+  if (phase === 'request' && request?.note !== undefined) return `waits again: ${request.note}`;
+  if (outcome === undefined || result?.error === undefined || outcome === 'denied') return undefined;
+  return `ended as ${describeOutcome(outcome)[0]}: ${result.error.message}`;
 }
 
 function noticeOf({ turn, callId, what }: Followed, trouble: string): ShownNotice {

@@ -39,7 +39,7 @@ it('declines with a reason', async () => {
 });
 
 it('asks the turn what became of a question that is over', async () => {
-  const { asked } = await run(question({ phase: 'answered' }), '--set', 'city=Rome');
+  const { asked } = await run(question({ phase: 'done', outcome: 'done' }), '--set', 'city=Rome');
   expect(asked[1]?.[0]).toBe('answer');
 });
 

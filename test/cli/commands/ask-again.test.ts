@@ -12,7 +12,7 @@ const askAgain = (after: Partial<RequestOpened>, ...args: string[]) => {
   const asked = turn([call()]);
   const views = [
     asked,
-    turn([call({ phase: 'replanning' })]),
+    turn([call({ phase: 'preparing' })]),
     turn([call({ request: request({ eventId: 99, ...after }) })]),
   ];
   const answers = {

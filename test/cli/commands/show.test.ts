@@ -21,7 +21,7 @@ it('shows a call in full, and of a tool that is gone only how to deny it', async
 
 it('prints a call as JSON', async () => {
   const { printed } = await show('t-1/1.1', '--json');
-  expect(JSON.parse(printed[0] ?? '')).toMatchObject({ callId: '1.1', phase: 'requested' });
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({ callId: '1.1', phase: 'request' });
 });
 
 it.each<[name: string, target: string, code: string]>([

@@ -254,7 +254,7 @@ describe('events as lines', () => {
   it.each<[string, TurnEvent]>([
     ['an answer, which comes with the end', { ...step, text: 'done', calls: [] }],
     ['calls without words', { ...step, text: ' ', calls: [proposed] }],
-    ['a prepared call', { ...head, type: 'call_prepared', call: proposed }],
+    ['a prepared call', { ...head, type: 'call_prepared', callId: proposed.callId, call: proposed }],
     [
       'a run that goes on',
       {

@@ -48,7 +48,7 @@ describe('moment', () => {
     ['1', /^at {5}event #7, \S+, \d+ ms after its start$/m],
     ['1', /^the model knew:\n {2}person {3}turn approved$/m],
     ['1', /^since then:\n {2}model {4}→ 1\.1 look n=1\n {11}→ 1\.2 pay n=1$/m],
-    ['1', /^calls of step 1:\n {2}1\.1 look {2}proposed\n {2}1\.2 pay {2}proposed$/m],
+    ['1', /^calls of step 1:\n {2}1\.1 look {2}about to start\n {2}1\.2 pay {2}being prepared$/m],
     ['1.2', /^state {2}waits for a person$/m],
     ['1.2', /^request {2}\S+\/1\.2 {2}pay$/m],
   ])('at %s: %s', async (at, line) => {

@@ -67,7 +67,7 @@ it('asks why a question is declined', async () => {
 
 it.each([
   ['a request', call()],
-  ['a question that is over', question({ phase: 'answered' })],
+  ['a question that is over', question({ phase: 'done', outcome: 'done' })],
 ])('does not answer %s', async (_what, view) => {
   const { subject, terminal, sent } = at(view, ['Rome']);
   await expect(answerByForm(subject, terminal)).rejects.toMatchObject({ code: 'usage' });

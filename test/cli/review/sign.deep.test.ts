@@ -196,7 +196,7 @@ test('what does not count is said before anything is sent, and nothing is decide
     expect(err).toMatch(why);
     expect(err).toContain(code);
   }
-  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', decisions: [] });
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'request', decisions: [] });
   const { out } = await cli(['approvers', 'explain', `${turn}/1.1`]);
   expect(out).toMatch(/may sign +anna, bob, cleo/);
   const denied = await cli(['deny', `${turn}/1.1`, '--reason', 'no', '--as', 'anna', '--sign']);

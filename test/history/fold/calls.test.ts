@@ -512,7 +512,7 @@ describe('a decision that does not hold', () => {
     ]);
     const view = viewOf(script.fold());
     expect(view.requests).toMatchObject([{ callId: '1.1', note: WHY }]);
-    expect(view.calls[0]).toMatchObject({ phase: 'requested' });
+    expect(view.calls[0]).toMatchObject({ phase: 'request' });
     expect(view.calls[0]?.approved).toBeUndefined();
   });
 

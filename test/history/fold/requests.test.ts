@@ -318,7 +318,7 @@ describe('an edit that needs a new preview', () => {
     script.update('decide', edit, accepted('1.1', 'modified', { asksAgain: true })).open([]);
     prepare(script, { callId: '1.1', id: 'i', tool: 'pay', ...prepared }).open([item('1.1')]);
     const [call] = viewOf(script.fold()).calls;
-    expect(call?.phase).toBe('requested');
+    expect(call?.phase).toBe('request');
     expect(call?.votes.map(({ voter }) => voter)).toEqual(voters);
     expect(call?.isEscalated).toBe(voters.length > 0 ? true : undefined);
   });
@@ -351,7 +351,7 @@ describe('an edit that needs a new preview', () => {
     expect(taken.told('request_opened').at(-1)).toMatchObject({
       authority: { rule: { name: 'new', need: 1 } },
     });
-    expect(viewOf(foldAll(taken.events)).calls[0]).toMatchObject({ phase: 'requested', votes: [] });
+    expect(viewOf(foldAll(taken.events)).calls[0]).toMatchObject({ phase: 'request', votes: [] });
     const head = { kind: 'invalid', callId: '1.1', id: 'i', tool: 'pay', proposed: {} };
     const left = prepare(renewed(), { ...head, result: result('1.1') }).open([item('1.1')]);
     expect(left.told('request_opened').at(-1)).toMatchObject({
@@ -379,7 +379,7 @@ describe('an edit that needs a new preview', () => {
     const script = asked()
       .open([item('1.1')])
       .update('decide', edit, accepted('1.1', 'modified'));
-    expect(viewOf(script.fold()).calls).toMatchObject([{ phase: 'approved', approved: { n: 5 } }]);
+    expect(viewOf(script.fold()).calls).toMatchObject([{ phase: 'ready', approved: { n: 5 } }]);
   });
 
   test('stays closed until the memo names it, also when the memo is cut', () => {
@@ -474,7 +474,7 @@ describe('a call that a workflow of a user gates', () => {
     ]);
     expect(viewOf(foldAll(script.events))).toMatchObject({
       status: 'waiting',
-      calls: [{ callId: '1.1', tool: 'pay', step: 1, arguments: { n: 1 }, phase: 'requested' }],
+      calls: [{ callId: '1.1', tool: 'pay', step: 1, arguments: { n: 1 }, phase: 'request' }],
     });
   });
 

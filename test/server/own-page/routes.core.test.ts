@@ -267,7 +267,7 @@ test('of two requests one is decided elsewhere: the run tells how it ended, and 
   expect(left).toMatchObject([{ id: interrupt(thread) }]);
   await until('the effect', async () => (await effects.lines('elsewhere')).length === 1);
   const view = await client().view(`${thread}.t1`);
-  expect(view.calls[0]).toMatchObject({ phase: 'requested', decisions: [] });
+  expect(view.calls[0]).toMatchObject({ phase: 'request', decisions: [] });
 });
 
 describe('a resume', () => {

@@ -131,7 +131,7 @@ describe('a server that asks in the middle of a call', () => {
     expect(view).toMatchObject({ status: 'waiting', requests: [] });
     expect(view.calls.map(({ callId, phase }) => [callId, phase])).toEqual([
       ['1.1', 'running'],
-      ['1.1.0.1', 'asked'],
+      ['1.1.0.1', 'question'],
     ]);
     const item = await listedItem(client, id, { agent: 'one' });
     expect(item).toMatchObject({ kind: 'question', callId: '1.1.0.1' });
@@ -146,7 +146,7 @@ describe('a server that asks in the middle of a call', () => {
     expect(ended).toMatchObject({ questions: [], inDoubt: [] });
     expect(ended.calls.map(({ callId, phase }) => [callId, phase])).toEqual([
       ['1.1', 'done'],
-      ['1.1.0.1', 'answered'],
+      ['1.1.0.1', 'done'],
     ]);
     expect(await client.answer(id, { ...taken, approver: 'bob' })).toMatchObject({
       verdict: { accepted: false },
@@ -161,7 +161,7 @@ describe('a server that asks in the middle of a call', () => {
     await client.answer(id, { callId: '2.1.0.1', answer: 'answered', content: { pages: 7 } });
     const { answer, calls } = await waitForEnd(client, id);
     expect(answer).toBe('{"action":"decline"}|{"action":"accept","content":{"pages":7}}');
-    expect(calls.map(({ phase }) => phase)).toEqual(['done', 'declined', 'done', 'answered']);
+    expect(calls.map(({ outcome }) => outcome)).toEqual(['done', 'denied', 'done', 'done']);
   });
 
   it('cannot ask for a secret, and nobody is asked', async () => {
@@ -184,7 +184,7 @@ describe('a server that asks in the middle of a call', () => {
       const now = await client.view(id);
       return now.questions.length === 0 && now;
     });
-    expect(view.calls.find(({ callId }) => callId === '1.1.0.1')?.phase).not.toBe('asked');
+    expect(view.calls.find(({ callId }) => callId === '1.1.0.1')?.phase).not.toBe('question');
     const late = { callId: '1.1.0.1', answer: 'answered', content: { pages: 1 } } as const;
     expect(await client.answer(id, late)).toMatchObject({ verdict: { accepted: false } });
     await until('its end', async () => {
@@ -258,7 +258,7 @@ describe.each([
     await client.answer(id, { ...late, callId: '1.1.0.2' });
     const ended = await waitForEnd(client, id);
     expect(ended.answer).toBe('{"action":"accept","content":{"pages":1}}');
-    expect(ended.calls.map(({ phase }) => phase)).toEqual(['done', 'done', 'answered']);
+    expect(ended.calls.map(({ outcome }) => outcome)).toEqual(['done', 'cancelled', 'done']);
     expect(ended.calls[1]).toMatchObject(WITHDRAWN);
   });
 

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import { callTitle } from '../../../history/labels';
 import { FILTER_CHARACTERS } from '../../../contract/limits';
-import { type CallPhase, type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
+import { type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, Late, useAppContext, useKept, useKeys, useNewest, useTabTitle } from '../../ui/app';
 import { RequestPanel } from './request';
@@ -16,8 +16,6 @@ import { Text } from '../../ui/text';
 import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
 
-/** Phases that end soon if a worker runs, without a decision of a person. */
-const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];
 const LOOK_AGAIN_MS = 1_000;
 
 interface CallPanelProps {
@@ -114,8 +112,8 @@ function useCall(
   useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, votes, inbox.connection === 'live']);
   const call = state.details?.view.calls.find((one) => one.callId === callId);
   // A call that waits is not in the inbox yet, or it was decided before the inbox listed it. No change of the inbox says so.
-  const isUnlisted = page !== undefined && item === undefined && call !== undefined && isWaiting(call);
-  const isPassing = isUnlisted || (call !== undefined && PASSING.includes(call.phase));
+  const isListed = page === undefined || item !== undefined;
+  const isPassing = call !== undefined && call.phase !== 'done' && !(isWaiting(call) && isListed);
   useEffect(() => {
     if (!isPassing) return;
     const timer = setInterval(refresh, LOOK_AGAIN_MS);
@@ -130,7 +128,7 @@ function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: D
     <article class="call" aria-label={`Call ${call.callId}`}>
       <CallHead view={details.view} call={call}>
         <Refusal text={refusal} />
-        {call.phase === 'replanning' && (
+        {call.phase === 'preparing' && (
           <p class="banner" role="status">
             A worker prepares it anew. It comes here to be approved; nothing runs before that.
           </p>

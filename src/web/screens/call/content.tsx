@@ -1,13 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import {
-  counted,
-  describeOutcome,
-  describePhase,
-  grantText,
-  howKnown,
-  wordsBy,
-} from '../../../history/labels';
+import { counted, describeOutcome, grantText, howKnown, wordsBy } from '../../../history/labels';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
 import type { Json, JsonObject } from '../../../contract/json';
 import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/seen';
@@ -15,7 +8,7 @@ import { Text } from '../../ui/text';
 import { leavesBeside } from '../../../contract/text/plan-leaves';
 import { type ArgumentsPart, leafParts, argumentParts, type Rows } from '../../model/parts';
 import { approvedHunks, changesOf, isLong, type Part } from '../../model/review';
-import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
+import { outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
 import { hrefOf } from '../../model/route';
 import { wordIn } from '../../../history/decisions';
 import { decisionDetails } from '../../../history/describe';
@@ -289,12 +282,10 @@ function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.E
  */
 const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancelled'];
 
-function resultTitle(call: CallView, result: ToolResult): string {
-  const kind = kindOfResult(result);
-  const [word] = describeOutcome(kind);
-  const [said] = describePhase(call);
-  if (said === 'did not happen') return 'It did not happen';
-  if (NOT_RUN.includes(kind)) return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+function resultTitle({ outcome = 'done', resolvedBy }: CallView, result: ToolResult): string {
+  const [word] = describeOutcome(outcome);
+  if (resolvedBy?.resolution === 'did-not') return 'It did not happen';
+  if (NOT_RUN.includes(outcome)) return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
   if (!result.success) return word === 'failed' ? 'Failed' : `Failed: ${word}`;
   return result.metadata.late === true ? 'Result, late' : 'Result';
 }

@@ -217,7 +217,7 @@ export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | nu
 /** The event that ended a request while a person was typing, in words. */
 export function whatHappened(call: CallView): string {
   const last = lastWordOn(call);
-  if (call.phase === 'expired') return 'It expired.';
+  if (call.outcome === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
   return `It is over: ${wordsBy(wordIn(last) ?? 'decided', last.approver)} at ${dateTime(last.at)}.`;
 }

@@ -51,7 +51,7 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
         <WhatIf turn={turn} call={call} />
         {isWaiting(call) && (
           <a class="button primary" href={hrefOf({ at: 'call', turn, callId: call.callId })}>
-            {call.phase === 'requested' ? 'Decide' : call.phase === 'asked' ? 'Answer' : 'Resolve'}
+            {call.phase === 'request' ? 'Decide' : call.phase === 'question' ? 'Answer' : 'Resolve'}
           </a>
         )}
       </div>
