@@ -30,7 +30,7 @@ import { recordCall } from './publish';
 import { askingCalls } from './questions';
 import { runStep } from './step';
 import { countRequest } from './think';
-import type { StepHook, Turn, TurnRuntime } from './turn-state';
+import type { StepHook, Turn, TurnEnding, TurnRuntime } from './turn-state';
 import { isDry } from '../contract/dry-run';
 
 /**
@@ -104,16 +104,18 @@ export function budgetsOf({ spending, cap, ofSession }: Turn): Limited[] {
 
 /** The budgets of a turn: before each step people are asked for more, or the turn ends. */
 export const BUDGETS: StepHook = {
-  async before(turn, runtime) {
-    // A step from another build goes on first.
-    if (turn.moved !== undefined || usedUp(turn) === undefined) return undefined;
-    const why = await askForMore(turn, runtime);
-    if (why !== undefined) return { status: 'budget', why };
-    if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    return undefined;
-  },
+  // A step from another build goes on first.
+  before: (turn, runtime) =>
+    turn.moved !== undefined || usedUp(turn) === undefined ? undefined : moreOrEnd(turn, runtime),
   carry: ({ spending, children }) => ({ spending, children }),
 };
+
+async function moreOrEnd(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding | undefined> {
+  const why = await askForMore(turn, runtime);
+  if (why !== undefined) return { status: 'budget', why };
+  if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
+  return undefined;
+}
 
 /**
  * Asks a person for more, until enough is left of each kind.

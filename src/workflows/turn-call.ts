@@ -16,8 +16,6 @@ import type { Turn, TurnRuntime } from './turn-state';
 
 /** A call of a turn: it has a place in the order of its step, and runs as an activity of a worker or as a child turn. */
 export class TurnCall implements Life {
-  readonly until = untilTrue;
-
   constructor(
     readonly context: Turn,
     readonly callId: string,
@@ -25,6 +23,10 @@ export class TurnCall implements Life {
     /** Whether a ready call has its place in the order of the step. */
     private readonly mayStart: ReturnType<typeof placesIn>,
   ) {}
+
+  until(isTrue: () => boolean): Promise<void> {
+    return untilTrue(isTrue, this.runtime.nonCancellable);
+  }
 
   prepare(state: PreparingCall): Promise<PreparedCall> {
     return prepareCall(this.context, state);
@@ -36,7 +38,7 @@ export class TurnCall implements Life {
     const isNext = (): boolean => this.mayStart(this.state);
     // Calls that become ready together may want the same place. The first of them takes it, before any of them starts.
     while (isReady() && !(isNext() && states.reserve(this.state.call)))
-      await untilTrue(() => !isReady() || isNext());
+      await this.until(() => !isReady() || isNext());
   }
 
   secretFor({ call: { settings } }: AllowedCall): string | undefined {

@@ -289,7 +289,7 @@ export interface OpenStep {
 /** What a feature does at the steps of a turn. */
 export interface StepHook {
   /** Before the model is asked for a step. */
-  before?(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding | undefined>;
+  before?(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding | undefined> | undefined;
   /** When a reply asks for no calls: whether the turn goes on all the same. */
   goesOn?(turn: Turn): boolean;
   /** When a reply asks for calls: why none of them runs. */
