@@ -62,7 +62,7 @@ export function start(life: Pick<Life, 'context' | 'callId' | 'secretFor'>): Run
   const { callId, context } = life;
   const state = stateOf(life);
   const secret = state.phase === 'ready' ? life.secretFor(state) : undefined;
-  const { refused } = act(context, { type: 'start', callId, ...(secret === undefined ? {} : { secret }) });
+  const { refused } = act(context, { type: 'start', callId, secret });
   const started = stateOf(life);
   if (refused !== undefined || started.phase !== 'running') throw new Error(refused?.message);
   return started;

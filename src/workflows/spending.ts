@@ -18,7 +18,6 @@ import {
 import type { Limited } from '../contract/burst/burst';
 import { isValidCall, type PreparedCall, type ValidCall } from '../contract/call';
 import { whyInvalid } from '../contract/call-texts';
-import { defined } from '../contract/defined';
 import { raiseCall } from '../contract/spending/raise';
 import { prepareRaise } from './call-activities';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
@@ -146,7 +145,7 @@ async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | un
 /** The request with the people who decide on it by the rules of a worker, or the reason why nobody is asked. */
 async function ruledOn(turn: Turn, request: ValidCall): Promise<PreparedCall> {
   const prepared = await prepareRaise(turn, request);
-  return isValidCall(prepared) ? { ...request, ...defined({ authority: prepared.authority }) } : prepared;
+  return isValidCall(prepared) ? { ...request, authority: prepared.authority } : prepared;
 }
 
 /** Waits for a decision on the request, which has the same inbox, decisions and expiry as the requests of calls. */

@@ -47,9 +47,21 @@ export class TurnCall implements Life {
 
   /** Schedules the call until a worker has taken it. */
   async attempt(): Promise<Settlement> {
-    const { context: turn, callId } = this;
+    const { context: turn, callId, runtime } = this;
     const attempt: CallAttempt = { scheduledAt: 0, pauses: 0 };
-    const settlement = await this.ended(attempt);
+    let settlement: Settlement | undefined;
+    while (settlement === undefined) {
+      // Asked first: it may note a reset, which makes the decision one of an earlier run.
+      const isInherited = runtime.queue.isBeforeReset(turn.stepTask);
+      const running = scheduleCall(turn, this.state, attempt, isInherited);
+      const said = await outcomeOf(this.state, attempt, running);
+      if ('child' in said) settlement = { result: await runChild(turn, this.state, said) };
+      else if ('notHere' in said || 'paused' in said) settlement = await this.givenBack(attempt, said);
+      else {
+        releaseChild(turn, callId);
+        settlement = said;
+      }
+    }
     turn.states.end(this.state.call, attempt.placed, usedIn(settlement));
     closeQuestions(turn, callId);
     return settlement;
@@ -64,24 +76,6 @@ export class TurnCall implements Life {
 
   private get state(): CallState {
     return callIn(this.context, this.callId);
-  }
-
-  private async ended(attempt: CallAttempt): Promise<Settlement> {
-    const { context: turn, callId, runtime } = this;
-    for (;;) {
-      // Asked first: it may note a reset, which makes the decision one of an earlier run.
-      const isInherited = runtime.queue.isBeforeReset(turn.stepTask);
-      const running = scheduleCall(turn, this.state, attempt, isInherited);
-      const said = await outcomeOf(this.state, attempt, running);
-      if ('child' in said) return { result: await runChild(turn, this.state, said) };
-      if ('notHere' in said || 'paused' in said) {
-        const isOver = await this.givenBack(attempt, said);
-        if (isOver !== undefined) return isOver;
-      } else {
-        releaseChild(turn, callId);
-        return said;
-      }
-    }
   }
 
   /**
