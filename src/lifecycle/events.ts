@@ -7,7 +7,13 @@ import {
   timeToDecide,
   type ValidCall,
 } from '../contract/call';
-import { type ClosingCause, notRenewed, unpreviewed, VOTED_BEFORE } from '../contract/call-texts';
+import {
+  type ClosingCause,
+  notRenewed,
+  OPEN_BEFORE,
+  unpreviewed,
+  VOTED_BEFORE,
+} from '../contract/call-texts';
 import type { Vote } from '../contract/authority';
 import type { Abandonment, Accepted, QuestionAnswer, Refused } from '../contract/decision';
 import { defined } from '../contract/defined';
@@ -101,7 +107,7 @@ export type CallEvent =
   | { type: 'escalated'; callId: string }
   | { type: 'noted'; callId: string; note: string }
   | { type: 'scope_cancelled'; callId: string }
-  /** A reset made the decision one of an earlier run. */
+  /** A reset made the call one that an earlier run may have decided and run. */
   | { type: 'outdated'; callId: string }
   /** A call that waited on another build is open here. */
   | { type: 'taken_up'; callId: string; wait: MovedCall };
@@ -213,12 +219,18 @@ export function evolve(state: CallState, event: CallEvent): CallState {
     case 'scope_cancelled':
       return { ...state, isCancelled: true };
     case 'outdated':
-      return 'leave' in state && state.leave.by === 'decision'
-        ? { ...state, leave: { ...state.leave, isOld: true } }
-        : state;
+      return outdated(state);
     case 'taken_up':
       return isOpen(state) ? takenUp(state, event.wait) : state;
   }
+}
+
+/** The call as a reset leaves it: nobody here knows whether the run before the reset ran it. */
+function outdated(state: CallState): CallState {
+  if (state.phase === 'done' || state.phase === 'question') return state;
+  if (!('leave' in state)) return { ...state, mayHaveRun: true, note: state.note ?? OPEN_BEFORE };
+  const { leave } = state;
+  return { ...state, mayHaveRun: true, leave: leave.by === 'decision' ? { ...leave, isOld: true } : leave };
 }
 
 function put(calls: Approvals, state: CallState): Approvals {

@@ -162,7 +162,8 @@ function inputOf(turn: Turn, state: CallState, { placed, absent, pauses }: CallA
     plan: call.preview?.plan,
     askMs: call.settings.askMs,
     state: placedIn(turn, call, placed),
-    mayHaveRun: state.mayHaveRun,
+    // The worker of an unsafe call looks for an earlier start itself.
+    mayHaveRun: call.settings.effect === 'unsafe' ? undefined : state.mayHaveRun,
     proposed: state.edit === undefined ? undefined : state.proposed,
   };
 }
