@@ -9,6 +9,7 @@ import { SIGNALS, UPDATES } from '../contract/names';
 import { readTimeline } from '../history/read';
 import {
   detailsOf,
+  isAnswerLost,
   isSignalLimit,
   isSilence,
   isTaskFailing,
@@ -24,7 +25,7 @@ import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
 import type { Answer } from './types';
-import { isServed, updateIfServed } from './update-or-signal';
+import { isServed, maybeTaken, onceSent, updateIfServed } from './update-or-signal';
 import { is } from '../history/fold/guards';
 import { answerAnswer, answerDecision, answerResolution, refused, type Sent } from './ended-turn';
 
@@ -99,9 +100,11 @@ async function send(
 async function sendOnce(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
   const answer = await untilAnswered(context, message);
   if (answer !== 'silence') return answer;
-  const taken = await sendSignal(context, message);
-  if (taken === 'full') return byUpdateAlone(context, message);
-  return taken === 'sent' ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
+  return onceSent(message.turn, async () => {
+    const taken = await sendSignal(context, message);
+    if (taken === 'full') return byUpdateAlone(context, message);
+    return taken === 'sent' ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
+  });
 }
 
 /** Sends by update only, for a turn that takes no more signals, while there is a worker to answer. */
@@ -220,7 +223,7 @@ function answerOf(error: unknown, { turn }: Message): UpdateEnd {
   if (isSilence(error) || isTaskFailing(error)) return 'silence';
   if (isUpdateTotal(detailsOf(error))) return 'spent';
   if (isUpdateLimit(detailsOf(error))) return 'full';
-  throw toCountersignError(error, `deciding in turn ${turn}`);
+  throw failureOf(error, turn);
 }
 
 function refusalIn(cause: unknown): Refused | undefined {
@@ -252,8 +255,14 @@ async function sendSignal(context: ClientContext, { turn, signal, content }: Mes
   } catch (error) {
     if (isNotFound(error)) return 'closed';
     if (isSignalLimit(error)) return 'full';
-    throw toCountersignError(error, `deciding in turn ${turn}`);
+    throw failureOf(error, turn);
   }
+}
+
+function failureOf(error: unknown, turn: string): CountersignError {
+  return isAnswerLost(error)
+    ? maybeTaken(turn, error)
+    : toCountersignError(error, `deciding in turn ${turn}`);
 }
 
 /** Sends again while a turn is busy. A turn that is just closing or continuing as new is busy for a moment. */

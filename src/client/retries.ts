@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from '@temporalio/client';
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { errorMessage } from '../contract/errors';
-import { STATUS } from '../history/server-errors';
+import { SENT_BEFORE, STATUS, wasSent } from '../history/server-errors';
 import { isCounted } from './visibility';
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
@@ -12,16 +12,20 @@ type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
  */
 export function makeRetries(isWorth: (details: string) => boolean): Interceptor {
   const usual = defaultGrpcRetryOptions();
-  const retryIf = (passes: ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider']): Interceptor =>
-    makeGrpcRetryInterceptor({ ...usual, retryableDecider: passes });
-  const all = retryIf(
-    (attempt, status) => isWorth(status.details) && usual.retryableDecider(attempt, status),
-  );
-  const unlimited = retryIf(
-    (attempt, status) => status.code !== STATUS.resourceExhausted && usual.retryableDecider(attempt, status),
-  );
-  return (options, next) =>
-    (isCounted(options.method_definition.path) ? unlimited : all)(options, endedByClosing(next));
+  return (options, next) => {
+    const isLimited = isCounted(options.method_definition.path);
+    let isOut = false;
+    const retryableDecider: typeof usual.retryableDecider = (attempt, status) => {
+      const { code, details } = status;
+      const passes = isLimited ? code !== STATUS.resourceExhausted : isWorth(details);
+      const goesOn = passes && usual.retryableDecider(attempt, status);
+      // The caller sees the last try alone.
+      if (!goesOn && isOut) status.details = `${details}; ${SENT_BEFORE}`;
+      isOut ||= wasSent(details);
+      return goesOn;
+    };
+    return makeGrpcRetryInterceptor({ ...usual, retryableDecider })(options, endedByClosing(next));
+  };
 }
 
 type NextCall = Parameters<Interceptor>[1];

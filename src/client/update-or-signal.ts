@@ -25,8 +25,33 @@ export async function updateIfServed<T>(
   { send, most = () => TIMES.updateAnswer }: Sending<T>,
 ): Promise<T | undefined> {
   const first = await send(UPDATE_LOOK);
-  if (first !== undefined || !(await isServed(context, workflowId))) return first;
-  return send(most() - UPDATE_LOOK);
+  if (first !== undefined) return first;
+  return onceSent(workflowId, async () =>
+    (await isServed(context, workflowId)) ? send(most() - UPDATE_LOOK) : undefined,
+  );
+}
+
+/** Goes on with a message that was sent before. From then on, a server that does not answer leaves its fate open. */
+export async function onceSent<T>(workflowId: string, goOn: () => Promise<T>): Promise<T> {
+  try {
+    return await goOn();
+  } catch (error) {
+    const isGone = error instanceof CountersignError && error.code === 'no_server';
+    throw isGone ? maybeTaken(workflowId, error) : error;
+  }
+}
+
+/** The error for a message of which the server does not say whether it arrived. */
+export function maybeTaken(workflowId: string, cause: unknown): CountersignError {
+  return new CountersignError(
+    'server_failed',
+    `the server did not say whether ${workflowId} took it; it may still take effect`,
+    {
+      hint: `countersign show ${workflowId} tells once the server answers`,
+      data: { turn: workflowId },
+      cause,
+    },
+  );
 }
 
 /** Whether a worker polls the queue of a turn. Also true if the API key does not permit this request. */

@@ -113,8 +113,11 @@ export function saysMayHaveRun(words: string): string {
 /** Why a decision of an earlier run does not count, as a person reads it. */
 export const DECIDED_BEFORE = 'decided before the turn was reset';
 
+/** What a person reads beside a request that a reset opened again. */
+export const OPEN_BEFORE = 'the run before the reset may have started it';
+
 /** Why an unsafe call of a gate is in doubt in a run that a reset made. */
-export const STARTED_BEFORE = `${DECIDED_BEFORE}; the run before the reset may have started it`;
+export const STARTED_BEFORE = `${DECIDED_BEFORE}; ${OPEN_BEFORE}`;
 
 /** Why the votes of an earlier run do not count, as a person reads it beside the request. */
 export const VOTED_BEFORE = 'the votes from before the reset do not count';

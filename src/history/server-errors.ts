@@ -87,12 +87,21 @@ export function isSilence(error: unknown): boolean {
   return grpcStatusOf(error) === STATUS.deadlineExceeded;
 }
 
-/** Whether a request may have arrived although its answer did not: no connection could not be made. */
+/** Ends the details of a call whose last try did not leave, but an earlier one may have. */
+export const SENT_BEFORE = 'an earlier try may have arrived';
+
+/** How gRPC says that a request never left. The details of one that was sent name the times of the same stages. */
+const UNSENT =
+  /no connection established|ECONNREFUSED|connection refused|name resolution failed|waiting for (?:name resolution|metadata filters|LB pick)/i;
+
+/** Whether a request may have left, by the details of its failure. */
+export function wasSent(details: string): boolean {
+  return !UNSENT.test(details) || details.endsWith(SENT_BEFORE);
+}
+
+/** Whether a request may have arrived although its answer did not. */
 export function isAnswerLost(error: unknown): boolean {
-  const isSent = !/no connection established|ECONNREFUSED|connection refused|name resolution|LB pick/i.test(
-    detailsOf(error),
-  );
-  return isSent && (isSilence(error) || grpcStatusOf(error) === STATUS.unavailable);
+  return wasSent(detailsOf(error)) && (isSilence(error) || grpcStatusOf(error) === STATUS.unavailable);
 }
 
 /**

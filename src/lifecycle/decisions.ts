@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import {
   type Accepted,
   asksAgainAfterEdit,
@@ -252,6 +251,6 @@ function editOf(state: CallBasics, { decision, standing: { approver } }: By, isP
     digest: digestJson(args),
     approver,
     isPrepared,
-    ...defined({ reason }),
+    reason,
   };
 }

@@ -7,7 +7,7 @@ import {
   timeToDecide,
   type ValidCall,
 } from '../contract/call';
-import { type ClosingCause, VOTED_BEFORE, whyInvalid } from '../contract/call-texts';
+import { type ClosingCause, OPEN_BEFORE, VOTED_BEFORE, whyInvalid } from '../contract/call-texts';
 import type { Vote, Authority } from '../contract/authority';
 import type { Abandonment, Accepted, QuestionAnswer, Refused } from '../contract/decision';
 import { defined } from '../contract/defined';
@@ -101,7 +101,7 @@ export type CallEvent =
   | { type: 'escalated'; callId: string }
   | { type: 'noted'; callId: string; note: string }
   | { type: 'scope_cancelled'; callId: string }
-  /** A reset made the decision one of an earlier run. */
+  /** A reset made the call one that an earlier run may have decided and run. */
   | { type: 'outdated'; callId: string }
   /** A call that waited on another build is open here. */
   | { type: 'taken_up'; callId: string; wait: MovedCall };
@@ -190,7 +190,7 @@ export function evolve(state: CallState, event: CallEvent): CallState {
       return allowed(state, event);
     case 'started':
       if (state.phase !== 'ready') return state;
-      return { ...headOf(state), phase: 'running', leave: state.leave, ...defined({ secret: event.secret }) };
+      return { ...headOf(state), phase: 'running', leave: state.leave, secret: event.secret };
     case 'given_back': {
       if (state.phase !== 'running') return state;
       const { isHeld, mayHaveRun = state.mayHaveRun } = event;
@@ -201,9 +201,8 @@ export function evolve(state: CallState, event: CallEvent): CallState {
     case 'lost': {
       if (state.phase !== 'running' && state.phase !== 'ready') return state;
       const { doubt, at: since } = event;
-      const secret = secretOf(state);
       const { leave } = state;
-      return { ...headOf(state), votes: [], phase: 'in_doubt', leave, since, doubt, ...defined({ secret }) };
+      return { ...headOf(state), votes: [], phase: 'in_doubt', leave, since, doubt, secret: secretOf(state) };
     }
     case 'reported':
       return state.phase === 'running' ? { ...state, reported: event.result } : state;
@@ -214,12 +213,18 @@ export function evolve(state: CallState, event: CallEvent): CallState {
     case 'scope_cancelled':
       return { ...state, isCancelled: true };
     case 'outdated':
-      return 'leave' in state && state.leave.by === 'decision'
-        ? { ...state, leave: { ...state.leave, isOld: true } }
-        : state;
+      return outdated(state);
     case 'taken_up':
       return isOpen(state) ? takenUp(state, event.wait) : state;
   }
+}
+
+/** The call as a reset leaves it: nobody here knows whether the run before the reset ran it. */
+function outdated(state: CallState): CallState {
+  if (state.phase === 'done' || state.phase === 'question') return state;
+  if (!('leave' in state)) return { ...state, mayHaveRun: true, note: state.note ?? OPEN_BEFORE };
+  const { leave } = state;
+  return { ...state, mayHaveRun: true, leave: leave.by === 'decision' ? { ...leave, isOld: true } : leave };
 }
 
 function put(calls: Approvals, state: CallState): Approvals {
@@ -247,7 +252,7 @@ function opened({ call, callKey, at, asking }: Registered): CallState {
     voided: 0,
   };
   const wait = { since: at, deadline: deadlineOf(call, at) };
-  if (call.question !== undefined) return { ...head, phase: 'question', ...wait, ...defined({ asking }) };
+  if (call.question !== undefined) return { ...head, phase: 'question', ...wait, asking };
   const first = firstLeave(call);
   return first === undefined
     ? { ...head, phase: 'request', ...wait }
@@ -318,8 +323,7 @@ function close(calls: Approvals, { callId, cause, standing, at }: Closed, before
 }
 
 function done(state: CallState, { result, contentDigest, said }: Closed): DoneCall {
-  const leave = leaveOf(state);
-  return { ...headOf(state), phase: 'done', result, ...defined({ leave, contentDigest, said }) };
+  return { ...headOf(state), phase: 'done', result, leave: leaveOf(state), contentDigest, said };
 }
 
 /** Keeps three records apart: what the model proposed, what a person approved, and what runs. */
@@ -335,7 +339,7 @@ function edited(
     effectiveDigest: digest,
     // Without a preview, a person sees only the arguments. With a preview, the new preview changes the digest.
     seenDigest: seenDigestOf({ argsDigest: digest }),
-    edit: { approver, ...defined({ reason }) },
+    edit: { approver, reason },
     editors: [...(state.editors ?? []), approver],
   };
   return isPrepared ? { ...next, phase: 'preparing', editBefore: state.edit } : next;

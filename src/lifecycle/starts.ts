@@ -68,7 +68,7 @@ function askAgain(
   { said, now }: { said: AskAgain; now: number },
 ): LifeEvent[] {
   const { callId } = state.call;
-  if (cancelled) return [neverStarted(state, now)];
+  if (cancelled) return [neverStarted({ ...state, mayHaveRun: said.mayHaveRun ?? state.mayHaveRun }, now)];
   return [
     { type: 'verdicts_voided', callId, ids: voidIds(state, said.struck), why: said.askAgain },
     { type: 'voided', callId, said, at: now },

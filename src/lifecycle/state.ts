@@ -60,7 +60,7 @@ export interface CallBasics {
   readonly isEscalated?: true;
   /** Another build showed something else. An approval must carry the digest of what its sender saw. */
   readonly isOther?: true;
-  /** A lost attempt may have run. Never set for an unsafe call. */
+  /** A lost attempt of a call that may run again, or a run before a reset, may have run it. */
   readonly mayHaveRun?: true;
   /** Its scope was cancelled. Only in a workflow that runs the call by a gate: a turn cancels all its calls together. */
   readonly isCancelled?: true;

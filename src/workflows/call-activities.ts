@@ -8,7 +8,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import { defined } from '../contract/defined';
 import type {
   CallBase,
   CallInput,
@@ -71,11 +70,11 @@ export function scheduleCall(
   reserveChild(turn, state);
   const run = resetRun();
   const leave = leaveOf(state);
-  const fresh = {
+  const input: CallInput = {
+    ...inputOf(turn, state, attempt),
     askedIn: isInherited ? undefined : run,
     decidedIn: leave?.by === 'decision' && leave.isOld === true ? undefined : run,
   };
-  const input = { ...inputOf(turn, state, attempt), ...defined(fresh) };
   attempt.scheduledAt = Date.now();
   const { tool, settings } = state.call;
   // A local call leaves only one marker in history, when it ends. After a reset that marker cannot show whether a
@@ -152,21 +151,20 @@ function inputOf(turn: Turn, state: CallState, { placed, absent, pauses }: CallA
     effect: call.settings.effect,
     timeoutMs: call.settings.timeoutMs,
     originalRunId: turn.originalRunId,
-    ...(isDry(turn) ? { dry: true as const } : {}),
-    ...defined({
-      child: askedChild(turn, state),
-      origin: originOfCall(turn, state),
-      round: rounds === 0 ? undefined : rounds,
-      secret: state.phase === 'running' ? state.secret : undefined,
-      decision: leave?.by === 'decision' ? leave.decision : undefined,
-      authority: authorityOf(state),
-      grant: leave?.by === 'grant' ? leave.grant : undefined,
-      plan: call.preview?.plan,
-      askMs: call.settings.askMs,
-      state: placedIn(turn, call, placed),
-      mayHaveRun: state.mayHaveRun,
-      proposed: state.edit === undefined ? undefined : state.proposed,
-    }),
+    dry: isDry(turn) ? true : undefined,
+    child: askedChild(turn, state),
+    origin: originOfCall(turn, state),
+    round: rounds === 0 ? undefined : rounds,
+    secret: state.phase === 'running' ? state.secret : undefined,
+    decision: leave?.by === 'decision' ? leave.decision : undefined,
+    authority: authorityOf(state),
+    grant: leave?.by === 'grant' ? leave.grant : undefined,
+    plan: call.preview?.plan,
+    askMs: call.settings.askMs,
+    state: placedIn(turn, call, placed),
+    // The worker of an unsafe call looks for an earlier start itself.
+    mayHaveRun: call.settings.effect === 'unsafe' ? undefined : state.mayHaveRun,
+    proposed: state.edit === undefined ? undefined : state.proposed,
   };
 }
 
@@ -248,7 +246,7 @@ export function prepareCall(turn: Turn, state: PreparingCall): Promise<PreparedC
   const askedAgain = renewedBy === undefined ? undefined : { by: renewedBy, isRuled };
   const policyReason = isRaise(tool) ? call.policyReason : undefined;
   const asked = { callId, id, tool, raw, askedAgain, policyReason };
-  return prepare(turn, { ...asked, ...defined({ origin: originOfCall(turn, state) }) }, settings.taskQueue);
+  return prepare(turn, { ...asked, origin: originOfCall(turn, state) }, settings.taskQueue);
 }
 
 /** Asks a worker which people decide on a request for more budget. Never throws. */

@@ -31,7 +31,11 @@ export async function liveCall(life: Life): Promise<DoneCall> {
   for (;;) {
     const state = await allowed(life);
     if (state.phase === 'ready') await life.place(state);
-    if (stateOf(life).phase === 'ready') await run(life);
+    // The start spends the decision.
+    if (stateOf(life).phase === 'ready') {
+      const settlement = await life.attempt(start(life));
+      act(life.context, { type: 'settle', callId: life.callId, settlement });
+    }
     if (stateOf(life).phase === 'in_doubt') await resolved(life);
     const ended = stateOf(life);
     if (ended.phase === 'done') return ended;
@@ -53,19 +57,12 @@ export async function allowed(
   }
 }
 
-/** Spends the decision, runs the call once and takes note of how that ended. */
-async function run(life: Life): Promise<void> {
-  const { callId, context } = life;
-  const settlement = await life.attempt(start(life));
-  act(context, { type: 'settle', callId, settlement });
-}
-
 /** Starts a call that is allowed. Throws if there is no decision that allows this start. */
 export function start(life: Pick<Life, 'context' | 'callId' | 'secretFor'>): RunningCall {
   const { callId, context } = life;
   const state = stateOf(life);
   const secret = state.phase === 'ready' ? life.secretFor(state) : undefined;
-  const { refused } = act(context, { type: 'start', callId, ...(secret === undefined ? {} : { secret }) });
+  const { refused } = act(context, { type: 'start', callId, secret });
   const started = stateOf(life);
   if (refused !== undefined || started.phase !== 'running') throw new Error(refused?.message);
   return started;
@@ -78,9 +75,17 @@ async function resolved(life: Life): Promise<void> {
   stop?.();
 }
 
-/** Waits, also in a scope that is cancelled. */
-export async function untilTrue(isTrue: () => boolean): Promise<void> {
-  if (!isTrue()) await CancellationScope.nonCancellable(() => condition(isTrue));
+/**
+ * Waits, also in a scope that is cancelled.
+ *
+ * @param scope One that is not cancelled. A scope stays in memory as long as the one around it, so whoever waits often
+ * gives one that is there.
+ */
+export async function untilTrue(
+  isTrue: () => boolean,
+  scope = new CancellationScope({ cancellable: false }),
+): Promise<void> {
+  if (!isTrue()) await scope.run(() => condition(isTrue));
 }
 
 function stateOf({ context, callId }: Pick<Life, 'context' | 'callId'>): CallState {

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import type { ChildAsked, ChildReady, ChildSettings } from '../contract/call';
 import {
   ActivityCancellationType,
@@ -216,10 +215,8 @@ function inputOf(turn: Turn, state: CallState, { settings, ready: { trace } }: C
     agent: settings.agent,
     prompt: typeof task === 'string' ? task : JSON.stringify(state.effective),
     lineage: [...turn.lineage, { turn: workflowId, callId: state.call.callId, agent: turn.agent }],
-    ...defined({
-      origin: trace === undefined ? origin : { ...origin, trace },
-      cap: cap === undefined || Object.keys(cap).length === 0 ? undefined : cap,
-    }),
+    origin: trace === undefined ? origin : { ...origin, trace },
+    cap: cap === undefined || Object.keys(cap).length === 0 ? undefined : cap,
   };
 }
 

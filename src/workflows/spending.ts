@@ -18,7 +18,6 @@ import {
 import type { Limited } from '../contract/burst/burst';
 import { isValidCall, type PreparedCall, type ValidCall } from '../contract/call';
 import { whyInvalid } from '../contract/call-texts';
-import { defined } from '../contract/defined';
 import { raiseCall } from '../contract/spending/raise';
 import { prepareRaise } from './call-activities';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
@@ -30,7 +29,7 @@ import { recordCall } from './publish';
 import { askingCalls } from './questions';
 import { runStep } from './step';
 import { countRequest } from './think';
-import type { StepHook, Turn, TurnRuntime } from './turn-state';
+import type { StepHook, Turn, TurnEnding, TurnRuntime } from './turn-state';
 import { isDry } from '../contract/dry-run';
 
 /**
@@ -104,16 +103,18 @@ export function budgetsOf({ spending, cap, ofSession }: Turn): Limited[] {
 
 /** The budgets of a turn: before each step people are asked for more, or the turn ends. */
 export const BUDGETS: StepHook = {
-  async before(turn, runtime) {
-    // A step from another build goes on first.
-    if (turn.moved !== undefined || usedUp(turn) === undefined) return undefined;
-    const why = await askForMore(turn, runtime);
-    if (why !== undefined) return { status: 'budget', why };
-    if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    return undefined;
-  },
+  // A step from another build goes on first.
+  before: (turn, runtime) =>
+    turn.moved !== undefined || usedUp(turn) === undefined ? undefined : moreOrEnd(turn, runtime),
   carry: ({ spending, children }) => ({ spending, children }),
 };
+
+async function moreOrEnd(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding | undefined> {
+  const why = await askForMore(turn, runtime);
+  if (why !== undefined) return { status: 'budget', why };
+  if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
+  return undefined;
+}
 
 /**
  * Asks a person for more, until enough is left of each kind.
@@ -144,7 +145,7 @@ async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | un
 /** The request with the people who decide on it by the rules of a worker, or the reason why nobody is asked. */
 async function ruledOn(turn: Turn, request: ValidCall): Promise<PreparedCall> {
   const prepared = await prepareRaise(turn, request);
-  return isValidCall(prepared) ? { ...request, ...defined({ authority: prepared.authority }) } : prepared;
+  return isValidCall(prepared) ? { ...request, authority: prepared.authority } : prepared;
 }
 
 /** Waits for a decision on the request, which has the same inbox, decisions and expiry as the requests of calls. */

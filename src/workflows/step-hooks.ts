@@ -36,9 +36,9 @@ export async function endsBefore(
   runtime: TurnRuntime,
 ): Promise<TurnEnding | undefined> {
   for (const hook of hooks) {
-    // Each await makes promises, and the SDK keeps a stack of each.
-    if (hook.before === undefined) continue;
-    const ending = await hook.before(turn, runtime);
+    const asked = hook.before?.(turn, runtime);
+    // Each await makes a promise, and the SDK keeps a stack of each.
+    const ending = asked && (await asked);
     if (ending !== undefined) return ending;
   }
   return undefined;

@@ -26,7 +26,7 @@ export async function runStep(
   runtime: TurnRuntime,
   { closedAs, due = () => undefined }: StepOptions = {},
 ): Promise<FinishedCall[]> {
-  const { observer, queue, changes } = runtime;
+  const { observer, queue, changes, nonCancellable } = runtime;
   const isMoved = turn.moved !== undefined;
   open(turn, calls, closedAs);
   observer.begin(calls, isMoved);
@@ -35,17 +35,18 @@ export async function runStep(
   // Messages that arrived before are judged now.
   queue.release();
   // History has their answers before the calls that they allow, however many promises the interceptors of users need.
-  if (wasHeld) await untilTrue(() => !changes.hasUnseen);
+  if (wasHeld) await untilTrue(() => !changes.hasUnseen, nonCancellable);
   const mayStart = placesIn(turn);
   for (const callId of turn.approvals.calls.keys())
     void liveCall(new TurnCall(turn, callId, runtime, mayStart));
-  // The step is over once everything that has happened is shown, so that history has it before the next reply.
-  const isOver = (): boolean =>
-    !changes.hasUnseen && [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
+  const isOver = (): boolean => [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
   while (!isOver()) {
-    await due()?.();
-    await untilTrue(() => isOver() || due() !== undefined);
+    await untilTrue(() => isOver() || due() !== undefined, nonCancellable);
+    const now = isOver() ? undefined : due();
+    if (now !== undefined) await now();
   }
+  // History has everything that has happened before the next reply.
+  if (changes.hasUnseen) changes.look();
   noteRequesters(turn, turn.approvals.speakers);
   return calls.map((call) => finished(turn, call));
 }

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { votingUnder } from '../authority/votes/open-votes';
 import { callSummary } from '../contract/text/call-summary';
 import { plainMarkdown } from '../contract/text/markdown';
@@ -50,7 +49,7 @@ export function openMemo(
 ): OpenMemo | null {
   if (open.length === 0) return null;
   const items = open.slice(0, LIMITS.memoRequests).map(openItem);
-  const memo = { key, count: open.length, items, ...defined({ by }) };
+  const memo = { key, count: open.length, items, by };
   while (items.length > 1 && utf8Bytes(JSON.stringify(memo)) > LIMITS.memoBytes / 2) items.pop();
   return memo;
 }

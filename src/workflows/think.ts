@@ -9,13 +9,7 @@ import {
 import { digestText } from '../contract/digest';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
-import {
-  lastReplyText,
-  replyEntry,
-  resultEntry,
-  type TranscriptEntry,
-  wordsEntry,
-} from '../contract/transcript';
+import { lastReplyText, replyEntry, resultEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { addUsage } from '../contract/spending/usage';
 import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
@@ -95,7 +89,6 @@ export function applySeedStep(turn: Turn): ThinkOutput | undefined {
   const given = turn.given ?? calledStep(turn);
   if (given === undefined) return undefined;
   delete turn.given;
-  appendPrompt(turn);
   appendReply(turn, given);
   return given;
 }
@@ -117,15 +110,6 @@ function applyLimits(turn: Turn, output: ThinkOutput): void {
   turn.gate = output.gate;
 }
 
-/** Adds the prompt to the transcript, once. */
-export function appendPrompt(turn: Turn): void {
-  if (turn.transcript.entries.length === 0) turn.transcript.add(promptEntry(turn));
-}
-
-function promptEntry({ prompt, files }: Turn): TranscriptEntry {
-  return wordsEntry({ text: prompt, files });
-}
-
 /** What the next run needs to know about shared state. */
 export function statesOf({ states }: Turn): [string, KnownState][] {
   return states.carried(resetRun());
@@ -141,12 +125,11 @@ export function turnRecordOf(turn: Turn): TurnRecord {
     const result = resultOf(approvals.calls.get(call.callId));
     return result === undefined ? [] : [resultEntry(call, result)];
   });
-  const all = entries.length === 0 ? [promptEntry(turn)] : [...entries, ...results];
   const spent = ofSession && { ...ofSession, spent: spending.spent };
   const known = statesOf(turn).filter(([key]) => isSessionState(key));
   const states = turn.session && { runId: turn.session.runId, known };
   return {
-    entries: recordEntries(all),
+    entries: recordEntries([...entries, ...results]),
     took: words.took,
     requesters: requestersOf(turn.origin),
     ...window,
@@ -175,7 +158,6 @@ export function thinkInput(turn: Turn): ThinkInput {
       FAILURES.turn,
     );
   }
-  appendPrompt(turn);
   takeUpWords(turn);
   const { entries } = turn.transcript;
   const after = lastReply(entries);

@@ -16,8 +16,6 @@ import type { Turn, TurnRuntime } from './turn-state';
 
 /** A call of a turn: it has a place in the order of its step, and runs as an activity of a worker or as a child turn. */
 export class TurnCall implements Life {
-  readonly until = untilTrue;
-
   constructor(
     readonly context: Turn,
     readonly callId: string,
@@ -25,6 +23,10 @@ export class TurnCall implements Life {
     /** Whether a ready call has its place in the order of the step. */
     private readonly mayStart: ReturnType<typeof placesIn>,
   ) {}
+
+  until(isTrue: () => boolean): Promise<void> {
+    return untilTrue(isTrue, this.runtime.nonCancellable);
+  }
 
   prepare(state: PreparingCall): Promise<PreparedCall> {
     return prepareCall(this.context, state);
@@ -36,7 +38,7 @@ export class TurnCall implements Life {
     const isNext = (): boolean => this.mayStart(this.state);
     // Calls that become ready together may want the same place. The first of them takes it, before any of them starts.
     while (isReady() && !(isNext() && states.reserve(this.state.call)))
-      await untilTrue(() => !isReady() || isNext());
+      await this.until(() => !isReady() || isNext());
   }
 
   secretFor({ call: { settings } }: AllowedCall): string | undefined {
@@ -45,9 +47,21 @@ export class TurnCall implements Life {
 
   /** Schedules the call until a worker has taken it. */
   async attempt(): Promise<Settlement> {
-    const { context: turn, callId } = this;
+    const { context: turn, callId, runtime } = this;
     const attempt: CallAttempt = { scheduledAt: 0, pauses: 0 };
-    const settlement = await this.ended(attempt);
+    let settlement: Settlement | undefined;
+    while (settlement === undefined) {
+      // Asked first: it may note a reset, which makes the decision one of an earlier run.
+      const isInherited = runtime.queue.isBeforeReset(turn.stepTask);
+      const running = scheduleCall(turn, this.state, attempt, isInherited);
+      const said = await outcomeOf(this.state, attempt, running);
+      if ('child' in said) settlement = { result: await runChild(turn, this.state, said) };
+      else if ('notHere' in said || 'paused' in said) settlement = await this.givenBack(attempt, said);
+      else {
+        releaseChild(turn, callId);
+        settlement = said;
+      }
+    }
     turn.states.end(this.state.call, attempt.placed, usedIn(settlement));
     closeQuestions(turn, callId);
     return settlement;
@@ -62,24 +76,6 @@ export class TurnCall implements Life {
 
   private get state(): CallState {
     return callIn(this.context, this.callId);
-  }
-
-  private async ended(attempt: CallAttempt): Promise<Settlement> {
-    const { context: turn, callId, runtime } = this;
-    for (;;) {
-      // Asked first: it may note a reset, which makes the decision one of an earlier run.
-      const isInherited = runtime.queue.isBeforeReset(turn.stepTask);
-      const running = scheduleCall(turn, this.state, attempt, isInherited);
-      const said = await outcomeOf(this.state, attempt, running);
-      if ('child' in said) return { result: await runChild(turn, this.state, said) };
-      if ('notHere' in said || 'paused' in said) {
-        const isOver = await this.givenBack(attempt, said);
-        if (isOver !== undefined) return isOver;
-      } else {
-        releaseChild(turn, callId);
-        return said;
-      }
-    }
   }
 
   /**

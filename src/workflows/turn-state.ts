@@ -5,7 +5,6 @@ import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
 import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnWords } from '../contract/session';
-import type { FileRef } from '../contract/session/files';
 import { type CarriedSpending, NOTHING_REPEATED, type Repeated } from '../contract/spending/carried';
 import {
   type CarriedTurn,
@@ -35,6 +34,7 @@ import {
   pageOf,
   type TranscriptEntry,
   type TranscriptPage,
+  wordsEntry,
 } from '../contract/transcript';
 import type { JsonObject } from '../contract/json';
 import { jsonBytes } from '../contract/text/bytes';
@@ -134,9 +134,6 @@ export class Transcript {
  */
 export interface Turn extends ApprovalContext {
   readonly agent: string;
-  readonly prompt: string;
-  /** The files that came with the prompt. */
-  readonly files: readonly FileRef[];
   readonly originalRunId: string;
   /** The origin of the turn, with everybody whose words the turn has taken up. */
   origin?: TurnOrigin;
@@ -205,8 +202,6 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
   const { carried } = input;
   return {
     agent: input.agent,
-    prompt: input.prompt,
-    files: input.files ?? [],
     originalRunId,
     origin: input.origin,
     ...forkOf(input),
@@ -234,7 +229,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     stepKey: '',
     stepTask: 0,
     approvals: makeApprovals(carried?.spent),
-    transcript: new Transcript(carried?.transcript, carried?.droppedBefore),
+    transcript: new Transcript(beginningOf(input), carried?.droppedBefore),
     results: carried?.results ?? [],
     cutTo: carried?.cutTo,
     counts: carried?.counts ?? noCounts(),
@@ -246,6 +241,12 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     signalsWaiting: 0,
     revision: 0,
   };
+}
+
+/** The transcript of the previous run, or the prompt. */
+function beginningOf({ prompt, files, carried }: TurnInput): readonly TranscriptEntry[] {
+  const before = carried?.transcript ?? [];
+  return before.length > 0 ? before : [wordsEntry({ text: prompt, files })];
 }
 
 /** Whether the turn begins with a step whose calls wait already: the step comes from another build. */
@@ -289,7 +290,7 @@ export interface OpenStep {
 /** What a feature does at the steps of a turn. */
 export interface StepHook {
   /** Before the model is asked for a step. */
-  before?(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding | undefined>;
+  before?(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding | undefined> | undefined;
   /** When a reply asks for no calls: whether the turn goes on all the same. */
   goesOn?(turn: Turn): boolean;
   /** When a reply asks for calls: why none of them runs. */

@@ -14,6 +14,19 @@ const TAKEN = accepted('1.1', 'approved');
  * asked who polls its queue.
  */
 async function decided(...ends: readonly (Error | object)[]) {
+  return decidedOn({ ends });
+}
+
+/** `looked`: what asking who polls the queue gives. */
+async function decidedOn({
+  ends,
+  signalled = failed(STATUS.invalidArgument, FULL),
+  looked = grpcError(STATUS.permissionDenied),
+}: {
+  ends: readonly (Error | object)[];
+  signalled?: Error;
+  looked?: Error;
+}) {
   const left = [...ends];
   const handle = {
     executeUpdate: async () => {
@@ -21,9 +34,9 @@ async function decided(...ends: readonly (Error | object)[]) {
       if (end instanceof Error) throw end;
       return end;
     },
-    signal: () => Promise.reject(failed(STATUS.invalidArgument, FULL)),
+    signal: () => Promise.reject(signalled),
   };
-  const describeWorkflowExecution = () => Promise.reject(grpcError(STATUS.permissionDenied));
+  const describeWorkflowExecution = () => Promise.reject(looked);
   const connection = {
     workflowService: { describeWorkflowExecution },
     withDeadline: async <T>(_: unknown, act: () => Promise<T>): Promise<T> => act(),
@@ -56,5 +69,20 @@ describe('where the time of day jumps ahead', () => {
     ['a turn that takes updates alone', [silence, silence, TAKEN]],
   ])('decides %s', async (_, ends) => {
     expect(await decided(...ends)).toMatchObject({ status: 'accepted' });
+  });
+});
+
+describe('a server that does not say whether it took a decision', () => {
+  const refused = failed(STATUS.unavailable, 'connect ECONNREFUSED');
+
+  it.each<[string, Parameters<typeof decidedOn>[0]]>([
+    ['after it nobody can be asked who polls', { ends: [silence], looked: refused }],
+    ['after it the signal does not get out', { ends: [silence, silence], signalled: refused }],
+    ['the signal is not answered', { ends: [silence, silence], signalled: silence }],
+  ])('%s', async (_, how) => {
+    await expect(decidedOn(how)).rejects.toMatchObject({
+      code: 'server_failed',
+      message: expect.stringContaining('may still take effect'),
+    });
   });
 });

@@ -3,6 +3,7 @@ import { CountersignError } from '../../src/contract/errors';
 import {
   ask,
   detailsOf,
+  isAnswerLost,
   isNotFound,
   isNotReady,
   isSignalLimit,
@@ -16,6 +17,7 @@ import {
   grpcStatusOf,
   toCountersignError,
   retry,
+  SENT_BEFORE,
   turnNotFound,
   unlessGone,
 } from '../../src/history/server-errors';
@@ -168,4 +170,50 @@ test.each([
   const error = new ServiceError('failed', { cause: grpc(code, details) });
   const [isSilent, isFailing] = [isSilence(error), isTaskFailing(error)];
   expect({ isSilent, isFailing, isSpent: isUpdateTotal(detailsOf(error)) }).toEqual(expected);
+});
+
+const SENT_TIMES = 'name resolution: 0.001s,metadata filters: 0.001s,LB pick: 0.001s';
+
+test.each([
+  [
+    'sent, and not answered in time',
+    STATUS.deadlineExceeded,
+    `Deadline exceeded after 10.000s,${SENT_TIMES},remote_addr=127.0.0.1:7233`,
+    true,
+  ],
+  [
+    'sent, in a moment in which gRPC names no address',
+    STATUS.deadlineExceeded,
+    `Deadline exceeded after 10.000s,${SENT_TIMES}`,
+    true,
+  ],
+  ['sent, and its connection broke', STATUS.unavailable, 'Connection dropped', true],
+  [
+    'never sent: no address was found in time',
+    STATUS.deadlineExceeded,
+    'Deadline exceeded after 5.000s,waiting for name resolution',
+    false,
+  ],
+  [
+    'never sent: no connection was made in time',
+    STATUS.deadlineExceeded,
+    'Deadline exceeded after 5.000s,name resolution: 0.001s,metadata filters: 0.001s,Waiting for LB pick',
+    false,
+  ],
+  [
+    'never sent: the name is not known',
+    STATUS.unavailable,
+    'Name resolution failed for target dns:nowhere:7233',
+    false,
+  ],
+  [
+    'never sent: nobody listens',
+    STATUS.unavailable,
+    'No connection established. Last error: connect ECONNREFUSED 127.0.0.1:7233',
+    false,
+  ],
+  ['sent by an earlier try', STATUS.unavailable, `No connection established; ${SENT_BEFORE}`, true],
+  ['answered with a no', STATUS.permissionDenied, 'no', false],
+])('whether the answer of a request is lost that was %s', (_, code, details, isLost) => {
+  expect(isAnswerLost(new ServiceError('failed', { cause: grpc(code, details) }))).toBe(isLost);
 });

@@ -112,6 +112,16 @@ describe('a decision that does not hold in this run', () => {
     askAgain(approvals, 5);
     expect(approvals.call()).toMatchObject({ phase: 'done', result: { error: { code: 'cancelled' } } });
   });
+
+  it('closes a call of a cancelled turn that may have run as one that may', () => {
+    const approvals = approvalsWith({ effect: 'idempotent' });
+    decide(approvals, ANN);
+    approvals.start();
+    approvals.do({ type: 'cancel' }, 2);
+    const settlement = { askAgain: 'decided before', mayHaveRun: true as const };
+    approvals.do({ type: 'settle', callId: '1.1', settlement }, 5);
+    expect(approvals.result()?.error?.message).toMatch(/An earlier attempt of it may have run\.$/);
+  });
 });
 
 type Phase = CallState['phase'];

@@ -42,6 +42,18 @@ it('a vote from before a reset is refused if its message is sent once more', () 
   expect(calls.say('decision', vote)).toMatchObject({ accepted: false, code: 'stale_args' });
 });
 
+it.each<[string, (calls: Calls) => void]>([
+  ['denied', (calls) => void calls.say('decision', { ...VOTE, decision: 'denied' })],
+  ['expired', (calls) => calls.do({ type: 'look' }, 10 ** 12)],
+  ['cancelled', (calls) => calls.do({ type: 'cancel' }, 6)],
+])('a request from before a reset that is %s may have run before it, and says so', (_, end) => {
+  const calls = callsWith(validCall());
+  calls.do({ type: 'reset' }, 5);
+  expect(calls.call().note).toBe('the run before the reset may have started it');
+  end(calls);
+  expect(calls.result()?.error?.message).toMatch(/An earlier attempt of it may have run\.$/);
+});
+
 it('a decision from before a reset is old', () => {
   const calls = ofGate('ready', 'idempotent');
   expect(calls.call()).toMatchObject({ leave: { isOld: false } });

@@ -254,7 +254,7 @@ describe('a signal', () => {
 
 it('answers the transcript by query, and changes nothing', async () => {
   const { turn, send } = await listening(ASK);
-  turn.transcript.add({ kind: 'words', text: 'p' }, { kind: 'words', text: 'q' });
+  turn.transcript.add({ kind: 'words', text: 'q' });
   const [command] = await send(jobs.query(QUERIES.transcript, { from: 1 }));
   expect(valueIn(command?.respondToQuery?.succeeded?.response)).toEqual({
     from: 1,

@@ -8,7 +8,6 @@ import { isTurnInput } from '../../src/contract/payloads';
 import type { TurnInput } from '../../src/contract/turn';
 import { inputOfNext } from '../../src/workflows/continue-turn';
 import {
-  appendPrompt,
   appendReply,
   appendResults,
   applySeedStep,
@@ -43,7 +42,6 @@ describe('the model is asked', () => {
     [
       'then with results alone, after the last reply',
       (turn) => {
-        appendPrompt(turn);
         appendReply(turn, thinkOutput([validCall()], { replyId: 'r1' }));
         appendResults(turn, [{ call: validCall(), result: result('1.1'), ours: true }]);
       },
@@ -55,7 +53,6 @@ describe('the model is asked', () => {
     [
       'with the size that results are cut to',
       (turn) => {
-        appendPrompt(turn);
         turn.cutTo = 100;
       },
       { words: ['pay the bill'], cutTo: 100 },
@@ -80,7 +77,6 @@ describe('the model is asked', () => {
 describe('what the model returned', () => {
   it('leaves out the outputs that the conversation had no room for, from then on', () => {
     const turn = makeTestTurn();
-    appendPrompt(turn);
     appendReply(turn, thinkOutput([validCall()], { replyId: 'r1' }));
     appendResults(turn, [{ call: validCall(), result: result('1.1'), ours: true }]);
     takeReply(turn, thinkOutput([], { replyId: 'r2', droppedBefore: 3 }));
@@ -114,7 +110,7 @@ describe('what the model returned', () => {
     const output = thinkOutput([], { maxSteps: 7, order: 'strict' });
     takeReply(turn, output);
     expect(turn).toMatchObject({ maxSteps: 7, order: 'strict' });
-    expect(turn.transcript.entries).toMatchObject([{ kind: 'reply', replyId: output.replyId }]);
+    expect(turn.transcript.entries.at(-1)).toMatchObject({ kind: 'reply', replyId: output.replyId });
   });
 
   it.each<[string, (Usage | undefined)[], Usage]>([
@@ -132,11 +128,15 @@ describe('what the model returned', () => {
   });
 });
 
-it('puts the prompt into the transcript once', () => {
-  const turn = makeTestTurn();
-  appendPrompt(turn);
-  appendPrompt(turn);
-  expect(turn.transcript.entries).toEqual([{ kind: 'words', text: 'pay the bill' }]);
+it('begins with the prompt, and in its next run does not add it again', async () => {
+  const begun: unknown[] = [];
+  await WorkflowUnderTest.start(async () => {
+    const turn = makeTestTurn();
+    const next = makeTurn(inputOfNext(turn, {}), 'run-1');
+    begun.push(turn.transcript.entries, next.transcript.entries);
+  });
+  const words = [{ kind: 'words', text: 'pay the bill' }];
+  expect(begun).toEqual([words, words]);
 });
 
 describe('the results of a step', () => {
@@ -237,6 +237,6 @@ describe('the step that a fork begins with', () => {
   it('is missing in a turn that is not a fork', () => {
     const turn = makeTestTurn();
     expect(applySeedStep(turn)).toBeUndefined();
-    expect(turn.transcript.entries).toEqual([]);
+    expect(turn.transcript.entries).toMatchObject([{ kind: 'words' }]);
   });
 });

@@ -18,6 +18,7 @@ import { contentOf } from '../../contract/session/files';
 import { withFiles } from '../../contract/text/bytes';
 import {
   detailsOf,
+  isAnswerLost,
   isNotReady,
   isSignalLimit,
   isSilence,
@@ -36,7 +37,7 @@ import { sessionIs } from '../../history/session/guards';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
 import { attach, budgetGiven, checkTurnId, drawTurnId, originGiven, priorityGiven } from '../start-turn';
 import type { FollowOptions } from '../requests';
-import { updateIfServed } from '../update-or-signal';
+import { maybeTaken, onceSent, updateIfServed } from '../update-or-signal';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
 /** Draws an id for a session. The id begins with the time, so that newer sessions sort after older ones. */
@@ -88,7 +89,7 @@ async function sendMessage(context: ClientContext, place: Place, request: SendRe
   return retry(waits, async () => {
     const taken = await updateIfServed(context, place.session, { send: update });
     if (taken !== undefined) return taken;
-    await signalOnce(context, place, { name: SIGNALS.send, content });
+    await onceSent(place.session, () => signalOnce(context, place, { name: SIGNALS.send, content }));
     return { status: 'recorded', messageId: content.messageId };
   });
 }
@@ -115,7 +116,8 @@ async function sendControl(context: ClientContext, session: string, content: Ses
     send: async (ms) =>
       (await updateOnce(context, place, { ...control, ms })) === SILENCE ? undefined : true,
   });
-  if (isTaken !== true) await signalOnce(context, place, { name: SIGNALS.control, content });
+  if (isTaken !== true)
+    await onceSent(session, () => signalOnce(context, place, { name: SIGNALS.control, content }));
 }
 
 /** Stands for an update without an answer: no worker answered in time, or the run takes no more updates. */
@@ -218,6 +220,7 @@ async function failureOf(context: ClientContext, session: string, error: unknown
   if (error instanceof WorkflowExecutionAlreadyStartedError || isNotFound(error))
     return (await isSession(context, session)) ? ended(session) : sessionNotFound(session);
   if (isSignalLimit(error)) return signalsFull(session, error);
+  if (isAnswerLost(error)) return maybeTaken(session, error);
   return isNotReady(error) ? error : toCountersignError(error, `sending to session ${session}`);
 }
 

@@ -70,12 +70,13 @@ export class ChildTurn {
     this.passOn();
     try {
       const { status, conversation, why } = await this.child.result();
-      return { status, record: withNote(readRecord(conversation) ?? (await recall(running)), status, why) };
+      const record = readRecord(conversation);
+      return { status, record: record ? withNote(record, status, why) : await recall(running, status, why) };
     } catch (error) {
       if (!(error instanceof ChildWorkflowFailure)) throw error;
       const status = failedEnd(error).kind;
       const why = status === 'cancelled' ? undefined : errorMessage(error.cause);
-      return { status, record: withNote(await recall(running), status, why) };
+      return { status, record: await recall(running, status, why) };
     }
   }
 
@@ -146,12 +147,12 @@ function ofMessage(message: HeldMessage, ...notes: string[]): TurnRecord {
 }
 
 /** Asks a turn without a result what it did. The turn can answer as long as the server keeps its history. */
-async function recall({ turn, message }: RunningTurn): Promise<TurnRecord> {
+async function recall({ turn, message }: RunningTurn, status: TurnEnd, why?: string): Promise<TurnRecord> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const record = readRecord(decodedValueOf(await ask(turn, asked)));
-    if (record !== undefined) return record;
+    if (record !== undefined) return withNote(record, status, why);
   }
-  return ofMessage(message, '[What this turn did is not known any more]');
+  return ofMessage(message, '[What this turn did is not known any more. Its calls may have run.]');
 }
 
 function ask(turn: string, asked: number): Promise<RawValue | undefined> {

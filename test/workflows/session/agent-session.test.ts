@@ -1,7 +1,7 @@
 import { coresdk } from '@temporalio/proto';
-import { UPDATES } from '../../../src/contract/names';
+import { ACTIVITIES, UPDATES } from '../../../src/contract/names';
 import { agentSession } from '../../../src/workflows/session/agent-session';
-import { endWorkflow, type Job, jobs, lines, WorkflowUnderTest } from '../../support/workflow';
+import { endWorkflow, type Job, jobs, lines, valueIn, WorkflowUnderTest } from '../../support/workflow';
 
 afterEach(endWorkflow);
 
@@ -58,4 +58,41 @@ it.each([
   expect(cancelled.map(({ workflowExecution }) => workflowExecution?.workflowId)).toEqual(
     wasReset ? ['turn-1.t1'] : [],
   );
+});
+
+it('says nothing of what a cancelled turn did that nobody can ask any more', async () => {
+  const { workflow } = await start(false);
+  const [child] = (await workflow.task([send])).flatMap(({ startChildWorkflowExecution: one }) => one ?? []);
+  const seq = child?.seq ?? 0;
+  await workflow.task([{ resolveChildWorkflowExecutionStart: { seq, succeeded: { runId: 'run-t1' } } }]);
+  const cause = { message: 'cancelled', canceledFailureInfo: {} };
+  const failure = {
+    message: 'child',
+    childWorkflowExecutionFailureInfo: {
+      namespace: 'default',
+      workflowExecution: { workflowId: 'turn-1.t1', runId: 'run-t1' },
+      workflowType: { name: 'agentTurn' },
+    },
+    cause,
+  };
+  let given = await workflow.task([
+    { resolveChildWorkflowExecution: { seq, result: { failed: { failure } } } },
+  ]);
+  for (let asked = 1; asked <= 3; asked++) {
+    expect(given.flatMap(({ scheduleActivity: one }) => one?.activityType ?? [])).toEqual([
+      ACTIVITIES.recall,
+    ]);
+    const lost = {
+      message: 'lost',
+      activityFailureInfo: { activityType: { name: ACTIVITIES.recall }, activityId: 'recall' },
+      cause: { message: 'gone', applicationFailureInfo: {} },
+    };
+    given = await workflow.task([{ resolveActivity: { seq: asked, result: { failed: { failure: lost } } } }]);
+  }
+  const [moved] = (await workflow.task([move])).flatMap(
+    ({ continueAsNewWorkflowExecution: one }) => one ?? [],
+  );
+  const carried = JSON.stringify(valueIn(moved?.arguments?.[0]));
+  expect(carried).toContain('What this turn did is not known any more. Its calls may have run.');
+  expect(carried).not.toContain('nothing after it');
 });
