@@ -35,14 +35,18 @@ describe('a page of turns for a reader who sees few of them', () => {
 });
 
 describe('a workflow that is no turn and gates calls', () => {
-  const mine = (status: string, attributes: object) => ({
-    ...listed('order-7', 1, {}),
-    type: 'refundOrder',
-    status: { name: status },
-    searchAttributes: { CountersignAgent: ['refundOrder'], ...attributes },
-  });
-  const stateOf = async (one: object): Promise<string | undefined> =>
-    (await listTurns(listing([one as ReturnType<typeof listed>]).context, {}))[0]?.state;
+  const mine = (name: string, attributes: object) =>
+    listed(
+      'order-7',
+      1,
+      {},
+      {
+        ...{ type: 'refundOrder', status: { name } },
+        searchAttributes: { CountersignAgent: ['refundOrder'], ...attributes },
+      },
+    );
+  const stateOf = async (one: ReturnType<typeof listed>): Promise<string | undefined> =>
+    (await listTurns(listing([one]).context, {}))[0]?.state;
 
   it.each([
     ['RUNNING', {}, 'running'],
@@ -55,7 +59,7 @@ describe('a workflow that is no turn and gates calls', () => {
   });
 
   it('has no agents before it, though its memo has no prompt', async () => {
-    const [one] = await listTurns(listing([mine('RUNNING', {}) as ReturnType<typeof listed>]).context, {
+    const [one] = await listTurns(listing([mine('RUNNING', {})]).context, {
       agents: ['refundOrder'],
     });
     expect(one).toMatchObject({ turn: 'order-7', agent: 'refundOrder', prompt: '' });
