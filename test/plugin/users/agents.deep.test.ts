@@ -98,7 +98,7 @@ async function install(): Promise<string> {
     });
     expect(told).toEqual({
       approve: asked('refund', 'done', expect.stringContaining('paid 900')),
-      edit: asked('refund', 'done', expect.stringMatching(/ann changed.*900 → 700.*half.*paid 700/)),
+      edit: asked('refund', 'done', expect.stringMatching(/ann changed.*half.*900 → 700.*paid 700/)),
       deny: asked('refund', 'denied', expect.stringContaining('ann denied this call: not this one')),
       expire: asked('refund', 'expired', expect.stringMatching(/[Nn]obody decided/)),
       happened: ['900', '700'],
