@@ -58,6 +58,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   too_many_attempts: EXIT.failed,
   sign_in_failed: EXIT.failed,
   issuer_unreachable: EXIT.failed,
+  gate_missing: EXIT.failed,
+  gate_refused: EXIT.failed,
 };
 
 /** The exit code for an error. This is the only place that maps errors to exit codes. */

@@ -38,6 +38,8 @@ export const ERROR_CODES = [
   'issuer_unreachable',
   'message_changed',
   'session_closing',
+  'gate_missing',
+  'gate_refused',
   ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

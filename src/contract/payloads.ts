@@ -16,6 +16,7 @@ import {
   CALL_OUTPUT,
   LINEAGE,
   VERIFY_OUTPUT,
+  type InvalidCall,
   type ValidCall,
   type CallBase,
   type CallOutput,
@@ -24,7 +25,8 @@ import {
 } from './call';
 import { LIMITS } from './limits';
 import { noCounts, CHILD_INPUT, GIVEN_CALL, type TurnInput } from './turn';
-import { isObject } from './json';
+import { defined } from './defined';
+import { isObject, type JsonObject } from './json';
 
 // The outputs of activities are read strictly. An operator may complete any activity with any value
 // (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.
@@ -61,6 +63,16 @@ export function readPrepareOutput(value: unknown, of: Omit<CallBase, 'id'>): Pre
   // A request for more budget has to be one still, and no other call may become one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
   return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;
+}
+
+/** Reads a call of a user's own workflow as a worker prepared it. Undefined if it cannot be read, or is another call. */
+export function readGateOutput(
+  value: unknown,
+  callId: string,
+): { call: ValidCall | InvalidCall; schema?: JsonObject } | undefined {
+  if (!isPrepareOutput(value) || value.call.callId !== callId) return undefined;
+  const { call, schema } = value;
+  return call.kind === 'remote' || call.kind === 'recorded' ? undefined : { call, ...defined({ schema }) };
 }
 
 /**
