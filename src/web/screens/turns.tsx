@@ -142,7 +142,7 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
   return (
     <ListRow
       to={{ at: 'turn', turn: turn.turn }}
-      title={<Text of={turn.prompt} kind="prose" />}
+      title={<Text of={turn.prompt || turn.turn} kind="prose" />}
       chips={
         <>
           {forkOf !== undefined && (
