@@ -23,6 +23,7 @@ import {
   type VerifyOutput,
   ORIGIN,
 } from './call';
+import type { Verdict } from './decision';
 import { LIMITS } from './limits';
 import { noCounts, CHILD_INPUT, GIVEN_CALL, type TurnInput } from './turn';
 import { defined } from './defined';
@@ -111,6 +112,15 @@ const WORDS = object({
   waiting: list(object({ messageId: text(), text: text() }, { files: FILES_SHAPE })),
   took: list(text()),
 });
+const SPENT_IDS = list(pair(text(), object({ digest: text(), verdict: VERDICT })));
+const isGateLeft = guard(object({ asked: WHOLE, spent: SPENT_IDS }));
+
+/** Whether a value is what a gate passes to the next run. Anybody may start a workflow with any header. */
+export function isCarriedGate(
+  value: unknown,
+): value is { asked: number; spent: [string, { digest: string; verdict: Verdict }][] } {
+  return isGateLeft(value);
+}
 const HELD = { count: WHOLE, digest: text() };
 const SESSION = object(
   { sessionId: ANY_NAME, runId: ANY_NAME, messageId: text(), ...HELD },
@@ -123,7 +133,7 @@ const CARRIED = object(
     transcript: list(jsonObject()),
     droppedBefore: WHOLE,
     results: list(object({ callId: text(), digest: text(), success: flag() })),
-    spent: list(pair(text(), object({ digest: text(), verdict: VERDICT }))),
+    spent: SPENT_IDS,
     counts: COUNTS,
     usage: USAGE,
     signalVerdicts: list(object({ callId: text(), verdict: text(), decisionId: text(), at: text() })),

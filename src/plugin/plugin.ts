@@ -5,14 +5,12 @@ import type {
   WorkerOptions,
   WorkerPlugin,
 } from '@temporalio/worker';
-import { gateActivities } from '../activities/gate';
-import { gateInterceptor } from '../activities/gate/gated-call';
 import type { GateWorker } from '../activities/gate/gated-tools';
 import { loadEncryption } from '../encryption/load';
 import { defineAgent } from '../tools/define-agent';
 import { defineConfig } from '../tools/define-config';
 import { activityDeps, makeShared } from '../worker/options';
-import { requireMark, withGate } from './bundle';
+import { GATE_PLUGIN, requireMark, withGate, withGateWorker } from '../worker/gate-bundle';
 import { type PluginOptions, type ReadOptions, readOptions } from './options';
 
 /**
@@ -24,7 +22,7 @@ import { type PluginOptions, type ReadOptions, readOptions } from './options';
  * const worker = await Worker.create({ workflowsPath, activities, taskQueue, plugins: [plugin] });
  */
 export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
-  readonly name = 'countersign.gate';
+  readonly name = GATE_PLUGIN;
   private readonly read: ReadOptions;
 
   /** @throws CountersignError `config_invalid`, naming the activity and the rule. */
@@ -37,19 +35,11 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
   }
 
   async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
-    const { workflowBundle, activities = {}, interceptors } = options;
+    const { workflowBundle, activities = {} } = options;
     if (workflowBundle !== undefined) await requireMark(workflowBundle, this.read.names);
     // A worker without activities would take those of other workers of its queue from now on.
     if (Object.keys(activities).length === 0) return options;
-    const worker = await this.openWorker(options.taskQueue);
-    return {
-      ...options,
-      activities: { ...activities, ...gateActivities(worker, activities) },
-      interceptors: {
-        ...interceptors,
-        activity: [...(interceptors?.activity ?? []), gateInterceptor(worker)],
-      },
-    };
+    return withGateWorker(options, await this.openWorker(options.taskQueue));
   }
 
   async configureReplayWorker(options: ReplayWorkerOptions): Promise<ReplayWorkerOptions> {

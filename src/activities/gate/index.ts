@@ -1,10 +1,9 @@
 import { Context } from '@temporalio/activity';
-import type { VerifyInput, VerifyOutput } from '../../contract/call';
+import type { HeldInput, VerifyInput, VerifyOutput } from '../../contract/call';
 import type { GateInput } from '../../contract/gate';
 import { ACTIVITIES } from '../../contract/names';
 import type { PrepareOutput } from '../../contract/think';
 import { untilNotHeld } from '../../authority/pauses/worker-hold';
-import type { HeldInput } from '../../contract/call';
 import { verify } from '../check-doubt';
 import { depsFor, type Gated, type GateWorker, givenTool } from './gated-tools';
 import { prepareGated } from './prepare-gated';
@@ -19,7 +18,7 @@ export function gateActivities(
     [ACTIVITIES.gate]: (input: GateInput): Promise<PrepareOutput> => prepareGated(worker, input),
     [ACTIVITIES.held]: (input: HeldInput): Promise<void> => untilNotHeld(worker.deps, input),
     [ACTIVITIES.verify]: (input: VerifyInput): Promise<unknown> =>
-      worker.deps.agents.has(input.agent) && typeof ofTurns === 'function'
+      input.agent !== Context.current().info.workflowType && typeof ofTurns === 'function'
         ? ofTurns(input)
         : verifyGated(worker, input),
   };

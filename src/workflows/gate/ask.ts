@@ -1,12 +1,9 @@
-import { isCancellation } from '@temporalio/workflow';
 import { isValidCall } from '../../contract/call';
 import { isCallId } from '../../contract/decision';
 import { callKey } from '../../contract/names';
 import { approvalNote } from '../../lifecycle/results';
 import { type CallState, decisionOf, type DoneCall, standingOf } from '../../lifecycle/state';
-import { act } from '../approvals';
-import { allowed, start } from '../call-life';
-import { close, GateCall, nextCallId, open } from './asked';
+import { handedOver, nextCallId, open } from './asked';
 import {
   type GateAllowed,
   type GateDecision,
@@ -18,7 +15,7 @@ import {
 } from './request';
 import type { GateState } from './the-gate';
 
-/** Asks about a call that the workflow itself runs. An allowed call is handed over: its decision is spent. */
+/** Asks about a call that the workflow itself runs. */
 export async function ask<A extends object>(
   gate: GateState,
   request: GateRequest<A>,
@@ -26,16 +23,8 @@ export async function ask<A extends object>(
   const plain = readRequest(request);
   const { callId, refused } = await opened(gate, plain, request.callId);
   if (refused !== undefined) return refused;
-  const call = new GateCall(gate, callId, plain.asked);
-  try {
-    const state = await allowed(call);
-    return state.phase === 'done' ? forbiddenBy(gate, state) : toGateAllowed(start(call), { request, plain });
-  } catch (error) {
-    if (isCancellation(error)) act(gate, { type: 'withdraw', callId });
-    throw error;
-  } finally {
-    close(gate, callId);
-  }
+  const state = await handedOver(gate, plain.asked, callId);
+  return state.phase === 'done' ? forbiddenBy(gate, state) : toGateAllowed(state, { request, plain });
 }
 
 /**

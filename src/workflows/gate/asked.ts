@@ -10,8 +10,9 @@ import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, callIdIn, callKey } from '../../contract/names';
 import { readGateOutput } from '../../contract/payloads';
 import { makeFailure } from '../../contract/result';
-import type { CallState, PreparingCall } from '../../lifecycle/state';
+import type { CallState, DoneCall, PreparingCall, RunningCall } from '../../lifecycle/state';
 import { act, callIn } from '../approvals';
+import { allowed, start } from '../call-life';
 import { decodedValueOf, rawResult } from '../messages';
 import { MOST_ASKED } from '../think';
 import { gateFailure } from './request';
@@ -148,4 +149,22 @@ export class GateCall {
 export function close(gate: GateState, callId: string): void {
   act(gate, { type: 'left', callId });
   gate.changes.look();
+}
+
+/** Waits until an open call is decided. An allowed call is handed over to its workflow: its decision is spent. */
+export async function handedOver(
+  gate: GateState,
+  asked: AskedCall,
+  callId: string,
+): Promise<RunningCall | DoneCall> {
+  const call = new GateCall(gate, callId, asked);
+  try {
+    const state = await allowed(call);
+    return state.phase === 'done' ? state : start(call);
+  } catch (error) {
+    if (isCancellation(error)) act(gate, { type: 'withdraw', callId });
+    throw error;
+  } finally {
+    close(gate, callId);
+  }
 }

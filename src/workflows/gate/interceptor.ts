@@ -1,10 +1,15 @@
-import { RetryState } from '@temporalio/common';
+import { defaultPayloadConverter, type Headers, type Payload, RetryState } from '@temporalio/common';
 import {
   ActivityCancellationType,
   ActivityFailure,
   type ActivityInput,
   type ActivityOptions,
   ApplicationFailure,
+  ChildWorkflowFailure,
+  type ContinueAsNewInput,
+  type LocalActivityInput,
+  type StartChildWorkflowExecutionInput,
+  type WorkflowExecuteInput,
   patched,
   scheduleActivity,
   type WorkflowInterceptorsFactory,
@@ -14,22 +19,24 @@ import {
 import { type CallSettings, isValidCall } from '../../contract/call';
 import {
   argumentsIn,
+  gatedChild,
   type GatedName,
   type GatedNames,
   type GateSettings,
   withArguments,
 } from '../../contract/gate';
-import { isObject, parseJson } from '../../contract/json';
+import { parseJson } from '../../contract/json';
 import { LONGEST_READ, RETRY, TIMES } from '../../contract/limits';
 import { GATE_HEADER, WORKFLOWS } from '../../contract/names';
 import { outputOf, type ToolFailure } from '../../contract/result';
 import { approvalNote } from '../../lifecycle/results';
 import { retryOf } from '../call-rounds';
 import { summaryOf } from '../summary';
-import { nextCallId, open } from './asked';
+import { act } from '../approvals';
+import { handedOver, nextCallId, open } from './asked';
 import { toMs } from './request';
 import { type Ran, runOpen, type Start } from './run-call';
-import { installGate, openGate, theGate } from './the-gate';
+import { carriedBy, installGate, noteCarried, openGate, theGate } from './the-gate';
 import { withNote } from './note';
 
 type Outbound<K extends keyof WorkflowOutboundCallsInterceptor> = NonNullable<
@@ -43,8 +50,18 @@ type Next<K extends keyof WorkflowOutboundCallsInterceptor> = Parameters<Outboun
  */
 export function gateInterceptors(names: GatedNames): WorkflowInterceptorsFactory {
   return () => {
-    installGate(names);
-    return { outbound: [{ scheduleActivity: (input, next) => activity(names, input, next) }] };
+    installGate();
+    return {
+      inbound: [{ execute }],
+      outbound: [
+        {
+          scheduleActivity: (input, next) => activity(names, input, next),
+          scheduleLocalActivity: (input, next) => localActivity(names, input, next),
+          startChildWorkflowExecution: (input, next) => child(names, input, next),
+          continueAsNew,
+        },
+      ],
+    };
   };
 }
 
@@ -60,32 +77,107 @@ function activity(names: GatedNames, input: ActivityInput, next: Next<'scheduleA
   if (header !== undefined) return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: header } });
   const name = nameIn(names, activityType);
   if (name === undefined || !patched(`countersign-gate:${activityType}`)) return next(input);
-  return gatedActivity(name, input, next);
+  return gatedActivity(name, input, (changed, gate) =>
+    next({ ...input, ...changed, headers: { ...input.headers, ...gate } }),
+  );
 }
 
+/** A gated activity that was to run locally runs as an ordinary one: what a person allows needs a worker's second look. */
+function localActivity(
+  names: GatedNames,
+  input: LocalActivityInput,
+  next: Next<'scheduleLocalActivity'>,
+): Promise<unknown> {
+  const name = nameIn(names, input.activityType);
+  if (name === undefined || !patched(`countersign-gate:${input.activityType}`)) return next(input);
+  const { activityType, args, typeInfo } = input;
+  const { localRetryThreshold: _local, ...options } = input.options;
+  return gatedActivity(name, { activityType, args, options, typeInfo });
+}
+
+/** A gated child workflow starts when it is allowed. Nobody has to look at an earlier start: its id says that. */
+async function child(
+  names: GatedNames,
+  input: StartChildWorkflowExecutionInput,
+  next: Next<'startChildWorkflowExecution'>,
+): Promise<[Promise<string>, Promise<unknown>]> {
+  const gated = gatedChild(input.workflowType);
+  const name = nameIn(names, gated);
+  if (name === undefined || !patched(`countersign-gate:${gated}`)) return next(input);
+  const fail = (failure: ToolFailure | undefined): never => {
+    const cause = causeOf(failure);
+    const execution = { workflowId: input.options.workflowId, runId: '' };
+    throw new ChildWorkflowFailure(undefined, execution, input.workflowType, NOT_RETRIED, cause);
+  };
+  const read = argumentsIn(name, input.options.args);
+  if (typeof read === 'string') return fail(refusedFor(input.workflowType, read));
+  const gate = theGate();
+  const callId = nextCallId(gate);
+  const asked = { gated, tool: read.tool, settings: { gate: {} } };
+  const call = await open(gate, asked, { callId, args: read.args });
+  if (!isValidCall(call)) return fail(call.result.error);
+  const state = await handedOver(gate, asked, callId);
+  if (state.phase === 'done') return fail(state.result.error);
+  const args =
+    state.effectiveDigest === state.call.argsDigest && state.call.proposed === undefined
+      ? input.options.args
+      : withArguments(name, input.options.args, state.effective);
+  return next({ ...input, options: { ...input.options, args: [...args] } });
+}
+
+/** What the run before left is taken up when the workflow first asks. */
+function execute(
+  input: WorkflowExecuteInput,
+  next: (input: WorkflowExecuteInput) => Promise<unknown>,
+): Promise<unknown> {
+  const header = input.headers[GATE_HEADER];
+  if (header !== undefined) noteCarried(valueIn(header));
+  return next(input);
+}
+
+function valueIn(header: Payload): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(header);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Withdraws what waits, and passes on which ids and decisions are spent. */
+function continueAsNew(input: ContinueAsNewInput, next: Next<'continueAsNew'>): Promise<never> {
+  const gate = openGate();
+  if (gate === undefined) return next(input);
+  for (const callId of gate.approvals.calls.keys()) act(gate, { type: 'withdraw', callId });
+  gate.changes.look();
+  const carried = defaultPayloadConverter.toPayload({ ...carriedBy(gate) });
+  return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: carried } });
+}
+
+type Scheduled = Pick<ActivityInput, 'activityType' | 'args' | 'options' | 'typeInfo'>;
+
+/** Asks about an activity and runs it. `first` starts it as the code of the workflow asked for. */
 async function gatedActivity(
   name: GatedName,
-  input: ActivityInput,
-  next: Next<'scheduleActivity'>,
+  input: Scheduled,
+  first?: (changed: Pick<Scheduled, 'args' | 'options'>, header: Headers) => Promise<unknown>,
 ): Promise<unknown> {
   const { activityType, typeInfo } = input;
   const gate = theGate();
   const callId = nextCallId(gate);
   const read = argumentsIn(name, input.args);
-  if (typeof read === 'string')
-    return unrun(name, activityType, { code: 'refused', message: `${activityType} did not run: ${read}.` });
+  if (typeof read === 'string') return unrun(name, activityType, refusedFor(activityType, read));
   const settings = settingsOf(activityType, input.options);
-  const asked = { gated: activityType, settings, ...read };
+  const asked = { gated: activityType, tool: read.tool, settings };
   const call = await open(gate, asked, { callId, args: read.args });
   if (!isValidCall(call)) return unrun(name, activityType, call.result.error);
   const schedule = ({ state, activityId, isFirst }: Start): Promise<unknown> => {
     const isAsGiven = call.proposed === undefined && state.effectiveDigest === call.argsDigest;
     const args = isAsGiven ? input.args : withArguments(name, input.args, state.effective);
     const options = { ...input.options, ...optionsFor(state, input.options), activityId };
-    if (!isFirst) return scheduleActivity(activityType, [...args], options, typeInfo);
     const header = gate.headers.get(activityId);
-    const headers = header === undefined ? input.headers : { ...input.headers, [GATE_HEADER]: header };
-    return next({ ...input, args: [...args], options, headers });
+    return isFirst && first !== undefined && header !== undefined
+      ? first({ args: [...args], options }, { [GATE_HEADER]: header })
+      : scheduleActivity(activityType, [...args], options, typeInfo);
   };
   return toCaller(name, activityType, await runOpen(gate, asked, { callId, schedule }));
 }
@@ -166,23 +258,29 @@ function foundByPerson(activityType: string, found: string): unknown {
 function unrun(
   { caller }: Pick<GatedName, 'caller'>,
   activityType: string,
-  failure: ToolFailure = { code: 'unknown', message: 'The call failed.' },
+  failure: ToolFailure = UNKNOWN,
 ): string {
   if (caller === 'model') return failure.message;
   throw failureFor(activityType, failure);
 }
 
-function failureFor(
-  activityType: string,
-  { code, message }: { code: ToolFailure['code'] | 'happened'; message: string },
-): ActivityFailure {
-  const cause = ApplicationFailure.nonRetryable(message, `countersign.${code}`);
-  return new ActivityFailure(
-    message,
-    activityType,
-    undefined,
-    RetryState.NON_RETRYABLE_FAILURE,
-    undefined,
-    cause,
-  );
+function failureFor(activityType: string, failure: Parameters<typeof causeOf>[0]): ActivityFailure {
+  const cause = causeOf(failure);
+  return new ActivityFailure(cause.message, activityType, undefined, NOT_RETRIED, undefined, cause);
+}
+
+const NOT_RETRIED = RetryState.NON_RETRYABLE_FAILURE;
+
+/** The failure whose type says what became of a call. */
+function causeOf({
+  code,
+  message,
+}: { code: ToolFailure['code'] | 'happened'; message: string } = UNKNOWN): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, `countersign.${code}`);
+}
+
+const UNKNOWN: ToolFailure = { code: 'unknown', message: 'The call failed.' };
+
+function refusedFor(what: string, why: string): ToolFailure {
+  return { code: 'refused', message: `${what} did not run: ${why}.` };
 }

@@ -6,8 +6,8 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { GatedNames } from '../../contract/gate';
 import { attributeKey, FAILURES } from '../../contract/names';
+import { isCarriedGate } from '../../contract/payloads';
 import { carriedDecisions, makeApprovals, type SpentId } from '../../lifecycle/state';
 import { act, type ApprovalContext } from '../approvals';
 import { ChangeNotifier } from '../changes';
@@ -44,19 +44,21 @@ export interface GateState extends ApprovalContext {
 
 // A workflow has one gate. Temporal loads modules separately for each workflow, so each workflow has its own.
 let gate: GateState | undefined;
-let installed: GatedNames | undefined;
+let isInstalled = false;
+let noted: CarriedGate | undefined;
 let isCreated = false;
 
-/** Notes that the bundle has the interceptor of the plugin, and the names of the calls about which it asks. */
-export function installGate(names: GatedNames): void {
-  installed = names;
-  gate = undefined;
+/** Notes that the bundle has the interceptor of the plugin. */
+export function installGate(): void {
+  isInstalled = true;
   isCreated = false;
+  gate = undefined;
+  noted = undefined;
 }
 
-/** The names of the calls about which the plugin asks. Undefined: the bundle lacks the plugin. */
-export function gatedNames(): GatedNames | undefined {
-  return installed;
+/** Notes what the run before left. What cannot be read is left out. */
+export function noteCarried(value: unknown): void {
+  if (isCarriedGate(value)) noted = value;
 }
 
 /** The gate of this workflow, if anything has asked yet. */
@@ -69,7 +71,7 @@ export function openGate(): GateState | undefined {
  * the memo. A workflow that never asks has none of them.
  */
 export function theGate(carried?: CarriedGate): GateState {
-  return (gate ??= makeGate(carried));
+  return (gate ??= makeGate(noted ?? carried));
 }
 
 /**
@@ -79,7 +81,7 @@ export function theGate(carried?: CarriedGate): GateState {
  * `countersign.gate` the second time.
  */
 export function createOnce(carried?: CarriedGate): GateState {
-  if (installed === undefined) throw ApplicationFailure.nonRetryable(MISSING, FAILURES.gateMissing);
+  if (!isInstalled) throw ApplicationFailure.nonRetryable(MISSING, FAILURES.gateMissing);
   if (isCreated)
     throw ApplicationFailure.nonRetryable(
       'a workflow has one gate; ask it as often as you like',

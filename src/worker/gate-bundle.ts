@@ -1,12 +1,39 @@
 import { readFile } from 'node:fs/promises';
 import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
+import { gateActivities } from '../activities/gate';
+import { gateInterceptor } from '../activities/gate/gated-call';
+import type { GateWorker } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
 import { gateMark, type GatedNames } from '../contract/gate';
 
 const INTERCEPTOR = require.resolve('../workflows/gate/interceptor');
 
+/** The name of the plugin by which people are asked. */
+export const GATE_PLUGIN = 'countersign.gate';
+
+/** Whether the plugins of a worker, or of a bundle, bring the gate. */
+export function hasGate(plugins: readonly { name: string }[] = []): boolean {
+  return plugins.some(({ name }) => name === GATE_PLUGIN);
+}
+
+/** Adds the gate to the activities of a worker. */
+export function withGateWorker(options: WorkerOptions, worker: GateWorker): WorkerOptions {
+  const { activities = {}, interceptors } = options;
+  return {
+    ...options,
+    activities: { ...activities, ...gateActivities(worker, activities) },
+    interceptors: {
+      ...interceptors,
+      activity: [...(interceptors?.activity ?? []), gateInterceptor(worker)],
+    },
+  };
+}
+
 /** Adds the gate to what a bundle is made of: our interceptor, with the names of the calls about which it asks. */
-export function withGate(options: BundleOptions, names: GatedNames): BundleOptions {
+export function withGate<O extends Pick<BundleOptions, 'workflowInterceptorModules'>>(
+  options: O,
+  names: GatedNames,
+): O {
   const { workflowInterceptorModules = [] } = options;
   return { ...options, workflowInterceptorModules: [...workflowInterceptorModules, moduleFor(names)] };
 }
