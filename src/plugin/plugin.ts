@@ -1,12 +1,14 @@
-import type {
-  BundleOptions,
-  BundlerPlugin,
-  ReplayWorkerOptions,
-  WorkerOptions,
-  WorkerPlugin,
+import {
+  type BundleOptions,
+  type BundlerPlugin,
+  type ReplayWorkerOptions,
+  Runtime,
+  type WorkerOptions,
+  type WorkerPlugin,
 } from '@temporalio/worker';
 import type { GateWorker } from '../activities/gate/gated-tools';
 import { loadEncryption } from '../encryption/load';
+import { ensureAttributes } from '../engine/search-attributes';
 import { defineAgent } from '../tools/define-agent';
 import { defineConfig } from '../tools/define-config';
 import { activityDeps, makeShared } from '../worker/options';
@@ -34,11 +36,14 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     return withGate(options, this.read.names);
   }
 
+  /** @throws CountersignError `gate_missing`, `not_ready`. */
   async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
-    const { workflowBundle, activities = {} } = options;
+    const { workflowBundle, activities = {}, connection, namespace = 'default' } = options;
     if (workflowBundle !== undefined) await requireMark(workflowBundle, this.read.names);
+    if (connection !== undefined) await ensureAttributes({ connection, namespace });
     // A worker without activities would take those of other workers of its queue from now on.
     if (Object.keys(activities).length === 0) return options;
+    this.warnOfUnknown(activities);
     return withGateWorker(options, await this.openWorker(options.taskQueue));
   }
 
@@ -46,6 +51,16 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     const { workflowBundle } = options;
     if (workflowBundle !== undefined) await requireMark(workflowBundle, this.read.names);
     return options;
+  }
+
+  /** Another worker may have them. */
+  private warnOfUnknown(activities: object): void {
+    const unknown = Object.keys(this.read.names).filter(
+      (name) => !/^child:/.test(name) && !(name in activities),
+    );
+    if (unknown.length === 0) return;
+    const names = unknown.join(', ');
+    Runtime.instance().logger.warn(`the worker has no activity ${names}, about which people are to be asked`);
   }
 
   private async openWorker(taskQueue: string): Promise<GateWorker> {
