@@ -125,7 +125,7 @@ async function lookAt(
     checkApprovers,
     checkAttributes,
     checkBuilds,
-    checkGated,
+    checkOtherWorkflows,
     checkPauses,
     checkQueue,
     checkTasks,
@@ -139,7 +139,7 @@ async function lookAt(
     await checkTransitions(client),
     await checkPriorities(client),
     await checkTasks(client),
-    await checkGated(client),
+    await checkOtherWorkflows(client),
     await checkPauses(client),
     await checkBuilds(client, deployment),
     ...(await Promise.all([

@@ -213,18 +213,18 @@ async function firstOf(
 }
 
 /** The open workflows that are looked at. They are of few types, on few queues. */
-const MOST_GATED = 200;
+const MOST_OTHERS = 200;
 
 /** Whether workers take work from the queues of workflows that are no turns and gate calls. */
-export async function checkGated(client: Countersign): Promise<Finding> {
+export async function checkOtherWorkflows(client: Countersign): Promise<Finding> {
   const name = 'other workflows that gate calls';
   try {
-    const gated = await gatedTypes(client);
-    if (gated.size === 0) return { name, state: 'ok', detail: 'none is open' };
+    const types = await otherTypes(client);
+    if (types.size === 0) return { name, state: 'ok', detail: 'none is open' };
     const looked = await Promise.all(
-      [...gated].map(async ([queue, types]) => {
+      [...types].map(async ([queue, names]) => {
         const workers = await askWorkers(client, { name: queue, half: 'turns' });
-        return { isIdle: workers.length === 0, text: `${[...types].join(', ')} on ${queue}` };
+        return { isIdle: workers.length === 0, text: `${[...names].join(', ')} on ${queue}` };
       }),
     );
     const idle = looked.filter(({ isIdle }) => isIdle);
@@ -242,10 +242,10 @@ export async function checkGated(client: Countersign): Promise<Finding> {
 }
 
 /** The types of these workflows by their queue. Reads the raw response, as `failingTurns` does. */
-async function gatedTypes({ client, namespace }: Countersign): Promise<Map<string, Set<string>>> {
+async function otherTypes({ client, namespace }: Countersign): Promise<Map<string, Set<string>>> {
   const query = `ExecutionStatus = 'Running' AND ${OURS} AND WorkflowType != '${WORKFLOWS.turn}'`;
   const { executions } = await client.withDeadline(Date.now() + ASK_MS, () =>
-    client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: MOST_GATED }),
+    client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: MOST_OTHERS }),
   );
   const found = new Map<string, Set<string>>();
   for (const { type, taskQueue } of executions ?? [])
