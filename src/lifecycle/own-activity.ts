@@ -84,10 +84,3 @@ export function saidByWorker(value: unknown, state: CallState): CallOutput | und
   if (secret === undefined || !isObject(value) || value['secret'] !== secret) return undefined;
   return readCallOutput(value, { callId: state.call.callId, secret });
 }
-
-/** The return value of the user's own activity, as the content of a result. */
-export function contentOfReturn(value: unknown): { content: string; contentType: string } {
-  if (value === undefined) return { content: '', contentType: 'text' };
-  if (typeof value === 'string') return { content: value, contentType: 'text' };
-  return { content: JSON.stringify(value), contentType: 'json' };
-}

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Gated } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
-import { gatedChild, type GatedName, type GatedNames } from '../contract/gate';
+import { type GatedName, type GatedNames } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
 import { TOOL_NAME } from '../contract/names';
 import { defineTool } from '../tools/define-tool';
 import { describeZodIssues } from '../tools/option-values';
-import type { ArgumentsOf, Parameters, Policy, Tool, ToolOptions } from '../tools/types';
+import type { Parameters, Policy, Tool, ToolOptions } from '../tools/types';
 
 /** An activity about whose calls people are asked, or a child workflow. Times, retries and queues are the workflow's. */
 export interface GatedActivity<P extends Parameters = Parameters> extends Partial<

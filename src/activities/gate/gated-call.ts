@@ -7,8 +7,7 @@ import { argumentsIn, type GateHeader } from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { FAILURES, GATE_HEADER } from '../../contract/names';
-import { makeSuccess } from '../../contract/result';
-import { contentOfReturn } from '../../lifecycle/own-activity';
+import { contentOfReturn, makeSuccess } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
 import { fitArguments } from '../../tools/prepare';
 import { whileBeating } from '../heartbeat';
@@ -113,14 +112,19 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
   const deps = depsFor(worker, info.workflowType ?? '', tool);
   const call = startingCall(deps, { ...input, agent: info.workflowType ?? '', tool: tool.name });
   const { value: stop } = await whileBeating(() => whatStops(call, deps));
-  if (stop !== undefined) return said(stoppedOutput(call, deps, stop), input);
+  if (stop !== undefined) return saidOf(stoppedOutput(call, deps, stop), input);
   if (tool.effect !== 'unsafe') return attempt.run();
   return runOnce(worker, call, attempt.run);
 }
 
-/** The output of a call that did not run. Only the worker of the call knows its secret. */
-function said(output: CallOutput, { secret }: CallInput): object {
-  return { ...output, secret };
+/**
+ * The output of a call that did not run. Only the worker of the call knows its secret. A value that the journal has is
+ * returned as the code of the activity did.
+ */
+function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unknown {
+  if (!('result' in output) || !output.result.success) return { ...output, secret };
+  const { content, contentType } = output.result;
+  return contentType === 'json' ? parseJson(content) : content;
 }
 
 /** Runs an unsafe call for which no earlier start is known. The journal has its intent before, and its outcome after. */
@@ -131,9 +135,9 @@ async function runOnce(
 ): Promise<unknown> {
   try {
     if (!(await deps.journal.begin(key)))
-      return said({ inDoubt: { message: 'another attempt on this machine had started it' } }, input);
+      return saidOf({ inDoubt: { message: 'another attempt on this machine had started it' } }, input);
   } catch (error) {
-    return said(
+    return saidOf(
       { notHere: `the worker that took this cannot use its journal (${errorMessage(error)})` },
       input,
     );

@@ -1,11 +1,8 @@
-import type { GatedName, GateInput, GivenTool } from '../../contract/gate';
-import { digestJson } from '../../contract/digest';
-import { TOOL_NAME } from '../../contract/names';
-import type { Policy, Tool, ToolOptions } from '../../tools/types';
+import type { GatedName, GivenTool } from '../../contract/gate';
+import type { Policy, Tool } from '../../tools/types';
 import { defineTool } from '../../tools/define-tool';
 import { defineAgent, type Agent } from '../../tools/define-agent';
 import { createRegistry } from '../../tools/registry';
-import { sha256 } from '../../system/sha256';
 import type { ActivityDeps } from '../deps';
 
 /** An activity, or a child workflow, about whose calls people are asked. */

@@ -5,14 +5,12 @@ import { CALL_HEAD } from '../../contract/result';
 import { guard } from '../../contract/schema/message';
 import {
   both,
-  flag,
   integer,
   list,
   number,
   object,
   oneOf,
   only,
-  refined,
   type Shape,
   text,
 } from '../../contract/schema/shape';

@@ -5,7 +5,7 @@ import { ACTIVITIES } from '../../contract/names';
 import type { PrepareOutput } from '../../contract/think';
 import { untilNotHeld } from '../../authority/pauses/worker-hold';
 import { verify } from '../check-doubt';
-import { depsFor, type Gated, type GateWorker, givenTool } from './gated-tools';
+import { depsFor, type GateWorker, givenTool } from './gated-tools';
 import { prepareGated } from './prepare-gated';
 
 /** Our activities for calls of a user's own workflows. `theirs`: the worker may run turns, too. */

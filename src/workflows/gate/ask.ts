@@ -1,6 +1,5 @@
 import { isValidCall } from '../../contract/call';
 import { isCallId } from '../../contract/decision';
-import { callKey } from '../../contract/names';
 import { approvalNote } from '../../lifecycle/results';
 import { type CallState, decisionOf, type DoneCall, standingOf } from '../../lifecycle/state';
 import { handedOver, nextCallId, open } from './asked';

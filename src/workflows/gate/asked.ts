@@ -101,7 +101,8 @@ async function prepared(input: GateInput): Promise<{ call: OpenedCall; schema?: 
       scheduleToCloseTimeout: TIMES.startWithin,
       retry: OWN_RETRY,
       summary: `prepare ${callId} ${tool}`,
-      taskQueue: settings.taskQueue,
+      // The worker of the activity has the options of the plugin. What `createGate` asks needs none.
+      taskQueue: gated === undefined ? undefined : settings.taskQueue,
     };
     const sent = [new RawValue(input)];
     const result = await scheduleActivity<RawValue>(ACTIVITIES.gate, sent, options, rawResult);
