@@ -219,9 +219,13 @@ describe('the worker of the plugin, as its page has it', () => {
 
   beforeAll(async () => {
     const place = await placeFor('plugin');
-    await writeFile(join(place, 'first.ts'), textOf('docs/plugin.md 2'));
-    await writeFile(join(place, 'second.ts'), textOf('docs/plugin.md 3'));
-    await writeFile(join(place, 'workflows.ts'), "export * from './first';\nexport * from './second';\n");
+    const files = {
+      first: textOf('docs/plugin.md 2'),
+      second: textOf('docs/plugin.md 3'),
+      workflows: "export * from './first';\nexport * from './second';\n",
+    };
+    for (const [name, text] of Object.entries(files))
+      await writeFile(join(place, `${name}.js`), compiled(text, ts.ModuleKind.CommonJS));
     // Where the server is, and the activities of the second workflow.
     const text = textOf('docs/plugin.md 1')
       .replace('{ Worker }', '{ NativeConnection, Worker }')
