@@ -126,7 +126,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
 }
 
 /**
- * A filter by state. What was ended from outside, or is no turn, keeps its last attributes, so its status decides. Another
+ * A filter by state. What was ended from outside, or is not a turn, keeps its last attributes, so its status decides. Another
  * workflow has no state until its first request.
  */
 function stateFilter(state: TurnSummary['state']): string {

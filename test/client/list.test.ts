@@ -34,7 +34,7 @@ describe('a page of turns for a reader who sees few of them', () => {
   });
 });
 
-describe('a workflow that is no turn and gates calls', () => {
+describe('a workflow that is not a turn and gates calls', () => {
   const mine = (name: string, attributes: object) =>
     listed(
       'order-7',

@@ -215,7 +215,7 @@ async function firstOf(
 /** The open workflows that are looked at. They are of few types, on few queues. */
 const MOST_OTHERS = 200;
 
-/** Whether workers take work from the queues of workflows that are no turns and gate calls. */
+/** Whether workers take work from the queues of workflows that are not turns and gate calls. */
 export async function checkOtherWorkflows(client: Countersign): Promise<Finding> {
   const name = 'other workflows that gate calls';
   try {

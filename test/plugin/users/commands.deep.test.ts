@@ -13,7 +13,7 @@ import type { Ended } from '../../cli/process';
 import { startOwnServer } from '../../support/server';
 import { until } from '../../support/until';
 
-/** What each command says of a gated call of a workflow that is no turn. */
+/** What each command says of a gated call of a workflow that is not a turn. */
 const logger = new DefaultLogger('ERROR');
 const taskQueue = `refunds-${randomUUID()}`;
 const folder = mkdtempSync(join(tmpdir(), 'countersign-commands-'));

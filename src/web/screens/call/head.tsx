@@ -127,7 +127,7 @@ export function Fact({ name, isWide = false, children }: FactProps): JSX.Element
   );
 }
 
-/** The prompt of the turn. A workflow that is no turn may have none. */
+/** The prompt of the turn. A workflow that is not a turn may have none. */
 export function UserAsked({ view }: { view: TurnView }): JSX.Element | null {
   if (view.prompt === '' && view.files === undefined) return null;
   return (
