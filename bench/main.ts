@@ -29,6 +29,7 @@ import { lisp } from './figures/lisp';
 import { mcp } from './figures/mcp';
 import { observed } from './figures/observed';
 import { pause } from './figures/pause';
+import { plugin } from './figures/plugin';
 import { policy } from './figures/policy';
 import { rate } from './figures/rate';
 import { recovery } from './figures/recovery';
@@ -71,6 +72,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   lisp,
   mcp,
   gateway,
+  plugin,
   sandbox,
   webInbox,
   streaming,

@@ -45,6 +45,14 @@ export const ROWS = {
     'decision sent → answer of the gateway',
     'the same, 54 of 60',
   ],
+  plugin: [
+    'activity that is not gated, with the plugin',
+    'gated activity that policy lets run, pure',
+    'the same, unsafe',
+    'decision sent → gated activity running, over a turn',
+    'the same, 54 of 60, over a turn',
+    'what the plugin adds to a workflow bundle',
+  ],
   sandbox: ['command in a sandbox, over the bare one', 'call of eval_code in a process that is there'],
   'web-inbox': [
     'request made → visible in an open inbox, 99 of 100',

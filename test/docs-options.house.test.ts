@@ -53,6 +53,8 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['encryption of startWorker and connect', 'encryption/keys', 'EncryptionOptions'],
   ['createExecutor', 'tools/executor', 'ExecutorDeps'],
   ['execute of an executor', 'tools/executor', 'BatchOptions'],
+  ['CountersignPlugin', 'plugin/index', 'PluginOptions'],
+  ['gate of CountersignPlugin', 'plugin/index', 'GatedActivity'],
   ['createGate', 'workflows/gate/request', 'GateOptions'],
   ['ask of a gate', 'workflows/gate/request', 'GateRequest'],
   ['run of a gate', 'workflows/gate/run-request', 'GateRunRequest'],
@@ -67,7 +69,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
 const ELSEWHERE = ['OwnWorkerOptions', 'NextOptions', 'ForkRequest', 'ModelRequest'];
 
 const source = (file: string): string => join(root, 'src', `${file}.ts`);
-const ENTRIES = ['index', 'client/index', 'testing', 'workflows/gate/index'];
+const ENTRIES = ['index', 'client/index', 'plugin/index', 'testing', 'workflows/gate/index'];
 
 let checker: ts.TypeChecker;
 let program: ts.Program;

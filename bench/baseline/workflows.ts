@@ -82,6 +82,19 @@ export async function rawDecision(): Promise<void> {
   await condition(() => decided);
 }
 
+/** One activity after the other, as many as asked for. */
+export async function callsInARow(activity: string, times: number): Promise<void> {
+  const all = proxyActivities<Record<string, (input: { n: number }) => Promise<string>>>({
+    startToCloseTimeout: '1 minute',
+  });
+  for (let n = 0; n < times; n++) await all[activity]?.({ n });
+}
+
+/** One activity that tells that it runs. */
+export async function oneCall(text: string): Promise<string> {
+  return bareTool({ text });
+}
+
 /** Waits for an update, then runs the tool and asks the model again: the least that follows from a decision. */
 export async function rawDecidedStep(): Promise<string> {
   await rawDecision();

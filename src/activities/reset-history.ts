@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { CallInput } from '../contract/call';
 import { DECIDED_BEFORE } from '../contract/call-texts';
 import { errorMessage } from '../contract/errors';
-import { ACTIVITIES } from '../contract/names';
+import { ACTIVITIES, GATE_HEADER, WORKFLOWS } from '../contract/names';
 import { type HistoryEvent, isReset } from '../history/decode/decode';
 import { readHistory } from '../history/read-run';
 import { unlessGone } from '../history/server-errors';
@@ -122,7 +122,11 @@ export async function isScheduleOf(
   input: Pick<CallInput, 'callKey' | 'generation'>,
 ): Promise<boolean> {
   if (!scheduled) return false;
-  const name = CallName.safeParse(await decode(scheduled.input?.payloads?.[0]));
+  const header = scheduled.header?.fields?.[GATE_HEADER];
+  // The activities of a user's own workflow have any arguments. A gated one says in its header which call it is.
+  const isTurn = Context.current().info.workflowType === WORKFLOWS.turn;
+  const sent = isTurn ? await decode(scheduled.input?.payloads?.[0]) : header && plain(header);
+  const name = CallName.safeParse(sent);
   return name.data?.callKey === input.callKey && name.data.generation === input.generation;
 }
 
@@ -180,7 +184,9 @@ async function requestsIn(events: readonly HistoryEvent[], callId: string): Prom
   return times;
 }
 
-const MAKERS = new Set<string>([ACTIVITIES.think, ACTIVITIES.burst, ACTIVITIES.prepare]);
+const MAKERS = new Set<string>([
+  ...[ACTIVITIES.think, ACTIVITIES.burst, ACTIVITIES.prepare, ACTIVITIES.gate],
+]);
 
 /** The output of an activity by which people are asked. */
 const ASKED_AGAIN = z.object({ askAgain: z.string() });
@@ -264,6 +270,15 @@ const Replies = z
     Reply.transform((reply) => [reply]),
   ])
   .catch([]);
+
+/** The value of a header. No codec encodes one. Undefined if it cannot be read. */
+function plain(header: Payload): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(header);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The output of an activity that completed. Undefined if there is none that can be read. */
 function outputOf({ activityTaskCompletedEventAttributes: completed }: HistoryEvent): Promise<unknown> {

@@ -49,6 +49,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   too_large: EXIT.failed,
   too_many_attempts: EXIT.failed,
   sign_in_failed: EXIT.failed,
+  gate_missing: EXIT.failed,
+  gate_refused: EXIT.failed,
 };
 
 /** The exit code for an error. This is the only place that maps errors to exit codes. */

@@ -6,7 +6,7 @@ import { isObject } from '../contract/json';
 import { isSeenBy, UNKNOWN_AGENT } from '../authority/rules/permits';
 import { askedBy, facetMark, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { factsIn } from '../contract/turn';
-import { CALL_FACETS, TURN_STATES } from '../contract/turn-states';
+import { CALL_FACETS, RESULT_STATUSES, TURN_STATES } from '../contract/turn-states';
 import type { ClientContext } from './context';
 import { afterEdge, type Edge, MOST_LOOKED, readEdge, readPage, writeEdge } from './list-page';
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
@@ -18,7 +18,10 @@ import { toCountersignError, ask } from '../history/server-errors';
 const LIMIT = 50;
 const TURNS_LIMIT = 200;
 
-/** Turns, newest first. A turn with several runs is listed once, by its newest run. Works with every worker down. */
+/**
+ * Turns and other workflows that gate calls, newest first. One with several runs is listed once, by its newest run. Works
+ * with every worker down.
+ */
 export async function listTurns(context: ClientContext, query: ListQuery): Promise<TurnSummary[]> {
   const { limit = LIMIT, search, agents } = query;
   const all = turnQuery(query);
@@ -117,12 +120,15 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
     tool: tool && `${SEARCH_ATTRIBUTES.tools} = ${quoted(askedBy(tool))}`,
     facet: facet && `${SEARCH_ATTRIBUTES.tools} = ${quoted(facetMark(facet))}`,
   };
-  const ours = [`WorkflowType = '${WORKFLOWS.turn}'`, `ExecutionStatus != 'ContinuedAsNew'`];
+  const ours = [OURS, `ExecutionStatus != 'ContinuedAsNew'`];
   const facts = factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`);
   return [...ours, ...Object.values(defined(filters)), ...facts].join(' AND ');
 }
 
-/** A filter by state. A turn that was ended from outside keeps its last attributes, so its status decides. */
+/**
+ * A filter by state. What was ended from outside, or is not a turn, keeps its last attributes, so its status decides. Another
+ * workflow has no state until its first request.
+ */
 function stateFilter(state: TurnSummary['state']): string {
   const own = `${SEARCH_ATTRIBUTES.state} = '${state}'`;
   switch (state) {
@@ -134,7 +140,10 @@ function stateFilter(state: TurnSummary['state']): string {
       return "ExecutionStatus = 'Failed'";
     case 'cancelled':
       return "ExecutionStatus = 'Canceled'";
+    case 'running':
+      return `(${own} OR ${SEARCH_ATTRIBUTES.state} IS NULL) AND ExecutionStatus = 'Running'`;
     case 'answered':
+      return `(${own} OR WorkflowType != '${WORKFLOWS.turn}') AND ExecutionStatus = 'Completed'`;
     case 'step_limit':
     case 'budget':
     case 'loop':
@@ -163,7 +172,7 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     forkOf: forkIn(info.memo)?.of,
     schedule: schedule === undefined ? undefined : String(schedule),
     session: typeof session === 'string' ? session : undefined,
-    callers: callersIn(info.memo),
+    callers: callersIn(info.memo, info.type === WORKFLOWS.turn),
     facets: facets.length === 0 ? undefined : facets,
   };
 }
@@ -197,7 +206,10 @@ export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): st
 }
 
 function stateOf(info: WorkflowExecutionInfo): TurnSummary['state'] {
+  const state = attribute(info, SEARCH_ATTRIBUTES.state);
   switch (info.status.name) {
+    case 'COMPLETED':
+      return RESULT_STATUSES.find((one) => one === state) ?? 'answered';
     case 'TERMINATED':
       return 'terminated';
     case 'TIMED_OUT':
@@ -207,7 +219,7 @@ function stateOf(info: WorkflowExecutionInfo): TurnSummary['state'] {
     case 'CANCELLED':
       return 'cancelled';
     default:
-      return TURN_STATES.find((state) => state === attribute(info, SEARCH_ATTRIBUTES.state)) ?? 'running';
+      return TURN_STATES.find((one) => one === state) ?? 'running';
   }
 }
 

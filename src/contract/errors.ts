@@ -31,6 +31,8 @@ export const ERROR_CODES = [
   'too_large',
   'too_many_attempts',
   'sign_in_failed',
+  'gate_missing',
+  'gate_refused',
   ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -94,11 +94,6 @@ export const LIMITS = {
   memoBytes: 4 * KIB,
   /** The most bytes of a whole memo: the server ends a workflow whose memo is larger. This is Temporal Cloud's limit. */
   memoOfServer: 40_000,
-  /**
-   * The most bytes of one call that a user's workflow gates, with arguments and preview. It is recorded through the
-   * memo, where it has to fit beside what is there already.
-   */
-  gateRequestBytes: 16 * KIB,
   /** The memo keeps this many characters of the prompt, for the lists that show it. */
   promptCharacters: 200,
   /** The most requests that the memo names. Further requests are only counted. */

@@ -16,18 +16,18 @@ import {
   CALL_OUTPUT,
   LINEAGE,
   VERIFY_OUTPUT,
+  type InvalidCall,
   type ValidCall,
   type CallBase,
   type CallOutput,
   type VerifyOutput,
   ORIGIN,
 } from './call';
+import type { Verdict } from './decision';
 import { LIMITS } from './limits';
-import { COUNTS, GIVEN_CALL, type TurnInput } from './turn';
-import { isObject } from './json';
+import { CHILD_INPUT, COUNTS, GIVEN_CALL, type TurnInput } from './turn';
+import { isObject, type JsonObject } from './json';
 
-/** Schemas of fields that a turn may be started with, for input that comes from outside. */
-const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 // The outputs of activities are read strictly. An operator may complete any activity with any value
 // (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.
@@ -66,6 +66,16 @@ export function readPrepareOutput(value: unknown, of: Omit<CallBase, 'id'>): Pre
   return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;
 }
 
+/** Reads a call of a user's own workflow as a worker prepared it. Undefined if it cannot be read, or is another call. */
+export function readGateOutput(
+  value: unknown,
+  callId: string,
+): { call: ValidCall | InvalidCall; schema?: JsonObject } | undefined {
+  if (!isPrepareOutput(value) || value.call.callId !== callId) return undefined;
+  const { call, schema } = value;
+  return call.kind === 'remote' || call.kind === 'recorded' ? undefined : { call, ...defined({ schema }) };
+}
+
 /**
  * Reads the output of a call. Undefined if it cannot be read, or belongs to another call. Only the worker that took
  * a call knows its secret, so nobody else can say that the call did not start.
@@ -101,6 +111,15 @@ const WORDS = object({
   waiting: list(object({ messageId: text(), text: text() }, { files: FILES })),
   took: list(text()),
 });
+const SPENT_IDS = list(pair(text(), object({ digest: text(), verdict: VERDICT })));
+const isGateLeft = guard(object({ asked: WHOLE, spent: SPENT_IDS }));
+
+/** Whether a value is what a gate passes to the next run. Anybody may start a workflow with any header. */
+export function isCarriedGate(
+  value: unknown,
+): value is { asked: number; spent: [string, { digest: string; verdict: Verdict }][] } {
+  return isGateLeft(value);
+}
 const HELD = { count: WHOLE, digest: text() };
 const SESSION = object(
   { sessionId: ANY_NAME, runId: ANY_NAME, messageId: text(), ...HELD },
@@ -113,7 +132,7 @@ const CARRIED = object(
     transcript: list(jsonObject()),
     droppedBefore: WHOLE,
     results: list(object({ callId: text(), digest: text(), success: flag() })),
-    spent: list(pair(text(), object({ digest: text(), verdict: VERDICT }))),
+    spent: SPENT_IDS,
     counts: COUNTS,
     usage: USAGE,
     signalVerdicts: list(object({ callId: text(), verdict: text(), decisionId: text(), at: text() })),

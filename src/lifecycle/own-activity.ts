@@ -1,4 +1,5 @@
-import type { CallSettings } from '../contract/call';
+import type { CallOutput, CallSettings } from '../contract/call';
+import { isObject } from '../contract/json';
 import {
   endedUntaken,
   type LostActivity,
@@ -8,6 +9,8 @@ import {
 } from '../contract/lost-activity';
 import { FAILURES } from '../contract/names';
 import { saysBrokenInText } from '../contract/network-errors';
+import { readCallOutput } from '../contract/payloads';
+import { type CallState, secretOf } from './state';
 
 /** One failure in a chain of causes, as Temporal keeps it. */
 export interface FailureText {
@@ -72,9 +75,12 @@ function isBroken({ type, message }: FailureText): boolean {
   return saysBrokenInText({ name: type ?? '', message });
 }
 
-/** The return value of the user's own activity, as the content of a result. */
-export function contentOfReturn(value: unknown): { content: string; contentType: string } {
-  if (value === undefined) return { content: '', contentType: 'text' };
-  if (typeof value === 'string') return { content: value, contentType: 'text' };
-  return { content: JSON.stringify(value), contentType: 'json' };
+/**
+ * What our worker said of a call of the user's own activity that it did not run. Undefined: the user's code returned the
+ * value, because only the worker of the call knows its secret.
+ */
+export function saidByWorker(value: unknown, state: CallState): CallOutput | undefined {
+  const secret = secretOf(state);
+  if (secret === undefined || !isObject(value) || value['secret'] !== secret) return undefined;
+  return readCallOutput(value, { callId: state.call.callId, secret });
 }

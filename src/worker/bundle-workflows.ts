@@ -12,6 +12,7 @@ import {
 } from '@temporalio/worker';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
+import { hasGate, withGate } from './gate-bundle';
 import { sdkVersion } from './sdk-copies';
 
 /** What a bundle contains apart from the workflow of turns. */
@@ -58,7 +59,8 @@ export async function bundleWorkflows(options: BundleWorkflowsOptions = {}): Pro
   try {
     const entry = join(folder, 'workflows.js');
     await writeFile(entry, exportsOf(resolve(workflowsPath)));
-    return await bundle({ ...options, webpackConfigHook: findsTheSdk(options.webpackConfigHook) }, entry);
+    const asks = hasGate(options.plugins) ? options : withGate(options, {});
+    return await bundle({ ...asks, webpackConfigHook: findsTheSdk(options.webpackConfigHook) }, entry);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

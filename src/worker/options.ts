@@ -27,6 +27,7 @@ import { holderQueue } from '../contract/names';
 import { agentPlugin, approversPlugin, formatTools } from '../contract/worker-tools';
 import { deploymentOptions, digestsOf, identityOn } from './build-id-and-identity';
 import { ENCODES_FAILURES } from '../encryption/bundle-converters';
+import { hasGate, withGateWorker } from './gate-bundle';
 import { requireOneSdk } from './sdk-copies';
 import { createNews, type InboxNews } from '../client/stream-news';
 import { createMetrics, type WorkerMetrics } from './metrics';
@@ -229,7 +230,9 @@ export async function workerOptions(
   const file = await shared.approvers?.current();
   // Workflows are bundled below, together with ours.
   const { workflowsPath: _bundled, ...own } = (isMain ? settings.worker : undefined) ?? {};
-  return {
+  const tools = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === place.taskQueue);
+  const deps = activityDeps(config, { queue: place.taskQueue, tools }, shared);
+  const options: WorkerOptions = {
     ...TIMING,
     // The time that a turn waits for the worker that has it in memory. Then another worker takes it, because the first
     // worker may have been killed.
@@ -248,21 +251,11 @@ export async function workerOptions(
       ...(own.plugins ?? []),
     ],
     dataConverter: converterOf(shared),
-    activities: withOwn(
-      createActivities(
-        activityDeps(
-          config,
-          {
-            queue: place.taskQueue,
-            tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === place.taskQueue),
-          },
-          shared,
-        ),
-      ),
-      own.activities,
-    ),
+    activities: withOwn(createActivities(deps), own.activities),
     ...(isMain ? await workflowSide(settings, place.namespace, shared) : {}),
   };
+  // Workflows of the application ask by `createGate`.
+  return hasGate(own.plugins) ? options : withGateWorker(options, { deps, gated: new Map() });
 }
 
 /** The rate limit of a task queue. The server uses the rate that it got from the worker that polled last. */

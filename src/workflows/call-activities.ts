@@ -1,34 +1,22 @@
 import {
   ActivityCancellationType,
   type ActivityOptions,
-  isCancellation,
   scheduleActivity,
   scheduleLocalActivity,
-  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type {
-  CallBase,
-  CallInput,
-  HeldInput,
-  InvalidCall,
-  PreparedCall,
-  RemoteCall,
-  ValidCall,
-  VerifyInput,
-} from '../contract/call';
+import type { CallBase, CallInput, InvalidCall, PreparedCall, RemoteCall, ValidCall } from '../contract/call';
 import type { KnownState, PlacedState } from '../contract/tool';
 import { unprepared } from '../contract/call-texts';
-import { mostAttempts, startWithin } from '../contract/lost-activity';
+import { startWithin } from '../contract/lost-activity';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
 import { type CallState, leaveOf, type PreparingCall } from '../lifecycle/state';
-import { authorityOf } from '../lifecycle/votes';
 import { act } from './approvals';
-import { resetRun } from './current-build';
+import { freshIn, retryOf, type Rounds, startOf } from './call-rounds';
 import { rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
 import { summaryOf } from './summary';
@@ -40,19 +28,10 @@ import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think
 import { MOST_ASKED } from './think';
 import { isDry } from '../contract/dry-run';
 
-/** What is known of one start of a call, while it is scheduled once or more. */
-export interface CallAttempt {
-  /** When its activity was last scheduled, as workflow time in ms. */
-  scheduledAt: number;
-  /** What the turn knew about the shared state by then. Only if the call shares state. */
+/** What is known of one start of a call. */
+export interface CallAttempt extends Rounds {
+  /** What the turn knew about the shared state when it was last scheduled. Only if the call shares state. */
   placed?: KnownState;
-  /**
-   * Set while workers that lack its agent or tool give the call back: the time of the first (workflow time in ms), and
-   * the number of times.
-   */
-  absent?: { since: number; rounds: number };
-  /** The number of times that a pause has held the call. */
-  pauses: number;
 }
 
 /**
@@ -68,13 +47,8 @@ export function scheduleCall(
   const known = turn.states.place(state.call);
   if (known !== undefined) attempt.placed = known;
   reserveChild(turn, state);
-  const run = resetRun();
   const leave = leaveOf(state);
-  const input: CallInput = {
-    ...inputOf(turn, state, attempt),
-    askedIn: isInherited ? undefined : run,
-    decidedIn: leave?.by === 'decision' && leave.isOld === true ? undefined : run,
-  };
+  const input: CallInput = { ...inputOf(turn, state, attempt), ...freshIn(state, isInherited) };
   attempt.scheduledAt = Date.now();
   const { tool, settings } = state.call;
   // A local call leaves only one marker in history, when it ends. After a reset that marker cannot show whether a
@@ -94,32 +68,6 @@ export function scheduleCall(
     : scheduleActivity<RawValue>(tool, [input], activityOptions(state, attempt), rawResult);
 }
 
-/**
- * Waits until no pause holds a call that did not start, or the turn is cancelled. An activity waits and is retried,
- * because retries leave nothing in history and a pause may last for weeks.
- */
-export async function untilUnpaused(turn: Turn, { callId, tool }: ValidCall, times: number): Promise<void> {
-  const input: HeldInput = { agent: turn.agent, tool };
-  try {
-    await scheduleActivity(ACTIVITIES.held, [input], {
-      activityId: activityIds.held(callId, times),
-      startToCloseTimeout: TIMES.closeMargin,
-      // The activity decides when it is retried.
-      retry: {
-        initialInterval: TIMES.pausedRetry,
-        backoffCoefficient: 2,
-        maximumInterval: TIMES.pausedRetryMost,
-      },
-      cancellationType: ActivityCancellationType.TRY_CANCEL,
-      summary: `${callId} ${tool} is paused`,
-    });
-  } catch (error) {
-    // An operator ended the activity, or the workers here have another version. In both cases the call is scheduled
-    // after this wait, and checks for pauses itself.
-    if (!isCancellation(error)) await sleep(TIMES.pausedRetry).catch(() => undefined);
-  }
-}
-
 /** Where the shared state is. A turn outside a session and a fork have the state of scope `session` to themselves. */
 function placedIn(
   { session, fork }: Turn,
@@ -134,36 +82,20 @@ function placedIn(
     : placed;
 }
 
-function inputOf(turn: Turn, state: CallState, { placed, absent, pauses }: CallAttempt): CallInput {
-  const { call, voided } = state;
+function inputOf(turn: Turn, state: CallState, attempt: CallAttempt): CallInput {
+  const { call } = state;
   const leave = leaveOf(state);
-  const rounds = (absent?.rounds ?? 0) + pauses + voided;
   return {
-    callId: call.callId,
-    id: call.id,
-    tool: call.tool,
-    agent: turn.agent,
-    callKey: state.callKey,
-    generation: state.generation,
+    ...startOf(turn, state, attempt),
     arguments: state.effective,
-    argsDigest: state.effectiveDigest,
-    toolDigest: call.toolDigest,
-    effect: call.settings.effect,
     timeoutMs: call.settings.timeoutMs,
-    originalRunId: turn.originalRunId,
     dry: isDry(turn) ? true : undefined,
     child: askedChild(turn, state),
     origin: originOfCall(turn, state),
-    round: rounds === 0 ? undefined : rounds,
-    secret: state.phase === 'running' ? state.secret : undefined,
-    decision: leave?.by === 'decision' ? leave.decision : undefined,
-    authority: authorityOf(state),
     grant: leave?.by === 'grant' ? leave.grant : undefined,
     plan: call.preview?.plan,
     askMs: call.settings.askMs,
-    state: placedIn(turn, call, placed),
-    // The worker of an unsafe call looks for an earlier start itself.
-    mayHaveRun: call.settings.effect === 'unsafe' ? undefined : state.mayHaveRun,
+    state: placedIn(turn, call, attempt.placed),
     proposed: state.edit === undefined ? undefined : state.proposed,
   };
 }
@@ -185,36 +117,6 @@ function activityOptions(state: CallState, { placed, absent }: CallAttempt): Act
     priority: leaveOf(state)?.by === 'decision' ? { priorityKey: 1 } : undefined,
     taskQueue: holder?.queue ?? settings.taskQueue,
   };
-}
-
-/** The retry policy of a call. */
-export function retryOf({ call: { settings } }: CallState): NonNullable<ActivityOptions['retry']> {
-  const maximumAttempts = mostAttempts(settings);
-  // The other settings have no effect on a call that is never retried.
-  if (maximumAttempts === 1) return { maximumAttempts };
-  const { initialIntervalMs: initialInterval, backoffCoefficient, maximumIntervalMs: most } = settings.retry;
-  // The server refuses a longest wait that is shorter than the first one.
-  const maximumInterval = most && Math.max(most, initialInterval);
-  return { maximumAttempts, initialInterval, backoffCoefficient, maximumInterval };
-}
-
-/** Asks the worker's journal and then the tool's `verify` whether a call in doubt took effect. Changes nothing. */
-export function verifyCall(turn: Turn, state: CallState, asked: number): Promise<RawValue> {
-  const { callId, id, tool, settings } = state.call;
-  const { callKey, generation, effective } = state;
-  const head = { agent: turn.agent, origin: turn.origin, callId, id, tool };
-  const input: VerifyInput = { ...head, callKey, generation, arguments: effective };
-  const options: ActivityOptions = {
-    activityId: activityIds.verify(callId, generation, asked),
-    startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
-    heartbeatTimeout: settings.heartbeatMs,
-    // The activity decides how often to retry: it may wait for a worker that has the tool.
-    retry: OWN_RETRY,
-    cancellationType: ActivityCancellationType.TRY_CANCEL,
-    summary: `did ${callId} ${tool} happen?`,
-    taskQueue: settings.taskQueue,
-  };
-  return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
 }
 
 /** Whether some calls use tools on other task queues. */

@@ -1,12 +1,15 @@
 import {
+  ActivityCancellationType,
   ActivityFailure,
+  type ActivityOptions,
   ApplicationFailure,
   CancelledFailure,
   isCancellation,
+  scheduleActivity,
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { CallOutput, VerifyOutput } from '../contract/call';
+import type { CallOutput, VerifyInput, VerifyOutput } from '../contract/call';
 import type { UsedState } from '../contract/tool';
 import { readVerifyOutput } from '../contract/payloads';
 import { proofIn } from '../lifecycle/doubts';
@@ -14,16 +17,20 @@ import { lastResult, outcomeIn, outcomeOfLost } from '../lifecycle/outcomes';
 import type { Settlement } from '../lifecycle/starts';
 import type { CallState } from '../lifecycle/state';
 import { act, callIn } from './approvals';
-import { decodedValueOf } from './messages';
+import { decodedValueOf, rawResult } from './messages';
 import { MOST_ASKED } from './think';
-import { type CallAttempt, verifyCall } from './call-activities';
-import type { Turn } from './turn-state';
+import type { CallAttempt } from './call-activities';
+import type { Caller } from './call-rounds';
 import type { LostActivity } from '../contract/lost-activity';
 import { errorMessage } from '../contract/errors';
-import { FAILURES } from '../contract/names';
+import { OWN_RETRY, TIMES } from '../contract/limits';
+import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
+
+/** The workflow that asks. Absent origin: nobody knows who asked for it. */
+type Asker = Caller & Pick<VerifyInput, 'origin'>;
 
 /** Asks whether a call in doubt took effect. Somebody may resolve the call first. */
-export async function askVerify(turn: Turn, callId: string): Promise<void> {
+export async function askVerify(turn: Asker, callId: string): Promise<void> {
   const asked = callIn(turn, callId);
   const answer = await verified(turn, asked).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
@@ -39,12 +46,31 @@ export async function askVerify(turn: Turn, callId: string): Promise<void> {
  * Asks again if the answer cannot be read, at most three times in all. After that only a person can resolve the
  * call.
  */
-async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | undefined> {
+async function verified(turn: Asker, state: CallState): Promise<VerifyOutput | undefined> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const answer = readVerifyOutput(decodedValueOf(await verifyCall(turn, state, asked)), state.call.callId);
     if (answer !== undefined) return answer;
   }
   return undefined;
+}
+
+/** Asks the worker's journal and then the tool's `verify` whether a call in doubt took effect. Changes nothing. */
+function verifyCall(turn: Asker, state: CallState, asked: number): Promise<RawValue> {
+  const { callId, id, tool, settings } = state.call;
+  const { callKey, generation, effective } = state;
+  const head = { agent: turn.agent, origin: turn.origin, callId, id, tool };
+  const input: VerifyInput = { ...head, callKey, generation, arguments: effective };
+  const options: ActivityOptions = {
+    activityId: activityIds.verify(callId, generation, asked),
+    startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
+    heartbeatTimeout: settings.heartbeatMs,
+    // The activity decides how often to retry: it may wait for a worker that has the tool.
+    retry: OWN_RETRY,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: `did ${callId} ${tool} happen?`,
+    taskQueue: settings.taskQueue,
+  };
+  return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
 }
 
 /** How a call ended, that it did not start, or that it goes on as a child turn. */

@@ -86,3 +86,12 @@ describe('a server that does not say whether it took a decision', () => {
     });
   });
 });
+
+it.each([
+  'Unable to perform workflow execution update due to unexpected workflow task failure.',
+  'Unable to perform workflow execution update due to Workflow Task in failed state.',
+])('sends a decision again where the server says: %s', async (details) => {
+  // Its own words for a task that a worker completes while another event comes: UnhandledCommand.
+  const ends = [failed(STATUS.failedPrecondition, details), TAKEN];
+  expect(await decided(...ends)).toMatchObject({ status: 'accepted' });
+});

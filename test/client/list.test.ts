@@ -1,4 +1,4 @@
-import { listTurnsPage, quoted } from '../../src/client/list';
+import { listTurns, listTurnsPage, quoted } from '../../src/client/list';
 import { listed, listing } from './listing';
 
 test.each([
@@ -31,5 +31,38 @@ describe('a page of turns for a reader who sees few of them', () => {
       older: first.older ?? '',
     });
     expect(second).toMatchObject({ turns: [{ turn: 'mine' }], older: null });
+  });
+});
+
+describe('a workflow that is not a turn and gates calls', () => {
+  const mine = (name: string, attributes: object) =>
+    listed(
+      'order-7',
+      1,
+      {},
+      {
+        ...{ type: 'refundOrder', status: { name } },
+        searchAttributes: { CountersignAgent: ['refundOrder'], ...attributes },
+      },
+    );
+  const stateOf = async (one: ReturnType<typeof listed>): Promise<string | undefined> =>
+    (await listTurns(listing([one]).context, {}))[0]?.state;
+
+  it.each([
+    ['RUNNING', {}, 'running'],
+    ['RUNNING', { CountersignState: ['waiting'] }, 'waiting'],
+    ['COMPLETED', { CountersignState: ['waiting'] }, 'answered'],
+    ['COMPLETED', { CountersignState: ['budget'] }, 'budget'],
+    ['FAILED', { CountersignState: ['in_doubt'] }, 'failed'],
+  ])('that is %s with %p is %s', async (status, attributes, state) => {
+    expect(await stateOf(mine(status, attributes))).toBe(state);
+  });
+
+  it('has no agents before it, though its memo has no prompt', async () => {
+    const [one] = await listTurns(listing([mine('RUNNING', {})]).context, {
+      agents: ['refundOrder'],
+    });
+    expect(one).toMatchObject({ turn: 'order-7', agent: 'refundOrder', prompt: '' });
+    expect(one?.callers).toBeUndefined();
   });
 });

@@ -1,15 +1,17 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { ClientContext } from '../../src/client/context';
 
-/** An open workflow as visibility lists it. `second`: when it started. */
+/** An open workflow as visibility lists it, or with `more` over it. `second`: when it started. */
 export function listed(
   workflowId: string,
   second: number,
   memo: Record<string, unknown>,
+  more: object = {},
 ): WorkflowExecutionInfo {
   const info = {
     ...{ workflowId, runId: `${workflowId}-run`, memo, status: { name: 'RUNNING' }, searchAttributes: {} },
     startTime: new Date(second * 1_000),
+    ...more,
   };
   return info as unknown as WorkflowExecutionInfo;
 }

@@ -34,6 +34,7 @@ afterAll(async () => {
 const ENTRIES: Record<string, string[]> = {
   countersign: ['defineAgent', 'defineTool', 'offlineModel', 'startWorker'],
   'countersign/client': ['connect', 'CountersignError', 'viewOf'],
+  'countersign/plugin': ['CountersignPlugin'],
   'countersign/workflow': ['agentTurn', 'createGate'],
   'countersign/testing': [
     'approveNext',

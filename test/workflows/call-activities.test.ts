@@ -3,7 +3,7 @@ import { isObject } from '../../src/contract/json';
 import type { CallSettings, PreparedCall, RemoteCall } from '../../src/contract/call';
 import type { CallState } from '../../src/lifecycle/state';
 import { type CallAttempt, prepareRemote, scheduleCall } from '../../src/workflows/call-activities';
-import { pauseAfter } from '../../src/workflows/turn-call';
+import { pauseAfter } from '../../src/workflows/call-rounds';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { thinkOutput } from '../history/script';
 import { type Calls, type CallShape, callsWith, PAY_SCHEMA, validCall } from '../support/calls';

@@ -125,6 +125,7 @@ async function lookAt(
     checkApprovers,
     checkAttributes,
     checkBuilds,
+    checkOtherWorkflows,
     checkPauses,
     checkQueue,
     checkTasks,
@@ -138,6 +139,7 @@ async function lookAt(
     await checkTransitions(client),
     await checkPriorities(client),
     await checkTasks(client),
+    await checkOtherWorkflows(client),
     await checkPauses(client),
     await checkBuilds(client, deployment),
     ...(await Promise.all([

@@ -21,7 +21,7 @@ export function addReplay(program: Command, context: Context): void {
     .option('--query <query>', 'replay the turns that a Temporal list filter finds')
     .option(
       '--workflows <path>',
-      'replay your own workflows instead of the turn: the workflowsPath of your worker',
+      'replay your own workflows instead of the turn: the workflowsPath of your worker, or a bundle with its plugins',
     )
     .option('--task-timeout <time>', 'how long the code may work on one workflow task (default: 20s)')
     .action((named: string | undefined, options: ReplayOptions) => replay(named, options, context));

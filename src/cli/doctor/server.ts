@@ -212,6 +212,47 @@ async function firstOf(
   return typeof agent === 'string' ? { agent, turn: execution?.workflowId ?? '?' } : undefined;
 }
 
+/** The open workflows that are looked at. They are of few types, on few queues. */
+const MOST_OTHERS = 200;
+
+/** Whether workers take work from the queues of workflows that are not turns and gate calls. */
+export async function checkOtherWorkflows(client: Countersign): Promise<Finding> {
+  const name = 'other workflows that gate calls';
+  try {
+    const types = await otherTypes(client);
+    if (types.size === 0) return { name, state: 'ok', detail: 'none is open' };
+    const looked = await Promise.all(
+      [...types].map(async ([queue, names]) => {
+        const workers = await askWorkers(client, { name: queue, half: 'turns' });
+        return { isIdle: workers.length === 0, text: `${[...names].join(', ')} on ${queue}` };
+      }),
+    );
+    const idle = looked.filter(({ isIdle }) => isIdle);
+    if (idle.length === 0) return { name, state: 'ok', detail: looked.map(({ text }) => text).join('; ') };
+    const detail = `no worker takes work from the queue of ${idle.map(({ text }) => text).join('; ')}`;
+    return {
+      name,
+      state: 'warning',
+      detail,
+      todo: 'Start its worker: until then a decision only goes on record.',
+    };
+  } catch (thrown) {
+    return failed(name, toCountersignError(thrown, 'asking which other workflows gate calls'));
+  }
+}
+
+/** The types of these workflows by their queue. Reads the raw response, as `failingTurns` does. */
+async function otherTypes({ client, namespace }: Countersign): Promise<Map<string, Set<string>>> {
+  const query = `ExecutionStatus = 'Running' AND ${OURS} AND WorkflowType != '${WORKFLOWS.turn}'`;
+  const { executions } = await client.withDeadline(Date.now() + ASK_MS, () =>
+    client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: MOST_OTHERS }),
+  );
+  const found = new Map<string, Set<string>>();
+  for (const { type, taskQueue } of executions ?? [])
+    found.set(taskQueue ?? '', (found.get(taskQueue ?? '') ?? new Set()).add(type?.name ?? '?'));
+  return found;
+}
+
 function askWorkers({ client, namespace }: Countersign, queue: PolledQueue): Promise<LiveWorker[]> {
   const { connection } = client;
   return connection.withDeadline(Date.now() + ASK_MS, () => workersOf(connection, namespace, queue));

@@ -111,7 +111,7 @@ export function storyFacts({ story }: WaitingPlace): TableFact[] {
     ['agent', escapeText(story.agent)],
     ['model', story.model && escapeText(story.model)],
     ['part of', story.lineage && escapeText(describeLineage(story.lineage))],
-    ['asked', escapeProse(story.asked)],
+    ['asked', escapeProse(story.asked) || undefined],
     ...originFacts(story.origin),
   ];
 }

@@ -118,7 +118,7 @@ export function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFac
     ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
     ['state', stateCell(view.status, screen.style)],
     ['agent', escapeText(view.agent)],
-    ['asked', escapeProse(view.prompt)],
+    ['asked', escapeProse(view.prompt) || undefined],
     ['with', view.files && escapeProse(view.files.map(describeFile).join(', '))],
     ...originFacts(view.origin),
     ['part of', lineageText(view.lineage)],

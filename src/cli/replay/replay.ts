@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { type ChildProcess, fork } from 'node:child_process';
@@ -145,7 +146,8 @@ async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Pr
 const BUNDLE = join(ROOT, 'lib', 'workflow-bundle.js');
 
 /**
- * The code to replay with: the turn of this installation, or the user's own workflows, which are bundled now.
+ * The code to replay with: the turn of this installation, the user's own bundle, or their workflows, which are bundled
+ * now.
  *
  * @throws CountersignError `file_failed` for a path that is not there, `config_invalid` for workflows that cannot be
  * bundled.
@@ -156,12 +158,18 @@ async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBu
   if (!existsSync(workflowsPath))
     throw new CountersignError('file_failed', `--workflows ${workflows}: there is no such file`);
   try {
+    if (await isBundle(workflowsPath)) return { codePath: workflowsPath };
     return await bundleOwn(workflowsPath);
   } catch (cause) {
     const hint = 'name the file that your worker has as workflowsPath';
     const message = `the workflows in ${workflows} cannot be bundled: ${errorMessage(cause)}`;
     throw new CountersignError('config_invalid', message, { hint, cause });
   }
+}
+
+/** Whether a file is the code that `bundleWorkflowCode` returned. Plugins of a worker are in no other form. */
+async function isBundle(file: string): Promise<boolean> {
+  return (await stat(file)).isFile() && (await readFile(file, 'utf8')).startsWith('var __TEMPORAL__;');
 }
 
 async function bundleOwn(workflowsPath: string): Promise<WorkflowBundleOption> {

@@ -5,7 +5,7 @@ import {
 } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { isObject, parseJson } from '../../contract/json';
-import { SCHEDULED_BY } from '../../contract/names';
+import { GATE_HEADER, SCHEDULED_BY } from '../../contract/names';
 import type { DecodedEvent, Decoding } from './events';
 import type { ChildEnd } from '../../contract/turn';
 import { decodeFailure } from './failure';
@@ -129,6 +129,7 @@ function decodeActivity(raw: HistoryEvent, head: Head, payloads: Payloads): Deco
     activityType: scheduled.activityType?.name ?? '',
     taskQueue: scheduled.taskQueue?.name ?? '',
     input,
+    gate: payloads.core(scheduled.header?.fields?.[GATE_HEADER]),
   }));
 }
 

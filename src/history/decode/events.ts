@@ -62,6 +62,8 @@ export type DecodedEvent =
       activityType: string;
       taskQueue: string;
       input: unknown;
+      /** The header of a gated activity of the user. */
+      gate?: unknown;
     })
   | (ActivityEnd & { kind: 'activity_started'; attempt: number; lastFailure?: DecodedFailure })
   | (ActivityEnd & { kind: 'activity_completed'; result: unknown })

@@ -4,7 +4,7 @@ import type { TurnEvent } from '../events';
 import { expandBurst, failedAfter, burstOutputOf } from './burst';
 import { callCompleted, callFailed, callResumed, callScheduled, ensureCall } from './calls';
 import { childAwaited, childWaitEnded } from './child-turns';
-import { prepareCompleted, prepareFailed } from './requests';
+import { gateCompleted, prepareCompleted, prepareFailed } from './requests';
 import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';
 import { rootOf } from '../decode/failure';
@@ -23,6 +23,7 @@ export function purposeOf({ id, activityType }: { id: string; activityType: stri
   if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(of) };
   if (activityType === ACTIVITIES.burst) return { what: 'think', step: Number(of), isBurst: true };
   if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: of };
+  if (activityType === ACTIVITIES.gate) return { what: 'prepare', callId: of, isGate: true };
   if (activityType === ACTIVITIES.child) return { what: 'child', callId: of };
   if (activityType === ACTIVITIES.held) return { what: 'held', callId: of };
   return what === 'call' || what === 'verify' ? { what, callId: of, generation: number } : undefined;
@@ -56,7 +57,8 @@ export function activityCompleted(state: FoldState, event: EventOf<'activity_com
   if (activity === undefined) return [];
   const { purpose } = activity;
   if (purpose.what === 'think') return stepsCompleted(state, activity, event);
-  if (purpose.what === 'prepare') return prepareCompleted(state, event, purpose.callId);
+  if (purpose.what === 'prepare')
+    return (purpose.isGate === true ? gateCompleted : prepareCompleted)(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyCompleted(state, event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
   const held = ensureCall(state, purpose.callId);

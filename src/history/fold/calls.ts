@@ -4,6 +4,8 @@ import { lastResult, outcomeIn, outcomeOfLost } from '../../lifecycle/outcomes';
 import { failureOf } from '../../lifecycle/results';
 import { takeReset } from '../../lifecycle/reset';
 import { settle } from '../../lifecycle/starts';
+import { saidByWorker } from '../../lifecycle/own-activity';
+import { isObject } from '../../contract/json';
 import type { CallState } from '../../lifecycle/state';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
@@ -36,9 +38,8 @@ export function callScheduled(
 ): TurnEvent[] {
   const held = ensureCall(state, at.callId, event.activityType);
   const life = lifeOf(state, held);
-  // A user's own activity gets the plain arguments, which may look like an input of ours.
-  const isOurs = gateActivity(life) === undefined;
-  const input = isOurs && is.callInput(event.input) ? event.input : undefined;
+  const sent = gateActivity(life) === undefined ? event.input : gateInput(event.gate, life);
+  const input = is.callInput(sent) ? sent : undefined;
   const decision = input?.decision;
   const decided = decision === undefined ? [] : decidedBySignal(state, event, { life, decision });
   held.isHeld = isHolderQueue(event.taskQueue);
@@ -51,6 +52,11 @@ export function callScheduled(
   start(state, lifeOf(state, held), input);
   const { taskQueue } = event;
   return [...decided, startedEvent(state, event, lifeOf(state, held), { input, taskQueue, ...at })];
+}
+
+/** The call as which a user's own activity runs. The activity itself gets the plain arguments. */
+function gateInput(header: unknown, { effective }: CallState): unknown {
+  return isObject(header) ? { ...header, arguments: effective } : undefined;
 }
 
 /** Starts a call. It was allowed, also where the record does not show the verdict. */
@@ -134,8 +140,10 @@ export function callCompleted(
   if (gateActivity(life) !== undefined) {
     // After a reset, the end of one start says nothing about the start before the reset.
     if (life.phase !== 'running') return [];
-    const result = returnedResult(life, event.result, now);
-    return endCall(state, event, held, { result, ...facts, origin: 'handler' });
+    if (saidByWorker(event.result, life) === undefined) {
+      const result = returnedResult(life, event.result, now);
+      return endCall(state, event, held, { result, ...facts, origin: 'handler' });
+    }
   }
   // If this reader lacks the key of an output, the call is not in doubt, because the workflow may have had the key.
   const said =

@@ -8,7 +8,7 @@ import type { EventHeader, TurnEvent } from '../events';
 import { callSummary } from '../../contract/text/call-summary';
 import { closeByProof, endSettled } from './results';
 import { is } from './guards';
-import { isRequestedCall, readPrepareOutput } from '../../contract/payloads';
+import { isRequestedCall, readGateOutput, readPrepareOutput } from '../../contract/payloads';
 import {
   CLOSING_CAUSES,
   type ClosingCause,
@@ -272,6 +272,26 @@ export function prepareCompleted(
   }
   openCall(state, call);
   return [preparedEvent(state, event, call), ...endUnrun(state, event)];
+}
+
+/** A call of a user's own workflow was prepared: the first time, or anew with a person's arguments. */
+export function gateCompleted(
+  state: FoldState,
+  event: EventOf<'activity_completed'>,
+  callId: string,
+): TurnEvent[] {
+  const output = readGateOutput(event.result, callId);
+  if (output === undefined) return [];
+  const { call, schema } = output;
+  if (schema !== undefined && call.kind === 'ask')
+    happen(state, { type: 'knew', schemas: { [call.toolDigest]: schema } });
+  const made: TurnEvent = { type: 'call_prepared', ...eventHeader(event), call: proposedOf(call) };
+  if (state.approvals.calls.get(callId)?.phase === 'preparing') {
+    prepared(state, event, call);
+    return [made];
+  }
+  openCall(state, call);
+  return [made, ...endUnrun(state, event)];
 }
 
 /** A call was prepared anew, or it was not, so that the request stays as it was. */

@@ -1,11 +1,11 @@
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
-import { contentOfReturn, type FailureText, settleOwn } from '../../lifecycle/own-activity';
+import { type FailureText, settleOwn } from '../../lifecycle/own-activity';
 import { cutContent } from '../../contract/transcript';
 import { factsOf, failureOf, noted as withNote, successOf } from '../../lifecycle/results';
 import type { CallState } from '../../lifecycle/state';
 import type { LostActivity } from '../../contract/lost-activity';
-import { makeSuccess, resultHead, type ToolResult } from '../../contract/result';
+import { contentOfReturn, makeSuccess, resultHead, type ToolResult } from '../../contract/result';
 import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
 import { type CallStart, is } from './guards';

@@ -8,7 +8,7 @@ import type { CallEnded, EventHeader, Reapplied } from '../events';
 /** The purpose of a scheduled activity. */
 export type Purpose =
   | { what: 'think'; step: number; isBurst?: true }
-  | { what: 'prepare'; callId: string }
+  | { what: 'prepare'; callId: string; isGate?: true }
   | { what: 'call'; callId: string; generation: number }
   | { what: 'child'; callId: string }
   | { what: 'held'; callId: string }

@@ -104,7 +104,11 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
               · for <Text of={item.lineage[0].agent} />{' '}
             </>
           )}
-          · <Text of={item.prompt} kind="prose" />
+          {item.prompt !== '' && (
+            <>
+              · <Text of={item.prompt} kind="prose" />
+            </>
+          )}
         </span>
       </a>
     </li>

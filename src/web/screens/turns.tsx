@@ -162,7 +162,7 @@ function TurnRow({ turn, said, now }: TurnRowProps): JSX.Element {
   return (
     <ListRow
       to={{ at: 'turn', turn: turn.turn }}
-      title={<Text of={turn.prompt} kind="prose" />}
+      title={<Text of={turn.prompt || turn.turn} kind="prose" />}
       chips={
         <>
           {forkOf !== undefined && (

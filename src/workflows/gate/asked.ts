@@ -1,65 +1,123 @@
-import { type CancellationScope, condition, uuid4 } from '@temporalio/workflow';
-import { type CallSettings, isValidCall, type PreparedCall } from '../../contract/call';
-import { callIdIn, callKey } from '../../contract/names';
-import { approvalNote } from '../../lifecycle/results';
-import {
-  type CallState,
-  decisionOf,
-  type DoneCall,
-  type PreparingCall,
-  standingOf,
-} from '../../lifecycle/state';
-import { act, type ApprovalContext, callIn } from '../approvals';
-import type { ChangeNotifier } from '../changes';
-import { memoRoom, recordCall } from '../publish';
-import {
-  fitsLike,
-  type GateAllowed,
-  gateFailure,
-  type GateForbidden,
-  type PlainRequest,
-  toCall,
-  toEditedCall,
-} from './request';
+import { RawValue } from '@temporalio/common';
+import { condition, isCancellation, scheduleActivity, uuid4 } from '@temporalio/workflow';
+import { type InvalidCall, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
+import { unprepared } from '../../contract/call-texts';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import type { GateHeader, GateInput, GivenTool } from '../../contract/gate';
+import type { JsonObject } from '../../contract/json';
+import { OWN_RETRY, TIMES } from '../../contract/limits';
+import { ACTIVITIES, activityIds, callIdIn, callKey } from '../../contract/names';
+import { readGateOutput } from '../../contract/payloads';
+import { makeFailure } from '../../contract/result';
+import type { CallState, DoneCall, PreparingCall, RunningCall } from '../../lifecycle/state';
+import { act, callIn } from '../approvals';
+import { allowed, start } from '../call-life';
+import { decodedValueOf, rawResult } from '../messages';
+import { MOST_ASKED } from '../think';
+import { gateFailure } from './request';
+import type { GateState } from './the-gate';
 
-/** The state of a gate, which its callers do not see. */
-export interface GateState extends ApprovalContext {
-  /** The number of requests so far. */
-  asked: number;
-  /** The open calls that this workflow runs, by the scope in which they were asked for. */
-  readonly watched: WeakMap<CancellationScope, Set<string>>;
-  readonly changes: ChangeNotifier;
+/** What is asked about: the call as its workflow knows it. */
+export interface AskedCall
+  extends Pick<GateInput, 'gated' | 'tool' | 'settings'>, Pick<GateHeader, 'hasKey'> {
+  /** The tool for its arguments. The preview of a text is for the first arguments alone. */
+  given?(args: JsonObject | undefined): GivenTool;
 }
 
+/** A call that a person may decide, or that has its result already. */
+export type OpenedCall = ValidCall | InvalidCall;
+
 /**
- * Opens a request. The whole request is recorded before it is listed as open. Returns the id of its call.
+ * The id of the next call.
+ *
+ * @throws ApplicationFailure `countersign.gate`, not retryable, for an id that was used before.
  */
-export function open<A extends object>(
-  gate: GateState,
-  request: PlainRequest<A>,
-  settings?: CallSettings,
-): string {
-  const { approvals } = gate;
-  const callId = request.callId ?? callIdIn(1, gate.asked);
-  const call = toCall(request, callId, settings, memoRoom());
-  if (approvals.calls.has(callId) || approvals.closed.has(callId)) {
+export function nextCallId(gate: GateState, given?: string): string {
+  const callId = given ?? callIdIn(1, gate.asked);
+  const { calls, closed } = gate.approvals;
+  if (calls.has(callId) || closed.has(callId) || gate.opening.has(callId))
     throw gateFailure(`call id ${callId} was used before in this workflow`);
-  }
+  gate.opening.add(callId);
   gate.asked += 1;
-  if (approvals.calls.size === 0) gate.stepKey = uuid4();
-  if (request.schema !== undefined)
-    act(gate, { type: 'knew', schemas: { [call.toolDigest]: request.schema } });
-  act(gate, { type: 'registered', call, callKey: callKey(gate.stepKey, callId), at: Date.now() });
-  recordCall(call);
   return callId;
 }
 
-/** A call about which a workflow of its own asks. It waits in the scope of its caller. */
-export class GateCall<A extends object> {
+/**
+ * Opens a call: a worker prepares it, and what it says is in history before anybody is asked. A call that may not run is
+ * not opened.
+ */
+export async function open(
+  gate: GateState,
+  asked: AskedCall,
+  { callId, args }: { callId: string; args: unknown },
+): Promise<OpenedCall> {
+  const raw = JSON.stringify(args) ?? '';
+  const call = await prepareAtWorker(gate, inputOf(asked, { callId, raw }, undefined)).finally(() =>
+    gate.opening.delete(callId),
+  );
+  if (!isValidCall(call)) return call;
+  if (gate.approvals.calls.size === 0) gate.stepKey = uuid4();
+  act(gate, { type: 'registered', call, callKey: callKey(gate.stepKey, callId), at: Date.now() });
+  return call;
+}
+
+function inputOf(
+  { gated, tool, settings, given }: AskedCall,
+  { callId, raw }: { callId: string; raw: string },
+  edited: JsonObject | undefined,
+): GateInput {
+  return { callId, raw, settings, ...defined({ gated, tool, given: given?.(edited) }) };
+}
+
+/** A worker prepares the call. Its result is the record of the request. Throws only if its scope is cancelled. */
+async function prepareAtWorker(gate: GateState, input: GateInput): Promise<OpenedCall> {
+  try {
+    const { call, schema } = await prepared(input);
+    if (schema !== undefined && call.kind === 'ask')
+      act(gate, { type: 'knew', schemas: { [call.toolDigest]: schema } });
+    return call;
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    const { callId, tool = input.gated ?? '' } = input;
+    const head = { callId, id: callId, tool, arguments: {} };
+    const why = errorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+    const facts = { timestamp: new Date(Date.now()).toISOString() };
+    return {
+      kind: 'invalid',
+      ...{ callId, id: callId, tool, proposed: {} },
+      result: makeFailure(head, unprepared(tool, why), facts),
+    };
+  }
+}
+
+/** Schedules the activity again if its result cannot be read: an operator may have completed it with any value. */
+async function prepared(input: GateInput): Promise<{ call: OpenedCall; schema?: JsonObject }> {
+  const { callId, gated, tool = gated ?? '', settings } = input;
+  for (let asked = 1; asked <= MOST_ASKED; asked++) {
+    const options = {
+      activityId: activityIds.prepare(callId, asked),
+      startToCloseTimeout: TIMES.toolTimeout + TIMES.closeMargin,
+      scheduleToCloseTimeout: TIMES.startWithin,
+      retry: OWN_RETRY,
+      summary: `prepare ${callId} ${tool}`,
+      // The worker of the activity has the options of the plugin. What `createGate` asks needs none.
+      taskQueue: gated === undefined ? undefined : settings.taskQueue,
+    };
+    const sent = [new RawValue(input)];
+    const result = await scheduleActivity<RawValue>(ACTIVITIES.gate, sent, options, rawResult);
+    const output = readGateOutput(decodedValueOf(result), callId);
+    if (output !== undefined) return output;
+  }
+  throw gateFailure('what was prepared cannot be read');
+}
+
+/** A call about which people are asked. It waits in the scope of its caller. */
+export class GateCall {
   constructor(
     readonly context: GateState,
     readonly callId: string,
-    protected readonly request: PlainRequest<A>,
+    protected readonly asked: AskedCall,
   ) {}
 
   get state(): CallState {
@@ -71,16 +129,17 @@ export class GateCall<A extends object> {
   }
 
   /** The verdict on the edit is published before the new request, so history shows them in this order. */
-  async prepare(state: PreparingCall): Promise<PreparedCall> {
+  prepare({ effective, renewedBy, call }: PreparingCall): Promise<PreparedCall> {
     this.context.changes.look();
-    const prepared = toEditedCall(this.request, state, memoRoom());
-    recordCall(isValidCall(prepared) ? prepared : state.call);
-    return prepared;
+    const raw = JSON.stringify(effective);
+    const input = inputOf(this.asked, { callId: this.callId, raw }, effective);
+    const isRuled = call.authority !== undefined;
+    const askedAgain = renewedBy === undefined ? undefined : { by: renewedBy, isRuled };
+    return prepareAtWorker(this.context, { ...input, ...defined({ askedAgain }) });
   }
 
-  /** Only workers that are ours know secrets. */
-  secretFor(): undefined {
-    return undefined;
+  secretFor(): string {
+    return uuid4();
   }
 }
 
@@ -93,37 +152,20 @@ export function close(gate: GateState, callId: string): void {
   gate.changes.look();
 }
 
-/** The decision that the workflow gets if a call is allowed. */
-export function toGateAllowed<A extends object>(state: CallState, request: PlainRequest<A>): GateAllowed<A> {
-  const { call, callKey } = state;
-  const by = decisionOf(state);
-  if (by === undefined) throw gateFailure(`call ${call.callId} was never decided`);
-  const { decision, decisionId, approver, reason } = by.decision;
-  const said = { decision, decisionId, approver, reason, note: approvalNote(state) };
-  return {
-    ...said,
-    callId: call.callId,
-    callKey,
-    allowed: true,
-    arguments: effectiveOf(state, request),
-  };
-}
-
-function effectiveOf<A extends object>(state: CallState, request: PlainRequest<A>): A {
-  if (state.edit === undefined) return request.arguments;
-  if (fitsLike(request, state.effective)) return state.effective;
-  throw gateFailure(`the changed arguments of ${request.tool} do not fit`);
-}
-
-/** The decision that the workflow gets if a call may not run. */
-export function forbiddenBy({ approvals }: GateState, { call, callKey, result }: DoneCall): GateForbidden {
-  const { callId } = call;
-  return {
-    callId,
-    callKey,
-    allowed: false,
-    decision: result.error?.code === 'denied' ? 'denied' : 'expired',
-    message: result.error?.message ?? '',
-    approver: standingOf(approvals, callId)?.approver,
-  };
+/** Waits until an open call is decided. An allowed call is handed over to its workflow: its decision is spent. */
+export async function handedOver(
+  gate: GateState,
+  asked: AskedCall,
+  callId: string,
+): Promise<RunningCall | DoneCall> {
+  const call = new GateCall(gate, callId, asked);
+  try {
+    const state = await allowed(call);
+    return state.phase === 'done' ? state : start(call);
+  } catch (error) {
+    if (isCancellation(error)) act(gate, { type: 'withdraw', callId });
+    throw error;
+  } finally {
+    close(gate, callId);
+  }
 }

@@ -1,40 +1,20 @@
-import {
-  CancellationScope,
-  getCurrentDetails,
-  isCancellation,
-  upsertMemo,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
-import { attributeKey, MEMO } from '../../contract/names';
+import { upsertMemo } from '@temporalio/workflow';
+import { LIMITS } from '../../contract/limits';
+import { MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
-import { carriedDecisions, makeApprovals } from '../../lifecycle/state';
-import { act, type ApprovalContext } from '../approvals';
-import { allowed, start } from '../call-life';
-import { DECISION_MESSAGES, RESOLUTION_MESSAGES, setAbandonHandler, setVerdictHandlers } from '../handlers';
-import { MessageQueue } from '../message-queue';
+import { ask } from './ask';
+import { withNote } from './note';
 import {
   argumentSchemaOf,
-  type CarriedGate,
   type GateAllowed,
   type GateDecision,
   gateFailure,
   type GateOptions,
   type GateRequest,
-  toPlain,
 } from './request';
-import { LIMITS } from '../../contract/limits';
-import { ChangeNotifier } from '../changes';
-import { DeadlineTimer } from '../deadline-timer';
-import { Publisher } from '../publish';
-import { currentDetails } from '../summary';
-import { toGateAllowed, close, forbiddenBy, GateCall, type GateState, open } from './asked';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
-
-// A workflow may have only one gate. Temporal loads modules separately for each workflow, so each workflow has its own
-// flag.
-let isOpen = false;
+import { type CarriedGate, carriedBy, createOnce, type GateState } from './the-gate';
 
 /** Activities by name, for a gate whose activity types are not given. */
 export interface AnyActivities {
@@ -94,17 +74,9 @@ export interface Gate<T extends object = AnyActivities> {
  * if (decision.allowed) await refund(decision.arguments, decision.callKey);
  */
 export function createGate<T extends object = AnyActivities>(options: GateOptions = {}): Gate<T> {
-  if (isOpen) throw gateFailure('a workflow has one gate; ask it as often as you like');
-  isOpen = true;
-  const gate = makeGate(options.carried);
-  const queue = new MessageQueue(() => void act(gate, { type: 'reset' }));
-  setVerdictHandlers(gate, queue, DECISION_MESSAGES);
-  setVerdictHandlers(gate, queue, RESOLUTION_MESSAGES);
-  setAbandonHandler(gate, queue);
-  upsertSearchAttributes([{ key: attributeKey('agent'), value: workflowInfo().workflowType }]);
+  const gate = createOnce(options.carried);
   if (options.about !== undefined)
     upsertMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
-  void CancellationScope.nonCancellable(() => gate.changes.run());
   return {
     ask: (request) => ask(gate, request),
     run: (activity, request) => askAndRun(gate, activity, request),
@@ -112,63 +84,9 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
   };
 }
 
-async function ask<A extends object>(gate: GateState, given: GateRequest<A>): Promise<GateDecision<A>> {
-  const request = toPlain(given);
-  const callId = open(gate, request);
-  const call = new GateCall(gate, callId, request);
-  try {
-    const state = await allowed(call);
-    if (state.phase === 'done') return forbiddenBy(gate, state);
-    // An allowed call is handed over: its decision is spent.
-    return toGateAllowed(start(call), request);
-  } catch (error) {
-    if (isCancellation(error)) act(gate, { type: 'withdraw', callId });
-    throw error;
-  } finally {
-    close(gate, callId);
-  }
-}
-
-function carry(gate: GateState): ReturnType<Gate['carry']> {
-  if (gate.approvals.calls.size === 0) return carryGate(gate);
+function carry(gate: GateState): CarriedGate {
+  if (gate.approvals.calls.size === 0) return carriedBy(gate);
   throw gateFailure('requests are open; a workflow continues as new when they are decided');
-}
-
-/** A gate with nothing open, or the gate of the previous run. */
-function makeGate(carried?: CarriedGate): GateState {
-  const context: ApprovalContext = {
-    approvals: makeApprovals(carried?.spent),
-    stepKey: '',
-    signalVerdicts: [],
-    signalCount: 0,
-    signalsWaiting: 0,
-    revision: 0,
-  };
-  const timer = new DeadlineTimer(context, new CancellationScope({ cancellable: false }));
-  const changes = new ChangeNotifier(context, [timer, new Publisher(context, keepOwn())]);
-  return Object.assign(context, { asked: carried?.asked ?? 0, watched: new WeakMap(), changes });
-}
-
-/** The state of a gate for the next run. */
-function carryGate({ asked, approvals }: GateState): CarriedGate {
-  return { asked, spent: carriedDecisions(approvals) };
-}
-
-/**
- * Makes the text for the current details. It names the waiting calls. When nothing waits, it is the workflow's own
- * details again.
- */
-function keepOwn(): ConstructorParameters<typeof Publisher>[1] {
-  let own: string | undefined;
-  return (open) => {
-    if (open.length > 0) {
-      own ??= getCurrentDetails();
-      return currentDetails(open, 0);
-    }
-    const details = own ?? getCurrentDetails();
-    own = undefined;
-    return details;
-  };
 }
 
 /** A tool for an AI SDK. A person decides on its calls. */
@@ -238,10 +156,4 @@ function heard(ended: Awaited<ReturnType<Gate['run']>>): unknown {
   if (!ended.allowed) return ended.message;
   if (ended.outcome === 'done') return withNote(ended.note, ended.result);
   return withNote(ended.note, ended.outcome === 'happened' ? ended.message : `Error: ${ended.message}`);
-}
-
-function withNote(note: string | undefined, result: unknown): unknown {
-  if (note === undefined) return result;
-  if (result === undefined) return note;
-  return typeof result === 'string' ? `${note}\n\n${result}` : { note, result };
 }

@@ -1,21 +1,16 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common';
 import type { Duration } from '@temporalio/common';
-import type { CallSettings, PreparedCall, ValidCall } from '../../contract/call';
-import { isCallId } from '../../contract/decision';
-import { digestJson, previewDigests } from '../../contract/digest';
+import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
+import type { GateInput, GivenTool } from '../../contract/gate';
 import { isJsonObject, type JsonObject } from '../../contract/json';
-import { LIMITS, RETRY, TIMES } from '../../contract/limits';
-import { makeFailure } from '../../contract/result';
 import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
-import type { Preview } from '../../contract/plan';
 import { checkSchema } from '../../contract/schema/schema';
 import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
-import { utf8Bytes } from '../../contract/text/bytes';
-import { describeIssues } from '../../contract/read-json';
-import type { CallBasics, SpentId } from '../../lifecycle/state';
 import type { Effect, JsonSchema } from '../../contract/tool';
+import type { AskedCall } from './asked';
+import type { CarriedGate } from './the-gate';
 
 /** How to open a gate. */
 export interface GateOptions {
@@ -23,14 +18,6 @@ export interface GateOptions {
   about?: string;
   /** The state from `gate.carry()` of the previous run, if the workflow continues as new. */
   carried?: CarriedGate;
-}
-
-/**
- * The state that a gate passes to the next run, so that decisions that were spent stay spent. It is JSON of a few KiB.
- */
-export interface CarriedGate {
-  asked: number;
-  spent: [string, SpentId][];
 }
 
 /** A call about which a person is asked. */
@@ -98,7 +85,8 @@ export interface GateAllowed<A extends object = JsonObject> {
 /** The call may not run. */
 export interface GateForbidden {
   allowed: false;
-  decision: 'denied' | 'expired';
+  /** `refused`: a rule forbids the call, and nobody was asked. */
+  decision: 'denied' | 'expired' | 'refused';
   callId: string;
   callKey: string;
   /** The approver's name, as claimed. Absent if nobody decided. */
@@ -107,20 +95,56 @@ export interface GateForbidden {
   message: string;
 }
 
-/** A request whose schema is JSON Schema. */
-export type PlainRequest<A extends object = JsonObject> = Omit<GateRequest<A>, 'schema'> & {
-  schema?: JsonSchema;
-};
+/** A request with what its worker needs to know of it. */
+export interface Plain<A extends object> {
+  asked: AskedCall;
+  args: JsonObject;
+  /** Whether changed arguments have the type of those that were asked about. */
+  fits(args: object): args is A;
+}
 
 /**
- * The request with its schema as JSON Schema.
+ * Reads a request. `run`: how the gate runs the call; without it the workflow runs the call itself.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, if the schema has no such form.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, if the request is wrong.
  */
-export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest<A> {
-  const { schema, ...rest } = request;
-  if (schema === undefined) return rest;
-  return { ...rest, schema: isFromLibrary(schema) ? argumentSchemaOf(request.tool, schema) : schema };
+export function readRequest<A extends object>(
+  request: GateRequest<A>,
+  run: GateInput['settings'] = { gate: {} },
+): Plain<A> {
+  const { tool, reason, effect, noBatch, expiresIn, preview } = request;
+  checkName(tool);
+  const schema = schemaOf(request);
+  const fits = (args: object): args is A =>
+    schema !== undefined && isJsonObject(args) && checkSchema(schema, args).length === 0;
+  const args: unknown = isJsonObject(request.arguments)
+    ? JSON.parse(JSON.stringify(request.arguments))
+    : undefined;
+  if (!isJsonObject(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
+  const requestExpiresMs =
+    expiresIn === 'never' ? null : expiresIn === undefined ? undefined : toMs(expiresIn, 'expiresIn');
+  const common = defined({ schema, effect, noBatch, reason, requestExpiresMs });
+  // A preview text describes the arguments that were asked about, and no others.
+  const given = (edited: JsonObject | undefined): GivenTool => {
+    if (typeof preview !== 'function')
+      return { ...common, ...(edited === undefined ? defined({ preview }) : {}) };
+    if (edited === undefined)
+      return { ...common, preview: previewOf(tool, () => preview(request.arguments)) };
+    return fits(edited) ? { ...common, preview: previewOf(tool, () => preview(edited)) } : common;
+  };
+  return { asked: { tool, settings: run, given }, args, fits };
+}
+
+function previewOf(tool: string, make: () => string): string {
+  try {
+    return make();
+  } catch (error) {
+    throw gateFailure(`the preview of ${tool} failed: ${errorMessage(error)}`);
+  }
+}
+
+function schemaOf<A extends object>({ tool, schema }: GateRequest<A>): JsonSchema | undefined {
+  return schema !== undefined && isFromLibrary(schema) ? argumentSchemaOf(tool, schema) : schema;
 }
 
 /**
@@ -136,121 +160,9 @@ export function argumentSchemaOf(tool: string, schema: StandardJsonSchema): Json
   }
 }
 
-/**
- * The call of a request, in the form that approvals use. `room`: the bytes that the memo of the workflow has left.
- *
- * @throws ApplicationFailure `countersign.gate`, not retryable, if the request is wrong.
- */
-export function toCall<A extends object>(
-  request: PlainRequest<A>,
-  callId: string,
-  settings = settingsOf(request),
-  room = Infinity,
-): ValidCall {
-  const { tool, reason } = request;
-  checkNames(tool, callId);
-  const args = argumentsOf(request);
-  const preview = previewOf(request);
-  const call: ValidCall = {
-    kind: 'ask',
-    callId,
-    id: callId,
-    tool,
-    arguments: args,
-    argsDigest: digestJson(args),
-    toolDigest: digestJson([tool, request.schema ?? null]),
-    settings,
-    ...(preview === undefined ? {} : { preview, ...previewDigests(preview) }),
-    policyReason: reason,
-  };
-  const bytes = utf8Bytes(JSON.stringify(call));
-  if (bytes > LIMITS.gateRequestBytes) {
-    throw gateFailure(
-      `a request of ${tool} is over ${LIMITS.gateRequestBytes} bytes: too large to review; split it`,
-    );
-  }
-  if (bytes > room) {
-    throw gateFailure(
-      `a request of ${tool} has ${bytes} bytes, and the workflow's own memo leaves room for ${Math.max(0, room)}: the server would end the workflow; keep less in the memo`,
-    );
-  }
-  return call;
-}
-
-function previewOf<A extends object>(request: PlainRequest<A>): Preview | undefined {
-  const { tool, arguments: args, preview } = request;
-  if (preview === undefined) return undefined;
-  if (typeof preview === 'string') return { text: preview };
-  try {
-    return { text: preview(args) };
-  } catch (error) {
-    throw gateFailure(`the preview of ${tool} failed: ${errorMessage(error)}`);
-  }
-}
-
-/**
- * The call of a request with the arguments that a person gave. A preview function is called again. A preview text is
- * left out, because it describes the old arguments. If the call is wrong, its result says why.
- */
-export function toEditedCall<A extends object>(
-  request: PlainRequest<A>,
-  { call: { callId, id, tool, settings }, effective }: CallBasics,
-  room?: number,
-): PreparedCall {
-  try {
-    if (!fitsLike(request, effective)) throw gateFailure('the changed arguments do not fit the schema');
-    const { preview, ...rest } = request;
-    const again = typeof preview === 'function' ? { preview } : {};
-    return toCall({ ...rest, ...again, arguments: effective }, callId, settings, room);
-  } catch (error) {
-    const message = errorMessage(error);
-    const facts = { timestamp: new Date(Date.now()).toISOString() };
-    const head = { id, callId, tool, arguments: effective };
-    const result = makeFailure(head, { code: 'validation', message }, facts);
-    return { kind: 'invalid', callId, id, tool, proposed: effective, result };
-  }
-}
-
-function checkNames(tool: string, callId: string): void {
-  if (!TOOL_NAME.test(tool) || RESERVED_TOOL_NAMES.includes(tool)) {
-    throw gateFailure(
-      `${JSON.stringify(tool)} is not a name of a tool: use snake_case, at most 64 characters`,
-    );
-  }
-  if (isCallId(callId) && /^[A-Za-z0-9]/.test(callId)) return;
-  throw gateFailure(
-    `${JSON.stringify(callId)} cannot be a call id: use at most 64 letters, digits, ".", "_" and "-", and begin with a letter or a digit`,
-  );
-}
-
-/**
- * The arguments as JSON keeps them. JSON drops undefined properties, such as an optional argument that is not given.
- */
-function argumentsOf<A extends object>({ tool, arguments: given, schema }: PlainRequest<A>): JsonObject {
-  const args: unknown = isJsonObject(given) ? JSON.parse(JSON.stringify(given)) : undefined;
-  if (!isJsonObject(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
-  const issues = schema === undefined ? [] : checkSchema(schema, args);
-  if (issues.length === 0) return args;
-  throw gateFailure(`the arguments of ${tool} do not fit its schema: ${describeIssues(issues)}`);
-}
-
-/** The settings of a call that the workflow itself runs when it is allowed. Only the expiry has an effect there. */
-export function settingsOf<A extends object>({
-  effect = 'unsafe',
-  expiresIn,
-  noBatch = false,
-}: Pick<PlainRequest<A>, 'effect' | 'expiresIn' | 'noBatch'>): CallSettings {
-  return {
-    safety: 'dangerous',
-    effect,
-    timeoutMs: TIMES.toolTimeout,
-    heartbeatMs: TIMES.heartbeatTimeout,
-    retry: { ...RETRY, maximumAttempts: 1 },
-    requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires, 'expiresIn'),
-    startWithinMs: TIMES.startWithin,
-    noBatch: noBatch || undefined,
-    gate: {},
-  };
+function checkName(tool: string): void {
+  if (TOOL_NAME.test(tool) && !RESERVED_TOOL_NAMES.includes(tool)) return;
+  throw gateFailure(`${JSON.stringify(tool)} is not a name of a tool: use snake_case, at most 64 characters`);
 }
 
 /**
@@ -272,11 +184,6 @@ function parseTime(time: Parameters<typeof msToNumber>[0]): number {
   } catch {
     return Number.NaN;
   }
-}
-
-/** Whether changed arguments fit the schema of the request, so that they have the type of its arguments. */
-export function fitsLike<A extends object>(request: PlainRequest<A>, args: object): args is A {
-  return request.schema !== undefined && isJsonObject(args) && checkSchema(request.schema, args).length === 0;
 }
 
 /**

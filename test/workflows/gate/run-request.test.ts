@@ -5,13 +5,9 @@ import type { ToolResult } from '../../../src/contract/result';
 import { failureOf, successOf } from '../../../src/lifecycle/results';
 import type { CallState, DoneCall } from '../../../src/lifecycle/state';
 import type { GateAllowed } from '../../../src/workflows/gate';
-import {
-  type Ended,
-  endedBy,
-  type GateRunRequest,
-  gateOutcomeOf,
-  runSettings,
-} from '../../../src/workflows/gate/run-request';
+import { outcomeOf } from '../../../src/workflows/gate/run';
+import { type Ended, endedBy } from '../../../src/workflows/gate/run-call';
+import { type GateRunRequest, runSettings } from '../../../src/workflows/gate/run-request';
 import { approvalsWith } from '../../support/calls';
 
 const settings = (more: Partial<GateRunRequest> = {}, activity = 'pay') =>
@@ -29,7 +25,7 @@ const ended = (made: (state: CallState) => ToolResult, calls = approvalsWith({})
 describe('the settings of a call that the gate runs', () => {
   it('are those of a dangerous tool, unless the request says otherwise', () => {
     expect(settings()).toMatchObject({
-      ...{ safety: 'dangerous', effect: 'unsafe', gate: { activity: 'pay' } },
+      gate: { activity: 'pay' },
       ...{ timeoutMs: TIMES.toolTimeout, heartbeatMs: TIMES.toolTimeout, startWithinMs: TIMES.startWithin },
       retry: { maximumAttempts: 5, initialIntervalMs: 1000, backoffCoefficient: 2 },
     });
@@ -102,7 +98,7 @@ describe('what the workflow hears', () => {
     ...{ allowed: true, decision: 'approved', callId: '1.1', callKey: 'k:1.1' },
     ...{ arguments: {}, decisionId: 'd', approver: 'ann' },
   };
-  const inDoubt: Ended<string> = { doubt: 'nobody knows' };
+  const inDoubt: Ended<string> = { doubt: 'nobody knows', thrown: undefined };
   const failed = (code: 'transport' | 'in_doubt' | 'tool') => (state: CallState) =>
     failureOf(state, { code, message: 'so' }, 0);
 
@@ -116,13 +112,13 @@ describe('what the workflow hears', () => {
     [
       'that it threw',
       failed('tool'),
-      { failure: { code: 'tool', message: 'so' }, known: true },
+      { failure: { code: 'tool', message: 'so' }, known: true, thrown: undefined },
       { outcome: 'failed', message: 'so' },
     ],
     [
       'that each attempt was lost',
       failed('transport'),
-      { failure: { code: 'transport', message: 'so' }, known: false },
+      { failure: { code: 'transport', message: 'so' }, known: false, thrown: undefined },
       { outcome: 'unknown', message: 'so' },
     ],
     [
@@ -134,7 +130,7 @@ describe('what the workflow hears', () => {
     ['that a person found it not done', failed('transport'), inDoubt, { outcome: 'failed', message: 'so' }],
     ['that a person abandoned it', failed('in_doubt'), inDoubt, { outcome: 'unknown', message: 'so' }],
   ])('%s', (_, made, how, expected) => {
-    expect(gateOutcomeOf(allowed, ended(made), how)).toEqual({ ...allowed, ...expected });
+    expect(outcomeOf(allowed, { state: ended(made), ended: how })).toEqual({ ...allowed, ...expected });
   });
 
   it('does not have the note of a changed call in its message: that stands beside it', () => {
@@ -144,6 +140,6 @@ describe('what the workflow hears', () => {
     calls.start();
     const done = ended((state) => successOf(state, 'it did', 0), calls);
     expect(done.result.content).toContain('changed the arguments');
-    expect(gateOutcomeOf(allowed, done, inDoubt)).toMatchObject({ message: 'it did' });
+    expect(outcomeOf(allowed, { state: done, ended: inDoubt })).toMatchObject({ message: 'it did' });
   });
 });

@@ -5,6 +5,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { connect, type Countersign, type InboxItem } from '../../../src/client';
 import type { Decision, Resolution } from '../../../src/contract/decision';
+import { CountersignPlugin } from '../../../src/plugin';
 import { testAddress, testConnection } from '../../support/server';
 import { resetTurn } from '../../support/operator';
 import { laterTask, taskBefore } from '../../support/resets';
@@ -29,6 +30,8 @@ async function pay(what: { order: string; amount: number }, key: string): Promis
   return `paid ${what.amount}`;
 }
 
+/** It names nothing: the workflows ask in their code. */
+const plugin = new CountersignPlugin({ gate: {} });
 const taskQueue = `gate-run-${randomUUID()}`;
 let native: NativeConnection;
 let connection: Connection;
@@ -43,13 +46,14 @@ beforeAll(async () => {
   const address = testAddress();
   bundle = await bundleWorkflowCode({
     workflowsPath: require.resolve('../../fixtures/gate-workflows.ts'),
+    plugins: [plugin],
     logger: new DefaultLogger('ERROR'),
   });
   native = await NativeConnection.connect({ address });
   connection = await testConnection(address);
   client = new Client({ connection });
   countersign = await connect({ client });
-  const own = { taskQueue, workflowBundle: bundle, activities: { pay } };
+  const own = { taskQueue, workflowBundle: bundle, activities: { pay }, plugins: [plugin] };
   worker = await Worker.create({ connection: native, ...own, ...WITHOUT_THREADS, maxCachedWorkflows: 0 });
   ran = worker.run();
 });
@@ -95,7 +99,7 @@ const typesOf = async (handle: WorkflowHandle): Promise<string[]> =>
 
 const replays = async (handle: WorkflowHandle): Promise<void> => {
   await expect(
-    Worker.runReplayHistory({ workflowBundle: bundle }, await handle.fetchHistory()),
+    Worker.runReplayHistory({ workflowBundle: bundle, plugins: [plugin] }, await handle.fetchHistory()),
   ).resolves.toBeUndefined();
 };
 
@@ -167,8 +171,9 @@ describe("after Temporal's own reset, which applies decisions again", () => {
     await laterTask(next);
     expect(paidFor(order)).toHaveLength(1);
     await decide(next, { approver: 'ben' });
-    expect(await next.result()).toMatchObject({ outcome: 'done', approver: 'ben' });
-    expect(new Set(paidFor(order).map(({ key }) => key)).size).toBe(1);
+    // The journal of this machine has what the call returned before the reset.
+    expect(await next.result()).toMatchObject({ outcome: 'done', result: 'paid 40', approver: 'ben' });
+    expect(paidFor(order)).toHaveLength(1);
     await replays(next);
   });
 
@@ -190,10 +195,9 @@ describe("after Temporal's own reset, which applies decisions again", () => {
     await second.signal('approval', { callId: '1.1', decision: 'approved', approver: 'ben' });
     await second.result();
     const third = await back();
-    expect(paidFor(order)).toHaveLength(2);
     await decide(third, { approver: 'cy' });
     expect(await third.result()).toMatchObject({ outcome: 'done', approver: 'cy' });
-    expect(paidFor(order)).toHaveLength(3);
+    expect(paidFor(order)).toHaveLength(1);
     await replays(third);
   });
 

@@ -127,8 +127,9 @@ export function Fact({ name, isWide = false, children }: FactProps): JSX.Element
   );
 }
 
-/** The prompt of the turn. */
-export function UserAsked({ view }: { view: TurnView }): JSX.Element {
+/** The prompt of the turn. A workflow that is not a turn may have none. */
+export function UserAsked({ view }: { view: TurnView }): JSX.Element | null {
+  if (view.prompt === '' && view.files === undefined) return null;
   return (
     <figure class="said-by">
       <figcaption>The user asked</figcaption>

@@ -1,0 +1,172 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { CallInput, CallOutput } from '../../contract/call';
+import { errorMessage } from '../../contract/errors';
+import { argumentsIn, type GateHeader } from '../../contract/gate';
+import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { FAILURES, GATE_HEADER } from '../../contract/names';
+import { contentOfReturn, makeSuccess } from '../../contract/result';
+import { askRules } from '../../authority/rules/worker-verdict';
+import { fitArguments } from '../../tools/prepare';
+import { whileBeating } from '../heartbeat';
+import { whatStops } from '../start-checks';
+import { startingCall, stoppedOutput } from '../start-checks/starting-call';
+import { isGateHeader } from './header';
+import { depsFor, type Gated, type GateWorker, givenTool } from './gated-tools';
+
+type Run = () => Promise<unknown>;
+
+/**
+ * Makes the interceptor that looks at each gated activity right before its code, as our own activities do. An activity
+ * that no gate let run does not run.
+ */
+export function gateInterceptor(worker: GateWorker): ActivityInterceptorsFactory {
+  return ({ info }) => ({
+    inbound: {
+      execute: (input, next) => {
+        const header = input.headers[GATE_HEADER];
+        const gated = worker.gated.get(info.activityType);
+        if (header === undefined && gated === undefined) return next(input);
+        const run = (): Promise<unknown> => next(input);
+        return header === undefined
+          ? withoutHeader(worker, gated, { args: input.args, run })
+          : withHeader(worker, readHeader(header), { args: input.args, run });
+      },
+    },
+  });
+}
+
+/** Anybody who may schedule an activity writes a header. */
+function readHeader(header: Payload): GateHeader {
+  const bytes = header.data?.length ?? 0;
+  if (bytes > LIMITS.messageBytes) throw refused(`its header has ${bytes} bytes`);
+  const read = decoded(header);
+  if (isGateHeader(read)) return read;
+  throw refused('its header is none of a gate');
+}
+
+function decoded(header: Payload): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(header);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Attempt {
+  args: readonly unknown[];
+  run: Run;
+}
+
+/** Nobody was asked. The call runs only if nobody has to be. */
+async function withoutHeader(
+  worker: GateWorker,
+  gated: Gated | undefined,
+  { args, run }: Attempt,
+): Promise<unknown> {
+  const { info } = Context.current();
+  const { before = -Infinity } = worker;
+  if (gated === undefined || info.scheduledTimestampMs < before) return run();
+  const read = argumentsIn(gated, args);
+  if (typeof read === 'string') throw refused(read);
+  const tool = gated.toolFor(read.tool);
+  const fit = fitArguments(tool, jsonOf(read.args));
+  if (!fit.ok) throw refused(fit.failure.message);
+  const { agent, ...deps } = depsFor(worker, info.workflowType ?? '', tool);
+  const owner = {
+    agent: agent.name,
+    policy: agent.policy,
+    log: deps.run.log,
+    approvers: deps.approvers,
+    rules: deps.rules,
+  };
+  const { decision } = await askRules(owner, {
+    tool: fit.tool,
+    args: fit.args,
+    value: fit.value,
+    requesters: [],
+  });
+  if (decision === 'run') return run();
+  throw refused('the workflow did not ask: its worker, or its bundle, lacks the plugin');
+}
+
+async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attempt): Promise<unknown> {
+  const { info } = Context.current();
+  const { gated: name, hasKey, ...start } = header;
+  const own = worker.gated.get(info.activityType);
+  if (own === undefined && name !== undefined)
+    throw refused(`the plugin of this worker does not gate ${name}`);
+  const read = argumentsIn(
+    hasKey === true ? {} : (own ?? {}),
+    hasKey === true ? attempt.args.slice(0, 1) : attempt.args,
+  );
+  if (typeof read === 'string') throw refused(read);
+  const input: CallInput = { ...start, arguments: jsonOf(read.args) };
+  const tool = own?.toolFor(read.tool) ?? {
+    ...givenTool(input.tool, { effect: input.effect }),
+    digest: input.toolDigest,
+  };
+  // The type is what the server says, whatever the header says.
+  const deps = depsFor(worker, info.workflowType ?? '', tool);
+  const call = startingCall(deps, { ...input, agent: info.workflowType ?? '', tool: tool.name });
+  const { value: stop } = await whileBeating(() => whatStops(call, deps));
+  if (stop !== undefined) return saidOf(stoppedOutput(call, deps, stop), input);
+  if (tool.effect !== 'unsafe') return attempt.run();
+  return runOnce(worker, call, attempt.run);
+}
+
+/**
+ * The output of a call that did not run. Only the worker of the call knows its secret. A value that the journal has is
+ * returned as the code of the activity did.
+ */
+function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unknown {
+  if (!('result' in output) || !output.result.success) return { ...output, secret };
+  const { content, contentType } = output.result;
+  return contentType === 'json' ? parseJson(content) : content;
+}
+
+/** Runs an unsafe call for which no earlier start is known. The journal has its intent before, and its outcome after. */
+async function runOnce(
+  { deps }: GateWorker,
+  { input, key }: ReturnType<typeof startingCall>,
+  run: Run,
+): Promise<unknown> {
+  try {
+    if (!(await deps.journal.begin(key)))
+      return saidOf({ inDoubt: { message: 'another attempt on this machine had started it' } }, input);
+  } catch (error) {
+    return saidOf(
+      { notHere: `the worker that took this cannot use its journal (${errorMessage(error)})` },
+      input,
+    );
+  }
+  const began = Date.now();
+  const value = await run();
+  const facts = {
+    timestamp: new Date().toISOString(),
+    executionTimeMs: Date.now() - began,
+    safety: 'dangerous' as const,
+    approved: input.decision !== undefined,
+  };
+  const result = makeSuccess(input, contentOfReturn(value), facts);
+  await deps.journal.end(key, result).catch((error: unknown) => {
+    deps.log.warn('an outcome could not be written to the journal', {
+      callId: input.callId,
+      error: String(error),
+    });
+  });
+  return value;
+}
+
+/** The arguments as JSON keeps them. What is no object has no arguments. */
+function jsonOf(args: unknown): JsonObject {
+  const read = parseJson(JSON.stringify(args) ?? '');
+  if (isJsonObject(read)) return read;
+  throw refused('its arguments are not plain JSON');
+}
+
+function refused(why: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`this gated call did not run: ${why}`, FAILURES.gateRefused);
+}

@@ -1,0 +1,59 @@
+import type { GatedName, GivenTool } from '../../contract/gate';
+import type { Policy, Tool } from '../../tools/types';
+import { defineTool } from '../../tools/define-tool';
+import { defineAgent, type Agent } from '../../tools/define-agent';
+import { createRegistry } from '../../tools/registry';
+import type { ActivityDeps } from '../deps';
+
+/** An activity, or a child workflow, about whose calls people are asked. */
+export interface Gated extends Partial<GatedName> {
+  /** The tool of a call. `name`: the name that the call itself gives. */
+  toolFor(name?: string): Tool;
+  /** Whether people may change the arguments: only where there is a schema. */
+  hasSchema: boolean;
+}
+
+/** What a worker of gated calls has. */
+export interface GateWorker {
+  deps: ActivityDeps;
+  /** By the names of `GatedNames`. */
+  gated: ReadonlyMap<string, Gated>;
+  /** Asked about each call. Absent: safety decides. */
+  policy?: Policy;
+  /** Calls that were scheduled before this time run without the gate, in ms since 1970. */
+  before?: number;
+}
+
+/** Any object. */
+const OPEN = { type: 'object', properties: {} };
+
+/** The model is never asked. */
+const NO_MODEL = { id: 'none', generate: () => Promise.reject(new Error('a gate has no model')) };
+
+/** What a worker has for the calls of one workflow type and one tool: to rules, the type is the agent. */
+export function depsFor(
+  { deps, policy }: GateWorker,
+  workflowType: string,
+  tool: Tool,
+): ActivityDeps & { agent: Agent } {
+  const of = defineAgent({ name: 'gate', instructions: 'A gate.', model: NO_MODEL, tools: [], policy });
+  const agent = { ...of, name: workflowType, registry: createRegistry([tool]) };
+  return { ...deps, agents: new Map([[workflowType, agent]]), agent };
+}
+
+/** The tool as the code of a workflow describes it. */
+export function givenTool(name: string, { schema, effect = 'unsafe', ...given }: GivenTool): Tool {
+  const { requestExpiresMs, noBatch, preview } = given;
+  return defineTool({
+    name,
+    description: `Asked about by a workflow: ${name}.`,
+    parameters: schema ?? OPEN,
+    safety: 'dangerous',
+    effect,
+    noGrant: true,
+    ...(noBatch === undefined ? {} : { noBatch }),
+    ...(requestExpiresMs === undefined ? {} : { requestExpires: requestExpiresMs ?? 'never' }),
+    ...(preview === undefined ? {} : { preview: () => preview }),
+    handler: () => undefined,
+  });
+}

@@ -1,0 +1,60 @@
+import { AUTHORITY, type Vote } from '../../contract/authority';
+import type { SpentDecision } from '../../contract/call';
+import type { GateHeader } from '../../contract/gate';
+import { CALL_HEAD } from '../../contract/result';
+import { guard } from '../../contract/schema/message';
+import {
+  both,
+  integer,
+  list,
+  number,
+  object,
+  oneOf,
+  only,
+  type Shape,
+  text,
+} from '../../contract/schema/shape';
+import { EFFECTS } from '../../contract/tool';
+
+const VOTE: Shape<Vote> = object(
+  { voter: text(), decision: oneOf(['approved', 'denied']), decisionId: text(), at: text() },
+  {},
+);
+
+const DECISION: Shape<SpentDecision> = object(
+  { decisionId: text(), decision: oneOf(['approved', 'modified']), approver: text(), seenDigest: text() },
+  {
+    previewDigest: text(),
+    reason: text(),
+    hunks: list(text()),
+    votes: list(VOTE),
+    edit: object({ approver: text() }, { reason: text() }),
+  },
+);
+
+const HEADER: Shape<GateHeader> = object(
+  both(CALL_HEAD, {
+    agent: text(),
+    callKey: text(),
+    generation: integer({ minimum: 0 }),
+    argsDigest: text(),
+    toolDigest: text(),
+    effect: oneOf(EFFECTS),
+    timeoutMs: number(),
+    originalRunId: text(),
+  }),
+  {
+    decision: DECISION,
+    authority: AUTHORITY,
+    secret: text(),
+    mayHaveRun: only(true),
+    round: number(),
+    askedIn: text(),
+    decidedIn: text(),
+    gated: text(),
+    hasKey: only(true),
+  },
+);
+
+/** Whether a value is the header of a gated activity. */
+export const isGateHeader = guard(HEADER);

@@ -1,0 +1,34 @@
+import { Context } from '@temporalio/activity';
+import { isValidCall, type ValidCall } from '../../contract/call';
+import type { GateInput } from '../../contract/gate';
+import type { PrepareOutput } from '../../contract/think';
+import { renewalRefusal } from '../ask-again';
+import { leaveToAnother } from '../leave-to-another';
+import { aboutTurn } from '../execute';
+import { prepareCall } from '../prepare-call';
+import { depsFor, type GateWorker, givenTool } from './gated-tools';
+
+/** The activity `countersign.gate`: makes a call of a user's own workflow ready to run or to be asked about. */
+export async function prepareGated(worker: GateWorker, input: GateInput): Promise<PrepareOutput> {
+  const { workflowType: agent = '' } = Context.current().info;
+  const { callId, raw, gated, settings, given = {} } = input;
+  const own = worker.gated.get(gated ?? settings.gate.activity ?? '');
+  if (gated !== undefined && own === undefined)
+    throw leaveToAnother(worker.deps, `the plugin of the worker that took this does not gate ${gated}`);
+  const tool = own?.toolFor(input.tool) ?? givenTool(input.tool ?? '', given);
+  const deps = depsFor(worker, agent, tool);
+  const asked = { callId, id: callId, tool: tool.name, raw };
+  const unfit = await renewalRefusal(deps.approvers, { ...input, ...asked, agent });
+  if (unfit !== undefined) return { call: unfit };
+  const call = await prepareCall(deps.agent, asked, { ...deps, about: aboutTurn({ agent }) });
+  if (!isValidCall(call)) return { call };
+  const hasSchema = own?.hasSchema ?? given.schema !== undefined;
+  return { call: asAsked(call, input), schema: hasSchema ? tool.schema : undefined };
+}
+
+/** Times and retries are those of the workflow. A workflow that asks in its code always asks. */
+function asAsked(call: ValidCall, { settings, gated, given }: GateInput): ValidCall {
+  const { policyReason = given?.reason } = call;
+  const kind = gated === undefined ? 'ask' : call.kind;
+  return { ...call, kind, policyReason, settings: { ...call.settings, ...settings } };
+}

@@ -1,0 +1,98 @@
+import type { CallInput, CallSettings } from './call';
+import { digestJson } from './digest';
+import { isObject } from './json';
+import type { PrepareInput } from './think';
+import type { Effect, JsonSchema } from './tool';
+
+/** What a workflow bundle knows of an activity, or of a child workflow, about whose calls people are asked. */
+export interface GatedName {
+  /** See the option of the plugin. */
+  caller: 'code' | 'model';
+  args?: readonly string[];
+  from?: { tool: string; arguments: string };
+}
+
+/** The gated activities by type, and the gated child workflows by `gatedChild`. */
+export type GatedNames = Readonly<Record<string, GatedName>>;
+
+/** The name under which a child workflow is gated. */
+export const gatedChild = (type: string): string => `child:${type}`;
+
+/**
+ * The mark of a workflow bundle in which calls with these names ask. The mark is in the code of the bundle. A worker
+ * takes only a bundle with the mark of its own names.
+ */
+export function gateMark(names: GatedNames): string {
+  const known = Object.entries(names).map(([name, { caller, args = null, from }]) => {
+    return [name, caller, args, from?.tool ?? null, from?.arguments ?? null];
+  });
+  return `countersign-gate:${digestJson(known.sort(([one], [other]) => String(one).localeCompare(String(other))))}`;
+}
+
+/** Input of `countersign.gate`: one call of a user's own workflow, before people are asked about it. */
+export interface GateInput extends Pick<PrepareInput, 'callId' | 'raw' | 'askedAgain'> {
+  /** The name under which the call is gated. Absent: `createGate` asks. */
+  gated?: string;
+  /** The tool. Absent: the options of the worker name it. */
+  tool?: string;
+  settings: GateSettings;
+  /** What the code of the workflow says of the tool. The options of the worker have precedence. */
+  given?: GivenTool;
+}
+
+/** The settings of a call that only its workflow knows. */
+export interface GateSettings
+  extends
+    Partial<Pick<CallSettings, 'timeoutMs' | 'heartbeatMs' | 'startWithinMs' | 'retry' | 'taskQueue'>>,
+    Required<Pick<CallSettings, 'gate'>> {}
+
+/** A tool as the code of a workflow describes it. */
+export interface GivenTool {
+  /** Absent: people cannot change the arguments. */
+  schema?: JsonSchema;
+  effect?: Effect;
+  preview?: string;
+  /** Why a person is asked. */
+  reason?: string;
+  /** Null: the request never expires. */
+  requestExpiresMs?: number | null;
+  noBatch?: boolean;
+}
+
+/** The header of a gated activity: the call as which it runs. The activity itself has the arguments. */
+export interface GateHeader extends Omit<CallInput, 'arguments' | 'proposed'> {
+  /** See `GateInput`. */
+  gated?: string;
+  /** `gate.run` adds the idempotency key to the arguments. */
+  hasKey?: true;
+}
+
+/** The arguments of a gated call as one value, and the tool if they name it. A text: why there are none. */
+export function argumentsIn(
+  { args: names, from }: Partial<GatedName>,
+  given: readonly unknown[],
+): { args: unknown; tool?: string } | string {
+  if (names !== undefined)
+    return given.length > names.length
+      ? `it has ${given.length} arguments, and \`args\` names ${names.length}`
+      : { args: Object.fromEntries(names.map((name, at) => [name, given[at]])) };
+  const [first = {}, ...rest] = given;
+  if (rest.some((value) => value !== undefined))
+    return `it has ${given.length} arguments, and people would see one: name them all in \`args\``;
+  if (from === undefined) return { args: first };
+  const { [from.tool]: tool, [from.arguments]: args = {} } = isObject(first) ? first : {};
+  return typeof tool === 'string'
+    ? { args, tool }
+    : `its argument has no text in \`${from.tool}\`, as \`from\` says`;
+}
+
+/** The arguments of an activity with other values in the place of those that `argumentsIn` found. */
+export function withArguments(
+  { args: names, from }: Partial<GatedName>,
+  given: readonly unknown[],
+  args: Readonly<Record<string, unknown>>,
+): unknown[] {
+  if (names !== undefined) return names.map((name) => args[name]);
+  const [first, ...rest] = given;
+  return [from === undefined ? args : { ...(isObject(first) ? first : {}), [from.arguments]: args }, ...rest];
+}

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import type { Gated } from '../activities/gate/gated-tools';
+import { CountersignError } from '../contract/errors';
+import { type GatedName, type GatedNames } from '../contract/gate';
+import { isJsonObject } from '../contract/json';
+import { TOOL_NAME } from '../contract/names';
+import { defineTool } from '../tools/define-tool';
+import { describeZodIssues } from '../tools/option-values';
+import type { Parameters, Policy, Tool, ToolOptions } from '../tools/types';
+
+/** An activity about whose calls people are asked, or a child workflow. Times, retries and queues are the workflow's. */
+export interface GatedActivity<P extends Parameters = Parameters> extends Partial<
+  Pick<
+    ToolOptions<P>,
+    'description' | 'parameters' | 'safety' | 'effect' | 'preview' | 'verify' | 'requestExpires' | 'noBatch'
+  >
+> {
+  /** The name by which people and rules know the call. @default the name of the activity in snake_case */
+  tool?: string;
+  /**
+   * Who reads what a call returns. `code`: the code of the workflow. It gets the result as it is, and an ActivityFailure
+   * whose cause has the type `countersign.denied` (`.expired`, `.refused`) if nothing ran. `model`: a model. It reads why
+   * nothing ran, and what a person changed. @default 'code'
+   */
+  caller?: 'code' | 'model';
+  /** The names of the positional arguments. @default the first argument is an object with all of them */
+  args?: readonly string[];
+  /**
+   * The fields of the first argument that hold the name of the tool and its arguments, where one activity is for many
+   * tools. For the MCP tools of the AI SDK: `{ tool: 'name', arguments: 'input' }`.
+   */
+  from?: { tool: string; arguments: string };
+}
+
+/** The options of the plugin. */
+export interface PluginOptions {
+  /**
+   * The calls about which people are asked, by the type of the activity, or `child:<type>` of a child workflow. Calls
+   * are dangerous and unsafe, and people cannot change arguments without `parameters`, unless the options say otherwise.
+   */
+  gate: Readonly<Record<string, GatedActivity>>;
+  /** Asked about each call. It only makes safety stricter. @default safety decides */
+  policy?: Policy;
+  /** The file that says who may decide what; see docs/approvers.md. @default none: anybody may decide everything */
+  approvers?: string;
+  /** The folder of the journal of unsafe calls. It has to outlive the worker. @default the user's own state directory */
+  stateDir?: string;
+  /**
+   * Calls that were scheduled before this time (ISO 8601) run without the gate: for the first deploy, while workflows
+   * run that never asked. @default none does
+   */
+  before?: string;
+}
+
+const callable = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
+const filled = z.string().min(1);
+
+const optionsSchema = z.strictObject({
+  gate: z.record(
+    filled.refine((name) => !/^(child:)?countersign\./.test(name), 'a name of Countersign cannot be gated'),
+    z.looseObject({
+      tool: filled.optional(),
+      caller: z.enum(['code', 'model']).optional(),
+      args: z.array(filled).optional(),
+      from: z.strictObject({ tool: filled, arguments: filled }).optional(),
+    }),
+  ),
+  policy: callable.optional(),
+  approvers: filled.optional(),
+  stateDir: filled.optional(),
+  before: z.iso.datetime({ offset: true }).optional(),
+});
+
+/** The options of the plugin, checked and with every default filled in. */
+export interface ReadOptions {
+  names: GatedNames;
+  gated: ReadonlyMap<string, Gated>;
+  tools: readonly Tool[];
+  before: number | undefined;
+}
+
+/**
+ * Reads the options of the plugin.
+ *
+ * @throws CountersignError `config_invalid`, naming the activity and the rule.
+ */
+export function readOptions(options: PluginOptions): ReadOptions {
+  const parsed = optionsSchema.safeParse(options);
+  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
+  const all = Object.entries(options.gate).map(([name, of]) => ({ name, ...gatedOf(name, of) }));
+  const tools = all.map(({ gated }) => gated.toolFor());
+  const twice = all.find(
+    ({ gated }, at) => tools.findIndex(({ name }) => name === gated.toolFor().name) !== at,
+  );
+  if (twice !== undefined)
+    throw invalid(
+      `two of \`gate\` have the tool ${twice.gated.toolFor().name}: give \`${twice.name}\` a \`tool\` of its own`,
+    );
+  return {
+    names: Object.fromEntries(all.map(({ name, of }) => [name, of])),
+    gated: new Map(all.map(({ name, gated }) => [name, gated])),
+    tools,
+    before: options.before === undefined ? undefined : Date.parse(options.before),
+  };
+}
+
+function gatedOf(
+  name: string,
+  { tool, caller = 'code', args, from, ...of }: GatedActivity,
+): { of: GatedName; gated: Gated } {
+  if (args !== undefined && from !== undefined)
+    throw invalid(`\`${name}\`: \`args\` and \`from\` exclude each other`);
+  const toolFor = (given?: string): Tool => makeTool(name, given ?? tool ?? name, of);
+  const made = toolFor();
+  const unknown = of.parameters === undefined ? undefined : args?.find((one) => !hasProperty(made, one));
+  if (unknown !== undefined)
+    throw invalid(`\`${name}\`: the schema has no \`${unknown}\`, which \`args\` names`);
+  const plain = { caller, ...(args && { args }), ...(from && { from }) };
+  return {
+    of: plain,
+    gated: {
+      ...plain,
+      toolFor: (given) => (given === undefined ? made : toolFor(given)),
+      hasSchema: of.parameters !== undefined,
+    },
+  };
+}
+
+function hasProperty({ schema }: Tool, name: string): boolean {
+  const { properties } = schema;
+  return isJsonObject(properties) && Object.hasOwn(properties, name);
+}
+
+function makeTool(activity: string, name: string, of: GatedActivity): Tool {
+  const { description = `The activity ${activity}.`, parameters = OPEN, safety = 'dangerous' } = of;
+  return defineTool<Parameters>({
+    ...of,
+    name: snakeCase(name),
+    description,
+    parameters,
+    safety,
+    noGrant: true,
+    handler: () => undefined,
+  });
+}
+
+/** Any object. */
+const OPEN = { type: 'object', properties: {} };
+
+/** A name of an activity as the name of a tool. */
+function snakeCase(name: string): string {
+  if (TOOL_NAME.test(name)) return name;
+  const words = name
+    .replace(/^child:/, '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase();
+  return (
+    words
+      .replace(/[^a-z0-9]+/g, '_')
+      .replace(/^[^a-z]+|_+$/g, '')
+      .slice(0, 64) || 'call'
+  );
+}
+
+function invalid(message: string): CountersignError {
+  return new CountersignError('config_invalid', `CountersignPlugin: ${message}`);
+}

@@ -1,0 +1,286 @@
+import { defaultPayloadConverter, type Headers, type Payload, RetryState } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  type ActivityInput,
+  type ActivityOptions,
+  ApplicationFailure,
+  ChildWorkflowFailure,
+  type ContinueAsNewInput,
+  type LocalActivityInput,
+  type StartChildWorkflowExecutionInput,
+  type WorkflowExecuteInput,
+  patched,
+  scheduleActivity,
+  type WorkflowInterceptorsFactory,
+  type WorkflowOutboundCallsInterceptor,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { type CallSettings, isValidCall } from '../../contract/call';
+import {
+  argumentsIn,
+  gatedChild,
+  type GatedName,
+  type GatedNames,
+  type GateSettings,
+  withArguments,
+} from '../../contract/gate';
+import { parseJson } from '../../contract/json';
+import { LONGEST_READ, RETRY, TIMES } from '../../contract/limits';
+import { GATE_HEADER, WORKFLOWS } from '../../contract/names';
+import { outputOf, type ToolFailure } from '../../contract/result';
+import { approvalNote } from '../../lifecycle/results';
+import { retryOf } from '../call-rounds';
+import { summaryOf } from '../summary';
+import { act } from '../approvals';
+import { handedOver, nextCallId, open } from './asked';
+import { toMs } from './request';
+import { type Ran, runOpen, type Start } from './run-call';
+import { carriedBy, installGate, noteCarried, openGate, theGate } from './the-gate';
+import { withNote } from './note';
+
+type Outbound<K extends keyof WorkflowOutboundCallsInterceptor> = NonNullable<
+  WorkflowOutboundCallsInterceptor[K]
+>;
+type Next<K extends keyof WorkflowOutboundCallsInterceptor> = Parameters<Outbound<K>>[1];
+
+/**
+ * Makes the interceptor that asks people about calls with these names. The module of a bundle that the plugin adds calls
+ * this function.
+ */
+export function gateInterceptors(names: GatedNames): WorkflowInterceptorsFactory {
+  return () => {
+    installGate();
+    return {
+      inbound: [{ execute }],
+      outbound: [
+        {
+          scheduleActivity: (input, next) => activity(names, input, next),
+          scheduleLocalActivity: (input, next) => localActivity(names, input, next),
+          startChildWorkflowExecution: (input, next) => child(names, input, next),
+          continueAsNew,
+        },
+      ],
+    };
+  };
+}
+
+/** The name under which this workflow's calls of an activity are gated. Undefined: they are not. */
+function nameIn(names: GatedNames, type: string): GatedName | undefined {
+  const isOurs = Object.values<string>(WORKFLOWS).includes(workflowInfo().workflowType);
+  return isOurs || !Object.hasOwn(names, type) ? undefined : names[type];
+}
+
+function activity(names: GatedNames, input: ActivityInput, next: Next<'scheduleActivity'>): Promise<unknown> {
+  const { activityType, options } = input;
+  const header = openGate()?.headers.get(options.activityId ?? '');
+  if (header !== undefined) return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: header } });
+  const name = nameIn(names, activityType);
+  if (name === undefined || !patched(`countersign-gate:${activityType}`)) return next(input);
+  return gatedActivity(name, input, (changed, gate) =>
+    next({ ...input, ...changed, headers: { ...input.headers, ...gate } }),
+  );
+}
+
+/** A gated activity that was to run locally runs as an ordinary one: what a person allows needs a worker's second look. */
+function localActivity(
+  names: GatedNames,
+  input: LocalActivityInput,
+  next: Next<'scheduleLocalActivity'>,
+): Promise<unknown> {
+  const name = nameIn(names, input.activityType);
+  if (name === undefined || !patched(`countersign-gate:${input.activityType}`)) return next(input);
+  const { activityType, args, typeInfo } = input;
+  const { localRetryThreshold: _local, ...options } = input.options;
+  return gatedActivity(name, { activityType, args, options, typeInfo });
+}
+
+/** A gated child workflow starts when it is allowed. Nobody has to look at an earlier start: its id says that. */
+async function child(
+  names: GatedNames,
+  input: StartChildWorkflowExecutionInput,
+  next: Next<'startChildWorkflowExecution'>,
+): Promise<[Promise<string>, Promise<unknown>]> {
+  const gated = gatedChild(input.workflowType);
+  const name = nameIn(names, gated);
+  if (name === undefined || !patched(`countersign-gate:${gated}`)) return next(input);
+  const fail = (failure: ToolFailure | undefined): never => {
+    const cause = causeOf(failure);
+    const execution = { workflowId: input.options.workflowId, runId: '' };
+    throw new ChildWorkflowFailure(undefined, execution, input.workflowType, NOT_RETRIED, cause);
+  };
+  const read = argumentsIn(name, input.options.args);
+  if (typeof read === 'string') return fail(refusedFor(input.workflowType, read));
+  const gate = theGate();
+  const callId = nextCallId(gate);
+  const asked = { gated, tool: read.tool, settings: { gate: {} } };
+  const call = await open(gate, asked, { callId, args: read.args });
+  if (!isValidCall(call)) return fail(call.result.error);
+  const state = await handedOver(gate, asked, callId);
+  if (state.phase === 'done') return fail(state.result.error);
+  const args =
+    state.effectiveDigest === state.call.argsDigest && state.call.proposed === undefined
+      ? input.options.args
+      : withArguments(name, input.options.args, state.effective);
+  return next({ ...input, options: { ...input.options, args: [...args] } });
+}
+
+/** What the run before left is taken up when the workflow first asks. */
+function execute(
+  input: WorkflowExecuteInput,
+  next: (input: WorkflowExecuteInput) => Promise<unknown>,
+): Promise<unknown> {
+  const header = input.headers[GATE_HEADER];
+  if (header !== undefined) noteCarried(valueIn(header));
+  return next(input);
+}
+
+function valueIn(header: Payload): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(header);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Withdraws what waits, and passes on which ids and decisions are spent. */
+function continueAsNew(input: ContinueAsNewInput, next: Next<'continueAsNew'>): Promise<never> {
+  const gate = openGate();
+  if (gate === undefined) return next(input);
+  for (const callId of gate.approvals.calls.keys()) act(gate, { type: 'withdraw', callId });
+  gate.changes.look();
+  const carried = defaultPayloadConverter.toPayload({ ...carriedBy(gate) });
+  return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: carried } });
+}
+
+type Scheduled = Pick<ActivityInput, 'activityType' | 'args' | 'options' | 'typeInfo'>;
+
+/** Asks about an activity and runs it. `first` starts it as the code of the workflow asked for. */
+async function gatedActivity(
+  name: GatedName,
+  input: Scheduled,
+  first?: (changed: Pick<Scheduled, 'args' | 'options'>, header: Headers) => Promise<unknown>,
+): Promise<unknown> {
+  const { activityType, typeInfo } = input;
+  const gate = theGate();
+  const callId = nextCallId(gate);
+  const read = argumentsIn(name, input.args);
+  if (typeof read === 'string') return unrun(name, activityType, refusedFor(activityType, read));
+  const settings = settingsOf(activityType, input.options);
+  const asked = { gated: activityType, tool: read.tool, settings };
+  const call = await open(gate, asked, { callId, args: read.args });
+  if (!isValidCall(call)) return unrun(name, activityType, call.result.error);
+  const schedule = ({ state, activityId, isFirst }: Start): Promise<unknown> => {
+    const isAsGiven = call.proposed === undefined && state.effectiveDigest === call.argsDigest;
+    const args = isAsGiven ? input.args : withArguments(name, input.args, state.effective);
+    const options = { ...input.options, ...optionsFor(state, input.options), activityId };
+    const header = gate.headers.get(activityId);
+    return isFirst && first !== undefined && header !== undefined
+      ? first({ args: [...args], options }, { [GATE_HEADER]: header })
+      : scheduleActivity(activityType, [...args], options, typeInfo);
+  };
+  return toCaller(name, activityType, await runOpen(gate, asked, { callId, schedule }));
+}
+
+/** An unsafe call has one attempt, and its outcome must be known, not assumed. */
+function optionsFor(state: Start['state'], { retry, summary }: ActivityOptions): Partial<ActivityOptions> {
+  const common = { summary: summary ?? summaryOf(state) };
+  return state.call.settings.effect === 'unsafe'
+    ? {
+        ...common,
+        retry: { ...retry, ...retryOf(state) },
+        cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      }
+    : common;
+}
+
+const MOST_ATTEMPTS = 1e6;
+
+/** The times of an activity as its workflow gave them. */
+function settingsOf(activityType: string, options: ActivityOptions): GateSettings {
+  const { startToCloseTimeout, scheduleToCloseTimeout, scheduleToStartTimeout, heartbeatTimeout } = options;
+  const timeoutMs = ms(startToCloseTimeout ?? scheduleToCloseTimeout, LONGEST_READ);
+  return {
+    gate: { activity: activityType },
+    timeoutMs,
+    heartbeatMs: ms(heartbeatTimeout, timeoutMs),
+    startWithinMs: ms(scheduleToStartTimeout, TIMES.startWithin),
+    retry: retryIn(options.retry),
+    ...(options.taskQueue === undefined ? {} : { taskQueue: options.taskQueue }),
+  };
+}
+
+function ms(time: Parameters<typeof toMs>[0] | undefined, otherwise: number): number {
+  return time === undefined ? otherwise : Math.min(LONGEST_READ, Math.max(1, toMs(time, 'a timeout')));
+}
+
+function retryIn({
+  maximumAttempts = 0,
+  initialInterval,
+  backoffCoefficient = RETRY.backoffCoefficient,
+  maximumInterval,
+}: NonNullable<ActivityOptions['retry']> = {}): CallSettings['retry'] {
+  const most = maximumAttempts > 0 ? Math.min(maximumAttempts, MOST_ATTEMPTS) : MOST_ATTEMPTS;
+  return {
+    maximumAttempts: most,
+    initialIntervalMs: ms(initialInterval, RETRY.initialIntervalMs),
+    backoffCoefficient: Math.max(1, backoffCoefficient),
+    ...(maximumInterval === undefined ? {} : { maximumIntervalMs: ms(maximumInterval, LONGEST_READ) }),
+  };
+}
+
+/** What the caller gets of a call that has ended. */
+function toCaller({ caller }: GatedName, activityType: string, { state, ended }: Ran<unknown>): unknown {
+  const note = approvalNote(state);
+  const { success, error } = state.result;
+  if (success && ended !== undefined && 'value' in ended)
+    return caller === 'model' ? withNote(note, ended.value) : ended.value;
+  if (success) {
+    const found = outputOf(state.result, note);
+    if (caller === 'model') return withNote(note, found);
+    return foundByPerson(activityType, found);
+  }
+  // What the code of the activity threw is passed on as it was.
+  if (ended !== undefined && 'thrown' in ended && ended.thrown !== undefined && 'failure' in ended)
+    throw ended.thrown;
+  return unrun({ caller }, activityType, error);
+}
+
+/** What a person who found that a call took effect says that it returned. */
+function foundByPerson(activityType: string, found: string): unknown {
+  const [, content = ''] = /^[^\n]*\n\n([^]*)$/.exec(found) ?? [];
+  const value = parseJson(content);
+  if (value !== undefined) return value;
+  throw failureFor(activityType, { code: 'happened', message: found });
+}
+
+/** A call that did not run, or whose outcome a person has found: a model reads why, and code gets a failure. */
+function unrun(
+  { caller }: Pick<GatedName, 'caller'>,
+  activityType: string,
+  failure: ToolFailure = UNKNOWN,
+): string {
+  if (caller === 'model') return failure.message;
+  throw failureFor(activityType, failure);
+}
+
+function failureFor(activityType: string, failure: Parameters<typeof causeOf>[0]): ActivityFailure {
+  const cause = causeOf(failure);
+  return new ActivityFailure(cause.message, activityType, undefined, NOT_RETRIED, undefined, cause);
+}
+
+const NOT_RETRIED = RetryState.NON_RETRYABLE_FAILURE;
+
+/** The failure whose type says what became of a call. */
+function causeOf({
+  code,
+  message,
+}: { code: ToolFailure['code'] | 'happened'; message: string } = UNKNOWN): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, `countersign.${code}`);
+}
+
+const UNKNOWN: ToolFailure = { code: 'unknown', message: 'The call failed.' };
+
+function refusedFor(what: string, why: string): ToolFailure {
+  return { code: 'refused', message: `${what} did not run: ${why}.` };
+}

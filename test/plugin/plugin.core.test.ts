@@ -1,0 +1,360 @@
+import { randomUUID } from 'node:crypto';
+import { Client, type Connection, type WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { z } from 'zod';
+import { connect, type Countersign, type InboxItem } from '../../src/client';
+import type { Decision } from '../../src/contract/decision';
+import { type GatedActivity, CountersignPlugin } from '../../src/plugin';
+import { testAddress, testConnection } from '../support/server';
+import { until } from '../support/until';
+import { WITHOUT_THREADS } from '../support/worker-here';
+
+interface Refund {
+  order: string;
+  cents: number;
+}
+
+/** What the activities did outside. */
+const paid: Refund[] = [];
+const paidFor = (order: string) => paid.filter((one) => one.order === order);
+let release = (): void => undefined;
+const released = new Promise<void>((resolve) => (release = resolve));
+const refund = async (what: Refund): Promise<string> => {
+  paid.push(what);
+  if (what.order.startsWith('lost') && paidFor(what.order).length === 1) await released;
+  if (what.order.startsWith('broken')) throw new Error('card expired');
+  return `paid ${what.cents}`;
+};
+const activities = {
+  refund,
+  tell: refund,
+  look: refund,
+  move: async (from: string, to: string): Promise<string> => `moved ${from} to ${to}`,
+  callTool: async ({ name, input, token }: { name: string; input: Refund; token: string }) => ({
+    ...{ name, input, token },
+  }),
+  note: async (text: string): Promise<string> => text,
+};
+
+const parameters = z.object({ order: z.string(), cents: z.int().max(10_000) });
+const preview = ({ cents }: { cents?: unknown }): string => `pays ${String(cents)}`;
+const gate: Record<string, GatedActivity> = {
+  refund: { parameters, requestExpires: '1 minute' },
+  tell: { parameters, preview, caller: 'model' },
+  look: { safety: 'safe' },
+  move: { args: ['from', 'to'], parameters: z.object({ from: z.string(), to: z.string() }) },
+  callTool: { from: { tool: 'name', arguments: 'input' }, caller: 'model' },
+  'child:paysOut': { parameters },
+};
+const plugin = new CountersignPlugin({ gate });
+const workflowsPath = require.resolve('../fixtures/plugin-workflows.ts');
+const taskQueue = `plugin-${randomUUID()}`;
+const logger = new DefaultLogger('ERROR');
+let native: NativeConnection;
+let connection: Connection;
+let client: Client;
+let countersign: Countersign;
+let bundle: { code: string };
+const running: { worker: Worker; ran: Promise<void> }[] = [];
+
+/** A worker that runs until the tests are over. */
+async function startWorker(queue: string, options: object): Promise<void> {
+  const own = { connection: native, taskQueue: queue, ...WITHOUT_THREADS, maxCachedWorkflows: 0, ...options };
+  const worker = await Worker.create(own);
+  running.push({ worker, ran: worker.run() });
+}
+
+beforeAll(async () => {
+  if (Runtime._instance === undefined) Runtime.install({ logger });
+  const address = testAddress();
+  bundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger });
+  native = await NativeConnection.connect({ address });
+  connection = await testConnection(address);
+  client = new Client({ connection });
+  countersign = await connect({ client });
+  await startWorker(taskQueue, { workflowBundle: bundle, activities, plugins: [plugin] });
+});
+
+afterAll(async () => {
+  release();
+  for (const { worker } of running) worker.shutdown();
+  await Promise.all(running.map(({ ran }) => ran));
+  await native.close();
+  await connection.close();
+});
+
+const start = async (type: string, args: unknown[], queue = taskQueue): Promise<WorkflowHandle> =>
+  client.workflow.start(type, { args, taskQueue: queue, workflowId: `plugin-${randomUUID()}` });
+
+const waiting = ({ workflowId }: WorkflowHandle, kind: InboxItem['kind'] = 'request', count = 1) =>
+  until(`${count} ${kind} in the inbox`, async () => {
+    const all = await countersign.inbox({ limit: Infinity });
+    const items = all.filter((one) => one.turn === workflowId && one.kind === kind);
+    return items.length === count && items;
+  });
+
+const decide = ({ workflowId }: WorkflowHandle, decision: Partial<Decision> = {}) =>
+  countersign.decide(workflowId, { callId: '1.1', decision: 'approved', approver: 'ann', ...decision });
+
+/** A workflow with a request that waits. */
+async function asking(type: string, ...args: unknown[]): Promise<WorkflowHandle> {
+  const handle = await start(type, args);
+  await waiting(handle);
+  return handle;
+}
+
+const replays = async (handle: WorkflowHandle): Promise<void> => {
+  await expect(
+    Worker.runReplayHistory({ workflowBundle: bundle, plugins: [plugin] }, await handle.fetchHistory()),
+  ).resolves.toBeUndefined();
+};
+
+const typesOf = async (handle: WorkflowHandle): Promise<string[]> =>
+  (await countersign.timeline(handle.workflowId)).map(({ type }) => type);
+
+const causeOf = async (handle: WorkflowHandle): Promise<unknown> =>
+  handle.result().then(
+    () => 'no failure',
+    (error: { cause?: { cause?: unknown } }) => error.cause?.cause ?? error.cause,
+  );
+
+const orderOf = (what: string): string => `${what}-${randomUUID()}`;
+
+it('an approved call runs, and its result is that of the activity', async () => {
+  const order = orderOf('approve');
+  const handle = await asking('refunds', { order, cents: 40 });
+  expect(paidFor(order)).toEqual([]);
+  const { agent, requests } = await countersign.view(handle.workflowId);
+  expect(agent).toBe('refunds');
+  expect(requests).toMatchObject([
+    { tool: 'refund', arguments: { order, cents: 40 }, effect: 'unsafe', timeoutMs: 2000 },
+  ]);
+  await decide(handle);
+  expect(await handle.result()).toBe('paid 40');
+  expect(paidFor(order)).toHaveLength(1);
+  expect(await typesOf(handle)).toEqual([
+    ...['turn_started', 'call_prepared', 'request_opened', 'decision', 'call_started', 'call_ended'],
+    'turn_ended',
+  ]);
+  await replays(handle);
+});
+
+it('a person may change the arguments, as far as the schema allows', async () => {
+  const order = orderOf('edit');
+  const handle = await asking('refunds', { order, cents: 40 });
+  const edit = (cents: number) => decide(handle, { decision: 'modified', arguments: { order, cents } });
+  const before = (await handle.describe()).historyLength;
+  expect(await edit(99_999)).toMatchObject({ verdict: { code: 'invalid_arguments' } });
+  expect((await handle.describe()).historyLength).toBe(before);
+  await edit(7);
+  expect(await handle.result()).toBe('paid 7');
+  await replays(handle);
+});
+
+it('a denied call fails in the workflow, and never runs', async () => {
+  const order = orderOf('deny');
+  const handle = await asking('refunds', { order, cents: 40 });
+  await decide(handle, { decision: 'denied', reason: 'too much' });
+  expect(await causeOf(handle)).toMatchObject({
+    type: 'countersign.denied',
+    message: 'ann denied this call: too much. Nothing ran.',
+  });
+  expect(paidFor(order)).toEqual([]);
+  await replays(handle);
+});
+
+it('what the activity throws is passed on as it was', async () => {
+  const handle = await asking('refunds', { order: orderOf('broken'), cents: 40 });
+  await decide(handle);
+  expect(await causeOf(handle)).toMatchObject({ type: 'Error', message: 'card expired' });
+});
+
+it('a model reads what a person changed, after a preview of the change', async () => {
+  const order = orderOf('model');
+  const handle = await asking('tells', { order, cents: 40 });
+  await decide(handle, { decision: 'modified', arguments: { order, cents: 8 }, reason: 'less' });
+  const { seenDigest, preview: shown } = await until('the new preview', async () => {
+    const [request] = (await countersign.view(handle.workflowId)).requests;
+    return request?.preview?.text === 'pays 8' && request;
+  });
+  expect(shown?.text).toBe('pays 8');
+  await decide(handle, { seenDigest });
+  expect(await handle.result()).toMatch(/cents: 40 → 8[^]*\n\npaid 8$/);
+  await replays(handle);
+});
+
+it('a model reads why nothing ran', async () => {
+  const handle = await asking('tells', { order: orderOf('model'), cents: 40 });
+  await decide(handle, { decision: 'denied', reason: 'no' });
+  expect(await handle.result()).toBe('ann denied this call: no. Nothing ran.');
+});
+
+it('positional arguments and tools of one activity are known by their names', async () => {
+  const moved = await asking('moves', 'a', 'b');
+  expect((await countersign.view(moved.workflowId)).requests).toMatchObject([
+    { tool: 'move', arguments: { from: 'a', to: 'b' } },
+  ]);
+  await decide(moved, { decision: 'modified', arguments: { from: 'a', to: 'c' } });
+  expect(await moved.result()).toBe('moved a to c');
+  const called = await asking('calls', 'payOut', { order: 'x', cents: 1 });
+  expect((await countersign.view(called.workflowId)).requests).toMatchObject([
+    { tool: 'pay_out', arguments: { order: 'x', cents: 1 } },
+  ]);
+  await decide(called);
+  expect(await called.result()).toEqual({ name: 'payOut', input: { order: 'x', cents: 1 }, token: 't' });
+});
+
+it('a call that nobody has to allow runs at once', async () => {
+  const handle = await start('looks', [{ order: orderOf('look'), cents: 1 }]);
+  expect(await handle.result()).toBe('paid 1');
+  expect(await typesOf(handle)).toEqual(
+    expect.arrayContaining(['call_prepared', 'call_started', 'call_ended']),
+  );
+  await replays(handle);
+});
+
+it('arguments that do not fit are refused before anybody is asked', async () => {
+  const handle = await start('refunds', [{ order: 'x', cents: 99_999 }]);
+  expect(await causeOf(handle)).toMatchObject({ type: 'countersign.validation' });
+});
+
+it('a local activity and a child workflow ask, too', async () => {
+  const order = orderOf('local');
+  const local = await asking('locally', { order, cents: 3 });
+  await decide(local);
+  expect(await local.result()).toBe('paid 3');
+  await replays(local);
+  const child = await asking('delegates', { order, cents: 40 });
+  await decide(child, { decision: 'modified', arguments: { order, cents: 5 } });
+  expect(await child.result()).toBe('paid out 5');
+  await replays(child);
+  const denied = await asking('delegates', { order, cents: 40 });
+  await decide(denied, { decision: 'denied' });
+  expect(await causeOf(denied)).toMatchObject({ type: 'countersign.denied' });
+});
+
+it('a run that continues as new goes on with the next id, and refuses decisions for the one before', async () => {
+  const order = orderOf('again');
+  const handle = await asking('again', { order, cents: 2 });
+  await decide(handle);
+  await until('the second request', async () => (await waiting(handle))[0]?.callId === '1.2');
+  expect(await decide(handle, { approver: 'ben' })).toMatchObject({ verdict: { code: 'already_decided' } });
+  await decide(handle, { callId: '1.2' });
+  expect(await handle.result()).toBe('paid 2');
+  expect(paidFor(order)).toHaveLength(2);
+});
+
+it('createGate and the plugin are one gate', async () => {
+  const handle = await start('bothWays', [{ order: orderOf('both'), cents: 2 }]);
+  const items = await waiting(handle, 'request', 3);
+  expect(items.map(({ tool }) => tool).sort()).toEqual(['refund', 'send_mail', 'write_note']);
+  for (const { callId } of items) await decide(handle, { callId });
+  expect(await handle.result()).toEqual(['1.1', '1.2', 'paid 2']);
+  await replays(handle);
+});
+
+it('a cancelled workflow withdraws what waits', async () => {
+  const handle = await asking('cancelled', { order: orderOf('cancelled'), cents: 2 });
+  await handle.cancel();
+  expect(await handle.result()).toBe('cancelled');
+  expect(await decide(handle)).toMatchObject({ status: 'refused' });
+});
+
+describe('an unsafe call whose only attempt is lost', () => {
+  it.each<['happened' | 'did-not' | 'run-again', object, string | object, number]>([
+    ['happened', { content: '"paid by wire"' }, 'paid by wire', 1],
+    ['did-not', {}, { type: 'countersign.transport' }, 1],
+    ['run-again', {}, 'paid 2', 2],
+  ])('is in doubt until a person says %s', async (resolution, more, expected, times) => {
+    const order = orderOf('lost');
+    const handle = await asking('refunds', { order, cents: 2 });
+    await decide(handle);
+    await waiting(handle, 'in_doubt');
+    await countersign.resolve(handle.workflowId, { callId: '1.1', resolution, approver: 'bob', ...more });
+    if (typeof expected === 'string') expect(await handle.result()).toBe(expected);
+    else expect(await causeOf(handle)).toMatchObject(expected);
+    expect(paidFor(order)).toHaveLength(times);
+    await replays(handle);
+  });
+});
+
+describe('both sides have to have the plugin', () => {
+  it('a bundle without it, or with other names, is refused when the worker starts', async () => {
+    const other = new CountersignPlugin({ gate: { refund: { caller: 'model' } } });
+    const own = { taskQueue: 'x', connection: native, activities };
+    for (const plugins of [[], [other]]) {
+      const { code } = await bundleWorkflowCode({ workflowsPath, plugins, logger });
+      await expect(
+        Worker.create({ ...own, workflowBundle: { code }, plugins: [plugin] }),
+      ).rejects.toMatchObject({ code: 'gate_missing' });
+    }
+  });
+
+  it('an activity of a workflow that did not ask does not run', async () => {
+    const queue = `plugin-without-${randomUUID()}`;
+    const { code } = await bundleWorkflowCode({ workflowsPath, logger });
+    await startWorker(queue, { workflowBundle: { code }, activities: {} });
+    await startWorker(queue, { activities, plugins: [plugin] });
+    const order = orderOf('without');
+    const handle = await start('refunds', [{ order, cents: 2 }], queue);
+    expect(await causeOf(handle)).toMatchObject({
+      type: 'countersign.gate_refused',
+      message: expect.stringContaining('the workflow did not ask'),
+    });
+    const gated = await start('bothWays', [{ order, cents: 2 }], queue);
+    expect(await causeOf(gated)).toMatchObject({ type: 'countersign.gate_missing' });
+    expect(paidFor(order)).toEqual([]);
+  });
+
+  it('a call is refused where the worker of its activity has another schema', async () => {
+    const queue = `plugin-other-${randomUUID()}`;
+    const strict = new CountersignPlugin({
+      gate: { ...gate, refund: { parameters: z.object({ order: z.string(), cents: z.int().max(10) }) } },
+    });
+    await startWorker(queue, { workflowBundle: bundle, plugins: [strict], activities });
+    const order = orderOf('other');
+    const handle = await start('refunds', [{ order, cents: 40 }], queue);
+    expect(await causeOf(handle)).toMatchObject({ type: 'countersign.validation' });
+    expect(paidFor(order)).toEqual([]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no header of ours', 'x', 'none of a gate'],
+    [
+      '20,000 keys',
+      Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, n])),
+      'none of a gate',
+    ],
+    ['2 MB', 'x'.repeat(2_000_000), 'bytes'],
+  ])('a hostile header is refused, and the worker lives: %s', async (_, value, message) => {
+    const order = orderOf('hostile');
+    const header = { 'countersign-gate': defaultPayloadConverter.toPayload(value) };
+    const queue = `plugin-hostile-${randomUUID()}`;
+    const { code } = await bundleWorkflowCode({
+      workflowsPath,
+      workflowInterceptorModules: [hostile(header)],
+      logger,
+    });
+    await startWorker(queue, { workflowBundle: { code } });
+    await startWorker(queue, { activities, plugins: [plugin] });
+    const handle = await start('refunds', [{ order, cents: 2 }], queue);
+    expect(await causeOf(handle)).toMatchObject({
+      type: 'countersign.gate_refused',
+      message: expect.stringContaining(message),
+    });
+    expect(paidFor(order)).toEqual([]);
+  });
+});
+
+/** An interceptor that writes a header of its own. */
+function hostile(header: Record<string, { metadata?: object | null; data?: Uint8Array | null }>): string {
+  const text = Buffer.from(Object.values(header)[0]?.data ?? []).toString('base64');
+  const code = `
+    import { defaultPayloadConverter } from '@temporalio/common';
+    const data = Uint8Array.from(atob(${JSON.stringify(text)}), (c) => c.charCodeAt(0));
+    const header = { metadata: { encoding: new TextEncoder().encode('json/plain') }, data };
+    export const interceptors = () => ({ outbound: [{ scheduleActivity: (input, next) =>
+      next({ ...input, headers: { 'countersign-gate': header } }) }] });`;
+  return `data:text/javascript;base64,${Buffer.from(code).toString('base64')}`;
+}
