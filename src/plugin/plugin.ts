@@ -1,11 +1,17 @@
-import type {
-  BundleOptions,
-  BundlerPlugin,
-  ReplayWorkerOptions,
-  WorkerOptions,
-  WorkerPlugin,
+import { createRequire } from 'node:module';
+import { defaultPayloadConverter, type PayloadConverter } from '@temporalio/common';
+import {
+  type BundleOptions,
+  type BundlerPlugin,
+  type ReplayWorkerOptions,
+  Runtime,
+  type WorkerOptions,
+  type WorkerPlugin,
 } from '@temporalio/worker';
 import type { GateWorker } from '../activities/gate/gated-tools';
+import { CountersignError } from '../contract/errors';
+import { gatedChild } from '../contract/gate';
+import { missingAttributes } from '../engine/search-attributes';
 import { loadEncryption } from '../encryption/load';
 import { defineAgent } from '../tools/define-agent';
 import { defineConfig } from '../tools/define-config';
@@ -37,8 +43,11 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
   async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
     const { workflowBundle, activities = {} } = options;
     if (workflowBundle !== undefined) await requireMark(workflowBundle, this.read.names);
+    requireReadable(options);
+    await requireAttributes(options);
     // A worker without activities would take those of other workers of its queue from now on.
     if (Object.keys(activities).length === 0) return options;
+    this.warnOfUnknown(options.taskQueue, activities);
     return withGateWorker(options, await this.openWorker(options.taskQueue));
   }
 
@@ -46,6 +55,16 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     const { workflowBundle } = options;
     if (workflowBundle !== undefined) await requireMark(workflowBundle, this.read.names);
     return options;
+  }
+
+  private warnOfUnknown(taskQueue: string, activities: object): void {
+    const unknown = [...this.read.gated.keys()].filter(
+      (name) => !name.startsWith(gatedChild('')) && !Object.hasOwn(activities, name),
+    );
+    if (unknown.length > 0)
+      Runtime.instance().logger.warn(
+        `the plugin gates ${unknown.join(', ')}, which this worker of queue ${taskQueue} does not have`,
+      );
   }
 
   private async openWorker(taskQueue: string): Promise<GateWorker> {
@@ -61,3 +80,33 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
 
 /** The model is never asked. */
 const NO_MODEL = { id: 'none', generate: () => Promise.reject(new Error('a gate has no model')) };
+
+/**
+ * People's messages and what the gate writes are plain JSON, whatever the converter of the application writes itself.
+ *
+ * @throws CountersignError `config_invalid` if the converter cannot read that.
+ */
+function requireReadable({ dataConverter }: WorkerOptions): void {
+  const path = dataConverter?.payloadConverterPath;
+  if (path === undefined) return;
+  const plain = { gate: [1, 'x', null] };
+  try {
+    const { payloadConverter }: { payloadConverter: PayloadConverter } = createRequire(__filename)(path);
+    const read: unknown = payloadConverter.fromPayload(defaultPayloadConverter.toPayload(plain));
+    if (JSON.stringify(read) === JSON.stringify(plain)) return;
+  } catch {
+    // Said below.
+  }
+  throw new CountersignError('config_invalid', `the payload converter ${path} does not read json/plain`, {
+    hint: 'Let it read payloads with the encoding json/plain as the default converter does.',
+  });
+}
+
+/** @throws CountersignError `not_ready` if requests could not be listed. */
+async function requireAttributes({ connection, namespace = 'default' }: WorkerOptions): Promise<void> {
+  const missing = connection === undefined ? [] : await missingAttributes({ connection, namespace });
+  if (missing.length === 0) return;
+  throw new CountersignError('not_ready', `the namespace ${namespace} lacks ${missing.join(', ')}`, {
+    hint: '`countersign doctor --setup` registers these search attributes.',
+  });
+}

@@ -8,7 +8,8 @@ import type { EventHeader, TurnEvent } from '../events';
 import { callSummary } from '../../contract/text/call-summary';
 import { closeByProof, endSettled } from './results';
 import { is } from './guards';
-import { isRequestedCall, readGateOutput, readPrepareOutput } from '../../contract/payloads';
+import { isRequestedCall, readPrepareOutput } from '../../contract/payloads';
+import { readGateOutput } from '../../contract/gate';
 import {
   CLOSING_CAUSES,
   type ClosingCause,

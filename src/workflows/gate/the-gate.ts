@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { attributeKey, FAILURES } from '../../contract/names';
-import { isCarriedGate } from '../../contract/payloads';
+import { isCarriedGate } from '../../contract/gate';
 import { carriedDecisions, makeApprovals, type SpentId } from '../../lifecycle/state';
 import { act, type ApprovalContext } from '../approvals';
 import { ChangeNotifier } from '../changes';
