@@ -19,6 +19,18 @@ export interface GatedName {
   from?: { tool: string; arguments: string };
 }
 
+/**
+ * The header of an activity that a gate lets run. It holds a GateHeader, and in a run that continues another one what
+ * the gate of that run left.
+ */
+export const GATE_HEADER = 'countersign-gate';
+
+/** Types of failures: the bundle of a workflow that asks has no gate, and nothing shows that a gate let a call run. */
+export const GATE_FAILURES = {
+  missing: 'countersign.gate_missing',
+  refused: 'countersign.gate_refused',
+} as const;
+
 /** The gated activities by type, and the gated child workflows by `gatedChild`. */
 export type GatedNames = Readonly<Record<string, GatedName>>;
 

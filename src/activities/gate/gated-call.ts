@@ -3,10 +3,15 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { CallInput, CallOutput } from '../../contract/call';
 import { errorMessage } from '../../contract/errors';
-import { argumentsIn, contentOfReturn, type GateHeader } from '../../contract/gate';
+import {
+  argumentsIn,
+  contentOfReturn,
+  GATE_FAILURES,
+  GATE_HEADER,
+  type GateHeader,
+} from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { FAILURES, GATE_HEADER } from '../../contract/names';
 import { makeSuccess } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
 import { fitArguments } from '../../tools/prepare';
@@ -168,5 +173,5 @@ function jsonOf(args: unknown): JsonObject {
 }
 
 function refused(why: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`this gated call did not run: ${why}`, FAILURES.gateRefused);
+  return ApplicationFailure.nonRetryable(`this gated call did not run: ${why}`, GATE_FAILURES.refused);
 }
