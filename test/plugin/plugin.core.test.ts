@@ -320,11 +320,7 @@ describe('both sides have to have the plugin', () => {
 
   it.each([
     ['no header of ours', '"x"', 'none of a gate'],
-    [
-      '20,000 keys',
-      'Object.fromEntries([...Array(20000).keys()].map((n) => ["k" + n, n]))',
-      'none of a gate',
-    ],
+    ['20,000 keys', 'Object.fromEntries([...Array(20000).keys()].map((n) => ["k" + n, n]))', 'bytes'],
     ['2 MB', '"x".repeat(2000000)', 'bytes'],
   ])('a hostile header is refused, and the worker lives: %s', async (_, value, message) => {
     const order = orderOf('hostile');
