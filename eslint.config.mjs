@@ -14,6 +14,7 @@ const HOUSE = [
   'lifecycle',
   'models',
   'notify',
+  'plugin',
   'server',
   'store',
   'system',
@@ -334,6 +335,12 @@ const boundaries = [
     ],
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Workers bundle workflows by their path.')],
     message: 'Only worker.ts knows both workflows and activities.',
+  }),
+  boundary({
+    from: 'plugin',
+    folders: ['activities', 'contract', 'encryption', 'engine', 'system', 'tools', 'worker'],
+    packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Workers bundle workflows by their path.')],
+    message: 'The plugin is a part of a worker.',
   }),
 ];
 

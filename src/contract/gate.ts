@@ -1,6 +1,13 @@
-import type { CallInput, CallSettings } from './call';
+import type { CallInput, CallSettings, InvalidCall, ValidCall } from './call';
+import type { Verdict } from './decision';
+import { defined } from './defined';
 import { digestJson } from './digest';
-import { isObject } from './json';
+import { isObject, type JsonObject } from './json';
+import { isPrepareOutput, SPENT_IDS } from './payloads';
+import type { ResultContent } from './result';
+import { guard } from './schema/message';
+import { object } from './schema/shape';
+import { WHOLE } from './spending/carried';
 import type { PrepareInput } from './think';
 import type { Effect, JsonSchema } from './tool';
 
@@ -11,6 +18,18 @@ export interface GatedName {
   args?: readonly string[];
   from?: { tool: string; arguments: string };
 }
+
+/**
+ * The header of an activity that a gate lets run. It holds a GateHeader, and in a run that continues another one what
+ * the gate of that run left.
+ */
+export const GATE_HEADER = 'countersign-gate';
+
+/** Types of failures: the bundle of a workflow that asks has no gate, and nothing shows that a gate let a call run. */
+export const GATE_FAILURES = {
+  missing: 'countersign.gate_missing',
+  refused: 'countersign.gate_refused',
+} as const;
 
 /** The gated activities by type, and the gated child workflows by `gatedChild`. */
 export type GatedNames = Readonly<Record<string, GatedName>>;
@@ -95,4 +114,29 @@ export function withArguments(
   if (names !== undefined) return names.map((name) => args[name]);
   const [first, ...rest] = given;
   return [from === undefined ? args : { ...(isObject(first) ? first : {}), [from.arguments]: args }, ...rest];
+}
+
+/** Reads a call of a user's own workflow as a worker prepared it. Undefined if it cannot be read, or is another call. */
+export function readGateOutput(
+  value: unknown,
+  callId: string,
+): { call: ValidCall | InvalidCall; schema?: JsonObject } | undefined {
+  if (!isPrepareOutput(value) || value.call.callId !== callId) return undefined;
+  const { call, schema } = value;
+  return call.kind === 'remote' || call.kind === 'recorded' ? undefined : { call, ...defined({ schema }) };
+}
+
+const isGateLeft = guard(object({ asked: WHOLE, spent: SPENT_IDS }));
+
+/** Whether a value is what a gate passes to the next run. Anybody may start a workflow with any header. */
+export function isCarriedGate(
+  value: unknown,
+): value is { asked: number; spent: [string, { digest: string; verdict: Verdict }][] } {
+  return isGateLeft(value);
+}
+/** The return value of the user's own activity, as the content of a result. */
+export function contentOfReturn(value: unknown): ResultContent {
+  if (value === undefined) return { content: '', contentType: 'text' };
+  if (typeof value === 'string') return { content: value, contentType: 'text' };
+  return { content: JSON.stringify(value), contentType: 'json' };
 }

@@ -164,9 +164,6 @@ export const MEMO = {
 /** Memo key through which a whole call gets into history: a ValidCall, which the next command takes out again. */
 export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 
-/** The header of an activity that a gate lets run. It holds a GateHeader. */
-export const GATE_HEADER = 'countersign-gate';
-
 /** The value of CountersignDeadline if the requests of a turn never expire. */
 export const NEVER = '9999-12-31T00:00:00.000Z';
 
@@ -210,10 +207,6 @@ export const FAILURES = {
   askLater: 'countersign.ask_later',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
-  /** The bundle of a workflow that asks lacks the gate. */
-  gateMissing: 'countersign.gate_missing',
-  /** A gated activity came without what it needs to run. */
-  gateRefused: 'countersign.gate_refused',
   /** Somebody paused the call that was about to start. The call is tried again. */
   paused: 'countersign.paused',
   /** A request about pauses was refused. The details hold a PauseRefused. */

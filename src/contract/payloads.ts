@@ -16,17 +16,18 @@ import {
   CALL_OUTPUT,
   LINEAGE,
   VERIFY_OUTPUT,
-  type InvalidCall,
   type ValidCall,
   type CallBase,
   type CallOutput,
   type VerifyOutput,
   ORIGIN,
 } from './call';
-import type { Verdict } from './decision';
 import { LIMITS } from './limits';
-import { CHILD_INPUT, COUNTS, GIVEN_CALL, type TurnInput } from './turn';
-import { isObject, type JsonObject } from './json';
+import { COUNTS, GIVEN_CALL, type TurnInput } from './turn';
+import { isObject } from './json';
+
+/** Schemas of fields that a turn may be started with, for input that comes from outside. */
+const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 
 // The outputs of activities are read strictly. An operator may complete any activity with any value
@@ -38,7 +39,7 @@ const TOOL = text({ pattern: TOOL_NAME.source, not: { enum: [...RESERVED_TOOL_NA
 const isThinkOutput = guard(THINK_OUTPUT);
 const isCall = guard(preparedCall(TOOL));
 const isAnyCall = guard(preparedCall(ANY_NAME));
-const isPrepareOutput = guard(prepareOutput(TOOL));
+export const isPrepareOutput = guard(prepareOutput(TOOL));
 const isRaiseOutput = guard(prepareOutput(ANY_NAME));
 export const isCallOutput = guard(CALL_OUTPUT);
 /** Whether a value names the calls that led to a child turn. */
@@ -64,16 +65,6 @@ export function readPrepareOutput(value: unknown, of: Omit<CallBase, 'id'>): Pre
   // A request for more budget has to be one still, and no other call may become one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
   return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;
-}
-
-/** Reads a call of a user's own workflow as a worker prepared it. Undefined if it cannot be read, or is another call. */
-export function readGateOutput(
-  value: unknown,
-  callId: string,
-): { call: ValidCall | InvalidCall; schema?: JsonObject } | undefined {
-  if (!isPrepareOutput(value) || value.call.callId !== callId) return undefined;
-  const { call, schema } = value;
-  return call.kind === 'remote' || call.kind === 'recorded' ? undefined : { call, ...defined({ schema }) };
 }
 
 /**
@@ -111,15 +102,8 @@ const WORDS = object({
   waiting: list(object({ messageId: text(), text: text() }, { files: FILES })),
   took: list(text()),
 });
-const SPENT_IDS = list(pair(text(), object({ digest: text(), verdict: VERDICT })));
-const isGateLeft = guard(object({ asked: WHOLE, spent: SPENT_IDS }));
-
-/** Whether a value is what a gate passes to the next run. Anybody may start a workflow with any header. */
-export function isCarriedGate(
-  value: unknown,
-): value is { asked: number; spent: [string, { digest: string; verdict: Verdict }][] } {
-  return isGateLeft(value);
-}
+/** The decisions that a run passes to the next one. */
+export const SPENT_IDS = list(pair(text(), object({ digest: text(), verdict: VERDICT })));
 const HELD = { count: WHOLE, digest: text() };
 const SESSION = object(
   { sessionId: ANY_NAME, runId: ANY_NAME, messageId: text(), ...HELD },

@@ -157,13 +157,6 @@ export interface ResultContent {
   blocks?: JsonObject;
 }
 
-/** The return value of the user's own activity, as the content of a result. */
-export function contentOfReturn(value: unknown): ResultContent {
-  if (value === undefined) return { content: '', contentType: 'text' };
-  if (typeof value === 'string') return { content: value, contentType: 'text' };
-  return { content: JSON.stringify(value), contentType: 'json' };
-}
-
 /** The result of a successful call. */
 export function makeSuccess(head: ResultHead, output: ResultContent, facts: ResultFacts): ToolResult {
   return { ...toHead(head), success: true, ...output, metadata: toMetadata(facts) };

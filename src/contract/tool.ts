@@ -15,7 +15,7 @@ import {
 } from './schema/shape';
 
 /** The longest time that is read from another process: some 31 years, in milliseconds. */
-const LONGEST_READ = 1e12;
+export const LONGEST_READ = 1e12;
 
 /** `safe` runs. `cautious` is logged, then runs. `dangerous` waits for a decision. */
 export const SAFETIES = ['safe', 'cautious', 'dangerous'] as const;

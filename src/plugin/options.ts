@@ -55,14 +55,21 @@ export interface PluginOptions {
 const callable = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
 const filled = z.string().min(1);
 
+const OF_TOOL = [
+  ...['description', 'parameters', 'safety', 'effect'],
+  ...['preview', 'verify', 'requestExpires', 'noBatch'],
+];
+
 const optionsSchema = z.strictObject({
   gate: z.record(
-    filled.refine((name) => !/^(child:)?countersign\./.test(name), 'a name of Countersign cannot be gated'),
-    z.looseObject({
+    filled,
+    z.strictObject({
       tool: filled.optional(),
       caller: z.enum(['code', 'model']).optional(),
       args: z.array(filled).optional(),
       from: z.strictObject({ tool: filled, arguments: filled }).optional(),
+      // These are checked with the tool.
+      ...Object.fromEntries(OF_TOOL.map((name) => [name, z.unknown().optional()])),
     }),
   ),
   policy: callable.optional(),
@@ -87,6 +94,8 @@ export interface ReadOptions {
 export function readOptions(options: PluginOptions): ReadOptions {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
+  const ours = Object.keys(options.gate).find((name) => /^(child:)?countersign\./.test(name));
+  if (ours !== undefined) throw invalid(`${ours}: a name of Countersign cannot be gated`);
   const all = Object.entries(options.gate).map(([name, of]) => ({ name, ...gatedOf(name, of) }));
   const tools = all.map(({ gated }) => gated.toolFor());
   const twice = all.find(

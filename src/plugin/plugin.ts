@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import { defaultPayloadConverter, type PayloadConverter } from '@temporalio/common';
 import {
   type BundleOptions,
   type BundlerPlugin,
@@ -7,6 +9,8 @@ import {
   type WorkerPlugin,
 } from '@temporalio/worker';
 import type { GateWorker } from '../activities/gate/gated-tools';
+import { CountersignError } from '../contract/errors';
+import { gatedChild } from '../contract/gate';
 import { loadEncryption } from '../encryption/load';
 import { ensureAttributes } from '../engine/search-attributes';
 import { defineAgent } from '../tools/define-agent';
@@ -36,14 +40,15 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     return withGate(options, this.read.names);
   }
 
-  /** @throws CountersignError `gate_missing`, `not_ready`. */
+  /** @throws CountersignError `gate_missing`, `config_invalid`, `not_ready`. */
   async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
     const { workflowBundle, activities = {}, connection, namespace = 'default' } = options;
     if (workflowBundle !== undefined) await requireMark(workflowBundle, this.read.names);
+    requireReadable(options);
     if (connection !== undefined) await ensureAttributes({ connection, namespace });
     // A worker without activities would take those of other workers of its queue from now on.
     if (Object.keys(activities).length === 0) return options;
-    this.warnOfUnknown(activities);
+    this.warnOfUnknown(options.taskQueue, activities);
     return withGateWorker(options, await this.openWorker(options.taskQueue));
   }
 
@@ -53,14 +58,14 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     return options;
   }
 
-  /** Another worker may have them. */
-  private warnOfUnknown(activities: object): void {
-    const unknown = Object.keys(this.read.names).filter(
-      (name) => !/^child:/.test(name) && !(name in activities),
+  private warnOfUnknown(taskQueue: string, activities: object): void {
+    const unknown = [...this.read.gated.keys()].filter(
+      (name) => !name.startsWith(gatedChild('')) && !Object.hasOwn(activities, name),
     );
-    if (unknown.length === 0) return;
-    const names = unknown.join(', ');
-    Runtime.instance().logger.warn(`the worker has no activity ${names}, about which people are to be asked`);
+    if (unknown.length > 0)
+      Runtime.instance().logger.warn(
+        `the plugin gates ${unknown.join(', ')}, which this worker of queue ${taskQueue} does not have`,
+      );
   }
 
   private async openWorker(taskQueue: string): Promise<GateWorker> {
@@ -76,3 +81,24 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
 
 /** The model is never asked. */
 const NO_MODEL = { id: 'none', generate: () => Promise.reject(new Error('a gate has no model')) };
+
+/**
+ * People's messages and what the gate writes are plain JSON, whatever the converter of the application writes itself.
+ *
+ * @throws CountersignError `config_invalid` if the converter cannot read that.
+ */
+function requireReadable({ dataConverter }: WorkerOptions): void {
+  const path = dataConverter?.payloadConverterPath;
+  if (path === undefined) return;
+  const plain = { gate: [1, 'x', null] };
+  try {
+    const { payloadConverter }: { payloadConverter: PayloadConverter } = createRequire(__filename)(path);
+    const read: unknown = payloadConverter.fromPayload(defaultPayloadConverter.toPayload(plain));
+    if (JSON.stringify(read) === JSON.stringify(plain)) return;
+  } catch {
+    // Said below.
+  }
+  throw new CountersignError('config_invalid', `the payload converter ${path} does not read json/plain`, {
+    hint: 'Let it read payloads with the encoding json/plain as the default converter does.',
+  });
+}

@@ -1,6 +1,6 @@
 import type { LostActivity } from '../../src/contract/lost-activity';
 import type { Effect } from '../../src/contract/tool';
-import { contentOfReturn } from '../../src/contract/result';
+import { contentOfReturn } from '../../src/contract/gate';
 import { settleOwn } from '../../src/lifecycle/own-activity';
 
 const TIMES = { heartbeatMs: 10_000, startWithinMs: 3_600_000 };

@@ -3,11 +3,16 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { CallInput, CallOutput } from '../../contract/call';
 import { errorMessage } from '../../contract/errors';
-import { argumentsIn, type GateHeader } from '../../contract/gate';
+import {
+  argumentsIn,
+  contentOfReturn,
+  GATE_FAILURES,
+  GATE_HEADER,
+  type GateHeader,
+} from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { FAILURES, GATE_HEADER } from '../../contract/names';
-import { contentOfReturn, makeSuccess } from '../../contract/result';
+import { makeSuccess } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
 import { fitArguments } from '../../tools/prepare';
 import { whileBeating } from '../heartbeat';
@@ -38,10 +43,12 @@ export function gateInterceptor(worker: GateWorker): ActivityInterceptorsFactory
   });
 }
 
+const MOST_HEADER_BYTES = 256 * 1024;
+
 /** Anybody who may schedule an activity writes a header. */
 function readHeader(header: Payload): GateHeader {
   const bytes = header.data?.length ?? 0;
-  if (bytes > LIMITS.messageBytes) throw refused(`its header has ${bytes} bytes`);
+  if (bytes > MOST_HEADER_BYTES) throw refused(`its header has ${bytes} bytes`);
   const read = decoded(header);
   if (isGateHeader(read)) return read;
   throw refused('its header is none of a gate');
@@ -168,5 +175,5 @@ function jsonOf(args: unknown): JsonObject {
 }
 
 function refused(why: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`this gated call did not run: ${why}`, FAILURES.gateRefused);
+  return ApplicationFailure.nonRetryable(`this gated call did not run: ${why}`, GATE_FAILURES.refused);
 }

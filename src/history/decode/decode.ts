@@ -5,7 +5,8 @@ import {
 } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { isObject, parseJson } from '../../contract/json';
-import { GATE_HEADER, SCHEDULED_BY } from '../../contract/names';
+import { GATE_HEADER } from '../../contract/gate';
+import { SCHEDULED_BY } from '../../contract/names';
 import type { DecodedEvent, Decoding } from './events';
 import type { ChildEnd } from '../../contract/turn';
 import { decodeFailure } from './failure';

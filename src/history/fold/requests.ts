@@ -8,7 +8,8 @@ import type { EventHeader, TurnEvent } from '../events';
 import { callSummary } from '../../contract/text/call-summary';
 import { closeByProof, endSettled } from './results';
 import { is } from './guards';
-import { isRequestedCall, readGateOutput, readPrepareOutput } from '../../contract/payloads';
+import { isRequestedCall, readPrepareOutput } from '../../contract/payloads';
+import { readGateOutput } from '../../contract/gate';
 import {
   CLOSING_CAUSES,
   type ClosingCause,
@@ -285,13 +286,12 @@ export function gateCompleted(
   const { call, schema } = output;
   if (schema !== undefined && call.kind === 'ask')
     happen(state, { type: 'knew', schemas: { [call.toolDigest]: schema } });
-  const made: TurnEvent = { type: 'call_prepared', ...eventHeader(event), call: proposedOf(call) };
   if (state.approvals.calls.get(callId)?.phase === 'preparing') {
     prepared(state, event, call);
-    return [made];
+    return [preparedEvent(state, event, call)];
   }
   openCall(state, call);
-  return [made, ...endUnrun(state, event)];
+  return [preparedEvent(state, event, call), ...endUnrun(state, event)];
 }
 
 /** A call was prepared anew, or it was not, so that the request stays as it was. */

@@ -4,11 +4,10 @@ import { type InvalidCall, isValidCall, type PreparedCall, type ValidCall } from
 import { unprepared } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
-import type { GateHeader, GateInput, GivenTool } from '../../contract/gate';
+import { type GateHeader, type GateInput, type GivenTool, readGateOutput } from '../../contract/gate';
 import type { JsonObject } from '../../contract/json';
 import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, callIdIn, callKey } from '../../contract/names';
-import { readGateOutput } from '../../contract/payloads';
 import { makeFailure } from '../../contract/result';
 import type { CallState, DoneCall, PreparingCall, RunningCall } from '../../lifecycle/state';
 import { act, callIn } from '../approvals';

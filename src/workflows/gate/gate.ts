@@ -85,7 +85,7 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
 }
 
 function carry(gate: GateState): CarriedGate {
-  if (gate.approvals.calls.size === 0) return carriedBy(gate);
+  if (gate.approvals.calls.size + gate.opening.size === 0) return carriedBy(gate);
   throw gateFailure('requests are open; a workflow continues as new when they are decided');
 }
 

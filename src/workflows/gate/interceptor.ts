@@ -19,6 +19,7 @@ import {
 import { type CallSettings, isValidCall } from '../../contract/call';
 import {
   argumentsIn,
+  GATE_HEADER,
   gatedChild,
   type GatedName,
   type GatedNames,
@@ -26,8 +27,9 @@ import {
   withArguments,
 } from '../../contract/gate';
 import { parseJson } from '../../contract/json';
-import { LONGEST_READ, RETRY, TIMES } from '../../contract/limits';
-import { GATE_HEADER, WORKFLOWS } from '../../contract/names';
+import { RETRY, TIMES } from '../../contract/limits';
+import { LONGEST_READ } from '../../contract/tool';
+import { WORKFLOWS } from '../../contract/names';
 import { outputOf, type ToolFailure } from '../../contract/result';
 import { approvalNote } from '../../lifecycle/results';
 import { retryOf } from '../call-rounds';

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { attributeKey, FAILURES } from '../../contract/names';
-import { isCarriedGate } from '../../contract/payloads';
+import { GATE_FAILURES, isCarriedGate } from '../../contract/gate';
 import { carriedDecisions, makeApprovals, type SpentId } from '../../lifecycle/state';
 import { act, type ApprovalContext } from '../approvals';
 import { ChangeNotifier } from '../changes';
@@ -81,7 +81,7 @@ export function theGate(carried?: CarriedGate): GateState {
  * `countersign.gate` the second time.
  */
 export function createOnce(carried?: CarriedGate): GateState {
-  if (!isInstalled) throw ApplicationFailure.nonRetryable(MISSING, FAILURES.gateMissing);
+  if (!isInstalled) throw ApplicationFailure.nonRetryable(MISSING, GATE_FAILURES.missing);
   if (isCreated)
     throw ApplicationFailure.nonRetryable(
       'a workflow has one gate; ask it as often as you like',
