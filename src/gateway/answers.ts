@@ -44,10 +44,12 @@ function isAnswer(blocks: JsonObject | undefined): blocks is Blocks {
 /** The beginning of a text by which it is found again. A long text may have been cut at its end. */
 const FOUND_BY = 200;
 
-/** What stands before the output of the tool. */
+/** What stands before the output of the tool. A short output may stand in the note, too. */
 function noteBefore(content: string, output: string): string {
-  if (output === '') return content.trim();
-  return content.slice(0, Math.max(content.indexOf(output.slice(0, FOUND_BY)), 0)).trim();
+  const at = content.endsWith(output)
+    ? content.length - output.length
+    : content.indexOf(output.slice(0, FOUND_BY));
+  return content.slice(0, Math.max(at, 0)).trim();
 }
 
 /** The name of the tool with which a client waits for a call. */
