@@ -68,9 +68,9 @@ export const WAIT_DEFINITION = {
 } as const;
 
 /** The answer to a call whose time to wait is over. */
-export function pendingAnswer(turn: string, open: OpenMemo | undefined): CallAnswer {
+export function pendingAnswer(id: string, open: OpenMemo | undefined): CallAnswer {
   return textAnswer(
-    `Pending: ${waitLine(open)} Nothing more is needed from you to keep it waiting. Call ${WAIT_TOOL} with the id ${turn} to get its result; do not make the call again.`,
+    `Pending: ${waitLine(open)} Nothing more is needed from you to keep it waiting. Call ${WAIT_TOOL} with the id ${id} to get its result; do not make the call again.`,
   );
 }
 
@@ -91,7 +91,7 @@ export const TASKS = 'io.modelcontextprotocol/tasks';
 
 /** The state of a call on record. */
 export interface TaskState {
-  turn: string;
+  id: string;
   status: 'working' | 'completed' | 'failed' | 'cancelled';
   /** ISO 8601. */
   createdAt: string;
@@ -106,9 +106,9 @@ export interface TaskState {
 const POLL_MS = 1_000;
 
 /** A call as a task. The record of a task is kept as long as the server keeps its turn. */
-export function taskOf({ turn, status, createdAt, lastUpdatedAt, open }: TaskState) {
+export function taskOf({ id, status, createdAt, lastUpdatedAt, open }: TaskState) {
   const said = status === 'working' ? { statusMessage: waitLine(open) } : {};
-  return { taskId: turn, status, ...said, createdAt, lastUpdatedAt, ttlMs: null, pollIntervalMs: POLL_MS };
+  return { taskId: id, status, ...said, createdAt, lastUpdatedAt, ttlMs: null, pollIntervalMs: POLL_MS };
 }
 
 /** Whether the client of a request waits for calls as tasks. */

@@ -79,7 +79,7 @@ it('tells how to wait, and that the call is not to be made again', () => {
 
 it('makes a task that says what it waits for only while it works', () => {
   const state = {
-    turn: 'gateway-1',
+    id: 'gateway-1',
     createdAt: 'a',
     lastUpdatedAt: 'b',
     open: undefined,

@@ -33,8 +33,7 @@ const slowGateway = (startMs: number): Gateway => {
       begin: () => undefined,
       start: async () => {
         await new Promise((resolve) => setTimeout(resolve, startMs));
-        const call = { tool: 'pay', raw: '{}' };
-        return { turn: 'gateway-1', call, memo: { by: 'ann', digest: '' }, isNamed: false };
+        return { id: 'gateway-1', isNamed: false };
       },
       end: () => never,
       stateOf: () => Promise.resolve(undefined),
