@@ -125,16 +125,26 @@ async function answerCall(parts: Parts, call: GatewayCall): Promise<GatewayAnswe
     return await runOrRecord(parts, asked);
   } catch (error) {
     if (asked.signal.aborted) throw error;
-    return { answer: textAnswer(failureText(error), true) };
+    return { answer: textAnswer(failureText(error, asked), true) };
   }
 }
 
+/** The codes of errors after which it is certain that the server did not take the call. */
+const NOT_TAKEN: readonly unknown[] = ['usage', 'no_server', 'server_busy', 'not_ready'];
+
 /** A failure as a client reads it: what happened, and what helps. */
-function failureText(error: unknown): string {
-  const { code, hint } = error instanceof CountersignError ? error : { code: undefined, hint: undefined };
-  // The server may have taken the call.
-  const ran = code === 'server_failed' ? '' : ' Nothing ran.';
-  return `${errorMessage(error)}.${ran}${hint === undefined ? '' : ` (${hint})`}`;
+function failureText(error: unknown, { key }: GatewayCall): string {
+  if (!(error instanceof CountersignError)) return `${errorMessage(error)}.`;
+  const { code, message, hint, data } = error;
+  // Without the client's id, the turn may be that of an earlier call.
+  const first = key === undefined ? 'look for it' : `call ${WAIT_TOOL} with the id ${data['turn']}`;
+  const perhaps = code === 'server_failed' && data['turn'] !== undefined;
+  const ran = perhaps
+    ? ` Do not make the call again: ${first}.`
+    : NOT_TAKEN.includes(code)
+      ? NOTHING_RAN
+      : '';
+  return `${message}.${ran}${hint === undefined ? '' : ` (${hint})`}`;
 }
 
 async function runOrRecord(parts: Parts, asked: HeldCall): Promise<GatewayAnswer> {

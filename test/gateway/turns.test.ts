@@ -41,6 +41,21 @@ it.each<[string, ClientCall, ErrorCode, ClientCall | undefined, object]>([
   await expect(takeCall(failing(code, there), asked, at)).rejects.toMatchObject(expected);
 });
 
+it.each<ErrorCode>(['exists', 'server_failed'])(
+  'does not know of a call whose record cannot be looked for after %s',
+  async (code) => {
+    const client = failing(code, named);
+    client.client.workflow.getHandle = () => {
+      throw new Error('lost');
+    };
+    const { turn } = placeOfCall(named, at);
+    await expect(takeCall(client, named, at)).rejects.toMatchObject({
+      code: 'server_failed',
+      data: { turn },
+    });
+  },
+);
+
 const RUNS = ['1', '2', '3'].map((n) => `0000000${n}-0000-4000-8000-000000000000`);
 const [first = '', reset = '', later = ''] = RUNS;
 
