@@ -121,8 +121,9 @@ async function answerCall(parts: Parts, call: GatewayCall): Promise<GatewayAnswe
   const most = call.onProgress === undefined ? times.without : times.withProgress;
   const asked = { ...call, until: performance.now() + most };
   try {
-    if (asked.name === WAIT_TOOL) return await waitAgain(parts, asked);
-    return await runOrRecord(parts, asked);
+    if (asked.name !== WAIT_TOOL) return await runOrRecord(parts, asked);
+    const id = String(asked.arguments['id'] ?? '').slice(0, 100);
+    return await orHowToGoOn(id, asked, waitAgain(parts, id, asked));
   } catch (error) {
     if (asked.signal.aborted) throw error;
     return { answer: textAnswer(failureText(error, asked), true) };
@@ -197,20 +198,27 @@ function notRun(
 async function record(parts: Parts, tool: string, asked: HeldCall): Promise<GatewayAnswer> {
   const { who, arguments: args, key } = asked;
   const { id, isNamed } = await parts.backend.start({ who, tool, arguments: args, ...(key && { key }) });
+  return orHowToGoOn(id, asked, hold(parts, id, { ...asked, isNamed }));
+}
+
+/** The answer to a call that may be on record, or how to get it if the record cannot be read now. */
+async function orHowToGoOn(
+  id: string,
+  { signal }: HeldCall,
+  followed: Promise<GatewayAnswer>,
+): Promise<GatewayAnswer> {
   try {
-    return await hold(parts, id, { ...asked, isNamed });
+    return await followed;
   } catch (error) {
-    if (asked.signal.aborted) throw error;
+    if (signal.aborted) throw error;
     const how = `Call ${WAIT_TOOL} with the id ${id} to get it; do not make the call again.`;
-    const why = `The call is on record, but its result could not be read: ${errorMessage(error)}.`;
-    return { answer: textAnswer(`${why} ${how}`, true) };
+    return { answer: textAnswer(`The result cannot be read now: ${errorMessage(error)}. ${how}`, true) };
   }
 }
 
-async function waitAgain(parts: Parts, asked: HeldCall): Promise<GatewayAnswer> {
-  const id = String(asked.arguments['id'] ?? '');
+async function waitAgain(parts: Parts, id: string, asked: HeldCall): Promise<GatewayAnswer> {
   const state = await parts.backend.stateOf(id, asked.who);
-  if (state === undefined) return { answer: textAnswer(`There is no call ${id.slice(0, 100)}.`, true) };
+  if (state === undefined) return { answer: textAnswer(`There is no call ${id}.`, true) };
   // A client that only waits takes nothing back.
   return hold(parts, id, { ...asked, isNamed: true });
 }

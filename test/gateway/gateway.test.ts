@@ -104,3 +104,14 @@ it.each([
   expect(JSON.stringify(answered)).toContain('Pending');
   expect(heard.length > 0).toBe(isHeld);
 });
+
+it.each<[string, Partial<Backend>]>([
+  ['state', { stateOf: () => Promise.reject(new CountersignError('no_server', 'lost')) }],
+  ['end', { end: () => Promise.reject(new CountersignError('no_server', 'lost')) }],
+])('says how to go on waiting for a call whose %s cannot be read', async (_what, backend) => {
+  const open = { id: turn, status: 'working', createdAt: '', lastUpdatedAt: '', runs: false } as const;
+  const known = { stateOf: () => Promise.resolve({ ...open, open: undefined }), ...backend };
+  const asked = { ...aCall, name: 'countersign_wait', arguments: { id: turn } };
+  const words = textOf(await gatewayWith(known).call(asked));
+  expect(words).toMatch(/^The result cannot be read now: lost\. Call countersign_wait with the id gateway-1/);
+});
