@@ -78,7 +78,7 @@ interface GatewayParts {
 /** Makes the gateway of some tools. */
 export function createGateway(parts: GatewayParts): Gateway {
   const { tools, backend } = parts;
-  const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map() };
+  const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map(), given: new Set() };
   const underWay = new Set<Promise<unknown>>();
   const track = <T>(work: Promise<T>): Promise<T> => {
     const over = (): void => void underWay.delete(work);
@@ -99,6 +99,8 @@ type Parts = GatewayParts &
   Required<Pick<GatewayParts, 'hold'>> & {
     /** The number of clients that wait for each call, by its id. */
     held: Map<string, number>;
+    /** The ids of calls that somebody was told to come back to. They are not withdrawn. */
+    given: Set<string>;
   };
 
 async function decide(parts: Parts, call: ClientCall, signal: AbortSignal): Promise<CallEnd> {
@@ -229,7 +231,7 @@ async function hold(
   id: string,
   asked: HeldCall & { isNamed: boolean },
 ): Promise<GatewayAnswer> {
-  const { backend, hold: times, held } = parts;
+  const { backend, hold: times, held, given } = parts;
   const { signal, asTask, onProgress, isNamed, who, until } = asked;
   const stop = new AbortController();
   const waits = AbortSignal.any([signal, stop.signal]);
@@ -241,16 +243,20 @@ async function hold(
   try {
     const first = await within(times.first);
     if (first !== undefined) return { answer: endAnswer(first) };
-    if (asTask) return { task: id };
+    if (asTask) {
+      given.add(id);
+      return { task: id };
+    }
     while (performance.now() < until) {
       onProgress?.({ text: 'waits for a person to decide' });
       const found = await within(Math.min(times.progress, until - performance.now()));
       if (found !== undefined) return { answer: endAnswer(found) };
     }
+    given.add(id);
     return { answer: pendingAnswer(id, (await backend.stateOf(id, who))?.open) };
   } catch (error) {
-    const isLast = held.get(id) === 1;
-    if (signal.aborted && isLast && !isNamed && !asTask) await withdraw(parts, id, who);
+    const isAlone = held.get(id) === 1 && !given.has(id);
+    if (signal.aborted && isAlone && !isNamed && !asTask) await withdraw(parts, id, who);
     throw error;
   } finally {
     stop.abort();

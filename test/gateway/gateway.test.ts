@@ -115,3 +115,29 @@ it.each<[string, Partial<Backend>]>([
   const words = textOf(await gatewayWith(known).call(asked));
   expect(words).toMatch(/^The result cannot be read now: lost\. Call countersign_wait with the id gateway-1/);
 });
+
+it.each([
+  ['nobody else', undefined, 1],
+  ['somebody who has it as a task', { asTask: true }, 0],
+  ['somebody whose answer was that it is pending', {}, 0],
+])('withdraws the call of a client that leaves, if it was for %s', async (_case, other, times) => {
+  const items = [
+    { callId: '1.1', kind: 'request', tool: 'pay', summary: '', since: '', deadline: null },
+  ] as const;
+  const open = { key: 'k', count: 1, items: [...items] };
+  const state = { id: turn, status: 'working', createdAt: '', lastUpdatedAt: '', runs: false, open } as const;
+  let cancelled = 0;
+  const ends = (_id: string, signal: AbortSignal): Promise<never> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  const gateway = gatewayWith({
+    stateOf: () => Promise.resolve(state),
+    end: (id, signal) => (cancelled > 0 ? Promise.reject(new Error('cancelled')) : ends(id, signal)),
+    cancel: () => Promise.resolve(void (cancelled += 1)),
+  });
+  if (other !== undefined) await gateway.call({ ...aCall, ...other });
+  const leaves = new AbortController();
+  const left = gateway.call({ ...aCall, signal: leaves.signal });
+  leaves.abort();
+  await expect(left).rejects.toThrow();
+  expect(cancelled).toBe(times);
+});
