@@ -135,13 +135,16 @@ async function answerCall(parts: Parts, call: GatewayCall): Promise<GatewayAnswe
 /** The codes of errors after which it is certain that the server did not take the call. */
 const NOT_TAKEN: readonly unknown[] = ['usage', 'no_server', 'server_busy', 'not_ready'];
 
+/** The codes of errors after which a turn that they name may be that of the call. */
+const PERHAPS_TAKEN: readonly unknown[] = ['server_failed', 'exists'];
+
 /** A failure as a client reads it: what happened, and what helps. */
 function failureText(error: unknown, { key }: GatewayCall): string {
   if (!(error instanceof CountersignError)) return `${errorMessage(error)}.`;
   const { code, message, hint, data } = error;
   // Without the client's id, the turn may be that of an earlier call.
   const first = key === undefined ? 'look for it' : `call ${WAIT_TOOL} with the id ${data['turn']}`;
-  const perhaps = code === 'server_failed' && data['turn'] !== undefined;
+  const perhaps = PERHAPS_TAKEN.includes(code) && data['turn'] !== undefined;
   const ran = perhaps
     ? ` Do not make the call again: ${first}.`
     : NOT_TAKEN.includes(code)

@@ -32,10 +32,7 @@ export async function takeCall(
     return { id: callName(place, runId), isNamed };
   } catch (error) {
     if (!isNamed || !(error instanceof CountersignError) || !PERHAPS_THERE.includes(error.code)) throw error;
-    const known = await describe(client, id).catch((cause: unknown) => {
-      const what = `it is not known whether the call is on record: ${errorMessage(cause)}`;
-      throw new CountersignError('server_failed', what, { data: { turn: id }, cause });
-    });
+    const known = await describe(client, id).catch(() => undefined);
     if (known === undefined) throw error;
     if (known.memo.digest !== place.memo.digest) throw otherCall();
   }

@@ -58,11 +58,12 @@ const slowGateway = (startMs: number): Gateway =>
 const aCall = { who: 'ann', name: 'pay', arguments: {}, asTask: false, signal: new AbortController().signal };
 const turn = 'gateway-1';
 
-it.each<[string, ErrorCode, object, RegExp]>([
+it.each<[string, ErrorCode, Record<string, unknown>, RegExp]>([
   ['nothing was sent', 'no_server', {}, /^failed\. Nothing ran\.$/],
   ['the server refused it', 'server_busy', {}, /^failed\. Nothing ran\.$/],
   ['the server failed at it', 'server_failed', {}, /^failed\.$/],
   ['something else is amiss', 'file_failed', {}, /^failed\.$/],
+  ['nobody could look for it', 'exists', { turn }, /again: look for it\.$/],
   ['it may have arrived', 'server_failed', { turn }, /again: look for it\.$/],
 ])('says what is known of a call when %s', async (_case, code, data, words) => {
   const start = () => Promise.reject(new CountersignError(code, 'failed', { data }));
@@ -119,7 +120,7 @@ it.each<[string, Partial<Backend>]>([
 it.each([
   ['nobody else', undefined, 1],
   ['somebody who has it as a task', { asTask: true }, 0],
-  ['somebody whose answer was that it is pending', {}, 0],
+  ['somebody whose answer was that it is pending', { asTask: false }, 0],
 ])('withdraws the call of a client that leaves, if it was for %s', async (_case, other, times) => {
   const items = [
     { callId: '1.1', kind: 'request', tool: 'pay', summary: '', since: '', deadline: null },
