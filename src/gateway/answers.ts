@@ -44,10 +44,12 @@ function isAnswer(blocks: JsonObject | undefined): blocks is Blocks {
 /** The beginning of a text by which it is found again. A long text may have been cut at its end. */
 const FOUND_BY = 200;
 
-/** What stands before the output of the tool. */
+/** What stands before the output of the tool. A short output may stand in the note, too. */
 function noteBefore(content: string, output: string): string {
-  if (output === '') return content.trim();
-  return content.slice(0, Math.max(content.indexOf(output.slice(0, FOUND_BY)), 0)).trim();
+  const at = content.endsWith(output)
+    ? content.length - output.length
+    : content.indexOf(output.slice(0, FOUND_BY));
+  return content.slice(0, Math.max(at, 0)).trim();
 }
 
 /** The name of the tool with which a client waits for a call. */
@@ -66,9 +68,9 @@ export const WAIT_DEFINITION = {
 } as const;
 
 /** The answer to a call whose time to wait is over. */
-export function pendingAnswer(turn: string, open: OpenMemo | undefined): CallAnswer {
+export function pendingAnswer(id: string, open: OpenMemo | undefined): CallAnswer {
   return textAnswer(
-    `Pending: ${waitLine(open)} Nothing more is needed from you to keep it waiting. Call ${WAIT_TOOL} with the id ${turn} to get its result; do not make the call again.`,
+    `Pending: ${waitLine(open)} Nothing more is needed from you to keep it waiting. Call ${WAIT_TOOL} with the id ${id} to get its result; do not make the call again.`,
   );
 }
 
@@ -89,7 +91,7 @@ export const TASKS = 'io.modelcontextprotocol/tasks';
 
 /** The state of a call on record. */
 export interface TaskState {
-  turn: string;
+  id: string;
   status: 'working' | 'completed' | 'failed' | 'cancelled';
   /** ISO 8601. */
   createdAt: string;
@@ -104,9 +106,9 @@ export interface TaskState {
 const POLL_MS = 1_000;
 
 /** A call as a task. The record of a task is kept as long as the server keeps its turn. */
-export function taskOf({ turn, status, createdAt, lastUpdatedAt, open }: TaskState) {
+export function taskOf({ id, status, createdAt, lastUpdatedAt, open }: TaskState) {
   const said = status === 'working' ? { statusMessage: waitLine(open) } : {};
-  return { taskId: turn, status, ...said, createdAt, lastUpdatedAt, ttlMs: null, pollIntervalMs: POLL_MS };
+  return { taskId: id, status, ...said, createdAt, lastUpdatedAt, ttlMs: null, pollIntervalMs: POLL_MS };
 }
 
 /** Whether the client of a request waits for calls as tasks. */

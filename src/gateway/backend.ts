@@ -19,6 +19,12 @@ export type CallEnd =
   | { kind: 'cancelled'; message: string }
   | { kind: 'failed'; message: string };
 
+/** A call that is on record. */
+export interface TakenCall extends Pick<CallPlace, 'isNamed'> {
+  /** Names this call and no later one. */
+  id: string;
+}
+
 /** The durable side of a gateway: every call in it is a turn. It connects when it is first needed. */
 export interface Backend {
   /** Connects now, so that the first call need not wait for it. */
@@ -28,12 +34,12 @@ export interface Backend {
    *
    * @throws CountersignError `no_server` and the like; `exists` if the client's id is of another call.
    */
-  start(call: ClientCall): Promise<CallPlace>;
+  start(call: ClientCall): Promise<TakenCall>;
   /** Waits for the end of a call. Rejects when the signal aborts. */
-  end(turn: string, signal: AbortSignal): Promise<CallEnd>;
+  end(id: string, signal: AbortSignal): Promise<CallEnd>;
   /** The state of a call of this person. Undefined: this person has no such call. */
-  stateOf(turn: string, who: string): Promise<TaskState | undefined>;
-  cancel(turn: string, reason: string): Promise<void>;
+  stateOf(id: string, who: string): Promise<TaskState | undefined>;
+  cancel(id: string, reason: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -62,20 +68,20 @@ export function openBackend(parts: BackendParts): Backend {
   return {
     begin: () => void link().catch(() => undefined),
     start: async (call) => (await turns()).takeCall((await link()).client, call, parts),
-    end: async (turn, signal) => {
+    end: async (id, signal) => {
       const { endOfCall, isPassing } = await turns();
       for (;;) {
         try {
           const { client } = await link();
-          return await client.client.withAbortSignal(signal, () => endOfCall(client, turn));
+          return await client.client.withAbortSignal(signal, () => endOfCall(client, id));
         } catch (error) {
           if (signal.aborted || stop.signal.aborted || !isPassing(error)) throw error;
           await delay(AGAIN_MS, undefined, { signal });
         }
       }
     },
-    stateOf: async (turn, who) => (await turns()).stateOfCall((await link()).client, turn, who),
-    cancel: async (turn, reason) => (await link()).client.cancel(turn, reason),
+    stateOf: async (id, who) => (await turns()).stateOfCall((await link()).client, id, who),
+    cancel: async (id, reason) => (await turns()).cancelCall((await link()).client, id, reason),
     close: async () => {
       stop.abort();
       await over();

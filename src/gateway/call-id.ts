@@ -35,6 +35,24 @@ interface Machine {
 const ID_CHARACTERS = 32;
 
 /**
+ * Names a call to its client. The turn of a call without the client's id is that of later calls, too, so the run belongs
+ * to the name.
+ */
+export function callName({ turn, isNamed }: Pick<CallPlace, 'turn' | 'isNamed'>, run: string): string {
+  return isNamed ? turn : `${turn}~${run}`;
+}
+
+const NAME = new RegExp(
+  `^(gateway-[0-9a-f]{${ID_CHARACTERS}})(?:~([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?$`,
+);
+
+/** The turn that such a name is of, and its run. No turn: it is no such name. */
+export function readCallName(name: string): { turn?: string | undefined; run?: string | undefined } {
+  const [, turn, run] = NAME.exec(name) ?? [];
+  return { turn, run };
+}
+
+/**
  * Where a call is on record. The same id of one person is the same turn, whatever connection it comes from. Without an id,
  * a call with the same tool and arguments joins the turn of an earlier one of the same gateway while that is open.
  */

@@ -46,7 +46,7 @@ export interface GatewayCall {
   onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
-/** The answer to a call, or the turn that the client follows as a task. */
+/** The answer to a call, or the id of the task as which the client follows it. */
 type GatewayAnswer = { answer: CallAnswer } | { task: string };
 
 /** The gate for clients: a call runs here, or is a turn of its own on which people decide. */
@@ -78,7 +78,7 @@ interface GatewayParts {
 /** Makes the gateway of some tools. */
 export function createGateway(parts: GatewayParts): Gateway {
   const { tools, backend } = parts;
-  const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map() };
+  const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map(), given: new Set() };
   const underWay = new Set<Promise<unknown>>();
   const track = <T>(work: Promise<T>): Promise<T> => {
     const over = (): void => void underWay.delete(work);
@@ -97,16 +97,18 @@ export function createGateway(parts: GatewayParts): Gateway {
 
 type Parts = GatewayParts &
   Required<Pick<GatewayParts, 'hold'>> & {
-    /** The number of clients that wait for each turn. */
+    /** The number of clients that wait for each call, by its id. */
     held: Map<string, number>;
+    /** The ids of calls that somebody was told to come back to. They are not withdrawn. */
+    given: Set<string>;
   };
 
 async function decide(parts: Parts, call: ClientCall, signal: AbortSignal): Promise<CallEnd> {
-  const { turn } = await parts.backend.start(call);
+  const { id } = await parts.backend.start(call);
   try {
-    return await parts.backend.end(turn, signal);
+    return await parts.backend.end(id, signal);
   } catch (error) {
-    await withdraw(parts, turn, call.who);
+    await withdraw(parts, id, call.who);
     throw error;
   }
 }
@@ -121,20 +123,34 @@ async function answerCall(parts: Parts, call: GatewayCall): Promise<GatewayAnswe
   const most = call.onProgress === undefined ? times.without : times.withProgress;
   const asked = { ...call, until: performance.now() + most };
   try {
-    if (asked.name === WAIT_TOOL) return await waitAgain(parts, asked);
-    return await runOrRecord(parts, asked);
+    if (asked.name !== WAIT_TOOL) return await runOrRecord(parts, asked);
+    const id = String(asked.arguments['id'] ?? '').slice(0, 100);
+    return await orHowToGoOn(id, asked, waitAgain(parts, id, asked));
   } catch (error) {
     if (asked.signal.aborted) throw error;
-    return { answer: textAnswer(failureText(error), true) };
+    return { answer: textAnswer(failureText(error, asked), true) };
   }
 }
 
+/** The codes of errors after which it is certain that the server did not take the call. */
+const NOT_TAKEN: readonly unknown[] = ['usage', 'no_server', 'server_busy', 'not_ready'];
+
+/** The codes of errors after which a turn that they name may be that of the call. */
+const PERHAPS_TAKEN: readonly unknown[] = ['server_failed', 'exists'];
+
 /** A failure as a client reads it: what happened, and what helps. */
-function failureText(error: unknown): string {
-  const { code, hint } = error instanceof CountersignError ? error : { code: undefined, hint: undefined };
-  // The server may have taken the call.
-  const ran = code === 'server_failed' ? '' : ' Nothing ran.';
-  return `${errorMessage(error)}.${ran}${hint === undefined ? '' : ` (${hint})`}`;
+function failureText(error: unknown, { key }: GatewayCall): string {
+  if (!(error instanceof CountersignError)) return `${errorMessage(error)}.`;
+  const { code, message, hint, data } = error;
+  // Without the client's id, the turn may be that of an earlier call.
+  const first = key === undefined ? 'look for it' : `call ${WAIT_TOOL} with the id ${data['turn']}`;
+  const perhaps = PERHAPS_TAKEN.includes(code) && data['turn'] !== undefined;
+  const ran = perhaps
+    ? ` Do not make the call again: ${first}.`
+    : NOT_TAKEN.includes(code)
+      ? NOTHING_RAN
+      : '';
+  return `${message}.${ran}${hint === undefined ? '' : ` (${hint})`}`;
 }
 
 async function runOrRecord(parts: Parts, asked: HeldCall): Promise<GatewayAnswer> {
@@ -186,59 +202,70 @@ function notRun(
 
 async function record(parts: Parts, tool: string, asked: HeldCall): Promise<GatewayAnswer> {
   const { who, arguments: args, key } = asked;
-  const { turn, isNamed } = await parts.backend.start({ who, tool, arguments: args, ...(key && { key }) });
+  const { id, isNamed } = await parts.backend.start({ who, tool, arguments: args, ...(key && { key }) });
+  return orHowToGoOn(id, asked, hold(parts, id, { ...asked, isNamed }));
+}
+
+/** The answer to a call that may be on record, or how to get it if the record cannot be read now. */
+async function orHowToGoOn(
+  id: string,
+  { signal }: HeldCall,
+  followed: Promise<GatewayAnswer>,
+): Promise<GatewayAnswer> {
   try {
-    return await hold(parts, turn, { ...asked, isNamed });
+    return await followed;
   } catch (error) {
-    if (asked.signal.aborted) throw error;
-    const how = `Call ${WAIT_TOOL} with the id ${turn} to get it; do not make the call again.`;
-    const why = `The call is on record, but its result could not be read: ${errorMessage(error)}.`;
-    return { answer: textAnswer(`${why} ${how}`, true) };
+    if (signal.aborted) throw error;
+    const how = `Call ${WAIT_TOOL} with the id ${id} to get it; do not make the call again.`;
+    return { answer: textAnswer(`The result cannot be read now: ${errorMessage(error)}. ${how}`, true) };
   }
 }
 
-async function waitAgain(parts: Parts, asked: HeldCall): Promise<GatewayAnswer> {
-  const turn = String(asked.arguments['id'] ?? '');
-  const state = await parts.backend.stateOf(turn, asked.who);
-  if (state === undefined) return { answer: textAnswer(`There is no call ${turn.slice(0, 100)}.`, true) };
+async function waitAgain(parts: Parts, id: string, asked: HeldCall): Promise<GatewayAnswer> {
+  const state = await parts.backend.stateOf(id, asked.who);
+  if (state === undefined) return { answer: textAnswer(`There is no call ${id}.`, true) };
   // A client that only waits takes nothing back.
-  return hold(parts, turn, { ...asked, isNamed: true });
+  return hold(parts, id, { ...asked, isNamed: true });
 }
 
 /** Waits for a call as long as its client does, and then says how to get the result. */
 async function hold(
   parts: Parts,
-  turn: string,
+  id: string,
   asked: HeldCall & { isNamed: boolean },
 ): Promise<GatewayAnswer> {
-  const { backend, hold: times, held } = parts;
+  const { backend, hold: times, held, given } = parts;
   const { signal, asTask, onProgress, isNamed, who, until } = asked;
   const stop = new AbortController();
   const waits = AbortSignal.any([signal, stop.signal]);
-  held.set(turn, (held.get(turn) ?? 0) + 1);
-  const end = backend.end(turn, waits);
+  held.set(id, (held.get(id) ?? 0) + 1);
+  const end = backend.end(id, waits);
   end.catch(() => undefined);
   const within = (ms: number): Promise<CallEnd | undefined> =>
     Promise.race([end, delay(Math.max(ms, 0), undefined, { signal: waits })]);
   try {
     const first = await within(times.first);
     if (first !== undefined) return { answer: endAnswer(first) };
-    if (asTask) return { task: turn };
+    if (asTask) {
+      given.add(id);
+      return { task: id };
+    }
     while (performance.now() < until) {
       onProgress?.({ text: 'waits for a person to decide' });
       const found = await within(Math.min(times.progress, until - performance.now()));
       if (found !== undefined) return { answer: endAnswer(found) };
     }
-    return { answer: pendingAnswer(turn, (await backend.stateOf(turn, who))?.open) };
+    given.add(id);
+    return { answer: pendingAnswer(id, (await backend.stateOf(id, who))?.open) };
   } catch (error) {
-    const isLast = held.get(turn) === 1;
-    if (signal.aborted && isLast && !isNamed && !asTask) await withdraw(parts, turn, who);
+    const isAlone = held.get(id) === 1 && !given.has(id);
+    if (signal.aborted && isAlone && !isNamed && !asTask) await withdraw(parts, id, who);
     throw error;
   } finally {
     stop.abort();
-    const left = (held.get(turn) ?? 1) - 1;
-    if (left > 0) held.set(turn, left);
-    else held.delete(turn);
+    const left = (held.get(id) ?? 1) - 1;
+    if (left > 0) held.set(id, left);
+    else held.delete(id);
   }
 }
 
@@ -252,20 +279,20 @@ const ASKS_WITHIN_MS = 10_000;
 const LOOK_MS = 200;
 
 /** Takes an undecided call back. A call that runs, or is in doubt, goes on. */
-async function withdraw({ backend, log }: Parts, turn: string, who: string): Promise<void> {
+async function withdraw({ backend, log }: Parts, id: string, who: string): Promise<void> {
   try {
     for (const until = performance.now() + ASKS_WITHIN_MS; performance.now() < until; await delay(LOOK_MS)) {
-      const state = await backend.stateOf(turn, who);
+      const state = await backend.stateOf(id, who);
       if (state?.status !== 'working' || state.runs) return;
       if (state.open === undefined) continue;
       const isUndecided = state.open.items.every(({ kind }) => kind === 'request');
       if (!isUndecided) return;
-      await backend.cancel(turn, 'its client does not wait for it');
+      await backend.cancel(id, 'its client does not wait for it');
       // The worker may be that of this process, which has to see to it before it ends.
-      await backend.end(turn, AbortSignal.timeout(ASKS_WITHIN_MS)).catch(() => undefined);
+      await backend.end(id, AbortSignal.timeout(ASKS_WITHIN_MS)).catch(() => undefined);
       return;
     }
   } catch (error) {
-    log.warn(`${turn} could not be withdrawn: ${errorMessage(error)}`);
+    log.warn(`${id} could not be withdrawn: ${errorMessage(error)}`);
   }
 }

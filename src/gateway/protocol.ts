@@ -1,7 +1,8 @@
 import type * as Library from '@modelcontextprotocol/server' with { 'resolution-mode': 'import' };
 import { z } from 'zod';
+import { errorMessage } from '../contract/errors';
 import { isJsonObject } from '../contract/json';
-import { TASKS, taskOf, takesTasks, WAIT_DEFINITION } from './answers';
+import { TASKS, taskOf, type TaskState, takesTasks, WAIT_DEFINITION } from './answers';
 import { keyIn } from './call-id';
 import { endAnswer, type Gateway, type GatewayCall } from './gateway';
 
@@ -33,6 +34,15 @@ export function createProtocol({ library, gateway, version, who, cancels }: Prot
   const { tools, backend } = gateway;
   const noTask = (taskId: string): Error =>
     new library.ProtocolError(library.ProtocolErrorCode.InvalidParams, `there is no such task ${taskId}`);
+  const stateOf = async (taskId: string): Promise<TaskState> => {
+    const state = await backend.stateOf(taskId, who).catch((error: unknown) => {
+      const what = `the state of task ${taskId} cannot be read now: ${errorMessage(error)}`;
+      const how = 'ask for it again, and do not make the call again';
+      throw new library.ProtocolError(library.ProtocolErrorCode.InternalError, `${what}; ${how}`);
+    });
+    if (state === undefined) throw noTask(taskId);
+    return state;
+  };
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.offered(), WAIT_DEFINITION].map((tool) => toolSchema.parse(tool)),
   }));
@@ -48,17 +58,14 @@ export function createProtocol({ library, gateway, version, who, cancels }: Prot
       }),
     );
     if ('answer' in answered) return answerSchema.parse(answered.answer);
-    const state = await backend.stateOf(answered.task, who);
-    if (state === undefined) throw noTask(answered.task);
-    return answerSchema.parse({ resultType: 'task', ...taskOf(state), content: [] });
+    return answerSchema.parse({ resultType: 'task', ...taskOf(await stateOf(answered.task)), content: [] });
   });
   if (cancels !== undefined)
     server.setNotificationHandler('notifications/cancelled', ({ params: { requestId } }) =>
       cancels.held.get(cancels.nameOf(requestId))?.abort(),
     );
   server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, { mcpReq }) => {
-    const state = await backend.stateOf(taskId, who);
-    if (state === undefined) throw noTask(taskId);
+    const state = await stateOf(taskId);
     const task = taskOf(state);
     if (state.status === 'working' || state.status === 'cancelled') return task;
     const end = await backend.end(taskId, mcpReq.signal);
@@ -67,8 +74,7 @@ export function createProtocol({ library, gateway, version, who, cancels }: Prot
     return { ...task, result: { ...endAnswer(end), resultType: 'complete' } };
   });
   server.setRequestHandler('tasks/cancel', { params: taskParams }, async ({ taskId }) => {
-    const state = await backend.stateOf(taskId, who);
-    if (state === undefined) throw noTask(taskId);
+    const state = await stateOf(taskId);
     if (state.status === 'working') await backend.cancel(taskId, `${who} cancelled it`);
     return {};
   });

@@ -8,8 +8,8 @@ import type { CallMemo, TurnResult } from '../contract/turn';
 import { is } from '../history/fold/guards';
 import { isNotFound, isTransient, unlessNotFound } from '../history/server-errors';
 import type { TaskState } from './answers';
-import type { CallEnd } from './backend';
-import { type CallPlace, type ClientCall, placeOfCall } from './call-id';
+import type { CallEnd, TakenCall } from './backend';
+import { callName, type ClientCall, placeOfCall, readCallName } from './call-id';
 
 /** The time in which a worker that starts makes a new namespace ready, in milliseconds. */
 const READY_MS = 20_000;
@@ -22,20 +22,21 @@ export async function takeCall(
   client: Countersign,
   asked: ClientCall,
   at: { agent: string; taskQueue: string },
-): Promise<CallPlace> {
+): Promise<TakenCall> {
   const place = placeOfCall(asked, at);
   const { turn: id, call, isNamed } = place;
   const prompt = `${asked.tool} ${argumentsSummary(asked.arguments)}`.trim();
   const request = { id, ...at, prompt, requester: asked.who, call, joins: !isNamed, readyMs: READY_MS };
   try {
-    await client.startCall(request);
+    const { runId } = await client.startCall(request);
+    return { id: callName(place, runId), isNamed };
   } catch (error) {
     if (!isNamed || !(error instanceof CountersignError) || !PERHAPS_THERE.includes(error.code)) throw error;
-    const known = await describe(client, id);
+    const known = await describe(client, id).catch(() => undefined);
     if (known === undefined) throw error;
     if (known.memo.digest !== place.memo.digest) throw otherCall();
   }
-  return place;
+  return { id, isNamed };
 }
 
 function otherCall(): CountersignError {
@@ -46,9 +47,14 @@ function otherCall(): CountersignError {
   );
 }
 
-/** What the server says of a turn that was started with its call. Undefined if there is none. */
-async function describe(client: Countersign, turn: string) {
-  const found = await unlessNotFound(client.client.workflow.getHandle(turn).describe());
+/** What the server says of a call, in the run of its name or one that a reset made of that. Undefined: there is no such call. */
+async function describe(client: Countersign, name: string) {
+  const { turn, run } = readCallName(name);
+  if (turn === undefined) return undefined;
+  const look = (runId?: string) => unlessNotFound(client.client.workflow.getHandle(turn, runId).describe());
+  const last = await look();
+  const isLast = [undefined, last?.runId, last?.raw.workflowExecutionInfo?.firstRunId].includes(run);
+  const found = isLast ? last : await look(run);
   const memo = found?.memo?.[MEMO.call];
   if (found === undefined || !isCallMemo(memo)) return undefined;
   const open = found.memo?.[MEMO.open];
@@ -69,16 +75,16 @@ const STATUSES: Readonly<Record<string, TaskState['status']>> = {
 /** The state of a call, as `Backend` has it. */
 export async function stateOfCall(
   client: Countersign,
-  turn: string,
+  id: string,
   who: string,
 ): Promise<TaskState | undefined> {
-  const known = await describe(client, turn);
+  const known = await describe(client, id);
   // Another person's call looks like one that does not exist.
   if (known === undefined || known.memo.by !== who) return undefined;
   const { found, open } = known;
   const createdAt = found.startTime.toISOString();
   return {
-    turn,
+    id,
     status: STATUSES[found.status.name] ?? 'failed',
     createdAt,
     lastUpdatedAt: found.closeTime?.toISOString() ?? createdAt,
@@ -96,19 +102,30 @@ export function isPassing(error: unknown): boolean {
   return error instanceof CountersignError || isTransient(error);
 }
 
+const GONE: CallEnd = { kind: 'failed', message: 'the record of this call is gone' };
+
 /** Waits for the end of a call, as long as this connection lasts. */
-export async function endOfCall(client: Countersign, turn: string): Promise<CallEnd> {
+export async function endOfCall(client: Countersign, id: string): Promise<CallEnd> {
   try {
-    const ended: Partial<TurnResult> = await client.client.workflow.getHandle(turn).result();
+    const { found } = (await describe(client, id)) ?? {};
+    if (found === undefined) return GONE;
+    const { workflowId, runId } = found;
+    const ended: Partial<TurnResult> = await client.client.workflow.getHandle(workflowId, runId).result();
     const { result } = ended;
     if (is.turnResult(ended) && result !== undefined) return { kind: 'result', result };
     return { kind: 'failed', message: 'the record of this call cannot be read' };
   } catch (error) {
-    if (isNotFound(error)) return { kind: 'failed', message: 'the record of this call is gone' };
+    if (isNotFound(error)) return GONE;
     if (!(error instanceof WorkflowFailedError)) throw error;
     if (error.cause instanceof CancelledFailure)
       return { kind: 'cancelled', message: 'The call was cancelled. See its record for what had run.' };
     const ended = error.cause instanceof TerminatedFailure ? 'was ended by an operator' : 'failed';
     return { kind: 'failed', message: `the turn of this call ${ended}: ${errorMessage(error.cause)}` };
   }
+}
+
+/** Cancels the turn of a call, as `Backend` has it. A later call's turn stays. */
+export async function cancelCall(client: Countersign, id: string, reason: string): Promise<void> {
+  const { found } = (await describe(client, id)) ?? {};
+  if (found?.status.name === 'RUNNING') await client.cancel(found.workflowId, reason);
 }

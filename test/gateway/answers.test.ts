@@ -34,6 +34,18 @@ it.each([
     { content: [text('[ann changed it]'), text('one'), image], structuredContent: { a: 1 } },
   ],
   [
+    'a short output, after the whole note in which it stands, too',
+    makeSuccess(
+      head,
+      {
+        ...{ content: '[ann changed it: 100000 → 500. Do not ask again.]\n\n500', contentType: 'text' },
+        blocks: { content: [text('500')], structuredContent: 500 },
+      },
+      facts,
+    ),
+    { content: [text('[ann changed it: 100000 → 500. Do not ask again.]'), text('500')] },
+  ],
+  [
     'blocks that are none',
     makeSuccess(head, { content: 'one', contentType: 'text', blocks: { content: [7] } }, facts),
     { content: [text('one')] },
@@ -67,7 +79,7 @@ it('tells how to wait, and that the call is not to be made again', () => {
 
 it('makes a task that says what it waits for only while it works', () => {
   const state = {
-    turn: 'gateway-1',
+    id: 'gateway-1',
     createdAt: 'a',
     lastUpdatedAt: 'b',
     open: undefined,

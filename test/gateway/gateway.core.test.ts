@@ -43,7 +43,9 @@ const effectsOf = (how: string): number => {
   return lines.filter((line) => line === how).length;
 };
 const textOf = (answer: unknown): string => JSON.stringify(answer);
-const pendingId = (answer: unknown): string => /id (gateway-[0-9a-f]+)/.exec(textOf(answer))?.[1] ?? '';
+const pendingId = (answer: unknown): string => /id (gateway-[0-9a-f~-]+)/.exec(textOf(answer))?.[1] ?? '';
+/** The turn of a call that has such an id. */
+const turnIn = (id = ''): string => id.split('~')[0] ?? '';
 /** Waits until a turn is on record. */
 const recorded = (turn: string) =>
   until(`the turn ${turn}`, () => held.here.client.view(turn).catch(() => undefined));
@@ -136,17 +138,24 @@ it('records one of two calls that come at once under one id', async () => {
   for (const turn of [task, theirs]) await denyNext(client, turn);
 });
 
-it('joins a call without an id while it is open, and asks anew afterwards', async () => {
+it('joins a call without an id while it is open, asks anew afterwards, and keeps both answers apart', async () => {
   const { client } = held.here;
   const [one, two] = await Promise.all([held.here.connect('ann'), held.here.connect('ann')]);
   const asks = () => Promise.all([one, two].map((each) => each.callTool(writes('join.txt'))));
-  const ids = (await asks()).map(pendingId);
-  expect(new Set(ids).size).toBe(1);
-  await denyNext(client, ids[0] ?? '');
-  await waitForEnd(client, ids[0] ?? '');
-  expect((await asks()).map(pendingId)).toEqual(ids);
-  await waitForRequest(client, ids[0] ?? '');
-  await denyNext(client, ids[0] ?? '');
+  const answerOf = async (id: string) =>
+    textOf(await one.callTool({ name: 'countersign_wait', arguments: { id } }));
+  const [first = '', ...joined] = (await asks()).map(pendingId);
+  expect(joined).toEqual([first]);
+  const turn = turnIn(first);
+  await denyNext(client, turn, { reason: 'the first' });
+  await waitForEnd(client, turn);
+  const [later = ''] = (await asks()).map(pendingId);
+  expect([later === first, turnIn(later)]).toEqual([false, turn]);
+  await waitForRequest(client, turn);
+  expect(await answerOf(first)).toContain('the first');
+  await held.here.send('ann', 'tasks/cancel', { taskId: first });
+  await denyNext(client, turn, { reason: 'the later' });
+  expect(await answerOf(later)).toContain('the later');
 });
 
 /** The clients of the protocols before 2026-07-28, and of that one. */
@@ -207,7 +216,7 @@ describe.each(CLIENTS)('%s client', (which, options) => {
     const wait = { name: 'countersign_wait', arguments: { id } };
     const bea = await held.here.connect('bea', options);
     expect(textOf(await bea.callTool(wait))).toContain(`There is no call ${id}`);
-    await approveNext(held.here.client, id);
+    await approveNext(held.here.client, turnIn(id));
     expect(textOf(await ask(client, wait).answer)).toContain('Successfully wrote');
     expect(existsSync(path('pending'))).toBe(true);
   });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { createGateway, type Gateway } from '../../src/gateway/gateway';
+import { CountersignError, type ErrorCode } from '../../src/contract/errors';
+import type { Backend } from '../../src/gateway/backend';
 import { scriptedModel } from '../../src/models/scripted';
 import { createCallLog } from '../../src/tools/call-log';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -7,10 +9,13 @@ import { defineConfig } from '../../src/tools/define-config';
 import { defineTool } from '../../src/tools/define-tool';
 import { createSecrets } from '../../src/tools/secrets';
 
+const textOf = (answered: Awaited<ReturnType<Gateway['call']>>): unknown =>
+  'answer' in answered ? answered.answer.content[0]?.['text'] : undefined;
+
 const hold = { first: 5, progress: 10, withProgress: 60, without: 60 };
 
-/** A gateway whose calls are recorded after `startMs`, and never end. */
-const slowGateway = (startMs: number): Gateway => {
+/** A gateway with this backend. */
+const gatewayWith = (backend: Partial<Backend>): Gateway => {
   const pay = defineTool({
     ...{ name: 'pay', description: 'Pays.', safety: 'dangerous', effect: 'unsafe' },
     ...{ parameters: z.object({}), handler: () => 'paid' },
@@ -31,18 +36,52 @@ const slowGateway = (startMs: number): Gateway => {
     },
     backend: {
       begin: () => undefined,
-      start: async () => {
-        await new Promise((resolve) => setTimeout(resolve, startMs));
-        const call = { tool: 'pay', raw: '{}' };
-        return { turn: 'gateway-1', call, memo: { by: 'ann', digest: '' }, isNamed: false };
-      },
+      start: () => Promise.resolve({ id: 'gateway-1', isNamed: false }),
       end: () => never,
       stateOf: () => Promise.resolve(undefined),
       cancel: () => Promise.resolve(),
       close: () => Promise.resolve(),
+      ...backend,
     },
   });
 };
+
+/** A gateway whose calls are recorded after `startMs`, and never end. */
+const slowGateway = (startMs: number): Gateway =>
+  gatewayWith({
+    start: async () => {
+      await new Promise((resolve) => setTimeout(resolve, startMs));
+      return { id: 'gateway-1', isNamed: false };
+    },
+  });
+
+const aCall = { who: 'ann', name: 'pay', arguments: {}, asTask: false, signal: new AbortController().signal };
+const turn = 'gateway-1';
+
+it.each<[string, ErrorCode, Record<string, unknown>, RegExp]>([
+  ['nothing was sent', 'no_server', {}, /^failed\. Nothing ran\.$/],
+  ['the server refused it', 'server_busy', {}, /^failed\. Nothing ran\.$/],
+  ['the server failed at it', 'server_failed', {}, /^failed\.$/],
+  ['something else is amiss', 'file_failed', {}, /^failed\.$/],
+  ['nobody could look for it', 'exists', { turn }, /again: look for it\.$/],
+  ['it may have arrived', 'server_failed', { turn }, /again: look for it\.$/],
+])('says what is known of a call when %s', async (_case, code, data, words) => {
+  const start = () => Promise.reject(new CountersignError(code, 'failed', { data }));
+  expect(textOf(await gatewayWith({ start }).call(aCall))).toMatch(words);
+});
+
+it('says how to wait for a call with an id that may have arrived', async () => {
+  const start = () => Promise.reject(new CountersignError('server_failed', 'failed', { data: { turn } }));
+  const answered = await gatewayWith({ start }).call({ ...aCall, key: ['mcp', '1'] });
+  expect(textOf(answered)).toContain('call countersign_wait with the id gateway-1');
+});
+
+it('does not say that nothing ran when it was not our own error', async () => {
+  const answered = await gatewayWith({ start: () => Promise.reject(new Error('14 UNAVAILABLE')) }).call(
+    aCall,
+  );
+  expect(textOf(answered)).toBe('14 UNAVAILABLE.');
+});
 
 it('is settled when every call is answered', async () => {
   const gateway = slowGateway(0);
@@ -65,4 +104,41 @@ it.each([
   const answered = await slowGateway(startMs).call({ ...asked, onProgress: (one) => heard.push(one) });
   expect(JSON.stringify(answered)).toContain('Pending');
   expect(heard.length > 0).toBe(isHeld);
+});
+
+it.each<[string, Partial<Backend>]>([
+  ['state', { stateOf: () => Promise.reject(new CountersignError('no_server', 'lost')) }],
+  ['end', { end: () => Promise.reject(new CountersignError('no_server', 'lost')) }],
+])('says how to go on waiting for a call whose %s cannot be read', async (_what, backend) => {
+  const open = { id: turn, status: 'working', createdAt: '', lastUpdatedAt: '', runs: false } as const;
+  const known = { stateOf: () => Promise.resolve({ ...open, open: undefined }), ...backend };
+  const asked = { ...aCall, name: 'countersign_wait', arguments: { id: turn } };
+  const words = textOf(await gatewayWith(known).call(asked));
+  expect(words).toMatch(/^The result cannot be read now: lost\. Call countersign_wait with the id gateway-1/);
+});
+
+it.each([
+  ['nobody else', undefined, 1],
+  ['somebody who has it as a task', { asTask: true }, 0],
+  ['somebody whose answer was that it is pending', { asTask: false }, 0],
+])('withdraws the call of a client that leaves, if it was for %s', async (_case, other, times) => {
+  const items = [
+    { callId: '1.1', kind: 'request', tool: 'pay', summary: '', since: '', deadline: null },
+  ] as const;
+  const open = { key: 'k', count: 1, items: [...items] };
+  const state = { id: turn, status: 'working', createdAt: '', lastUpdatedAt: '', runs: false, open } as const;
+  let cancelled = 0;
+  const ends = (_id: string, signal: AbortSignal): Promise<never> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  const gateway = gatewayWith({
+    stateOf: () => Promise.resolve(state),
+    end: (id, signal) => (cancelled > 0 ? Promise.reject(new Error('cancelled')) : ends(id, signal)),
+    cancel: () => Promise.resolve(void (cancelled += 1)),
+  });
+  if (other !== undefined) await gateway.call({ ...aCall, ...other });
+  const leaves = new AbortController();
+  const left = gateway.call({ ...aCall, signal: leaves.signal });
+  leaves.abort();
+  await expect(left).rejects.toThrow();
+  expect(cancelled).toBe(times);
 });

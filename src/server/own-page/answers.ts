@@ -110,12 +110,12 @@ async function sendOne(deps: AppDeps, c: Context<Env>, one: OneAnswer): Promise<
   }
 }
 
-function attempt(deps: AppDeps, c: Context<Env>, { call, open, said, from }: OneAnswer) {
+function attempt(deps: AppDeps, c: Context<Env>, { id, call, open, said, from }: OneAnswer) {
   const { turn, callId, generation, request } = call;
   const { channel, runId } = from;
   const given = { ...(isObject(said) ? said : {}), callId, callKey: open.callKey };
-  // The same answer of the same person has the same id when its request is sent again.
-  const decisionId = digestText(JSON.stringify([senderOf(c).approver, runId, turn, given]));
+  // The same answer to the same question has the same id when its request is sent again.
+  const decisionId = digestText(JSON.stringify([id, runId, given]));
   const content = { ...given, decisionId };
   const speaker = speakerOn(deps, c, { turn, channel });
   const requireHere = (shown: typeof request): void => {

@@ -47,7 +47,6 @@ interface Writer {
 
 /** A look at a conversation: it lasts until its turn merely waits for people, or nothing goes on any more. */
 interface TurnLook {
-  /** The conversation is read for as long as a look opens it now and then. */
   open(): SharedThread;
   writer: Writer;
   permit: Permit;
@@ -64,22 +63,26 @@ const PUSHED_MS = 250;
 
 /** The events of a look. An error is an event, too. */
 export async function* eventsOf(look: TurnLook, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  let leave = (): void => undefined;
   try {
-    for await (const events of lookAt(look, signal))
+    const shared = look.open();
+    leave = shared.watch();
+    for await (const events of lookAt(look, shared, signal))
       for (const data of events) yield { event: 'message', data };
   } catch (error) {
     for (const data of look.writer.failed(look.formatError(error).body)) yield { event: 'message', data };
+  } finally {
+    leave();
   }
 }
 
-async function* lookAt(look: TurnLook, signal: AbortSignal): AsyncGenerator<object[]> {
-  const { open, writer, permit, who, holdMs } = look;
+async function* lookAt(look: TurnLook, shared: SharedThread, signal: AbortSignal): AsyncGenerator<object[]> {
+  const { writer, permit, who, holdMs } = look;
   const begunAt = performance.now();
   let newsAt: number | undefined;
   let { outcomes } = look;
   yield writer.begin();
   for (;;) {
-    const shared = open();
     const { change } = shared;
     const thread = await shared.read(signal, (now) => outcomes.every((one) => isRecorded(now, one)));
     if (thread === undefined) return;

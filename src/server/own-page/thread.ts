@@ -163,9 +163,21 @@ export function itemOf(call: ThreadCall, { user, isApprover, inbox }: PageReader
   };
 }
 
-/** Names what a person is asked of a call. It changes with what is shown, and with who looks. */
-export function askedId({ id, generation }: ThreadCall, open: WaitingEvent, user: string): string {
-  const shown = open.type === 'request_opened' ? open.seenDigest : generation;
+/**
+ * Names what a person is asked of a call. It changes with what is shown, with who looks, and when the person is asked
+ * anew: the request was opened again, or they took their vote back.
+ */
+export function askedId(
+  { id, generation, runId, decisions }: ThreadCall,
+  open: WaitingEvent,
+  user: string,
+): string {
+  const withdrawn = decisions.findLast(
+    ({ decision, approver, judgement }) =>
+      decision === 'withdrawn' && approver === user && judgement.accepted === true,
+  );
+  const shown =
+    open.type === 'request_opened' ? [open.seenDigest, runId, open.eventId, withdrawn?.eventId] : generation;
   return `${id}#${digestText(JSON.stringify([user, open.type, open.callKey, shown])).slice(0, 16)}`;
 }
 

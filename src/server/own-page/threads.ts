@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import { EVERYTHING } from '../../authority/rules/permits';
 import { sessionNotFound } from '../../client/session/reader';
 import { CountersignError } from '../../contract/errors';
@@ -13,7 +12,7 @@ import type { Thread } from './thread';
 
 /** The longest time that a look waits for the record to have what was just sent to it, in milliseconds. */
 const EXPECTED_MS = 5_000;
-/** A conversation that nobody looked at for this time is no longer read, in milliseconds. Every look looks more often. */
+/** A conversation that nobody watched for this time is no longer read, in milliseconds. */
 const UNUSED_MS = 60_000;
 /** The most conversations that are read at once. */
 const MOST_THREADS = 200;
@@ -27,27 +26,47 @@ export async function waitOrChange(ms: number, ...signals: AbortSignal[]): Promi
   await delay(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined);
 }
 
-/** Opens a conversation. */
+/**
+ * Opens a conversation.
+ *
+ * @throws CountersignError `too_many_attempts` if as many are watched as are read at once.
+ */
 export type OpenThread = (session: string) => SharedThread;
 
-/** Opens conversations. All watchers of a conversation share one reader. */
+/** Opens conversations. All watchers of a conversation share one reader, which stays while there is one. */
 export function createThreads(sources: Sources): OpenThread {
-  const open = new LRUCache<string, SharedThread>({
-    ...{ max: MOST_THREADS, ttl: UNUSED_MS, ttlAutopurge: true, updateAgeOnGet: true },
-    dispose: ({ stop }) => stop.abort(),
-  });
+  const open = new Map<string, SharedThread>();
   return (session) => {
     const known = open.get(session);
     if (known?.hasFailed === false) return known;
+    known?.stop.abort();
+    if (open.size >= MOST_THREADS) makeRoom([...open.values()]);
     const made = new SharedThread(sources, session);
     open.set(session, made);
+    made.stop.signal.addEventListener('abort', () => open.get(session) === made && open.delete(session));
     return made;
   };
+}
+
+/** Ends a reader that nobody watches. */
+function makeRoom(open: readonly SharedThread[]): void {
+  const unwatched = open.find(({ watchers }) => watchers === 0);
+  if (unwatched === undefined)
+    throw new CountersignError(
+      'too_many_attempts',
+      `${MOST_THREADS} conversations are watched here, and no more can be`,
+      'try again when somebody has left, or start another web inbox',
+    );
+  unwatched.stop.abort();
 }
 
 /** A conversation that is read once for all who watch it. It sees every agent: a watcher leaves out what is not theirs. */
 export class SharedThread {
   readonly stop = new AbortController();
+  watchers = 0;
+  private unused: NodeJS.Timeout | undefined;
+  /** Aborts when it is no longer read. */
+  private readonly gone: AbortSignal;
   private readonly reader;
   private readonly events: SessionEvent[] = [];
   private readonly views = new Map<string, LiveView>();
@@ -62,8 +81,18 @@ export class SharedThread {
     private readonly session: string,
   ) {
     this.reader = sources.readerOf(EVERYTHING);
-    const signal = AbortSignal.any([sources.closing, this.stop.signal]);
-    this.follow(signal).then(() => this.finish({}), this.fail);
+    this.gone = AbortSignal.any([sources.closing, this.stop.signal]);
+    this.follow(this.gone).then(() => this.finish({}), this.fail);
+  }
+
+  /** Has it read until the watcher leaves, by calling what this returns. */
+  watch(): () => void {
+    clearTimeout(this.unused);
+    this.watchers += 1;
+    return () => {
+      this.watchers -= 1;
+      if (this.watchers === 0) this.unused = setTimeout(() => this.stop.abort(), UNUSED_MS).unref();
+    };
   }
 
   get hasFailed(): boolean {
@@ -77,7 +106,7 @@ export class SharedThread {
 
   /**
    * The conversation, once all events so far came. If they lack something that was just sent, it waits longer for them.
-   * Undefined if the signal aborts before.
+   * Undefined if the signal aborts before, or it is no longer read.
    *
    * @throws CountersignError as `Session.follow`.
    */
@@ -85,14 +114,21 @@ export class SharedThread {
     signal: AbortSignal,
     isThere: (thread: Thread) => boolean = () => true,
   ): Promise<Thread | undefined> {
-    for (const until = performance.now() + EXPECTED_MS; !signal.aborted;) {
-      const { change } = this;
-      if (this.end !== undefined) return this.now();
-      const thread = this.behind.size === 0 ? this.now() : undefined;
-      if (thread && (isThere(thread) || performance.now() >= until)) return thread;
-      await waitOrChange(EXPECTED_MS, signal, change);
+    const leave = this.watch();
+    try {
+      for (const until = performance.now() + EXPECTED_MS; !signal.aborted;) {
+        const { change } = this;
+        if (this.end !== undefined) return this.now();
+        // What came so far is not the whole.
+        if (this.gone.aborted) return undefined;
+        const thread = this.behind.size === 0 ? this.now() : undefined;
+        if (thread && (isThere(thread) || performance.now() >= until)) return thread;
+        await waitOrChange(EXPECTED_MS, signal, change);
+      }
+      return undefined;
+    } finally {
+      leave();
     }
-    return undefined;
   }
 
   private now(): Thread {
@@ -176,7 +212,7 @@ export class SharedThread {
   }
 
   private finish(end: { error?: unknown }): void {
-    this.end ??= end;
+    if (!this.gone.aborted) this.end ??= end;
     this.wake();
   }
 

@@ -66,6 +66,25 @@ test('what a person is asked is named after the start, the call and the person',
   expect(new Set(ids).size).toBe(ids.length);
 });
 
+test('a request that is asked anew has another name, for whom it is asked anew', async () => {
+  const events = await eventsOf('approved');
+  const opened = events.findIndex(({ type }) => type === 'request_opened') + 1;
+  const thread = threadAt(events, opened);
+  const calls = stepsOf(thread, runningTurn(thread)).flatMap((step) => step.calls);
+  const call = calls.find(({ request }) => request !== undefined);
+  const { request } = call ?? {};
+  const made = events.find((event) => event.type === 'decision');
+  if (call === undefined || request === undefined || made === undefined) throw new Error('it has a request');
+  const nameWith = (more: object, decision: object = {}) =>
+    askedId({ ...call, decisions: [{ ...made, ...decision }] }, { ...request, ...more }, 'ann');
+  const name = nameWith({});
+  const taken = { decision: 'withdrawn', approver: 'ann', judgement: { accepted: true } };
+  expect(nameWith({}, { ...taken, approver: 'bea' })).toBe(name);
+  expect(nameWith({}, { ...taken, judgement: { accepted: false, code: 'expired' } })).toBe(name);
+  const anew = [nameWith({ eventId: 99 }), nameWith({}, taken), nameWith({}, { ...taken, eventId: 99 })];
+  expect(new Set([name, ...anew]).size).toBe(4);
+});
+
 test('a text that deceives the eye is for the web inbox, another is not', async () => {
   const request = await requestOf();
   expect(whyNotHere(request)).toBeUndefined();
