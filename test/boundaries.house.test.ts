@@ -339,7 +339,7 @@ describe('the workflow bundle', () => {
     );
     const pure = [
       'src/contract/digest.ts',
-      'src/authority/grants/grant-forms.ts',
+      'src/authority/grants/grant-schemas.ts',
       'src/workflows/turn-state.ts',
     ];
     expect(names).toEqual(expect.arrayContaining(pure));

@@ -54,7 +54,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['createExecutor', 'tools/executor', 'ExecutorDeps'],
   ['execute of an executor', 'tools/executor', 'BatchOptions'],
   ['CountersignPlugin', 'plugin/index', 'PluginOptions'],
-  ['gate of CountersignPlugin', 'plugin/index', 'GatedActivity'],
+  ['gate of CountersignPlugin', 'plugin/index', 'ActivityGate'],
   ['createGate', 'workflows/gate/request', 'GateOptions'],
   ['ask of a gate', 'workflows/gate/request', 'GateRequest'],
   ['run of a gate', 'workflows/gate/run-request', 'GateRunRequest'],

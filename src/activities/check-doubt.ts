@@ -6,7 +6,7 @@ import { makeSuccess } from '../contract/result';
 import { makeContext } from '../tools/context';
 import { messageOf } from '../tools/format-result';
 import type { Tool, Verification } from '../tools/types';
-import { unlessAborted } from '../tools/time-limit';
+import { unlessAborted } from '../tools/wait-within';
 import type { ActivityDeps } from './deps';
 import { abandonedHandler, aboutTurn } from './execute';
 import { type AttemptGuard, startHeartbeat } from './heartbeat';

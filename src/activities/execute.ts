@@ -17,7 +17,7 @@ import { inToolSpan } from './spans';
 import { JobLimiter } from '../contract/job-limiter';
 import { LIMITS } from '../contract/limits';
 import { FAILURES, SIGNALS, UPDATES } from '../contract/names';
-import { unlessAborted } from '../tools/time-limit';
+import { unlessAborted } from '../tools/wait-within';
 import type {
   CallInput,
   CallOutput,

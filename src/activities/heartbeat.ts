@@ -8,7 +8,7 @@ import {
   ActivityResetError,
 } from '@temporalio/client';
 import type { Beat } from '../contract/call';
-import { within } from '../tools/time-limit';
+import { within } from '../tools/wait-within';
 
 /** The longest time between two heartbeats. A cancellation is noticed within this time. */
 const HEARTBEAT_MS = 1000;

@@ -22,7 +22,7 @@ import { describeFailure } from '../tools/format-result';
 import { makeContext } from '../tools/context';
 import type { Tool } from '../tools/types';
 import type { AboutTurn } from './execute';
-import { unlessAborted } from '../tools/time-limit';
+import { unlessAborted } from '../tools/wait-within';
 import { sha256 } from '../system/sha256';
 import type { ActivityDeps } from './deps';
 import { requestersOf } from '../authority/votes/requesters';

@@ -12,7 +12,7 @@ import type { PrepareInput } from './think';
 import type { Effect, JsonSchema } from './tool';
 
 /** What a workflow bundle knows of an activity, or of a child workflow, about whose calls people are asked. */
-export interface GatedName {
+export interface GateName {
   /** See the option of the plugin. */
   caller: 'code' | 'model';
   args?: readonly string[];
@@ -31,17 +31,17 @@ export const GATE_FAILURES = {
   refused: 'countersign.gate_refused',
 } as const;
 
-/** The gated activities by type, and the gated child workflows by `gatedChild`. */
-export type GatedNames = Readonly<Record<string, GatedName>>;
+/** The gated activities by type, and the gated child workflows by `childName`. */
+export type GateNames = Readonly<Record<string, GateName>>;
 
 /** The name under which a child workflow is gated. */
-export const gatedChild = (type: string): string => `child:${type}`;
+export const childName = (type: string): string => `child:${type}`;
 
 /**
  * The mark of a workflow bundle in which calls with these names ask. The mark is in the code of the bundle. A worker
  * takes only a bundle with the mark of its own names.
  */
-export function gateMark(names: GatedNames): string {
+export function gateMark(names: GateNames): string {
   const known = Object.entries(names).map(([name, { caller, args = null, from }]) => {
     return [name, caller, args, from?.tool ?? null, from?.arguments ?? null];
   });
@@ -88,7 +88,7 @@ export interface GateHeader extends Omit<CallInput, 'arguments' | 'proposed'> {
 
 /** The arguments of a gated call as one value, and the tool if they name it. A text: why there are none. */
 export function argumentsIn(
-  { args: names, from }: Partial<GatedName>,
+  { args: names, from }: Partial<GateName>,
   given: readonly unknown[],
 ): { args: unknown; tool?: string } | string {
   if (names !== undefined)
@@ -107,7 +107,7 @@ export function argumentsIn(
 
 /** The arguments of an activity with other values in the place of those that `argumentsIn` found. */
 export function withArguments(
-  { args: names, from }: Partial<GatedName>,
+  { args: names, from }: Partial<GateName>,
   given: readonly unknown[],
   args: Readonly<Record<string, unknown>>,
 ): unknown[] {

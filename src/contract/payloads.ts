@@ -29,7 +29,6 @@ import { isObject } from './json';
 /** Schemas of fields that a turn may be started with, for input that comes from outside. */
 const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
-
 // The outputs of activities are read strictly. An operator may complete any activity with any value
 // (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.
 

@@ -46,7 +46,7 @@ const NAME = new RegExp(
   `^(gateway-[0-9a-f]{${ID_CHARACTERS}})(?:~([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?$`,
 );
 
-/** The turn that such a name is of, and its run. No turn: it is no such name. */
+/** The turn and the run that a name stands for. No turn: the text is another name. */
 export function readCallName(name: string): { turn?: string | undefined; run?: string | undefined } {
   const [, turn, run] = NAME.exec(name) ?? [];
   return { turn, run };

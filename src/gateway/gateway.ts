@@ -99,7 +99,7 @@ type Parts = GatewayParts &
   Required<Pick<GatewayParts, 'hold'>> & {
     /** The number of clients that wait for each call, by its id. */
     held: Map<string, number>;
-    /** The ids of calls that somebody was told to come back to. They are not withdrawn. */
+    /** The ids that somebody has to ask with later. Their calls are not withdrawn. */
     given: Set<string>;
   };
 

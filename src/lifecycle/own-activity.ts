@@ -79,7 +79,7 @@ function isBroken({ type, message }: FailureText): boolean {
  * What our worker said of a call of the user's own activity that it did not run. Undefined: the user's code returned the
  * value, because only the worker of the call knows its secret.
  */
-export function saidByWorker(value: unknown, state: CallState): CallOutput | undefined {
+export function reportOfWorker(value: unknown, state: CallState): CallOutput | undefined {
   const secret = secretOf(state);
   if (secret === undefined || !isObject(value) || value['secret'] !== secret) return undefined;
   return readCallOutput(value, { callId: state.call.callId, secret });

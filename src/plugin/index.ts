@@ -4,4 +4,4 @@
  * @module
  */
 export { CountersignPlugin } from './plugin';
-export type { GatedActivity, PluginOptions } from './options';
+export type { ActivityGate, PluginOptions } from './options';

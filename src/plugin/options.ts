@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Gated } from '../activities/gate/gated-tools';
+import type { GateTarget } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
-import { type GatedName, type GatedNames } from '../contract/gate';
+import { type GateName, type GateNames } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
 import { TOOL_NAME } from '../contract/names';
 import { defineTool } from '../tools/define-tool';
@@ -9,7 +9,7 @@ import { describeZodIssues } from '../tools/option-values';
 import type { Parameters, Policy, Tool, ToolOptions } from '../tools/types';
 
 /** An activity about whose calls people are asked, or a child workflow. Times, retries and queues are the workflow's. */
-export interface GatedActivity<P extends Parameters = Parameters> extends Partial<
+export interface ActivityGate<P extends Parameters = Parameters> extends Partial<
   Pick<
     ToolOptions<P>,
     'description' | 'parameters' | 'safety' | 'effect' | 'preview' | 'verify' | 'requestExpires' | 'noBatch'
@@ -38,7 +38,7 @@ export interface PluginOptions {
    * The calls about which people are asked, by the type of the activity, or `child:<type>` of a child workflow. Calls
    * are dangerous and unsafe, and people cannot change arguments without `parameters`, unless the options say otherwise.
    */
-  gate: Readonly<Record<string, GatedActivity>>;
+  gate: Readonly<Record<string, ActivityGate>>;
   /** Asked about each call. It only makes safety stricter. @default safety decides */
   policy?: Policy;
   /** The file that says who may decide what; see docs/approvers.md. @default none: anybody may decide everything */
@@ -79,9 +79,9 @@ const optionsSchema = z.strictObject({
 });
 
 /** The options of the plugin, checked and with every default filled in. */
-export interface ReadOptions {
-  names: GatedNames;
-  gated: ReadonlyMap<string, Gated>;
+export interface GateSetup {
+  names: GateNames;
+  gated: ReadonlyMap<string, GateTarget>;
   tools: readonly Tool[];
   before: number | undefined;
 }
@@ -91,7 +91,7 @@ export interface ReadOptions {
  *
  * @throws CountersignError `config_invalid`, naming the activity and the rule.
  */
-export function readOptions(options: PluginOptions): ReadOptions {
+export function readOptions(options: PluginOptions): GateSetup {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const ours = Object.keys(options.gate).find((name) => /^(child:)?countersign\./.test(name));
@@ -115,8 +115,8 @@ export function readOptions(options: PluginOptions): ReadOptions {
 
 function gatedOf(
   name: string,
-  { tool, caller = 'code', args, from, ...of }: GatedActivity,
-): { of: GatedName; gated: Gated } {
+  { tool, caller = 'code', args, from, ...of }: ActivityGate,
+): { of: GateName; gated: GateTarget } {
   if (args !== undefined && from !== undefined)
     throw invalid(`\`${name}\`: \`args\` and \`from\` exclude each other`);
   const toolFor = (given?: string): Tool => makeTool(name, given ?? tool ?? name, of);
@@ -140,7 +140,7 @@ function hasProperty({ schema }: Tool, name: string): boolean {
   return isJsonObject(properties) && Object.hasOwn(properties, name);
 }
 
-function makeTool(activity: string, name: string, of: GatedActivity): Tool {
+function makeTool(activity: string, name: string, of: ActivityGate): Tool {
   const { description = `The activity ${activity}.`, parameters = OPEN, safety = 'dangerous' } = of;
   return defineTool<Parameters>({
     ...of,

@@ -10,14 +10,14 @@ import {
 } from '@temporalio/worker';
 import type { GateWorker } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
-import { gatedChild } from '../contract/gate';
+import { childName } from '../contract/gate';
 import { loadEncryption } from '../encryption/load';
 import { ensureAttributes } from '../engine/search-attributes';
 import { defineAgent } from '../tools/define-agent';
 import { defineConfig } from '../tools/define-config';
 import { activityDeps, makeShared } from '../worker/options';
 import { GATE_PLUGIN, requireMark, withGate, withGateWorker } from '../worker/gate-bundle';
-import { type PluginOptions, type ReadOptions, readOptions } from './options';
+import { type PluginOptions, type GateSetup, readOptions } from './options';
 
 /**
  * Lets people decide on activities of your own workflows before they run. Give it to your workers, and to bundles that
@@ -29,7 +29,7 @@ import { type PluginOptions, type ReadOptions, readOptions } from './options';
  */
 export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
   readonly name = GATE_PLUGIN;
-  private readonly read: ReadOptions;
+  private readonly read: GateSetup;
 
   /** @throws CountersignError `config_invalid`, naming the activity and the rule. */
   constructor(private readonly options: PluginOptions) {
@@ -60,7 +60,7 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
 
   private warnOfUnknown(taskQueue: string, activities: object): void {
     const unknown = [...this.read.gated.keys()].filter(
-      (name) => !name.startsWith(gatedChild('')) && !Object.hasOwn(activities, name),
+      (name) => !name.startsWith(childName('')) && !Object.hasOwn(activities, name),
     );
     if (unknown.length > 0)
       Runtime.instance().logger.warn(

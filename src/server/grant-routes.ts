@@ -8,7 +8,7 @@ import { voterIn } from '../authority/votes/voters';
 import { termsDigest } from '../authority/grants/confirmations';
 import { confirmerOf, votesOn } from '../authority/grants/grant-votes';
 import { argumentTexts, conditionText, grantSentence, heldSentence } from '../authority/grants/grant-text';
-import { isGrantTerms, isNarrowing } from '../authority/grants/grant-forms';
+import { isGrantTerms, isNarrowing } from '../authority/grants/grant-schemas';
 import { covers } from '../authority/grants/covers';
 import { type GrantAsked, type GrantSeen, type GrantTerms, noGrantText } from '../authority/grants/grant';
 import { type Condition, exactly, type Narrowing, narrowingProblem } from '../authority/grants/narrowing';

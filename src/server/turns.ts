@@ -12,7 +12,7 @@ import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import { EVERYTHING, isAtLeast, isSeenBy } from '../authority/rules/permits';
 import type { AppDeps, VotersFile } from './deps';
-import { createLookers } from './lookers';
+import { createLookers } from './open-elsewhere';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';

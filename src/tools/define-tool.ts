@@ -11,7 +11,7 @@ import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
 import { describeZodIssues, duration, invalidDefinition } from './option-values';
-import { LONGEST_TIMER_MS } from './time-limit';
+import { LONGEST_TIMER_MS } from './wait-within';
 
 /** The functions of a tool, with arguments of an unknown type. */
 interface Functions {

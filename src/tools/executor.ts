@@ -10,7 +10,7 @@ import { type HookEndEvent, type HookEvent, type Hooks, runHook } from './hooks'
 import { type Ending, type InterruptedRun, runHandler, type Runner } from './run-handler';
 import { messageOf } from './format-result';
 import type { CallFacts, Live } from './context';
-import { LONGEST_TIMER_MS } from './time-limit';
+import { LONGEST_TIMER_MS } from './wait-within';
 import { createSecrets, type SecretProvider, type Secrets } from './secrets';
 import type { CallContext, Policy, Tool } from './types';
 import type { FilePlan } from '../contract/plan';

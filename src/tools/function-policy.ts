@@ -10,7 +10,7 @@ import { cutOutput } from './cut-output';
 import { fitArguments, furtherForms, type ReadyCall } from './prepare';
 import { messageOf } from './format-result';
 import type { Policy, Tool } from './types';
-import { unlessAborted, within } from './time-limit';
+import { unlessAborted, within } from './wait-within';
 
 /** The decision about a call, from safety and policy together. */
 export interface PolicyVerdict {

@@ -6,7 +6,7 @@ import { span } from '../contract/text/times';
 import { cutOutput } from './cut-output';
 import { messageOf } from './format-result';
 import type { CallContext } from './types';
-import { unlessAborted, within } from './time-limit';
+import { unlessAborted, within } from './wait-within';
 
 /** The argument of a hook. */
 export interface HookEvent {

@@ -1,5 +1,5 @@
 import type { CallContext, Tool } from './types';
-import { within } from './time-limit';
+import { within } from './wait-within';
 import { type CallFacts, type ContextDeps, type Live, makeContext } from './context';
 import { createPartialOutput, cutOutput } from './cut-output';
 

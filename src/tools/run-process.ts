@@ -6,7 +6,7 @@ import { access, readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCapture } from './cut-output';
 import { nothingDone, type ToolError } from './errors';
-import { within } from './time-limit';
+import { within } from './wait-within';
 import { errnoOf } from '../contract/errors';
 
 /** A program to run, never through a shell, so that nothing in its arguments is expanded. */

@@ -2,7 +2,7 @@ import { errorMessage } from '../contract/errors';
 import { hideSecrets, REDACTED } from '../contract/text/redact';
 import { splitAtCuts } from './cut-output';
 import { ToolError } from './errors';
-import { unlessAborted } from './time-limit';
+import { unlessAborted } from './wait-within';
 
 /**
  * Returns a secret by its name, from a vault, a file or the environment. The function is called for each `secrets.get`,

@@ -32,7 +32,7 @@ export interface BundleWorkflowsOptions extends Pick<
  */
 const SHARED = [
   ...['dry-run', 'digest', 'payloads', 'schema/schema', 'worker-tools'].map((name) => `contract/${name}`),
-  ...['grants/claim-use', 'grants/grant-forms', 'pauses/pause', 'votes/open-votes'].map(
+  ...['grants/claim-use', 'grants/grant-schemas', 'pauses/pause', 'votes/open-votes'].map(
     (name) => `authority/${name}`,
   ),
   ...['decide', 'move', 'outcomes', 'state'].map((name) => `lifecycle/${name}`),

@@ -4,7 +4,7 @@ import { gateActivities } from '../activities/gate';
 import { gateInterceptor } from '../activities/gate/gated-call';
 import type { GateWorker } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
-import { gateMark, type GatedNames } from '../contract/gate';
+import { gateMark, type GateNames } from '../contract/gate';
 
 const INTERCEPTOR = require.resolve('../workflows/gate/interceptor');
 
@@ -32,14 +32,14 @@ export function withGateWorker(options: WorkerOptions, worker: GateWorker): Work
 /** Adds the gate to what a bundle is made of: our interceptor, with the names of the calls about which it asks. */
 export function withGate<O extends Pick<BundleOptions, 'workflowInterceptorModules'>>(
   options: O,
-  names: GatedNames,
+  names: GateNames,
 ): O {
   const { workflowInterceptorModules = [] } = options;
   return { ...options, workflowInterceptorModules: [...workflowInterceptorModules, moduleFor(names)] };
 }
 
 /** A module of its own text, so that no file has to be written and a bundle has the same code everywhere. */
-function moduleFor(names: GatedNames): string {
+function moduleFor(names: GateNames): string {
   const text = [
     `import { gateInterceptors } from ${JSON.stringify(INTERCEPTOR)};`,
     `export const mark = ${JSON.stringify(gateMark(names))};`,
@@ -55,7 +55,7 @@ function moduleFor(names: GatedNames): string {
  */
 export async function requireMark(
   bundle: NonNullable<WorkerOptions['workflowBundle']>,
-  names: GatedNames,
+  names: GateNames,
 ): Promise<void> {
   const code = 'code' in bundle ? bundle.code : await readFile(bundle.codePath, 'utf8');
   if (code.includes(gateMark(names))) return;

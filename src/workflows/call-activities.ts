@@ -16,7 +16,7 @@ import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
 import { type CallState, leaveOf, type PreparingCall } from '../lifecycle/state';
 import { act } from './approvals';
-import { freshIn, retryOf, type Rounds, startOf } from './call-rounds';
+import { freshIn, retryOf, type Rounds, commonInput } from './call-rounds';
 import { rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
 import { summaryOf } from './summary';
@@ -86,7 +86,7 @@ function inputOf(turn: Turn, state: CallState, attempt: CallAttempt): CallInput 
   const { call } = state;
   const leave = leaveOf(state);
   return {
-    ...startOf(turn, state, attempt),
+    ...commonInput(turn, state, attempt),
     arguments: state.effective,
     timeoutMs: call.settings.timeoutMs,
     dry: isDry(turn) ? true : undefined,

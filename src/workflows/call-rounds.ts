@@ -36,7 +36,7 @@ export type Caller = ApprovalContext & { readonly agent: string; readonly origin
 type CommonInput = Omit<CallInput, 'arguments' | 'timeoutMs'>;
 
 /** What the worker of a call gets whatever workflow makes the call. */
-export function startOf(
+export function commonInput(
   { agent, originalRunId }: Pick<Caller, 'agent' | 'originalRunId'>,
   state: CallState,
   { absent, pauses }: Pick<Rounds, 'absent' | 'pauses'>,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type GatedActivity, type PluginOptions } from '../../src/plugin';
+import { type ActivityGate, type PluginOptions } from '../../src/plugin';
 import { readOptions } from '../../src/plugin/options';
 
-const read = (gate: Record<string, GatedActivity>, more: Partial<PluginOptions> = {}) =>
+const read = (gate: Record<string, ActivityGate>, more: Partial<PluginOptions> = {}) =>
   readOptions({ gate, ...more });
 const parameters = z.object({ cents: z.int() });
 
@@ -44,7 +44,7 @@ describe('a gated activity', () => {
   });
 });
 
-it.each<[string, Record<string, GatedActivity>, Partial<PluginOptions>, RegExp]>([
+it.each<[string, Record<string, ActivityGate>, Partial<PluginOptions>, RegExp]>([
   ['a name of ours', { 'countersign.think': {} }, {}, /a name of Countersign cannot be gated/],
   ['two names with one tool', { payOut: {}, pay_out: {} }, {}, /two of `gate` have the tool pay_out/],
   [

@@ -4,7 +4,7 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } 
 import { z } from 'zod';
 import { connect, type Countersign, type InboxItem } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
-import { type GatedActivity, CountersignPlugin } from '../../src/plugin';
+import { type ActivityGate, CountersignPlugin } from '../../src/plugin';
 import { testAddress, testConnection } from '../support/server';
 import { until } from '../support/until';
 import { WITHOUT_THREADS } from '../support/worker-here';
@@ -38,7 +38,7 @@ const activities = {
 
 const parameters = z.object({ order: z.string(), cents: z.int().max(10_000) });
 const preview = ({ cents }: { cents?: unknown }): string => `pays ${String(cents)}`;
-const gate: Record<string, GatedActivity> = {
+const gate: Record<string, ActivityGate> = {
   refund: { parameters, requestExpires: '1 minute' },
   tell: { parameters, preview, caller: 'model' },
   look: { safety: 'safe' },

@@ -6,7 +6,7 @@ import { passkeyGrantSigner, passkeySigner } from '../../src/authority/signature
 import { openApprovers } from '../../src/authority/rules/current-file';
 import { connect, type Countersign } from '../../src/client';
 import { termsDigest } from '../../src/authority/grants/confirmations';
-import { isGrantTerms } from '../../src/authority/grants/grant-forms';
+import { isGrantTerms } from '../../src/authority/grants/grant-schemas';
 import type { GrantTerms } from '../../src/authority/grants/grant';
 import { isObject } from '../../src/contract/json';
 import { defineAgent } from '../../src/tools/define-agent';

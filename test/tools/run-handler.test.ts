@@ -1,4 +1,4 @@
-import { within } from '../../src/tools/time-limit';
+import { within } from '../../src/tools/wait-within';
 import { runHandler, type HandlerRun } from '../../src/tools/run-handler';
 import { gate, makeTool } from './support';
 

@@ -11,7 +11,6 @@ import {
   type GateHeader,
 } from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
-import { LIMITS } from '../../contract/limits';
 import { makeSuccess } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
 import { fitArguments } from '../../tools/prepare';
@@ -19,7 +18,7 @@ import { whileBeating } from '../heartbeat';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
 import { isGateHeader } from './header';
-import { depsFor, type Gated, type GateWorker, givenTool } from './gated-tools';
+import { depsFor, type GateTarget, type GateWorker, givenTool } from './gated-tools';
 
 type Run = () => Promise<unknown>;
 
@@ -70,7 +69,7 @@ interface Attempt {
 /** Nobody was asked. The call runs only if nobody has to be. */
 async function withoutHeader(
   worker: GateWorker,
-  gated: Gated | undefined,
+  gated: GateTarget | undefined,
   { args, run }: Attempt,
 ): Promise<unknown> {
   const { info } = Context.current();
@@ -167,7 +166,7 @@ async function runOnce(
   return value;
 }
 
-/** The arguments as JSON keeps them. What is no object has no arguments. */
+/** The arguments as JSON keeps them. Anything but an object has none. */
 function jsonOf(args: unknown): JsonObject {
   const read = parseJson(JSON.stringify(args) ?? '');
   if (isJsonObject(read)) return read;

@@ -1,4 +1,4 @@
-import type { GatedName, GivenTool } from '../../contract/gate';
+import type { GateName, GivenTool } from '../../contract/gate';
 import type { Policy, Tool } from '../../tools/types';
 import { defineTool } from '../../tools/define-tool';
 import { defineAgent, type Agent } from '../../tools/define-agent';
@@ -6,7 +6,7 @@ import { createRegistry } from '../../tools/registry';
 import type { ActivityDeps } from '../deps';
 
 /** An activity, or a child workflow, about whose calls people are asked. */
-export interface Gated extends Partial<GatedName> {
+export interface GateTarget extends Partial<GateName> {
   /** The tool of a call. `name`: the name that the call itself gives. */
   toolFor(name?: string): Tool;
   /** Whether people may change the arguments: only where there is a schema. */
@@ -16,8 +16,8 @@ export interface Gated extends Partial<GatedName> {
 /** What a worker of gated calls has. */
 export interface GateWorker {
   deps: ActivityDeps;
-  /** By the names of `GatedNames`. */
-  gated: ReadonlyMap<string, Gated>;
+  /** By the names of `GateNames`. */
+  gated: ReadonlyMap<string, GateTarget>;
   /** Asked about each call. Absent: safety decides. */
   policy?: Policy;
   /** Calls that were scheduled before this time run without the gate, in ms since 1970. */

@@ -6,7 +6,7 @@ import type { PrepareOutput } from '../../contract/think';
 import { untilNotHeld } from '../../authority/pauses/worker-hold';
 import { verify } from '../check-doubt';
 import { depsFor, type GateWorker, givenTool } from './gated-tools';
-import { prepareGated } from './prepare-gated';
+import { prepareForGate } from './prepare-gated';
 
 /** Our activities for calls of a user's own workflows. `theirs`: the worker may run turns, too. */
 export function gateActivities(
@@ -15,7 +15,7 @@ export function gateActivities(
 ): Record<string, (input: never) => Promise<unknown>> {
   const ofTurns: unknown = Reflect.get(theirs, ACTIVITIES.verify);
   return {
-    [ACTIVITIES.gate]: (input: GateInput): Promise<PrepareOutput> => prepareGated(worker, input),
+    [ACTIVITIES.gate]: (input: GateInput): Promise<PrepareOutput> => prepareForGate(worker, input),
     [ACTIVITIES.held]: (input: HeldInput): Promise<void> => untilNotHeld(worker.deps, input),
     [ACTIVITIES.verify]: (input: VerifyInput): Promise<unknown> =>
       input.agent !== Context.current().info.workflowType && typeof ofTurns === 'function'

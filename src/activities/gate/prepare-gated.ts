@@ -9,7 +9,7 @@ import { prepareCall } from '../prepare-call';
 import { depsFor, type GateWorker, givenTool } from './gated-tools';
 
 /** The activity `countersign.gate`: makes a call of a user's own workflow ready to run or to be asked about. */
-export async function prepareGated(worker: GateWorker, input: GateInput): Promise<PrepareOutput> {
+export async function prepareForGate(worker: GateWorker, input: GateInput): Promise<PrepareOutput> {
   const { workflowType: agent = '' } = Context.current().info;
   const { callId, raw, gated, settings, given = {} } = input;
   const own = worker.gated.get(gated ?? settings.gate.activity ?? '');

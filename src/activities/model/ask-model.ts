@@ -6,7 +6,7 @@ import type { TurnOrigin } from '../../contract/call';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from '../../models/model';
 import { modelOf } from '../../models/providers';
 import type { Agent } from '../../tools/define-agent';
-import { unlessAborted } from '../../tools/time-limit';
+import { unlessAborted } from '../../tools/wait-within';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../heartbeat';
 import type { ActivityDeps } from '../deps';
 import { lackOf, leaveToAnother } from '../leave-to-another';

@@ -1,5 +1,5 @@
 import type { Of } from '../../contract/schema/shape';
-import type { USE_ASKED, USE_TAKEN } from './grant-forms';
+import type { USE_ASKED, USE_TAKEN } from './grant-schemas';
 import { lackingOn } from './grant-votes';
 import { type GrantTerms, type Grant, type GrantRefused, refuseGrant, whyEnded } from './grant';
 

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { isGrantShown, isUsed } from './grant-forms';
+import { isGrantShown, isUsed } from './grant-schemas';
 import type { GrantShown } from './grant';
 import { LIMITS } from '../../contract/limits';
 import { grantWorkflowId, MEMO, WORKFLOWS } from '../../contract/names';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { type ConfirmAsked, termsDigest, termsIn } from './confirmations';
-import { isGrantAsked } from './grant-forms';
+import { isGrantAsked } from './grant-schemas';
 import {
   type GrantAsked,
   type GrantRefused,

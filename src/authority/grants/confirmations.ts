@@ -1,7 +1,7 @@
 import { digestJson } from '../../contract/digest';
 import { LIMITS, TIMES } from '../../contract/limits';
 import type { Of } from '../../contract/schema/shape';
-import type { CONFIRM_ASKED } from './grant-forms';
+import type { CONFIRM_ASKED } from './grant-schemas';
 import { confirmerOf, type GrantVote } from './grant-votes';
 import {
   type Grant,

@@ -1,7 +1,7 @@
 import { votingOf, WHY_NOT, whyMayNot } from '../votes/voters';
 import { countVotesUnder, stillNeededText, type VoteCount } from '../votes/count-votes';
 import type { Of } from '../../contract/schema/shape';
-import type { GRANT_ASKED, GRANT_CONFIRMATION } from './grant-forms';
+import type { GRANT_ASKED, GRANT_CONFIRMATION } from './grant-schemas';
 import type { DatedVote, Authority } from '../../contract/authority';
 
 /** The vote of one more person who allows a grant. */

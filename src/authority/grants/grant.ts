@@ -2,7 +2,7 @@ import { reasonProblem } from '../../contract/call-texts';
 import { DAY, LIMITS, TIMES } from '../../contract/limits';
 import { utf8Bytes } from '../../contract/text/bytes';
 import type { Of } from '../../contract/schema/shape';
-import type { GRANT_ASKED, GRANT_SHOWN, GRANT_TERMS, REVOKE_ASKED } from './grant-forms';
+import type { GRANT_ASKED, GRANT_SHOWN, GRANT_TERMS, REVOKE_ASKED } from './grant-schemas';
 import { narrowingProblem } from './narrowing';
 
 /**

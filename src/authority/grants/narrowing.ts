@@ -4,7 +4,7 @@ import type { Of } from '../../contract/schema/shape';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { HOST, plainUrl, UNCLEAR, URL_HEAD } from '../../contract/text/spelling';
 import { BY_EQUALITY, isRunArgument } from './by-equality';
-import type { GRANT_CONDITION } from './grant-forms';
+import type { GRANT_CONDITION } from './grant-schemas';
 
 /**
  * The condition on one argument of a call that a grant allows. `equal`: this value, or the value of this digest if it

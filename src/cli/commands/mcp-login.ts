@@ -11,7 +11,7 @@ import { type LoginAccount, type Login, loginFile } from '../../tools/mcp/logins
 import { readScopes } from '../../tools/mcp/oauth';
 import { accountOf, valuesIn } from '../../tools/mcp/reach';
 import { createSecrets, type Secrets } from '../../tools/secrets';
-import { unlessAborted } from '../../tools/time-limit';
+import { unlessAborted } from '../../tools/wait-within';
 import type { Context } from '../context';
 import { withFileErrors } from '../../system/named-files';
 import { refuseOptions } from '../flags';

@@ -8,7 +8,7 @@ import { userStateDir } from '../../system/files';
 import { withLock } from '../../system/lock';
 import type { Context } from '../context';
 import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, refuseOptions } from '../flags';
-import { keepSending, sendOnce } from '../../notify/send-loop';
+import { keepSending, sendOnce } from '../../notify/watch-and-send';
 import type { Receiver } from '../../notify/notices';
 import { CHANNELS_FILE } from '../doctor/notify';
 import { createOutbox } from '../../notify/outbox';

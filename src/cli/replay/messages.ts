@@ -2,7 +2,7 @@ import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Observed } from '../../history/replay/explain';
 import type { PackedHistory } from './sdk';
 import type { Probe } from '../../history/replay/replayer';
-import { LONGEST_TIMER_MS } from '../../tools/time-limit';
+import { LONGEST_TIMER_MS } from '../../tools/wait-within';
 
 /** The code that a separate process uses to replay, and the most time that it may take. */
 export interface Setup {

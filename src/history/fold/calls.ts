@@ -4,7 +4,7 @@ import { lastResult, outcomeIn, outcomeOfLost } from '../../lifecycle/outcomes';
 import { failureOf } from '../../lifecycle/results';
 import { takeReset } from '../../lifecycle/reset';
 import { settle } from '../../lifecycle/starts';
-import { saidByWorker } from '../../lifecycle/own-activity';
+import { reportOfWorker } from '../../lifecycle/own-activity';
 import { isObject } from '../../contract/json';
 import type { CallState } from '../../lifecycle/state';
 import type { DecodedFailure, EventOf } from '../decode/events';
@@ -140,7 +140,7 @@ export function callCompleted(
   if (gateActivity(life) !== undefined) {
     // After a reset, the end of one start says nothing about the start before the reset.
     if (life.phase !== 'running') return [];
-    if (saidByWorker(event.result, life) === undefined) {
+    if (reportOfWorker(event.result, life) === undefined) {
       const result = returnedResult(life, event.result, now);
       return endCall(state, event, held, { result, ...facts, origin: 'handler' });
     }

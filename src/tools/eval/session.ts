@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { race } from '../../system/race';
 import { parseJson } from '../../contract/json';
-import { queueAfter } from '../time-limit';
+import { queueAfter } from '../wait-within';
 import { createCapture } from '../cut-output';
 import { nothingDone, stopped, ToolError, TransportError } from '../errors';
 import { createPool, type Pool } from '../pool';

@@ -8,7 +8,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { defined } from '../../contract/defined';
 import { errnoOf, errorMessage } from '../../contract/errors';
 import { isToolError, nothingDone, ToolError, TransportError } from '../errors';
-import { unlessAborted } from '../time-limit';
+import { unlessAborted } from '../wait-within';
 import { addressIn, isPublicAddress } from './address';
 import { type HostList, portOf } from './hosts';
 import { type HttpRequest, isReading, ONLY_PUBLIC } from './request';

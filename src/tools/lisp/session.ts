@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { asError } from '../../contract/errors';
 import { nothingDone, stopped, ToolError, TransportError } from '../errors';
 import type { CallContext } from '../types';
-import { unlessAborted, within } from '../time-limit';
+import { unlessAborted, within } from '../wait-within';
 import type { FormHistory } from './history';
 import type { LiveImage } from './image';
 import { isList, isSymbol, lispSymbol, type Sexp } from './sexp';

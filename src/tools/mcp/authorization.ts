@@ -6,7 +6,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { isTransportError, TransportError } from '../errors';
 import type { Secrets } from '../secrets';
-import { unlessAborted } from '../time-limit';
+import { unlessAborted } from '../wait-within';
 import { type LoginAccount, aloneWith, type Login, readLogin, removeLogin, writeLogin } from './logins';
 import { clientOf, loginFields, oauthReason, readScopes, requireBearer, safeFetch } from './oauth';
 

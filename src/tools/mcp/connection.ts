@@ -9,7 +9,7 @@ import { escapeHidden } from '../../contract/text/unsafe-text';
 import { activeCarrier } from '../../system/traces';
 import { cutOutput } from '../cut-output';
 import { isTransportError, nothingDone, ToolError, TransportError } from '../errors';
-import { LONGEST_TIMER_MS, queueAfter, unlessAborted } from '../time-limit';
+import { LONGEST_TIMER_MS, queueAfter, unlessAborted } from '../wait-within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
 import { type CallQuestions, elicit, questionsOf } from './elicitation';

@@ -6,7 +6,7 @@ import { errnoOf, errorMessage } from '../../contract/errors';
 import { createCapture } from '../cut-output';
 import { TransportError } from '../errors';
 import { killGroup, killLeftBehind, markedEnvironment, newMark } from '../run-process';
-import { within } from '../time-limit';
+import { within } from '../wait-within';
 import { repeatsLongId } from './limit-answers';
 
 /** The program of a server to start, never through a shell. */

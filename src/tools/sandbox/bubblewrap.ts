@@ -19,7 +19,7 @@ import { z } from 'zod';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { type Holder, killProcess } from '../run-process';
-import { within } from '../time-limit';
+import { within } from '../wait-within';
 import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
 

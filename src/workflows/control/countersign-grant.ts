@@ -9,7 +9,7 @@ import {
   isUseAsked,
   REVOKE_ASKED,
   USE_ASKED,
-} from '../../authority/grants/grant-forms';
+} from '../../authority/grants/grant-schemas';
 import {
   type Grant,
   type GrantAsked,

@@ -15,7 +15,7 @@ import {
 import type { GateState } from './the-gate';
 
 /** Asks about a call that the workflow itself runs. */
-export async function ask<A extends object>(
+export async function askPerson<A extends object>(
   gate: GateState,
   request: GateRequest<A>,
 ): Promise<GateDecision<A>> {

@@ -18,7 +18,7 @@ import { gateFailure } from './request';
 import type { GateState } from './the-gate';
 
 /** What is asked about: the call as its workflow knows it. */
-export interface AskedCall
+export interface CallToAsk
   extends Pick<GateInput, 'gated' | 'tool' | 'settings'>, Pick<GateHeader, 'hasKey'> {
   /** The tool for its arguments. The preview of a text is for the first arguments alone. */
   given?(args: JsonObject | undefined): GivenTool;
@@ -48,7 +48,7 @@ export function nextCallId(gate: GateState, given?: string): string {
  */
 export async function open(
   gate: GateState,
-  asked: AskedCall,
+  asked: CallToAsk,
   { callId, args }: { callId: string; args: unknown },
 ): Promise<OpenedCall> {
   const raw = JSON.stringify(args) ?? '';
@@ -62,7 +62,7 @@ export async function open(
 }
 
 function inputOf(
-  { gated, tool, settings, given }: AskedCall,
+  { gated, tool, settings, given }: CallToAsk,
   { callId, raw }: { callId: string; raw: string },
   edited: JsonObject | undefined,
 ): GateInput {
@@ -116,7 +116,7 @@ export class GateCall {
   constructor(
     readonly context: GateState,
     readonly callId: string,
-    protected readonly asked: AskedCall,
+    protected readonly asked: CallToAsk,
   ) {}
 
   get state(): CallState {
@@ -154,7 +154,7 @@ export function close(gate: GateState, callId: string): void {
 /** Waits until an open call is decided. An allowed call is handed over to its workflow: its decision is spent. */
 export async function handedOver(
   gate: GateState,
-  asked: AskedCall,
+  asked: CallToAsk,
   callId: string,
 ): Promise<RunningCall | DoneCall> {
   const call = new GateCall(gate, callId, asked);

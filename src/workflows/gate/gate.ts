@@ -2,8 +2,8 @@ import { upsertMemo } from '@temporalio/workflow';
 import { LIMITS } from '../../contract/limits';
 import { MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
-import { ask } from './ask';
-import { withNote } from './note';
+import { askPerson } from './ask';
+import { noteBefore } from './note';
 import {
   argumentSchemaOf,
   type GateAllowed,
@@ -14,7 +14,7 @@ import {
 } from './request';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
-import { type CarriedGate, carriedBy, createOnce, type GateState } from './the-gate';
+import { type CarriedGate, carryGate, createOnce, type GateState } from './the-gate';
 
 /** Activities by name, for a gate whose activity types are not given. */
 export interface AnyActivities {
@@ -78,14 +78,14 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
   if (options.about !== undefined)
     upsertMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
   return {
-    ask: (request) => ask(gate, request),
+    ask: (request) => askPerson(gate, request),
     run: (activity, request) => askAndRun(gate, activity, request),
     carry: () => carry(gate),
   };
 }
 
 function carry(gate: GateState): CarriedGate {
-  if (gate.approvals.calls.size + gate.opening.size === 0) return carriedBy(gate);
+  if (gate.approvals.calls.size + gate.opening.size === 0) return carryGate(gate);
   throw gateFailure('requests are open; a workflow continues as new when they are decided');
 }
 
@@ -146,7 +146,7 @@ export function gateTool<S extends StandardJsonSchema<object>>(
       if (typeof execute === 'string') return heard(await gate.run(execute, asked));
       const decision = await gate.ask<InputOf<S>>(asked);
       if (!decision.allowed) return decision.message;
-      return withNote(decision.note, await execute(decision.arguments, decision));
+      return noteBefore(decision.note, await execute(decision.arguments, decision));
     },
   };
 }
@@ -154,6 +154,6 @@ export function gateTool<S extends StandardJsonSchema<object>>(
 /** The text or value that the model reads about a call that the gate ran. */
 function heard(ended: Awaited<ReturnType<Gate['run']>>): unknown {
   if (!ended.allowed) return ended.message;
-  if (ended.outcome === 'done') return withNote(ended.note, ended.result);
-  return withNote(ended.note, ended.outcome === 'happened' ? ended.message : `Error: ${ended.message}`);
+  if (ended.outcome === 'done') return noteBefore(ended.note, ended.result);
+  return noteBefore(ended.note, ended.outcome === 'happened' ? ended.message : `Error: ${ended.message}`);
 }

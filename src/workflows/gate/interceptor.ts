@@ -20,9 +20,9 @@ import { type CallSettings, isValidCall } from '../../contract/call';
 import {
   argumentsIn,
   GATE_HEADER,
-  gatedChild,
-  type GatedName,
-  type GatedNames,
+  childName,
+  type GateName,
+  type GateNames,
   type GateSettings,
   withArguments,
 } from '../../contract/gate';
@@ -38,8 +38,8 @@ import { act } from '../approvals';
 import { handedOver, nextCallId, open } from './asked';
 import { toMs } from './request';
 import { type Ran, runOpen, type Start } from './run-call';
-import { carriedBy, installGate, noteCarried, openGate, theGate } from './the-gate';
-import { withNote } from './note';
+import { carryGate, installGate, noteCarried, openGate, theGate } from './the-gate';
+import { noteBefore } from './note';
 
 type Outbound<K extends keyof WorkflowOutboundCallsInterceptor> = NonNullable<
   WorkflowOutboundCallsInterceptor[K]
@@ -50,7 +50,7 @@ type Next<K extends keyof WorkflowOutboundCallsInterceptor> = Parameters<Outboun
  * Makes the interceptor that asks people about calls with these names. The module of a bundle that the plugin adds calls
  * this function.
  */
-export function gateInterceptors(names: GatedNames): WorkflowInterceptorsFactory {
+export function gateInterceptors(names: GateNames): WorkflowInterceptorsFactory {
   return () => {
     installGate();
     return {
@@ -68,12 +68,12 @@ export function gateInterceptors(names: GatedNames): WorkflowInterceptorsFactory
 }
 
 /** The name under which this workflow's calls of an activity are gated. Undefined: they are not. */
-function nameIn(names: GatedNames, type: string): GatedName | undefined {
+function nameIn(names: GateNames, type: string): GateName | undefined {
   const isOurs = Object.values<string>(WORKFLOWS).includes(workflowInfo().workflowType);
   return isOurs || !Object.hasOwn(names, type) ? undefined : names[type];
 }
 
-function activity(names: GatedNames, input: ActivityInput, next: Next<'scheduleActivity'>): Promise<unknown> {
+function activity(names: GateNames, input: ActivityInput, next: Next<'scheduleActivity'>): Promise<unknown> {
   const { activityType, options } = input;
   const header = openGate()?.headers.get(options.activityId ?? '');
   if (header !== undefined) return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: header } });
@@ -86,7 +86,7 @@ function activity(names: GatedNames, input: ActivityInput, next: Next<'scheduleA
 
 /** A gated activity that was to run locally runs as an ordinary one: what a person allows needs a worker's second look. */
 function localActivity(
-  names: GatedNames,
+  names: GateNames,
   input: LocalActivityInput,
   next: Next<'scheduleLocalActivity'>,
 ): Promise<unknown> {
@@ -99,11 +99,11 @@ function localActivity(
 
 /** A gated child workflow starts when it is allowed. Nobody has to look at an earlier start: its id says that. */
 async function child(
-  names: GatedNames,
+  names: GateNames,
   input: StartChildWorkflowExecutionInput,
   next: Next<'startChildWorkflowExecution'>,
 ): Promise<[Promise<string>, Promise<unknown>]> {
-  const gated = gatedChild(input.workflowType);
+  const gated = childName(input.workflowType);
   const name = nameIn(names, gated);
   if (name === undefined || !patched(`countersign-gate:${gated}`)) return next(input);
   const fail = (failure: ToolFailure | undefined): never => {
@@ -151,7 +151,7 @@ function continueAsNew(input: ContinueAsNewInput, next: Next<'continueAsNew'>): 
   if (gate === undefined) return next(input);
   for (const callId of gate.approvals.calls.keys()) act(gate, { type: 'withdraw', callId });
   gate.changes.look();
-  const carried = defaultPayloadConverter.toPayload({ ...carriedBy(gate) });
+  const carried = defaultPayloadConverter.toPayload({ ...carryGate(gate) });
   return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: carried } });
 }
 
@@ -159,7 +159,7 @@ type Scheduled = Pick<ActivityInput, 'activityType' | 'args' | 'options' | 'type
 
 /** Asks about an activity and runs it. `first` starts it as the code of the workflow asked for. */
 async function gatedActivity(
-  name: GatedName,
+  name: GateName,
   input: Scheduled,
   first?: (changed: Pick<Scheduled, 'args' | 'options'>, header: Headers) => Promise<unknown>,
 ): Promise<unknown> {
@@ -232,14 +232,14 @@ function retryIn({
 }
 
 /** What the caller gets of a call that has ended. */
-function toCaller({ caller }: GatedName, activityType: string, { state, ended }: Ran<unknown>): unknown {
+function toCaller({ caller }: GateName, activityType: string, { state, ended }: Ran<unknown>): unknown {
   const note = approvalNote(state);
   const { success, error } = state.result;
   if (success && ended !== undefined && 'value' in ended)
-    return caller === 'model' ? withNote(note, ended.value) : ended.value;
+    return caller === 'model' ? noteBefore(note, ended.value) : ended.value;
   if (success) {
     const found = outputOf(state.result, note);
-    if (caller === 'model') return withNote(note, found);
+    if (caller === 'model') return noteBefore(note, found);
     return foundByPerson(activityType, found);
   }
   // What the code of the activity threw is passed on as it was.
@@ -258,7 +258,7 @@ function foundByPerson(activityType: string, found: string): unknown {
 
 /** A call that did not run, or whose outcome a person has found: a model reads why, and code gets a failure. */
 function unrun(
-  { caller }: Pick<GatedName, 'caller'>,
+  { caller }: Pick<GateName, 'caller'>,
   activityType: string,
   failure: ToolFailure = UNKNOWN,
 ): string {

@@ -9,7 +9,7 @@ import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { checkSchema } from '../../contract/schema/schema';
 import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
 import type { Effect, JsonSchema } from '../../contract/tool';
-import type { AskedCall } from './asked';
+import type { CallToAsk } from './asked';
 import type { CarriedGate } from './the-gate';
 
 /** How to open a gate. */
@@ -95,9 +95,9 @@ export interface GateForbidden {
   message: string;
 }
 
-/** A request with what its worker needs to know of it. */
+/** A request with what its worker needs. */
 export interface Plain<A extends object> {
-  asked: AskedCall;
+  asked: CallToAsk;
   args: JsonObject;
   /** Whether changed arguments have the type of those that were asked about. */
   fits(args: object): args is A;

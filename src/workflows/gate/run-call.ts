@@ -14,15 +14,15 @@ import { errorMessage } from '../../contract/errors';
 import type { GateHeader } from '../../contract/gate';
 import type { LostCall } from '../../contract/lost-activity';
 import { activityIds } from '../../contract/names';
-import { type FailureText, saidByWorker, settleOwn } from '../../lifecycle/own-activity';
+import { type FailureText, reportOfWorker, settleOwn } from '../../lifecycle/own-activity';
 import { failureOf, successOf } from '../../lifecycle/results';
 import type { Settlement } from '../../lifecycle/starts';
 import { type CallState, type DoneCall, resultOf, type RunningCall } from '../../lifecycle/state';
 import { act } from '../approvals';
 import { liveCall } from '../call-life';
-import { freshIn, type Rounds, startOf, waitGivenBack } from '../call-rounds';
+import { freshIn, type Rounds, commonInput, waitGivenBack } from '../call-rounds';
 import { askVerify, lostActivity } from '../outcome';
-import { type AskedCall, close, GateCall } from './asked';
+import { type CallToAsk, close, GateCall } from './asked';
 import type { GateState } from './the-gate';
 
 /** One start of a call as an activity: what runs, under which id. */
@@ -45,7 +45,7 @@ export interface Ran<R> {
 /** Runs an open call as an activity when it is allowed, and waits for a person if the outcome is unknown. */
 export async function runOpen<R>(
   gate: GateState,
-  asked: AskedCall,
+  asked: CallToAsk,
   { callId, schedule }: { callId: string; schedule(start: Start): Promise<R> },
 ): Promise<Ran<R>> {
   const unwatch = watchCancellation(gate, callId);
@@ -91,7 +91,7 @@ class RunCall<R> extends GateCall {
   constructor(
     gate: GateState,
     callId: string,
-    asked: AskedCall,
+    asked: CallToAsk,
     private readonly schedule: (start: Start) => Promise<R>,
   ) {
     super(gate, callId, asked);
@@ -147,7 +147,7 @@ class RunCall<R> extends GateCall {
     const { gated, hasKey } = this.asked;
     const isInherited = context.queue.isBeforeReset(this.task);
     const start: GateHeader = {
-      ...startOf(context, state, rounds),
+      ...commonInput(context, state, rounds),
       ...freshIn(state, isInherited),
       timeoutMs: state.call.settings.timeoutMs,
       ...defined({ gated, hasKey }),
@@ -156,7 +156,7 @@ class RunCall<R> extends GateCall {
     rounds.scheduledAt = Date.now();
     try {
       const value = await this.schedule({ state, activityId, isFirst: this.starts++ === 0 });
-      const said = saidByWorker(value, state);
+      const said = reportOfWorker(value, state);
       if (said === undefined) return { value };
       if ('notHere' in said || 'paused' in said) return { givenBack: said };
       return { said: 'child' in said ? { inDoubt: { message: UNREADABLE } } : said };

@@ -38,7 +38,7 @@ export interface GateRunRequest<A extends object = JsonObject> extends GateReque
  *   call in doubt.
  */
 export type GateOutcome<A extends object = JsonObject, R = unknown> =
-  | (GateForbidden & { outcome: 'not_run' })
+  | (GateForbidden & { outcome: 'not_run' | 'unknown' })
   | (GateAllowed<A> & { outcome: 'done'; result: R })
   | (GateAllowed<A> & { outcome: 'happened' | 'failed' | 'unknown'; message: string });
 

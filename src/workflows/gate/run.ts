@@ -1,4 +1,5 @@
 import { ActivityCancellationType, type ActivityOptions, scheduleActivity } from '@temporalio/workflow';
+import { mayHaveRun } from '../../contract/call-texts';
 import { idempotencyKey } from '../../contract/names';
 import { outputOf } from '../../contract/result';
 import { approvalNote } from '../../lifecycle/results';
@@ -31,8 +32,8 @@ export async function askAndRun<A extends object, R>(
     });
   const { state, ended } = await runOpen(gate, plain.asked, { callId, schedule });
   return ended === undefined
-    ? { ...forbiddenBy(gate, state), outcome: 'not_run' }
-    : outcomeOf(toGateAllowed(state, { request, plain }), { state, ended });
+    ? { ...forbiddenBy(gate, state), outcome: mayHaveRun(state) ? 'unknown' : 'not_run' }
+    : gateOutcomeOf(toGateAllowed(state, { request, plain }), { state, ended });
 }
 
 function optionsOf(state: CallState, hasHeartbeat: boolean): ActivityOptions {
@@ -50,7 +51,7 @@ function optionsOf(state: CallState, hasHeartbeat: boolean): ActivityOptions {
 }
 
 /** The outcome that the workflow gets for an allowed call that has ended. */
-export function outcomeOf<A extends object, R>(
+export function gateOutcomeOf<A extends object, R>(
   allowed: GateAllowed<A>,
   { state, ended }: { state: DoneCall; ended: Ended<R> },
 ): GateOutcome<A, R> {

@@ -95,7 +95,7 @@ const MISSING =
   'the workflow bundle has no gate: give the worker, and a bundle of your own, `plugins: [new CountersignPlugin({ gate: {} })]` of countersign/plugin';
 
 /** The state of a gate for the next run. */
-export function carriedBy({ asked, approvals }: GateState): CarriedGate {
+export function carryGate({ asked, approvals }: GateState): CarriedGate {
   return { asked, spent: carriedDecisions(approvals) };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { confirmGrant, type ConfirmAsked, termsDigest } from '../../../src/authority/grants/confirmations';
-import { isConfirmAsked } from '../../../src/authority/grants/grant-forms';
+import { isConfirmAsked } from '../../../src/authority/grants/grant-schemas';
 import { heldSentence } from '../../../src/authority/grants/grant-text';
 import {
   type Grant,

@@ -4,7 +4,7 @@ import {
   isGrantShown,
   isRevokeAsked,
   isUseAsked,
-} from '../../../src/authority/grants/grant-forms';
+} from '../../../src/authority/grants/grant-schemas';
 import {
   type Grant,
   type GrantAsked,

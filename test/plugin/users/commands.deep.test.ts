@@ -104,7 +104,9 @@ describe('once somebody has edited it', () => {
   it('list, show and the page of past decisions have its end', async () => {
     expect(await handle.result()).toBe('paid 70');
     expect(await said('list', '--state', 'answered')).toMatch(/order-1 +answered +refundOrder/);
-    expect(await said('show', 'order-1')).toMatch(/modified by ann[^]*less[^]*runs: refund order=A-1 cents=70/);
+    expect(await said('show', 'order-1')).toMatch(
+      /modified by ann[^]*less[^]*runs: refund order=A-1 cents=70/,
+    );
     const call = (await countersign.view('order-1')).calls[0];
     expect(call).toMatchObject({ tool: 'refund', phase: 'done' });
     expect((await countersign.list({})).map(({ agent, facets }) => ({ agent, facets }))).toEqual([

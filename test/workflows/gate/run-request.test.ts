@@ -5,7 +5,7 @@ import type { ToolResult } from '../../../src/contract/result';
 import { failureOf, successOf } from '../../../src/lifecycle/results';
 import type { CallState, DoneCall } from '../../../src/lifecycle/state';
 import type { GateAllowed } from '../../../src/workflows/gate';
-import { outcomeOf } from '../../../src/workflows/gate/run';
+import { gateOutcomeOf } from '../../../src/workflows/gate/run';
 import { type Ended, endedBy } from '../../../src/workflows/gate/run-call';
 import { type GateRunRequest, runSettings } from '../../../src/workflows/gate/run-request';
 import { approvalsWith } from '../../support/calls';
@@ -130,7 +130,7 @@ describe('what the workflow hears', () => {
     ['that a person found it not done', failed('transport'), inDoubt, { outcome: 'failed', message: 'so' }],
     ['that a person abandoned it', failed('in_doubt'), inDoubt, { outcome: 'unknown', message: 'so' }],
   ])('%s', (_, made, how, expected) => {
-    expect(outcomeOf(allowed, { state: ended(made), ended: how })).toEqual({ ...allowed, ...expected });
+    expect(gateOutcomeOf(allowed, { state: ended(made), ended: how })).toEqual({ ...allowed, ...expected });
   });
 
   it('does not have the note of a changed call in its message: that stands beside it', () => {
@@ -140,6 +140,6 @@ describe('what the workflow hears', () => {
     calls.start();
     const done = ended((state) => successOf(state, 'it did', 0), calls);
     expect(done.result.content).toContain('changed the arguments');
-    expect(outcomeOf(allowed, { state: done, ended: inDoubt })).toMatchObject({ message: 'it did' });
+    expect(gateOutcomeOf(allowed, { state: done, ended: inDoubt })).toMatchObject({ message: 'it did' });
   });
 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { InboxItem, InboxQuery } from '../../src/client';
-import { keepSending, sendOnce } from '../../src/notify/send-loop';
+import { keepSending, sendOnce } from '../../src/notify/watch-and-send';
 import type { Receiver } from '../../src/notify/notices';
 import { createOutbox } from '../../src/notify/outbox';
 import { openSent } from '../../src/notify/sent';

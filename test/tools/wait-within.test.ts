@@ -1,4 +1,4 @@
-import { unlessAborted, within } from '../../src/tools/time-limit';
+import { unlessAborted, within } from '../../src/tools/wait-within';
 import { gate } from './support';
 
 describe('within', () => {

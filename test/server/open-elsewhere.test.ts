@@ -1,4 +1,4 @@
-import { createLookers } from '../../src/server/lookers';
+import { createLookers } from '../../src/server/open-elsewhere';
 
 const CALL = 't-1/1.1';
 
