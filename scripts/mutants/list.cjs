@@ -388,7 +388,7 @@ const mutants = [
     name: 'life-void-cancelled',
     promise: 'nobody is asked again in a turn that was cancelled',
     file: 'src/lifecycle/starts.ts',
-    find: '  if (cancelled) return [neverStarted(state, now)];\n',
+    find: '  if (cancelled) return [neverStarted({ ...state, mayHaveRun: said.mayHaveRun ?? state.mayHaveRun }, now)];\n',
     put: '',
     tests: lifecycle('endings'),
   },

@@ -6,7 +6,7 @@ import type { CallInput } from '../contract/call';
 import { DECIDED_BEFORE } from '../contract/call-texts';
 import { errorMessage } from '../contract/errors';
 import { GATE_HEADER } from '../contract/gate';
-import { ACTIVITIES, WORKFLOWS } from '../contract/names';
+import { ACTIVITIES } from '../contract/names';
 import { type HistoryEvent, isReset } from '../history/decode/decode';
 import { readHistory } from '../history/read-run';
 import { unlessGone } from '../history/server-errors';
@@ -123,11 +123,9 @@ export async function isScheduleOf(
   input: Pick<CallInput, 'callKey' | 'generation'>,
 ): Promise<boolean> {
   if (!scheduled) return false;
-  const header = scheduled.header?.fields?.[GATE_HEADER];
   // The activities of a user's own workflow have any arguments. A gated one says in its header which call it is.
-  const isTurn = Context.current().info.workflowType === WORKFLOWS.turn;
-  const sent = isTurn ? await decode(scheduled.input?.payloads?.[0]) : header && plain(header);
-  const name = CallName.safeParse(sent);
+  const header = scheduled.header?.fields?.[GATE_HEADER];
+  const name = CallName.safeParse(header ? plain(header) : await decode(scheduled.input?.payloads?.[0]));
   return name.data?.callKey === input.callKey && name.data.generation === input.generation;
 }
 

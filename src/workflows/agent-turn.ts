@@ -52,7 +52,7 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
     const clock = new WorkClock(turn);
     const timer = new DeadlineTimer(turn, nonCancellable);
     const watchers = [observer, clock, timer, publisher];
-    const changes = new ChangeNotifier(turn, watchers, isOpen);
+    const changes = new ChangeNotifier(turn, watchers, queue, isOpen);
     void changes.run();
     const runtime = { publisher, observer, changes, queue, nonCancellable };
     // The scope is entered once for the whole turn. Entering it for each activity would cost two promises.

@@ -1,6 +1,6 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
 import { act, type ApprovalContext } from './approvals';
-import { isIn } from './message-queue';
+import { isIn, type MessageQueue } from './message-queue';
 
 /** Looks at what has changed, and does its own part: it publishes, reports, counts, or sets a timer. */
 export interface Watcher {
@@ -19,6 +19,7 @@ export class ChangeNotifier {
   constructor(
     private readonly context: ApprovalContext,
     private readonly watchers: readonly Watcher[],
+    private readonly queue: Pick<MessageQueue, 'hasReapplied'>,
     private isQuiet = false,
   ) {}
 
@@ -27,7 +28,8 @@ export class ChangeNotifier {
     const { runId } = workflowInfo();
     if (!this.isQuiet) this.look();
     while (isIn(runId)) {
-      await condition(() => !this.isQuiet && this.hasUnseen);
+      // The SDK asks between two messages, too, and those of before a reset are judged together.
+      await condition(() => !this.isQuiet && this.hasUnseen && !this.queue.hasReapplied);
       this.look();
     }
   }

@@ -85,7 +85,8 @@ export class MessageQueue {
     if (this.isBehind && !this.isEmptying) void this.empty();
   }
 
-  private get hasReapplied(): boolean {
+  /** Whether messages of before a reset wait for the others of their task. */
+  get hasReapplied(): boolean {
     return this.reapplied.updates.length + this.reapplied.signals.length > 0;
   }
 

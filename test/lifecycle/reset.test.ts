@@ -51,7 +51,7 @@ it.each<[string, (calls: Calls) => void]>([
   calls.do({ type: 'reset' }, 5);
   expect(calls.call().note).toBe('the run before the reset may have started it');
   end(calls);
-  expect(calls.result()?.error?.message).toMatch(/An earlier attempt of it may have run\.$/);
+  expect(calls.result()?.error?.message).toMatch(/an earlier attempt of it may have run\.$/i);
 });
 
 it('a decision from before a reset is old', () => {

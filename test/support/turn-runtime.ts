@@ -12,7 +12,8 @@ export function runtimeOf(turn: Turn): TurnRuntime {
   const observer = new StepObserver(turn);
   const publisher = new Publisher(turn, () => '');
   const timer = new DeadlineTimer(turn, nonCancellable);
-  const changes = new ChangeNotifier(turn, [observer, timer, publisher]);
+  const queue = new MessageQueue();
+  const changes = new ChangeNotifier(turn, [observer, timer, publisher], queue);
   void CancellationScope.nonCancellable(() => changes.run());
-  return { publisher, observer, changes, nonCancellable, queue: new MessageQueue() };
+  return { publisher, observer, changes, nonCancellable, queue };
 }

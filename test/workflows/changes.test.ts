@@ -18,7 +18,12 @@ async function looks(
   isQuiet = false,
 ): Promise<number[]> {
   let count = 0;
-  const notifier = new ChangeNotifier(context, [{ look: () => (count += 1) }], isQuiet);
+  const notifier = new ChangeNotifier(
+    context,
+    [{ look: () => (count += 1) }],
+    { hasReapplied: false },
+    isQuiet,
+  );
   const { workflow } = await WorkflowUnderTest.start(async () => {
     void notifier.run();
     await condition(() => false);

@@ -110,8 +110,8 @@ function makeGate(carried?: CarriedGate): GateState {
     revision: 0,
   };
   const timer = new DeadlineTimer(context, new CancellationScope({ cancellable: false }));
-  const changes = new ChangeNotifier(context, [timer, new Publisher(context, keepOwn())]);
   const queue = new MessageQueue(() => void act(context, { type: 'reset' }));
+  const changes = new ChangeNotifier(context, [timer, new Publisher(context, keepOwn())], queue);
   const made: GateState = Object.assign(context, {
     agent: workflowType,
     originalRunId: workflowInfo().originalExecutionRunId,
