@@ -459,7 +459,7 @@ it.each(runnable)(
     const named =
       rule.turn === undefined
         ? command.line
-        : command.line.replace('<turn>/<call>', `${turn}/1.1`).replace(/<turn>|turn-01j9/, turn);
+        : command.line.replace('<turn>/<call>', `${turn}/1.1`).replace(/<turn>|<workflow>|turn-01j9/, turn);
     const line = (await rule.fill?.(named)) ?? named;
     const { code, out, err } = await (rule.run?.(line) ?? place.type(line).ended);
     expect({ code, err }).toEqual({ code: 0, err: expect.not.stringMatching(/\n\s+at |unexpected/) });

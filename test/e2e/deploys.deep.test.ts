@@ -135,7 +135,7 @@ test('what happened before stays: results are not made again, the record is one,
   // Waiting all the while, also between the runs.
   const view = await client.view(handle.workflowId);
   expect(view).toMatchObject({ status: 'waiting', requests: [{ callId: '1.2' }] });
-  expect(view.calls.map(({ phase }) => phase)).toEqual(['done', 'requested', 'done']);
+  expect(view.calls.map(({ phase }) => phase)).toEqual(['done', 'request', 'done']);
   expect(view.steps).toHaveLength(1);
   await approve(handle, '1.2');
   const result = await handle.result();

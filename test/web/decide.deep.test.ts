@@ -231,7 +231,7 @@ test('a refused decision is listed with who, which call, when and why', async ()
   await page.getByRole('link', { name: 'Refused decisions, one by one' }).click();
   const row = page.locator('.turn-list li', { hasText: handle.workflowId });
   await row.getByText('already decided').waitFor();
-  expect(await row.innerText()).toMatch(/owner: Another person decided it.*[^]*denied by bob, \d{4}-/);
+  expect(await row.innerText()).toMatch(/owner: It is decided already.*[^]*denied by bob, \d{4}-/);
 });
 
 test('without a hunk there is nothing to approve', async () => {

@@ -361,7 +361,7 @@ test('a decision on something else than was shown is refused, and nothing runs',
   await shows(one, /^Approve this/);
   await click(one, 'Yes, approve');
   await shows(one, /^Not decided: /);
-  expect([await phaseOf(turn), await effects.lines('changed')]).toEqual(['requested', []]);
+  expect([await phaseOf(turn), await effects.lines('changed')]).toEqual(['request', []]);
 });
 
 test('whoever signed out, or is somebody else by now, decides nothing', async () => {
