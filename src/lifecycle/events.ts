@@ -211,7 +211,7 @@ export function evolve(state: CallState, event: CallEvent): CallState {
     case 'noted':
       return { ...state, note: event.note };
     case 'scope_cancelled':
-      return { ...state, isCancelled: true };
+      return { ...state, isCancelled: true, note: 'cancelled; it does not run again' };
     case 'outdated':
       return outdated(state);
     case 'taken_up':

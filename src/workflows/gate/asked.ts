@@ -52,7 +52,8 @@ export async function open(
   { callId, args }: { callId: string; args: unknown },
 ): Promise<OpenedCall> {
   const raw = JSON.stringify(args) ?? '';
-  const call = await prepareAtWorker(gate, inputOf(asked, { callId, raw }, undefined)).finally(() =>
+  const input = inputOf(asked, { callId, raw }, undefined);
+  const call = await prepareAtWorker(gate, asked, [callId, () => input]).finally(() =>
     gate.opening.delete(callId),
   );
   if (!isValidCall(call)) return call;
@@ -70,15 +71,18 @@ function inputOf(
 }
 
 /** A worker prepares the call. Its result is the record of the request. Throws only if its scope is cancelled. */
-async function prepareAtWorker(gate: GateState, input: GateInput): Promise<OpenedCall> {
+async function prepareAtWorker(
+  gate: GateState,
+  { gated, tool = gated ?? '' }: CallToAsk,
+  [callId, input]: [string, () => GateInput],
+): Promise<OpenedCall> {
   try {
-    const { call, schema } = await prepared(input);
+    const { call, schema } = await prepared(input());
     if (schema !== undefined && call.kind === 'ask')
       act(gate, { type: 'knew', schemas: { [call.toolDigest]: schema } });
     return call;
   } catch (error) {
     if (isCancellation(error)) throw error;
-    const { callId, tool = input.gated ?? '' } = input;
     const head = { callId, id: callId, tool, arguments: {} };
     const why = errorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
     const facts = { timestamp: new Date(Date.now()).toISOString() };
@@ -131,10 +135,14 @@ export class GateCall {
   prepare({ effective, renewedBy, call }: PreparingCall): Promise<PreparedCall> {
     this.context.changes.look();
     const raw = JSON.stringify(effective);
-    const input = inputOf(this.asked, { callId: this.callId, raw }, effective);
     const isRuled = call.authority !== undefined;
     const askedAgain = renewedBy === undefined ? undefined : { by: renewedBy, isRuled };
-    return prepareAtWorker(this.context, { ...input, ...defined({ askedAgain }) });
+    // A preview that the workflow makes may throw.
+    const input = (): GateInput => ({
+      ...inputOf(this.asked, { callId: this.callId, raw }, effective),
+      askedAgain,
+    });
+    return prepareAtWorker(this.context, this.asked, [this.callId, input]);
   }
 
   secretFor(): string {
