@@ -85,9 +85,12 @@ function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnE
   const memo = is.openMemo(value) ? value : NOTHING;
   const items = new Map(memo.items.map((item) => [item.callId, item]));
   return [...state.calls.values()].flatMap((held) => {
+    const item = items.get(held.call.callId);
+    // A workflow of a user makes its previews itself. That one failed is in its memo alone.
+    if (item?.kind === 'request' && state.approvals.calls.get(item.callId)?.phase === 'preparing')
+      closeUnprepared(state, head, held, whyUnprepared(item));
     const life = state.approvals.calls.get(held.call.callId);
     if (life === undefined) return [];
-    const item = items.get(held.call.callId);
     if (life.phase === 'request' && held.shown === 'request') return escalated(state, head, { life, item });
     if (item === undefined && memo.count <= items.size) return [];
     const shown = { held, life, item, key: callKey(memo.key, held.call.callId) };
@@ -96,6 +99,10 @@ function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnE
       ? openDoubt(state, head, shown, life.doubt)
       : [];
   });
+}
+
+function whyUnprepared({ note = '' }: OpenItem): string {
+  return /could not prepare this call: ([^]*?)(?:\. Nothing ran\.)?$/.exec(note)?.[1] ?? note;
 }
 
 function escalated(
