@@ -173,7 +173,11 @@ describe('a forged header', () => {
 
   it.each<[string, (order: string) => Forged, string]>([
     ['of a spent decision', (order) => call('refund', order), 'paid'],
-    ['for other arguments', () => call('refund', 'other', { header: { callKey: 'new/1.1' } }), 'the arguments are not those'],
+    [
+      'for other arguments',
+      () => call('refund', 'other', { header: { callKey: 'new/1.1' } }),
+      'the arguments are not those',
+    ],
     [
       'with other arguments and their digest',
       () => call('refund', 'other', { header: { argsDigest: 'x', callKey: 'new/1.1' } }),
@@ -241,7 +245,7 @@ describe('where a rule wants signatures, a forged header', () => {
     ['for another call', { callKey: 'other/1.1' }],
     ['that was given back once', { round: 1 }],
     ['without its rule', { authority: null, callKey: 'other/1.1' }],
-    ['with a name in place of the votes', { callKey: 'other/1.1', decision: CLAIM() }],
+    ['with a name in place of the votes', { callKey: 'other/1.1', decision: claimOfAnn() }],
   ])('%s starts nothing more', async (_, header = {}) => {
     const order = newOrder();
     const handle = await forge(call('wire', order), call('wire', order, { header }));
@@ -282,7 +286,7 @@ async function headerOf(handle: WorkflowHandle): Promise<Record<string, unknown>
 }
 
 /** A decision of ann's without votes; the digest of what she saw is that of nothing. */
-function CLAIM(): object {
+function claimOfAnn(): object {
   return { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: 'x' };
 }
 
@@ -328,10 +332,10 @@ rules:
     );
     await startWorker(its, { activities, plugins: [pluginWith({ approvers: strict })] });
     await decide(handle);
-    await until(
-      'it to be asked again',
-      async () => (await countersign.view(handle.workflowId)).calls[0]?.asked,
-    );
+    await until('it to be asked again', async () => {
+      const [again] = (await countersign.view(handle.workflowId)).requests;
+      return again?.authority?.rule.assurance === 'signed_ssh';
+    });
     expect(times(order)).toBe(0);
     await sign(handle);
     expect(await handle.result()).toBe(`paid ${order}`);
