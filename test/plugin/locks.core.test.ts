@@ -130,7 +130,11 @@ const asked = ({ workflowId }: WorkflowHandle, tool?: string) =>
 const decide = async (handle: WorkflowHandle, more: object = {}): Promise<void> => {
   const { callId, seenDigest } = await asked(handle);
   await countersign.decide(handle.workflowId, {
-    ...{ callId, seenDigest, decision: 'approved', approver: 'bob', decisionId: randomUUID() },
+    callId,
+    seenDigest,
+    decision: 'approved',
+    approver: 'bob',
+    decisionId: randomUUID(),
     ...more,
   });
 };
