@@ -86,6 +86,9 @@ export interface GateHeader extends Omit<CallInput, 'arguments' | 'proposed'> {
   hasKey?: true;
 }
 
+/** The names of which `snake_case` keeps every letter. */
+const SHOWN_NAME = /^[a-z][\w./ -]{0,63}$/i;
+
 /** The arguments of a gated call as one value, and the tool if they name it. A text: why there are none. */
 export function argumentsIn(
   { args: names, from }: Partial<GateName>,
@@ -100,9 +103,9 @@ export function argumentsIn(
     return `it has ${given.length} arguments, and people would see one: name them all in \`args\``;
   if (from === undefined) return { args: first };
   const { [from.tool]: tool, [from.arguments]: args = {} } = isObject(first) ? first : {};
-  return typeof tool === 'string'
+  return typeof tool === 'string' && SHOWN_NAME.test(tool)
     ? { args, tool }
-    : `its argument has no text in \`${from.tool}\`, as \`from\` says`;
+    : `its argument has no name of a tool in \`${from.tool}\` that people can be shown`;
 }
 
 /** The arguments of an activity with other values in the place of those that `argumentsIn` found. */

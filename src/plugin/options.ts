@@ -119,7 +119,13 @@ function gatedOf(
 ): { of: GateName; gated: GateTarget } {
   if (args !== undefined && from !== undefined)
     throw invalid(`\`${name}\`: \`args\` and \`from\` exclude each other`);
-  const toolFor = (given?: string): Tool => makeTool(name, given ?? tool ?? name, of);
+  const { description = `The activity ${name}.` } = of;
+  // Two names may be one in snake_case. The digest tells them apart.
+  const toolFor = (given?: string): Tool =>
+    makeTool(given ?? tool ?? name, {
+      ...of,
+      description: given === undefined ? description : `${description} ${given}`,
+    });
   const made = toolFor();
   const unknown = of.parameters === undefined ? undefined : args?.find((one) => !hasProperty(made, one));
   if (unknown !== undefined)
@@ -140,12 +146,11 @@ function hasProperty({ schema }: Tool, name: string): boolean {
   return isJsonObject(properties) && Object.hasOwn(properties, name);
 }
 
-function makeTool(activity: string, name: string, of: ActivityGate): Tool {
-  const { description = `The activity ${activity}.`, parameters = OPEN, safety = 'dangerous' } = of;
+function makeTool(name: string, of: ActivityGate & { description: string }): Tool {
+  const { parameters = OPEN, safety = 'dangerous' } = of;
   return defineTool<Parameters>({
     ...of,
     name: snakeCase(name),
-    description,
     parameters,
     safety,
     noGrant: true,

@@ -12,6 +12,7 @@ import type { GateWorker } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
 import { childName } from '../contract/gate';
 import { loadEncryption } from '../encryption/load';
+import type { openRules } from '../authority/rules/worker-verdict';
 import { ensureAttributes } from '../engine/search-attributes';
 import { defineAgent } from '../tools/define-agent';
 import { defineConfig } from '../tools/define-config';
@@ -73,9 +74,21 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     const { tools, gated, before } = this.read;
     const agent = defineAgent({ name: 'gate', instructions: 'A gate.', model: NO_MODEL, tools: [...tools] });
     const config = defineConfig({ agents: [agent], taskQueue, approvers, stateDir });
-    const shared = await makeShared({ config }, loadEncryption());
+    const shared = await makeShared({ config }, loadEncryption(), { rules: await this.openRules() });
     const deps = activityDeps(config, { queue: taskQueue, tools: [] }, shared);
     return { deps, gated, policy, before };
+  }
+
+  /** Nobody knows the types of all workflows, which are the agents here, and with `from` nobody knows all tools. */
+  private async openRules(): Promise<Awaited<ReturnType<typeof openRules>>> {
+    const { approvers: file } = this.options;
+    if (file === undefined) return {};
+    const { tools, names } = this.read;
+    const isAny = Object.values(names).some(({ from }) => from !== undefined);
+    const known = { tools: new Map(tools.map((tool) => [tool.name, tool])), servers: [] };
+    const warn = (line: string): void => Runtime.instance().logger.warn(line);
+    const { openAuthority } = await import('../authority/rules/current-file.js');
+    return openAuthority({ file, policy: undefined, known: isAny ? undefined : known, warn });
   }
 }
 

@@ -154,7 +154,7 @@ export interface LentTools {
 export async function makeShared(
   { config, stateDir, logLevel, stream }: TurnWorkerSettings,
   encryption: Encryption,
-  given?: LentTools,
+  given?: Partial<LentTools>,
 ): Promise<Shared> {
   const sender = streamSender(stream);
   // All workers of a user share one folder, so that each knows which calls another worker started.

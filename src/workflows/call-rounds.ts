@@ -89,7 +89,11 @@ export function retryOf({ call: { settings } }: CallState): NonNullable<Activity
  * Waits until no pause holds a call that did not start, or the turn is cancelled. An activity waits and is retried,
  * because retries leave nothing in history and a pause may last for weeks.
  */
-async function untilUnpaused({ agent }: Caller, { callId, tool }: ValidCall, times: number): Promise<void> {
+async function untilUnpaused(
+  { agent }: Caller,
+  { callId, tool, settings }: ValidCall,
+  times: number,
+): Promise<void> {
   const input: HeldInput = { agent, tool };
   try {
     await scheduleActivity(ACTIVITIES.held, [input], {
@@ -103,6 +107,8 @@ async function untilUnpaused({ agent }: Caller, { callId, tool }: ValidCall, tim
       },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
       summary: `${callId} ${tool} is paused`,
+      // The workers of the workflow's own queue may have no activities.
+      taskQueue: settings.taskQueue,
     });
   } catch (error) {
     // An operator ended the activity, or the workers here have another version. In both cases the call is scheduled

@@ -10,7 +10,13 @@ it.each<[string, Parameters<typeof argumentsIn>[0], unknown[], unknown]>([
   ['a field of the first', { from }, [{ name: 'pay', input: { a: 1 } }], { tool: 'pay', args: { a: 1 } }],
   ['no others', {}, [{ a: 1 }, 2], expect.stringContaining('name them all in `args`')],
   ['no more than are named', { args: ['a'] }, [1, 2], expect.stringContaining('`args` names 1')],
-  ['no field that is not there', { from }, ['x'], expect.stringContaining('no text in `name`')],
+  [
+    'no tool whose name people cannot be shown',
+    { from },
+    [{ name: '削除', input: {} }],
+    expect.stringContaining('that people can be shown'),
+  ],
+  ['no field that is not there', { from }, ['x'], expect.stringContaining('no name of a tool in `name`')],
 ])('the arguments of a call are %s', (_, name, given, found) => {
   expect(argumentsIn(name, given)).toEqual(found);
 });

@@ -32,7 +32,9 @@ describe('a gated activity', () => {
 
   it('is of the tool that its call names, where it says so', () => {
     const { gated } = read({ callTool: { from: { tool: 'name', arguments: 'input' } } });
-    expect(gated.get('callTool')?.toolFor('payOut').name).toBe('pay_out');
+    const [one, other] = ['payOut', 'pay_out'].map((name) => gated.get('callTool')?.toolFor(name));
+    expect([one?.name, other?.name]).toEqual(['pay_out', 'pay_out']);
+    expect(one?.digest).not.toBe(other?.digest);
   });
 
   it('that is safe is pure, and needs nobody', () => {

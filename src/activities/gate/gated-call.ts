@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
@@ -11,6 +12,7 @@ import {
   type GateHeader,
 } from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
+import { idempotencyKey } from '../../contract/names';
 import { makeSuccess } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
 import { fitArguments } from '../../tools/prepare';
@@ -102,12 +104,16 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
   const { info } = Context.current();
   const { gated: name, hasKey, ...start } = header;
   const own = worker.gated.get(info.activityType);
+  // A gate starts neither, and no history of a workflow would show whether one started before.
+  if (info.isLocal || !info.inWorkflow) throw refused('no gate schedules a call like this');
   if (own === undefined && name !== undefined)
     throw refused(`the plugin of this worker does not gate ${name}`);
-  const read = argumentsIn(
-    hasKey === true ? {} : (own ?? {}),
-    hasKey === true ? attempt.args.slice(0, 1) : attempt.args,
-  );
+  const [first, ...rest] = attempt.args;
+  // With these options its arguments are no such pair, and the name of its tool is among them.
+  const isPair = own?.args === undefined && own?.from === undefined;
+  if (hasKey === true && !(isPair && isDeepStrictEqual(rest, [idempotencyKey(start)])))
+    throw refused('it was not given its arguments and its key, as by `gate.run`');
+  const read = argumentsIn(own ?? {}, hasKey === true ? [first] : attempt.args);
   if (typeof read === 'string') throw refused(read);
   const input: CallInput = { ...start, arguments: jsonOf(read.args) };
   const tool = own?.toolFor(read.tool) ?? {

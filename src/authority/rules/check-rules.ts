@@ -30,7 +30,8 @@ export interface RuledTool {
 /** The tools and agents that a file may name. Without them, every name of a tool or an agent is accepted. */
 export interface KnownNames {
   tools: ReadonlyMap<string, RuledTool>;
-  agents: readonly string[];
+  /** Absent: every name is accepted. */
+  agents?: readonly string[];
   /**
    * MCP servers whose tools are not known yet. Every name that begins with `server__` is accepted for such a server.
    */
@@ -117,7 +118,7 @@ export function checkNames(
       complain(['rules', at, 'then'], `'${tool}' is dangerous: a rule cannot let it run without a decision`);
   }
   for (const [index, agent] of (rule.agents ?? []).entries())
-    if (known?.agents.includes(agent) === false)
+    if (known.agents?.includes(agent) === false)
       complain(['rules', at, 'agents', index], `there is no agent '${agent}'`);
 }
 

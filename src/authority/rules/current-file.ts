@@ -64,7 +64,8 @@ export async function openApprovers({ file, known, warn }: SourceOptions): Promi
 interface AuthoritySources {
   file: string | undefined;
   policy: string | readonly PolicyRule[] | undefined;
-  known: KnownNames;
+  /** Absent: every name of a tool or an agent is accepted. */
+  known: KnownNames | undefined;
   warn: SourceOptions['warn'];
 }
 

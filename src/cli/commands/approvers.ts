@@ -150,7 +150,7 @@ function warningsAbout(approvers: Approvers): string[] {
  */
 function unseenAgents({ visibleAgents }: Approvers, { agents }: KnownNames): string[] {
   return visibleAgents
-    .filter((name) => !agents.includes(name))
+    .filter((name) => agents?.includes(name) === false)
     .map((name) => `\`visibility\` names the agent '${name}', and this config has no agent of that name`);
 }
 
