@@ -338,7 +338,7 @@ const boundaries = [
   }),
   boundary({
     from: 'plugin',
-    folders: ['activities', 'contract', 'encryption', 'engine', 'system', 'tools', 'worker'],
+    folders: ['activities', 'authority', 'contract', 'encryption', 'engine', 'system', 'tools', 'worker'],
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Workers bundle workflows by their path.')],
     message: 'The plugin is a part of a worker.',
   }),

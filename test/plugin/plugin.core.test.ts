@@ -144,7 +144,7 @@ it('a person may change the arguments, as far as the schema allows', async () =>
   const handle = await asking('refunds', { order, cents: 40 });
   const edit = (cents: number) => decide(handle, { decision: 'modified', arguments: { order, cents } });
   const before = (await handle.describe()).historyLength;
-  expect(await edit(99_999)).toMatchObject({ verdict: { code: 'invalid_arguments' } });
+  expect(await edit(99_999)).toMatchObject({ verdict: { code: 'validation' } });
   expect((await handle.describe()).historyLength).toBe(before);
   await edit(7);
   expect(await handle.result()).toBe('paid 7');

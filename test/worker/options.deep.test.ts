@@ -209,7 +209,7 @@ describe('the options', () => {
     const plugin = { name: 'mine' };
     const options = await optionsOf({ interceptors, plugins: [plugin], shutdownGraceTime: '3s' });
     expect(options).toMatchObject({
-      interceptors,
+      interceptors: { activity: [...interceptors.activity, expect.any(Function)] },
       plugins: [{ name: 'countersign.agent/payer' }, plugin, { name: 'countersign.close' }],
       shutdownGraceTime: '3s',
       shutdownForceTime: '30s',

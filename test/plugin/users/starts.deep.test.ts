@@ -49,7 +49,7 @@ it('warns of an activity that the worker does not have', async () => {
 
 it.each<[string, Record<string, object>, RegExp]>([
   ['two names with one tool', { refundOrder: {}, refund_order: {} }, /have the tool refund_order/],
-  ['a name of ours', { 'countersign.gate': {} }, /`gate\.countersign\.gate`/],
+  ['a name of ours', { 'countersign.gate': {} }, /countersign\.gate: a name of Countersign/],
   ['arguments that the schema lacks', { refund: { parameters, args: ['order', 'sum'] } }, /has no `sum`/],
 ])('refuses %s', async (_, gate, message) => {
   await expect(create(gate)).rejects.toThrow(message);
