@@ -4,7 +4,7 @@ import { type InvalidCall, isValidCall, type PreparedCall, type ValidCall } from
 import { unprepared } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
-import { type GateHeader, type GateInput, type GivenTool, readGateOutput } from '../../contract/gate';
+import { type GateInput, readGateOutput } from '../../contract/gate';
 import type { JsonObject } from '../../contract/json';
 import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, callIdIn, callKey } from '../../contract/names';
@@ -14,15 +14,8 @@ import { act, callIn } from '../approvals';
 import { allowed, start } from '../call-life';
 import { decodedValueOf, rawResult } from '../messages';
 import { MOST_ASKED } from '../think';
-import { gateFailure } from './request';
+import { type CallToAsk, gateFailure } from './request';
 import type { GateState } from './the-gate';
-
-/** What is asked about: the call as its workflow knows it. */
-export interface CallToAsk
-  extends Pick<GateInput, 'gated' | 'tool' | 'settings'>, Pick<GateHeader, 'hasKey'> {
-  /** The tool for its arguments. The preview of a text is for the first arguments alone. */
-  given?(args: JsonObject | undefined): GivenTool;
-}
 
 /** A call that a person may decide, or that has its result already. */
 export type OpenedCall = ValidCall | InvalidCall;

@@ -3,13 +3,12 @@ import { msToNumber } from '@temporalio/common';
 import type { Duration } from '@temporalio/common';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
-import type { GateInput, GivenTool } from '../../contract/gate';
+import type { GateHeader, GateInput, GivenTool } from '../../contract/gate';
 import { isJsonObject, type JsonObject } from '../../contract/json';
 import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { checkSchema } from '../../contract/schema/schema';
 import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
 import type { Effect, JsonSchema } from '../../contract/tool';
-import type { CallToAsk } from './asked';
 import type { CarriedGate } from './the-gate';
 
 /** How to open a gate. */
@@ -18,6 +17,13 @@ export interface GateOptions {
   about?: string;
   /** The state from `gate.carry()` of the previous run, if the workflow continues as new. */
   carried?: CarriedGate;
+}
+
+/** What is asked about: the call as its workflow knows it. */
+export interface CallToAsk
+  extends Pick<GateInput, 'gated' | 'tool' | 'settings'>, Pick<GateHeader, 'hasKey'> {
+  /** The tool for its arguments. The preview of a text is for the first arguments alone. */
+  given?(args: JsonObject | undefined): GivenTool;
 }
 
 /** A call about which a person is asked. */

@@ -22,7 +22,8 @@ import { act } from '../approvals';
 import { liveCall } from '../call-life';
 import { freshIn, type Rounds, commonInput, waitGivenBack } from '../call-rounds';
 import { askVerify, lostActivity } from '../outcome';
-import { type CallToAsk, close, GateCall } from './asked';
+import { close, GateCall } from './asked';
+import type { CallToAsk } from './request';
 import type { GateState } from './the-gate';
 
 /** One start of a call as an activity: what runs, under which id. */

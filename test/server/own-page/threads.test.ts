@@ -43,7 +43,7 @@ test('a conversation that nobody watches makes room, however long others are wat
   expect([reading.includes('t5'), reading.includes('another'), reading.length]).toEqual([false, true, 200]);
 });
 
-test('a conversation that is no longer read has not ended, and nobody is told that it has', async () => {
+test('a conversation that nobody reads any more has not ended, and no page says that it has', async () => {
   const { open } = threads();
   const shared = open('t');
   const read = shared.read(new AbortController().signal);
