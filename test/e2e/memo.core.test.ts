@@ -112,7 +112,10 @@ it('a turn asks four long questions at a time beside its requests, and takes dec
   await pending(handle, 57);
   await until('all six calls to end', async () => {
     const { calls } = await client.view(handle.workflowId);
-    return calls.filter(({ tool, phase }) => tool === 'ask' && phase === 'done').length === 6;
+    return (
+      calls.filter(({ callId, tool, phase }) => tool === 'ask' && phase === 'done' && !callId.includes('.0.'))
+        .length === 6
+    );
   });
   await handle.terminate();
 });
