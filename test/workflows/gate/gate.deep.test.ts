@@ -240,7 +240,9 @@ describe('a call that a workflow of its own gates', () => {
   it('expires into a refusal', async () => {
     const handle = await start('refund', { expiresIn: '200ms' });
     expect(await handle.result()).toMatchObject({ allowed: false, decision: 'expired' });
-    expect((await countersign.view(handle.workflowId)).calls).toMatchObject([{ phase: 'done', outcome: 'expired' }]);
+    expect((await countersign.view(handle.workflowId)).calls).toMatchObject([
+      { phase: 'done', outcome: 'expired' },
+    ]);
     await replays(handle);
   });
 
