@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { CallInput } from '../contract/call';
 import { DECIDED_BEFORE } from '../contract/call-texts';
 import { errorMessage } from '../contract/errors';
+import { headerValue } from './gate/header';
 import { GATE_HEADER } from '../contract/gate';
 import { ACTIVITIES } from '../contract/names';
 import { type HistoryEvent, isReset } from '../history/decode/decode';
@@ -125,7 +126,9 @@ export async function isScheduleOf(
   if (!scheduled) return false;
   // The activities of a user's own workflow have any arguments. A gated one says in its header which call it is.
   const header = scheduled.header?.fields?.[GATE_HEADER];
-  const name = CallName.safeParse(header ? plain(header) : await decode(scheduled.input?.payloads?.[0]));
+  const name = CallName.safeParse(
+    header ? headerValue(header) : await decode(scheduled.input?.payloads?.[0]),
+  );
   return name.data?.callKey === input.callKey && name.data.generation === input.generation;
 }
 
@@ -269,15 +272,6 @@ const Replies = z
     Reply.transform((reply) => [reply]),
   ])
   .catch([]);
-
-/** The value of a header. No codec encodes one. Undefined if it cannot be read. */
-function plain(header: Payload): unknown {
-  try {
-    return defaultPayloadConverter.fromPayload(header);
-  } catch {
-    return undefined;
-  }
-}
 
 /** The output of an activity that completed. Undefined if there is none that can be read. */
 function outputOf({ activityTaskCompletedEventAttributes: completed }: HistoryEvent): Promise<unknown> {

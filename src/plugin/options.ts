@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GateTarget } from '../activities/gate/gated-tools';
+import { type GateTarget, OPEN } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
 import { type GateName, type GateNames } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
@@ -157,9 +157,6 @@ function makeTool(name: string, of: ActivityGate & { description: string }): Too
     handler: () => undefined,
   });
 }
-
-/** Any object. */
-const OPEN = { type: 'object', properties: {} };
 
 /** A name of an activity as the name of a tool. */
 function snakeCase(name: string): string {

@@ -8,13 +8,12 @@ import {
   type WorkerOptions,
   type WorkerPlugin,
 } from '@temporalio/worker';
-import type { GateWorker } from '../activities/gate/gated-tools';
+import { gateAgent, type GateWorker } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
 import { childName } from '../contract/gate';
 import { loadEncryption } from '../encryption/load';
 import type { openRules } from '../authority/rules/worker-verdict';
 import { ensureAttributes } from '../engine/search-attributes';
-import { defineAgent } from '../tools/define-agent';
 import { defineConfig } from '../tools/define-config';
 import { activityDeps, makeShared } from '../worker/options';
 import { GATE_PLUGIN, requireMark, withGate, withGateWorker } from '../worker/gate-bundle';
@@ -72,8 +71,7 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
   private async openWorker(taskQueue: string): Promise<GateWorker> {
     const { approvers, stateDir, policy } = this.options;
     const { tools, gated, before } = this.read;
-    const agent = defineAgent({ name: 'gate', instructions: 'A gate.', model: NO_MODEL, tools: [...tools] });
-    const config = defineConfig({ agents: [agent], taskQueue, approvers, stateDir });
+    const config = defineConfig({ agents: [gateAgent([...tools])], taskQueue, approvers, stateDir });
     const shared = await makeShared({ config }, loadEncryption(), { rules: await this.openRules() });
     const deps = activityDeps(config, { queue: taskQueue, tools: [] }, shared);
     return { deps, gated, policy, before };
@@ -91,9 +89,6 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     return openAuthority({ file, policy: undefined, known: isAny ? undefined : known, warn });
   }
 }
-
-/** The model is never asked. */
-const NO_MODEL = { id: 'none', generate: () => Promise.reject(new Error('a gate has no model')) };
 
 /**
  * People's messages and what the gate writes are plain JSON, whatever the converter of the application writes itself.

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import type { Payload } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { CallInput, CallOutput } from '../../contract/call';
 import { errorMessage } from '../../contract/errors';
@@ -19,7 +19,7 @@ import { fitArguments } from '../../tools/prepare';
 import { whileBeating } from '../heartbeat';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
-import { isGateHeader } from './header';
+import { headerValue, isGateHeader } from './header';
 import { depsFor, type GateTarget, type GateWorker, givenTool } from './gated-tools';
 
 type Run = () => Promise<unknown>;
@@ -50,17 +50,9 @@ const MOST_HEADER_BYTES = 256 * 1024;
 function readHeader(header: Payload): GateHeader {
   const bytes = header.data?.length ?? 0;
   if (bytes > MOST_HEADER_BYTES) throw refused(`its header has ${bytes} bytes`);
-  const read = decoded(header);
+  const read = headerValue(header);
   if (isGateHeader(read)) return read;
   throw refused('its header is none of a gate');
-}
-
-function decoded(header: Payload): unknown {
-  try {
-    return defaultPayloadConverter.fromPayload(header);
-  } catch {
-    return undefined;
-  }
 }
 
 interface Attempt {

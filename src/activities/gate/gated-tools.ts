@@ -24,11 +24,16 @@ export interface GateWorker {
   before?: number;
 }
 
-/** Any object. */
-const OPEN = { type: 'object', properties: {} };
+/** The schema of arguments of which nothing is known: any object. */
+export const OPEN = { type: 'object', properties: {} };
 
 /** The model is never asked. */
 const NO_MODEL = { id: 'none', generate: () => Promise.reject(new Error('a gate has no model')) };
+
+/** The agent of a gate. */
+export function gateAgent(tools: Tool[], policy?: Policy): Agent {
+  return defineAgent({ name: 'gate', instructions: 'A gate.', model: NO_MODEL, tools, policy });
+}
 
 /** What a worker has for the calls of one workflow type and one tool: to rules, the type is the agent. */
 export function depsFor(
@@ -36,8 +41,7 @@ export function depsFor(
   workflowType: string,
   tool: Tool,
 ): ActivityDeps & { agent: Agent } {
-  const of = defineAgent({ name: 'gate', instructions: 'A gate.', model: NO_MODEL, tools: [], policy });
-  const agent = { ...of, name: workflowType, registry: createRegistry([tool]) };
+  const agent = { ...gateAgent([], policy), name: workflowType, registry: createRegistry([tool]) };
   return { ...deps, agents: new Map([[workflowType, agent]]), agent };
 }
 

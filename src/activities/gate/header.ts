@@ -1,3 +1,4 @@
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { AUTHORITY, type Vote } from '../../contract/authority';
 import type { SpentDecision } from '../../contract/call';
 import type { GateHeader } from '../../contract/gate';
@@ -58,3 +59,12 @@ const HEADER: Shape<GateHeader> = object(
 
 /** Whether a value is the header of a gated activity. */
 export const isGateHeader = guard(HEADER);
+
+/** The value of a header. No codec encodes one. Undefined if it cannot be read. */
+export function headerValue(header: Payload): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(header);
+  } catch {
+    return undefined;
+  }
+}

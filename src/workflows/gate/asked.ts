@@ -18,7 +18,7 @@ import { type CallToAsk, gateFailure } from './request';
 import type { GateState } from './the-gate';
 
 /** A call that a person may decide, or that has its result already. */
-export type OpenedCall = ValidCall | InvalidCall;
+type OpenedCall = ValidCall | InvalidCall;
 
 /**
  * The id of the next call.

@@ -3,7 +3,6 @@ import { LIMITS } from '../../contract/limits';
 import { MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
 import { askPerson } from './ask';
-import { noteBefore } from './note';
 import {
   argumentSchemaOf,
   type GateAllowed,
@@ -11,6 +10,7 @@ import {
   gateFailure,
   type GateOptions,
   type GateRequest,
+  noteBefore,
 } from './request';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
@@ -33,9 +33,8 @@ export interface Gate<T extends object = AnyActivities> {
    * Opens a request and waits for its decision, for days if need be. Any number may wait at once.
    * In a scope that is cancelled the request is withdrawn and the wait throws Temporal's CancelledFailure.
    *
-   * @throws ApplicationFailure `countersign.gate`, not retryable: arguments that do not fit the schema, a request over
-   * 16 KiB (too large to review) or one for which the workflow's own memo has no room, a call id that was used before,
-   * or a wrong time.
+   * @throws ApplicationFailure `countersign.gate`, not retryable: arguments that do not fit the schema, a call id that
+   * was used before, or a wrong time.
    */
   ask<A extends object>(request: GateRequest<A>): Promise<GateDecision<A>>;
   /**

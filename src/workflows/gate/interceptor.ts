@@ -16,7 +16,7 @@ import {
   type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type CallSettings, isValidCall } from '../../contract/call';
+import { type CallSettings, isValidCall, type ValidCall } from '../../contract/call';
 import {
   argumentsIn,
   GATE_HEADER,
@@ -32,14 +32,14 @@ import { LONGEST_READ } from '../../contract/tool';
 import { WORKFLOWS } from '../../contract/names';
 import { outputOf, type ToolFailure } from '../../contract/result';
 import { approvalNote } from '../../lifecycle/results';
+import type { CallState } from '../../lifecycle/state';
 import { retryOf } from '../call-rounds';
 import { summaryOf } from '../summary';
 import { act } from '../approvals';
 import { handedOver, nextCallId, open } from './asked';
-import { toMs } from './request';
+import { noteBefore, toMs } from './request';
 import { type Ran, runOpen, type Start } from './run-call';
 import { carryGate, installGate, noteCarried, openGate, theGate } from './the-gate';
-import { noteBefore } from './note';
 
 type Outbound<K extends keyof WorkflowOutboundCallsInterceptor> = NonNullable<
   WorkflowOutboundCallsInterceptor[K]
@@ -120,11 +120,8 @@ async function child(
   if (!isValidCall(call)) return fail(call.result.error);
   const state = await handedOver(gate, asked, callId);
   if (state.phase === 'done') return fail(state.result.error);
-  const args =
-    state.effectiveDigest === state.call.argsDigest && state.call.proposed === undefined
-      ? input.options.args
-      : withArguments(name, input.options.args, state.effective);
-  return next({ ...input, options: { ...input.options, args: [...args] } });
+  const args = argumentsFor(name, input.options.args, { call, state });
+  return next({ ...input, options: { ...input.options, args } });
 }
 
 /** What the run before left is taken up when the workflow first asks. */
@@ -173,15 +170,24 @@ async function gatedActivity(
   const call = await open(gate, asked, { callId, args: read.args });
   if (!isValidCall(call)) return unrun(name, activityType, call.result.error);
   const schedule = ({ state, activityId, isFirst }: Start): Promise<unknown> => {
-    const isAsGiven = call.proposed === undefined && state.effectiveDigest === call.argsDigest;
-    const args = isAsGiven ? input.args : withArguments(name, input.args, state.effective);
+    const args = argumentsFor(name, input.args, { call, state });
     const options = { ...input.options, ...optionsFor(state, input.options), activityId };
     const header = gate.headers.get(activityId);
     return isFirst && first !== undefined && header !== undefined
-      ? first({ args: [...args], options }, { [GATE_HEADER]: header })
-      : scheduleActivity(activityType, [...args], options, typeInfo);
+      ? first({ args, options }, { [GATE_HEADER]: header })
+      : scheduleActivity(activityType, args, options, typeInfo);
   };
   return toCaller(name, activityType, await runOpen(gate, asked, { callId, schedule }));
+}
+
+/** The arguments to run with: as the workflow gave them, unless they were changed since. `call`: as it was opened. */
+function argumentsFor(
+  name: GateName,
+  given: readonly unknown[],
+  { call, state }: { call: ValidCall; state: CallState },
+): unknown[] {
+  const isAsGiven = call.proposed === undefined && state.effectiveDigest === call.argsDigest;
+  return isAsGiven ? [...given] : withArguments(name, given, state.effective);
 }
 
 /** An unsafe call has one attempt, and its outcome must be known, not assumed. */
