@@ -19,6 +19,7 @@ import {
 } from './client';
 import { CountersignError } from './contract/errors';
 import type { RequestOpened } from './history/events';
+import { describePhase } from './history/labels';
 import type { Accepted, Decision, Verdict } from './contract/decision';
 import type { JsonObject } from './contract/json';
 import type { Progress } from './engine/engine';
@@ -125,7 +126,7 @@ function endedWithout({ turn, status, answer, error }: TurnView, what: string): 
 }
 
 function late({ turn, status, calls }: TurnView, what: string, timeoutMs: number): CountersignError {
-  const phases = calls.map(({ callId, tool, phase }) => `${callId} ${tool} is ${phase}`).join(', ');
+  const phases = calls.map((call) => `${call.callId} ${call.tool}: ${describePhase(call)[0]}`).join(', ');
   const message = `turn ${turn} is ${status}; waited ${timeoutMs} ms for ${what}. ${phases || 'No calls yet'}.`;
   return new CountersignError('still_waiting', message, 'Is something else open, or is a worker missing?');
 }

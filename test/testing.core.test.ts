@@ -137,7 +137,7 @@ it('waits for a request of one tool, and skips those that were decided', async (
   await expect(other).rejects.toMatchObject({
     code: 'still_waiting',
     message: expect.stringContaining(
-      'waited 100 ms for a request of other. 1.1 pay is denied, 1.2 pay is requested',
+      'waited 100 ms for a request of other. 1.1 pay: denied, 1.2 pay: waits for a decision',
     ),
   });
   await denyNext(fixture.client, turn);
@@ -166,7 +166,7 @@ it('says what a turn waits for that does not end', async () => {
   await waitForRequest(fixture.client, turn);
   await expect(waitForEnd(fixture.client, turn, { timeoutMs: 50 })).rejects.toMatchObject({
     code: 'still_waiting',
-    message: expect.stringContaining('waited 50 ms for its end. 1.1 pay is requested'),
+    message: expect.stringContaining('waited 50 ms for its end. 1.1 pay: waits for a decision'),
   });
   await fixture.client.cancel(turn);
 });

@@ -382,7 +382,9 @@ test('only those whom the rule names give a call in doubt up, also by a signal o
   await handle.signal('abandon', { approver: 'cleo' });
   await handle.signal('abandon', 'not an abandonment');
   await until('the note', async () =>
-    (await client.inbox({ tool: 'lose' })).some(({ note }) => note?.startsWith('not given up: ')),
+    (await client.inbox({ tool: 'lose', limit: Infinity })).some(({ note }) =>
+      note?.startsWith('not given up: '),
+    ),
   );
   expect((await handle.describe()).status.name).toBe('RUNNING');
   expect((await callOf(turn)).phase).toBe('in_doubt');

@@ -115,8 +115,11 @@ it('answers a repeat under the same id with the first answer, and refuses anothe
   expect(turnOf(await send('ann', 'tools/call', call))).toBe(taskId);
   await approveNext(client, taskId);
   await endOfTask('ann', taskId);
+  // A busy server's answer can take longer than a client that takes tasks is held.
   const again = await send('ann', 'tools/call', call);
-  expect(again).toMatchObject({ resultType: 'complete', content: [{ type: 'text' }] });
+  const result = 'taskId' in again ? (await endOfTask('ann', turnOf(again)))['result'] : again;
+  expect(result).toMatchObject({ resultType: 'complete', content: [{ type: 'text' }] });
+  expect([undefined, taskId]).toContain(again['taskId']);
   const other = await send('ann', 'tools/call', { ...writes('repeat.txt', 'two'), ...keyed('repeat-1') });
   expect(textOf(other)).toContain('this id was given for another tool or other arguments; nothing ran');
   expect(written('repeat.txt')).toBe('one');

@@ -166,7 +166,8 @@ it('is killed: the next has the answer to what waited, and what ran is in doubt;
     const ofThis = `how=count with=${folder}`;
     const turn = await until(
       'the request',
-      async () => (await client.inbox({})).find(({ summary }) => summary.includes(ofThis))?.turn,
+      async () =>
+        (await client.inbox({ limit: Infinity })).find(({ summary }) => summary.includes(ofThis))?.turn,
     );
     await next.leave();
     expect(await client.view(turn)).toMatchObject({ status: 'cancelled' });

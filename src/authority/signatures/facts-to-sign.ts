@@ -24,7 +24,6 @@ export interface ShownCall {
     deadline: string | null;
     authority?: Authority;
   };
-  doubt?: { callKey: string };
 }
 
 /**
@@ -33,19 +32,18 @@ export interface ShownCall {
  */
 export function factsToSign(
   { agent }: Pick<SignedCallFacts, 'agent'>,
-  { runId = '', phase, tool, request, doubt, generation: last }: ShownCall,
+  { runId = '', phase, tool, request, generation: last }: ShownCall,
   at: SignedAt,
 ): SignedCallFacts | undefined {
   const authority = request?.authority;
   if (request === undefined || authority === undefined) return undefined;
-  const isAgain = phase === 'in_doubt' && doubt !== undefined;
   const { toolDigest, seenDigest } = request;
   const { ruleDigest, requesters } = authority;
   return {
     ...at,
     runId,
-    callKey: isAgain ? doubt.callKey : request.callKey,
-    generation: isAgain ? last + 1 : last,
+    callKey: request.callKey,
+    generation: phase === 'in_doubt' ? last + 1 : last,
     agent,
     tool,
     toolDigest,

@@ -32,12 +32,7 @@ it('takes what is signed from what is shown', () => {
 });
 
 it('is about the next start where a call in doubt is to run again', () => {
-  const doubt = {
-    type: 'in_doubt' as const,
-    ...{ eventId: 9, at: '', callId: '1.1', callKey: 'key:1.1', tool: 'pay' },
-    ...{ message: '', summary: '' },
-  };
-  const facts = factsToSign({ agent: 'clerk' }, { ...waiting(), phase: 'in_doubt', doubt }, PLACE);
+  const facts = factsToSign({ agent: 'clerk' }, { ...waiting(), phase: 'in_doubt' }, PLACE);
   expect(facts).toMatchObject({ generation: 1, callKey: 'key:1.1' });
 });
 

@@ -16,7 +16,7 @@ const replay = (...args: string[]) => runCli(['replay', ...args], { cwd: root })
 it('a file replays, with no server', async () => {
   const { code, out, err } = await replay(recorded('in-doubt'));
   expect({ code, err }).toEqual({ code: 0, err: '' });
-  expect(out).toMatch(/^1 run replays \(5\d events in \d+/);
+  expect(out).toMatch(/^1 run replays \(\d\d events in \d+/);
 });
 
 it('every run of a turn replays', async () => {
