@@ -18,8 +18,12 @@ const HEARTBEAT_MS = 1000;
  * arrived.
  */
 function beatMs(): number {
-  const { heartbeatTimeoutMs = Infinity } = Context.current().info;
-  return Math.min(HEARTBEAT_MS, heartbeatTimeoutMs / 2);
+  return Math.min(HEARTBEAT_MS, heartbeatTimeout() / 2);
+}
+
+/** The server says 0 of an activity that has none, such as one of a user's own workflow. */
+function heartbeatTimeout(): number {
+  return Context.current().info.heartbeatTimeoutMs || Infinity;
 }
 
 /**
@@ -37,7 +41,8 @@ export interface Since {
  * arrive after the heartbeats of the handler.
  */
 export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: T; since: Since }> {
-  const { isLocal, heartbeatTimeoutMs = Infinity, heartbeatDetails: details } = Context.current().info;
+  const { isLocal, heartbeatDetails: details } = Context.current().info;
+  const timeoutMs = heartbeatTimeout();
   const began = readClocks();
   const since = { began, heard: began };
   // The parts of a burst have no heartbeats of their own.
@@ -47,7 +52,7 @@ export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: 
     while (await passes(beatMs(), over.signal)) {
       const sent = readClocks();
       // The server gave the attempt up while this machine was frozen. A late heartbeat must not hide that.
-      if (passed(since.heard) >= heartbeatTimeoutMs) return;
+      if (passed(since.heard) >= timeoutMs) return;
       if ((await askByHeartbeat(details)) === undefined) since.heard = sent;
     }
   };
@@ -222,9 +227,10 @@ function makeClock({ began, heard }: Since): {
   isPast(beat: Clocks): boolean;
   beaten(): void;
 } {
-  const { startToCloseTimeoutMs, heartbeatTimeoutMs = Infinity } = Context.current().info;
+  const { startToCloseTimeoutMs } = Context.current().info;
+  const timeoutMs = heartbeatTimeout();
   let lastBeat = heard;
-  const isPast = (beat: Clocks): boolean => passed(beat) >= heartbeatTimeoutMs;
+  const isPast = (beat: Clocks): boolean => passed(beat) >= timeoutMs;
   return {
     isPast,
     isOver: () => passed(began) >= startToCloseTimeoutMs || isPast(lastBeat),

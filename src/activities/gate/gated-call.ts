@@ -13,10 +13,11 @@ import {
 } from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import { idempotencyKey } from '../../contract/names';
-import { makeSuccess } from '../../contract/result';
+import { makeSuccess, type ToolResult } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
 import { fitArguments } from '../../tools/prepare';
-import { whileBeating } from '../heartbeat';
+import { notRunResult } from '../execute';
+import { describeLostAttempt, type Since, startHeartbeat, whileBeating } from '../heartbeat';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
 import { headerValue, isGateHeader } from './header';
@@ -115,10 +116,10 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
   // The type is what the server says, whatever the header says.
   const deps = depsFor(worker, info.workflowType ?? '', tool);
   const call = startingCall(deps, { ...input, agent: info.workflowType ?? '', tool: tool.name });
-  const { value: stop } = await whileBeating(() => whatStops(call, deps));
+  const { value: stop, since } = await whileBeating(() => whatStops(call, deps));
   if (stop !== undefined) return saidOf(stoppedOutput(call, deps, stop), input);
   if (tool.effect !== 'unsafe') return attempt.run();
-  return runOnce(worker, call, attempt.run);
+  return runOnce(worker, call, { run: attempt.run, since });
 }
 
 /**
@@ -134,9 +135,10 @@ function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unkn
 /** Runs an unsafe call for which no earlier start is known. The journal has its intent before, and its outcome after. */
 async function runOnce(
   { deps }: GateWorker,
-  { input, key }: ReturnType<typeof startingCall>,
-  run: Run,
+  call: ReturnType<typeof startingCall>,
+  { run, since }: { run: Run; since: Since },
 ): Promise<unknown> {
+  const { input, key } = call;
   try {
     if (!(await deps.journal.begin(key)))
       return saidOf({ inDoubt: { message: 'another attempt on this machine had started it' } }, input);
@@ -146,6 +148,15 @@ async function runOnce(
       input,
     );
   }
+  // The checks and the journal took some time. Somebody may have found by now that the call did not run.
+  const lost = lostSince(since);
+  if (lost !== undefined) {
+    const message = `Not started: ${describeLostAttempt(lost)}. Nothing ran.`;
+    const code = lost === 'cancelled' ? lost : 'transport';
+    const result = notRunResult({ tool: call.registered?.tool, input }, { code, message });
+    await writeEnd(deps, call, () => result);
+    return saidOf({ result }, input);
+  }
   const began = Date.now();
   const value = await run();
   const facts = {
@@ -154,14 +165,28 @@ async function runOnce(
     safety: 'dangerous' as const,
     approved: input.decision !== undefined,
   };
-  const result = makeSuccess(input, contentOfReturn(value), facts);
-  await deps.journal.end(key, result).catch((error: unknown) => {
-    deps.log.warn('an outcome could not be written to the journal', {
-      callId: input.callId,
-      error: String(error),
-    });
-  });
+  // It ran, and only the converter of the worker knows whether its value can be sent.
+  await writeEnd(deps, call, () => makeSuccess(input, contentOfReturn(value), facts));
   return value;
+}
+
+function lostSince(since: Since): ReturnType<ReturnType<typeof startHeartbeat>['lost']> {
+  const guard = startHeartbeat(undefined, since);
+  guard.stop();
+  return guard.lost();
+}
+
+/** Writes an outcome to the journal. Never rejects: the outcome stays what it is. */
+async function writeEnd(
+  { journal, log }: GateWorker['deps'],
+  { input: { callId }, key }: ReturnType<typeof startingCall>,
+  make: () => ToolResult,
+): Promise<void> {
+  try {
+    await journal.end(key, make());
+  } catch (error) {
+    log.warn('an outcome could not be written to the journal', { callId, error: String(error) });
+  }
 }
 
 /** The arguments as JSON keeps them. Anything but an object has none. */
