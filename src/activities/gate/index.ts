@@ -5,7 +5,9 @@ import { ACTIVITIES } from '../../contract/names';
 import type { PrepareOutput } from '../../contract/think';
 import { untilNotHeld } from '../../authority/pauses/worker-hold';
 import { verify } from '../check-doubt';
-import { depsFor, type GateWorker, givenTool } from './gated-tools';
+import { isScheduleOf, ownEvents } from '../reset-history';
+import type { Tool } from '../../tools/types';
+import { depsFor, type GateTarget, type GateWorker, givenTool } from './gated-tools';
 import { prepareForGate } from './prepare-gated';
 
 /** Our activities for calls of a user's own workflows. `theirs`: the worker may run turns, too. */
@@ -24,9 +26,21 @@ export function gateActivities(
   };
 }
 
-function verifyGated(worker: GateWorker, input: VerifyInput): Promise<VerifyOutput> {
+async function verifyGated(worker: GateWorker, input: VerifyInput): Promise<VerifyOutput> {
   const { workflowType = '' } = Context.current().info;
-  const tools = [...worker.gated.values()].map((one) => one.toolFor(one.from && input.tool));
-  const tool = tools.find(({ name }) => name === input.tool) ?? givenTool(input.tool, {});
+  const toolOf = (one: GateTarget): Tool => one.toolFor(one.from && input.tool);
+  const fitting = [...worker.gated].filter(([, one]) => toolOf(one).name === input.tool);
+  // One activity may be for tools of any names. The wrong tool must not prove anything.
+  const type = fitting.length > 1 ? await typeOf(input).catch(() => undefined) : fitting[0]?.[0];
+  const found = fitting.find(([name]) => name === type)?.[1];
+  const tool = found === undefined ? givenTool(input.tool, {}) : toolOf(found);
   return verify(depsFor(worker, workflowType, tool), { ...input, agent: workflowType });
+}
+
+/** The type of the activity as which a call was started. */
+async function typeOf(input: VerifyInput): Promise<string | null | undefined> {
+  for (const event of await ownEvents())
+    if (await isScheduleOf(event, input))
+      return event.activityTaskScheduledEventAttributes?.activityType?.name;
+  return undefined;
 }
