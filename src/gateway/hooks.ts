@@ -67,17 +67,12 @@ const PRE_TOOL_USE = 'PreToolUse';
 
 async function permit(
   gateway: Gateway,
-  {
-    tool_name: name,
-    tool_input: input,
-    tool_use_id: id,
-    session_id: session = '',
-  }: z.output<typeof eventSchema>,
+  { tool_name: name, tool_input: input, tool_use_id: id, session_id: session }: z.output<typeof eventSchema>,
   { who, signal }: HookParts,
 ): Promise<HookAnswer> {
   const tool = permitName(name) ?? '';
-  // Each agent runs what it is allowed by itself, so two calls never share a decision.
-  const key = ['hook', session, id ?? randomUUID()];
+  // Each agent runs what it is allowed by itself, so two calls never share a decision. An id may be of its session alone.
+  const key = session === undefined || id === undefined ? ['hook', randomUUID()] : ['hook', session, id];
   const end = await gateway.decide({ who, tool, arguments: input, key }, signal);
   if (end.kind !== 'result') return deny(end.message);
   const { result } = end;

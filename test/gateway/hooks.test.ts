@@ -53,8 +53,11 @@ it('asks under the id of the agent, and allows what was approved', async () => {
   expect(answered).toMatchObject({ answer: 'allow', input: { command: 'ls -a' }, isChanged: true });
 });
 
-it('never lets two calls without an id share a decision', async () => {
-  const text = JSON.stringify(event);
+it.each([
+  ['an id', {}],
+  ['a session', { tool_use_id: 'call_1' }],
+])('never lets two calls without %s share a decision', async (_, more) => {
+  const text = JSON.stringify({ ...event, ...more });
   const keyOf = async () => (await answer(text, () => Promise.resolve(resultWith({})))).calls[0]?.key;
   expect(await keyOf()).not.toEqual(await keyOf());
 });
