@@ -244,6 +244,22 @@ it('a run that continues as new goes on with the next id, and refuses decisions 
   expect(paidFor(order)).toHaveLength(2);
 });
 
+it('a run that asks nobody hands on which ids are spent', async () => {
+  const handle = await asking('nowAndThen', { order: orderOf('now-and-then'), cents: 2 });
+  await decide(handle);
+  await until('the request of the third run', async () => (await waiting(handle))[0]?.callId === '1.2');
+  expect(await decide(handle, { approver: 'ben' })).toMatchObject({ verdict: { code: 'already_decided' } });
+  await decide(handle, { callId: '1.2' });
+  expect(await handle.result()).toBe('done');
+});
+
+it('a child workflow starts with what was shown, whatever the workflow does with its objects meanwhile', async () => {
+  const handle = await asking('delegatesOn', { order: orderOf('changed'), cents: 5 });
+  await decide(handle);
+  expect(await handle.result()).toBe('paid out 5');
+  await replays(handle);
+});
+
 it('createGate and the plugin are one gate', async () => {
   const handle = await start('bothWays', [{ order: orderOf('both'), cents: 2 }]);
   const items = await waiting(handle, 'request', 3);

@@ -16,7 +16,8 @@ import {
   type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type CallSettings, isValidCall, type ValidCall } from '../../contract/call';
+import { type CallSettings, isValidCall } from '../../contract/call';
+import { canonicalJson } from '../../contract/digest';
 import {
   argumentsIn,
   GATE_HEADER,
@@ -39,7 +40,7 @@ import { act } from '../approvals';
 import { handedOver, nextCallId, open } from './asked';
 import { noteBefore, toMs } from './request';
 import { type Ran, runOpen, type Start } from './run-call';
-import { carryGate, installGate, noteCarried, openGate, theGate } from './the-gate';
+import { carryGate, installGate, leftBefore, noteCarried, openGate, theGate } from './the-gate';
 
 type Outbound<K extends keyof WorkflowOutboundCallsInterceptor> = NonNullable<
   WorkflowOutboundCallsInterceptor[K]
@@ -120,7 +121,7 @@ async function child(
   if (!isValidCall(call)) return fail(call.result.error);
   const state = await handedOver(gate, asked, callId);
   if (state.phase === 'done') return fail(state.result.error);
-  const args = argumentsFor(name, input.options.args, { call, state });
+  const args = argumentsFor(name, input.options.args, state);
   return next({ ...input, options: { ...input.options, args } });
 }
 
@@ -145,10 +146,14 @@ function valueIn(header: Payload): unknown {
 /** Withdraws what waits, and passes on which ids and decisions are spent. */
 function continueAsNew(input: ContinueAsNewInput, next: Next<'continueAsNew'>): Promise<never> {
   const gate = openGate();
-  if (gate === undefined) return next(input);
-  for (const callId of gate.approvals.calls.keys()) act(gate, { type: 'withdraw', callId });
-  gate.changes.look();
-  const carried = defaultPayloadConverter.toPayload({ ...carryGate(gate) });
+  if (gate !== undefined) {
+    for (const callId of gate.approvals.calls.keys()) act(gate, { type: 'withdraw', callId });
+    gate.changes.look();
+  }
+  // A run that asks nobody hands on what the runs before it left.
+  const left = gate === undefined ? leftBefore() : carryGate(gate);
+  if (left === undefined) return next(input);
+  const carried = defaultPayloadConverter.toPayload({ ...left });
   return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: carried } });
 }
 
@@ -170,7 +175,7 @@ async function gatedActivity(
   const call = await open(gate, asked, { callId, args: read.args });
   if (!isValidCall(call)) return unrun(name, activityType, call.result.error);
   const schedule = ({ state, activityId, isFirst }: Start): Promise<unknown> => {
-    const args = argumentsFor(name, input.args, { call, state });
+    const args = argumentsFor(name, input.args, state);
     const options = { ...input.options, ...optionsFor(state, input.options), activityId };
     const header = gate.headers.get(activityId);
     return isFirst && first !== undefined && header !== undefined
@@ -180,14 +185,24 @@ async function gatedActivity(
   return toCaller(name, activityType, await runOpen(gate, asked, { callId, schedule }));
 }
 
-/** The arguments to run with: as the workflow gave them, unless they were changed since. `call`: as it was opened. */
-function argumentsFor(
-  name: GateName,
-  given: readonly unknown[],
-  { call, state }: { call: ValidCall; state: CallState },
-): unknown[] {
-  const isAsGiven = call.proposed === undefined && state.effectiveDigest === call.argsDigest;
-  return isAsGiven ? [...given] : withArguments(name, given, state.effective);
+/**
+ * The arguments to run with: as the workflow gave them, unless people were shown others. A person may have changed them,
+ * and so may the workflow, which has the same objects while it waits.
+ */
+function argumentsFor(name: GateName, given: readonly unknown[], { effective }: CallState): unknown[] {
+  return shownOf(name, given) === canonicalJson(effective)
+    ? [...given]
+    : withArguments(name, given, effective);
+}
+
+/** The arguments as people would be shown them now. Undefined: nobody could be shown them. */
+function shownOf(name: GateName, given: readonly unknown[]): string | undefined {
+  const now = argumentsIn(name, given);
+  try {
+    return typeof now === 'string' ? undefined : canonicalJson(JSON.parse(JSON.stringify(now.args)));
+  } catch {
+    return undefined;
+  }
 }
 
 /** An unsafe call has one attempt, and its outcome must be known, not assumed. */

@@ -61,6 +61,11 @@ export function noteCarried(value: unknown): void {
   if (isCarriedGate(value)) noted = value;
 }
 
+/** What the run before left, as far as it can be read. */
+export function leftBefore(): CarriedGate | undefined {
+  return noted;
+}
+
 /** The gate of this workflow, if anything has asked yet. */
 export function openGate(): GateState | undefined {
   return gate;
