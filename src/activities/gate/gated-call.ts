@@ -1,22 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { Payload } from '@temporalio/common';
+import { type Payload, RawValue } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { CallInput, CallOutput } from '../../contract/call';
 import { errorMessage } from '../../contract/errors';
-import {
-  argumentsIn,
-  contentOfReturn,
-  GATE_FAILURES,
-  GATE_HEADER,
-  type GateHeader,
-} from '../../contract/gate';
+import { argumentsIn, GATE_FAILURES, GATE_HEADER, type GateHeader, shownJson } from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import { idempotencyKey } from '../../contract/names';
 import { makeSuccess } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
+import { markLate } from '../../tools/outcome';
 import { fitArguments } from '../../tools/prepare';
+import { outcomeReporter, writeOutcome } from '../execute';
+import { ownerOf } from '../deps';
 import { whileBeating } from '../heartbeat';
+import { isGivenUp } from '../run-unsafe';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
 import { headerValue, isGateHeader } from './header';
@@ -75,14 +73,7 @@ async function withoutHeader(
   const fit = fitArguments(tool, jsonOf(read.args));
   if (!fit.ok) throw refused(fit.failure.message);
   const { agent, ...deps } = depsFor(worker, info.workflowType ?? '', tool);
-  const owner = {
-    agent: agent.name,
-    policy: agent.policy,
-    log: deps.run.log,
-    approvers: deps.approvers,
-    rules: deps.rules,
-  };
-  const { decision } = await askRules(owner, {
+  const { decision } = await askRules(ownerOf(agent, deps), {
     tool: fit.tool,
     args: fit.args,
     value: fit.value,
@@ -126,7 +117,7 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
  * returned as the code of the activity did.
  */
 function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unknown {
-  if (!('result' in output) || !output.result.success) return { ...output, secret };
+  if (!('result' in output) || !output.result.success) return new RawValue({ ...output, secret });
   const { content, contentType } = output.result;
   return contentType === 'json' ? parseJson(content) : content;
 }
@@ -154,19 +145,17 @@ async function runOnce(
     safety: 'dangerous' as const,
     approved: input.decision !== undefined,
   };
-  const result = makeSuccess(input, contentOfReturn(value), facts);
-  await deps.journal.end(key, result).catch((error: unknown) => {
-    deps.log.warn('an outcome could not be written to the journal', {
-      callId: input.callId,
-      error: String(error),
-    });
-  });
+  // Text as JSON, so that the workflow gets back what the code returned.
+  const returned = { content: JSON.stringify(value) ?? 'null', contentType: 'json' as const };
+  const result = makeSuccess(input, returned, facts);
+  await writeOutcome({ deps, input, key }, result);
+  if (await isGivenUp(result)) await outcomeReporter({ input })(markLate(result, 'it was given up'));
   return value;
 }
 
 /** The arguments as JSON keeps them. Anything but an object has none. */
 function jsonOf(args: unknown): JsonObject {
-  const read = parseJson(JSON.stringify(args) ?? '');
+  const read = parseJson(shownJson(args) ?? '');
   if (isJsonObject(read)) return read;
   throw refused('its arguments are not plain JSON');
 }
