@@ -313,7 +313,7 @@ function lateReporter(execution: Execution): Report {
  * Makes the function that signals the outcome to the current run of the turn. A reset may have made another run, but
  * the key says which call the outcome is for. The turn may be closed by then. The journal has the outcome all the same.
  */
-export function outcomeReporter({ input }: Execution): Report {
+export function outcomeReporter({ input }: Pick<Execution, 'input'>): Report {
   // The context is read now: when the outcome comes, the activity and its context are over.
   const context = Context.current();
   const { callKey, generation, callId, secret = '' } = input;
@@ -331,7 +331,10 @@ export function outcomeReporter({ input }: Execution): Report {
  * Writes an outcome to the journal. If that fails, the failure is logged and the outcome is still returned, because the
  * effect has happened.
  */
-export async function writeOutcome({ deps, input, key }: Execution, result: ToolResult): Promise<void> {
+export async function writeOutcome(
+  { deps, input, key }: Pick<Execution, 'deps' | 'input' | 'key'>,
+  result: ToolResult,
+): Promise<void> {
   try {
     await deps.journal.end(key, result);
   } catch (error) {

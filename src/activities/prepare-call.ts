@@ -24,7 +24,7 @@ import type { Tool } from '../tools/types';
 import type { AboutTurn } from './execute';
 import { unlessAborted } from '../tools/wait-within';
 import { sha256 } from '../system/sha256';
-import type { ActivityDeps } from './deps';
+import { type ActivityDeps, ownerOf } from './deps';
 import { requestersOf } from '../authority/votes/requesters';
 
 /** The most bytes of the arguments of all calls of a step: `think` returns them in one payload. */
@@ -55,7 +55,7 @@ export interface AskedCall {
  * repeats. The preview and the digests follow. Never throws: a fault becomes an error result that the model reads.
  */
 export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareDeps): Promise<PreparedCall> {
-  const { name, policy, registry } = agent;
+  const { name, registry } = agent;
   const taskQueue = registry.get(asked.tool)?.taskQueue;
   if (taskQueue !== undefined && taskQueue !== deps.taskQueue) return remote(asked, taskQueue);
   const prepared = prepare(registry, asked.tool, asked.raw);
@@ -63,9 +63,12 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const { tool, proposed, args, value } = prepared;
   const call = validCall(tool, asked, args);
   const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
-  const { approvers, rules } = deps;
-  const owner = { agent: name, policy, log: deps.run.log, approvers, rules };
-  const verdict = await askRules(owner, { tool, args, value, requesters: requestersOf(deps.origin) });
+  const verdict = await askRules(ownerOf(agent, deps), {
+    tool,
+    args,
+    value,
+    requesters: requestersOf(deps.origin),
+  });
   const ready = { ...prepared, agent: name, deps };
   return applyPolicy(verdict, ready, isAsAsked ? call : { ...call, proposed });
 }

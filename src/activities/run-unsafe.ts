@@ -151,7 +151,7 @@ const LONG_MS = 1000;
  * silently drops the result of an attempt that it gave up. False if the server cannot be asked. The result is then
  * sent, which does no harm.
  */
-async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
+export async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
   if (metadata.execution_time_ms < LONG_MS) return false;
   try {
     return (await pendingAttempt()) === undefined;

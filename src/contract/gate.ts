@@ -108,6 +108,47 @@ export function argumentsIn(
     : `its argument has no name of a tool in \`${from.tool}\` that people can be shown`;
 }
 
+/**
+ * The arguments as the JSON that people are shown. Undefined if JSON has no form for a part of them: people would be
+ * shown less than what runs, such as `{}` for a Map.
+ */
+export function shownJson(args: unknown): string | undefined {
+  const kept = (_key: string, value: unknown): unknown => {
+    const kind = Object.prototype.toString.call(value);
+    if (isObject(value) && !['[object Object]', '[object Array]'].includes(kind)) throw new TypeError(kind);
+    return value;
+  };
+  try {
+    return JSON.stringify(args, kept) ?? '';
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a run of a workflow has used up of what the server gives it. */
+interface UsedOfRun {
+  historyLength: number;
+  historySize: number;
+  updates: number;
+  open: number;
+}
+
+/**
+ * Why a run takes no more calls. Undefined: it does. A server ends a run with 51,200 events or 50 MB without a word to
+ * its code, and takes 2,000 updates for one run. A call needs some 25 events and a decision.
+ */
+export function whyFull({ historyLength, historySize, updates, open }: UsedOfRun): string | undefined {
+  const used =
+    historyLength + 25 * open > 48_000
+      ? `has ${historyLength} events and ${open} open calls, of 51,200 events`
+      : historySize > 45e6
+        ? `has ${Math.floor(historySize / 1e6)} MB, of 50`
+        : updates + open > 1950
+          ? `has taken ${updates} messages and has ${open} open calls, of 2,000 messages`
+          : undefined;
+  return used && `this run ${used} that the server takes; continue as new before the call`;
+}
+
 /** The arguments of an activity with other values in the place of those that `argumentsIn` found. */
 export function withArguments(
   { args: names, from }: Partial<GateName>,

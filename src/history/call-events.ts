@@ -295,6 +295,8 @@ export interface InDoubtOpened extends CallHeader {
   /** The last progress that the call reported. */
   progress?: CallProgress;
   summary: string;
+  /** The code that ran was not given the key of the call, as the activity of a user behind the plugin. */
+  isKeyless?: true;
 }
 
 /**

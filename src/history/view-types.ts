@@ -197,7 +197,7 @@ export function makeView(): TurnView {
  */
 export function keyOfStart({ request, doubt, generation, startedAt }: CallView): string | undefined {
   const callKey = doubt?.callKey ?? request?.callKey;
-  if (callKey === undefined || startedAt === undefined) return undefined;
+  if (callKey === undefined || startedAt === undefined || doubt?.isKeyless === true) return undefined;
   return idempotencyKey({ callKey, generation });
 }
 

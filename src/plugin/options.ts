@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { type GateTarget, OPEN } from '../activities/gate/gated-tools';
+import { type GateTarget, gatedTool } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
 import { type GateName, type GateNames } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
 import { TOOL_NAME } from '../contract/names';
-import { defineTool } from '../tools/define-tool';
 import { describeZodIssues } from '../tools/option-values';
 import type { Parameters, Policy, Tool, ToolOptions } from '../tools/types';
 
@@ -122,7 +121,7 @@ function gatedOf(
   const { description = `The activity ${name}.` } = of;
   // Two names may be one in snake_case. The digest tells them apart.
   const toolFor = (given?: string): Tool =>
-    makeTool(given ?? tool ?? name, {
+    gatedTool(snakeCase(given ?? tool ?? name), {
       ...of,
       description: given === undefined ? description : `${description} ${given}`,
     });
@@ -144,18 +143,6 @@ function gatedOf(
 function hasProperty({ schema }: Tool, name: string): boolean {
   const { properties } = schema;
   return isJsonObject(properties) && Object.hasOwn(properties, name);
-}
-
-function makeTool(name: string, of: ActivityGate & { description: string }): Tool {
-  const { parameters = OPEN, safety = 'dangerous' } = of;
-  return defineTool<Parameters>({
-    ...of,
-    name: snakeCase(name),
-    parameters,
-    safety,
-    noGrant: true,
-    handler: () => undefined,
-  });
 }
 
 /** A name of an activity as the name of a tool. */

@@ -17,7 +17,7 @@ import { readPrepareOutput } from '../contract/payloads';
 import { type CallState, leaveOf, type PreparingCall } from '../lifecycle/state';
 import { act } from './approvals';
 import { freshIn, retryOf, type Rounds, commonInput } from './call-rounds';
-import { rawResult, decodedValueOf } from './messages';
+import { MOST_ASKED, rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
 import { summaryOf } from './summary';
 import type { Turn } from './turn-state';
@@ -25,7 +25,6 @@ import { askedChild, reserveChild } from './child-turn';
 import { askFirst } from '../contract/fork';
 import { makeFailure } from '../contract/result';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
-import { MOST_ASKED } from './think';
 import { isDry } from '../contract/dry-run';
 
 /** What is known of one start of a call. */

@@ -232,6 +232,9 @@ function decode(bytes: Uint8Array): string {
  */
 export const rawResult = { outputType: rawValueTypeInfo };
 
+/** The most times that an activity is scheduled if its result cannot be read. */
+export const MOST_ASKED = 3;
+
 /** The value of an activity's result. Undefined if the result is missing or cannot be decoded. Never throws. */
 export function decodedValueOf(result: RawValue | undefined): unknown {
   try {

@@ -70,12 +70,13 @@ export class Publisher {
 
   /**
    * `details` writes the current details. `takesUp`: the previous run left waiting calls in the memo, which this run
-   * writes anew.
+   * writes anew. `write` writes the memo.
    */
   constructor(
     private readonly context: ApprovalContext,
     private readonly details: (open: readonly OpenCall[]) => string,
     takesUp = false,
+    private readonly write = upsertMemo,
   ) {
     this.open = takesUp ? '' : 'null';
   }
@@ -121,18 +122,18 @@ export class Publisher {
     const { closings } = this.context.approvals;
     const parts = closedMemos(closings);
     const last = parts.pop();
-    for (const part of parts) upsertMemo({ [MEMO.closed]: part });
+    for (const part of parts) this.write({ [MEMO.closed]: part });
     if (last !== undefined) fields[MEMO.closed] = last;
     else if (this.hasClosed && MEMO.open in fields) fields[MEMO.closed] = null;
     if (closings.size > 0) this.context.approvals = apply(this.context.approvals, { type: 'published' });
     if (MEMO.closed in fields) this.hasClosed = fields[MEMO.closed] !== null;
-    if (Object.keys(fields).length > 0) upsertMemo(fields);
+    if (Object.keys(fields).length > 0) this.write(fields);
   }
 
   private publishVerdicts(): void {
     const { signalVerdicts, signalCount, signalsWaiting } = this.context;
     if (signalCount === this.verdicts) return;
-    upsertMemo({ [MEMO.verdicts]: verdictsMemo(signalVerdicts, signalsWaiting) });
+    this.write({ [MEMO.verdicts]: verdictsMemo(signalVerdicts, signalsWaiting) });
     this.verdicts = signalCount;
   }
 }

@@ -30,7 +30,7 @@ import { act } from './approvals';
 import { untilTrue } from './call-life';
 import type { MessageQueue } from './message-queue';
 import { memoRoom, recordCall } from './publish';
-import * as messages from './messages';
+import { ASK_BOUNDS, onSignal, rawUpdate, readMessage, refusalFailure, WITHDRAWAL_BOUNDS } from './messages';
 import type { Turn } from './turn-state';
 
 /** A question that a running call may ask, with the call. */
@@ -50,16 +50,16 @@ type Judged = { ok: true; asked: Asked } | { ok: false; why: string; isFull?: tr
  */
 export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
   const validator = (message: RawValue): void => void inOrder(turn, message);
-  setHandler(messages.rawUpdate<CallReply>(UPDATES.ask), (message) => ask(turn, inOrder(turn, message)), {
+  setHandler(rawUpdate<CallReply>(UPDATES.ask), (message) => ask(turn, inOrder(turn, message)), {
     validator,
     description: 'A call that runs asks a person',
   });
   const withdraw = (message: RawValue): void => takeBack(turn, message);
-  messages.onSignal(queue, SIGNALS.withdraw, withdraw, 'A call that runs withdraws its question');
+  onSignal(queue, SIGNALS.withdraw, withdraw, 'A call that runs withdraws its question');
 }
 
 function takeBack(turn: Turn, message: RawValue): void {
-  const read = messages.readMessage(message, messages.WITHDRAWAL_BOUNDS);
+  const read = readMessage(message, WITHDRAWAL_BOUNDS);
   if (read.ok) withdrawQuestion(turn, read.value);
 }
 
@@ -89,7 +89,7 @@ function inOrder(turn: Turn, message: RawValue): Asked {
   const judged = judge(turn.approvals, message);
   if (judged.ok) return judged.asked;
   const type = judged.isFull === true ? FAILURES.askLater : FAILURES.ask;
-  throw messages.refusalFailure({ code: 'malformed', message: judged.why }, type);
+  throw refusalFailure({ code: 'malformed', message: judged.why }, type);
 }
 
 async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
@@ -100,7 +100,7 @@ async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
 }
 
 function judge(approvals: Approvals, message: RawValue): Judged {
-  const read = messages.readMessage(message, messages.ASK_BOUNDS);
+  const read = readMessage(message, ASK_BOUNDS);
   if (!read.ok) return { ok: false, why: read.message };
   if (!isQuestion(read.value)) return { ok: false, why: 'not a question of a call' };
   const { callId, attempt, number, question } = read.value;

@@ -16,7 +16,7 @@ import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
 import type { TurnRecord } from '../contract/session';
 import { resetRun } from './current-build';
-import { rawResult } from './messages';
+import { MOST_ASKED, rawResult } from './messages';
 import { takeUpWords } from './session/words';
 import { firstLeave } from '../lifecycle/events';
 import { type CallState, decisionOf, resultOf } from '../lifecycle/state';
@@ -40,9 +40,6 @@ export interface FinishedCall {
  * `transcript` query.
  */
 const INLINE_BYTES = 4096;
-
-/** The most times that an activity is scheduled if its result cannot be read. */
-export const MOST_ASKED = 3;
 
 /** Asks the model for the next step, for the `asked`th time. */
 export function think(turn: Turn, input: ThinkInput, asked: number): Promise<RawValue> {

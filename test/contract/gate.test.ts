@@ -1,4 +1,4 @@
-import { argumentsIn, gateMark, withArguments } from '../../src/contract/gate';
+import { argumentsIn, gateMark, shownJson, whyFull, withArguments } from '../../src/contract/gate';
 
 const from = { tool: 'name', arguments: 'input' };
 
@@ -39,4 +39,42 @@ it('a mark is of the names and of how they are read, in any order', () => {
   expect(gateMark({ a, b })).toBe(gateMark({ b, a }));
   expect(gateMark({ a, b })).not.toBe(gateMark({ a, b: { ...b, args: ['y'] } }));
   expect(gateMark({ a })).not.toBe(gateMark({ a: { ...a, from } }));
+});
+
+it.each<[string, unknown, string | undefined]>([
+  ['an object', { a: [1, 'x', null] }, '{"a":[1,"x",null]}'],
+  ['a time, as its text', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
+  [
+    'an object of a class',
+    {
+      a: new (class {
+        b = 1;
+      })(),
+    },
+    '{"a":{"b":1}}',
+  ],
+  ['no map, which JSON would show as {}', { a: new Map([[1, 2]]) }, undefined],
+  ['no set in a list', [new Set([1])], undefined],
+  ['no bigint', { a: 1n }, undefined],
+  ['no bytes', { a: new Uint8Array(2) }, undefined],
+])('people are shown %s', (_, args, shown) => {
+  expect(shownJson(args)).toBe(shown);
+});
+
+describe('a run takes a call', () => {
+  const used = { historyLength: 20_000, historySize: 10e6, updates: 1000, open: 10 };
+
+  it('while the server has room for it', () => {
+    expect(whyFull(used)).toBeUndefined();
+  });
+
+  it.each<[string, Partial<typeof used>, RegExp]>([
+    ['events', { historyLength: 47_800 }, /has 47800 events and 10 open calls, of 51,200 events/],
+    ['open calls', { open: 1200 }, /has 20000 events and 1200 open calls/],
+    ['bytes', { historySize: 46.5e6 }, /has 46 MB, of 50/],
+    ['messages', { updates: 1945 }, /has taken 1945 messages and has 10 open calls, of 2,000 messages/],
+  ])('and not with more %s, and says so', (_, more, why) => {
+    expect(whyFull({ ...used, ...more })).toMatch(why);
+    expect(whyFull({ ...used, ...more })).toMatch(/continue as new before the call$/);
+  });
 });

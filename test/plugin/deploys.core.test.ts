@@ -225,6 +225,54 @@ describe('a reset, seen from a machine without the journal,', () => {
   });
 });
 
+/** The events that completed the workflow tasks of a history. */
+async function tasksOf(handle: WorkflowHandle): Promise<number[]> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).flatMap(({ eventId, workflowTaskCompletedEventAttributes: done }) =>
+    done ? [Number(eventId)] : [],
+  );
+}
+
+/** Waits until nothing is under way in the current run: it asks, is in doubt, or has heard of nothing yet. */
+const quiet = ({ workflowId }: WorkflowHandle) =>
+  until('nothing to be under way', async () => {
+    const { raw } = await client.workflow.getHandle(workflowId).describe();
+    return raw.pendingWorkflowTask == null && (raw.pendingActivities ?? []).length === 0;
+  });
+
+it.each([
+  ['the machine that ran them', true],
+  ['a machine without its journal', false],
+])(
+  'a reset to any task starts no call again without a person, on %s',
+  async (_, isSame) => {
+    const gate = { refund: { parameters }, wire: { parameters, effect: 'idempotent' } } as const;
+    const queue = newQueue();
+    const order = newOrder();
+    const stop = await deploy(queue, { gate });
+    const handle = await start(queue, order, 'refund', 'wire');
+    await approve(handle, '1.1');
+    await approve(handle, '1.2');
+    await paidTimes(order, 2);
+    await quiet(handle);
+    const { runId } = await handle.describe();
+    const tasks = await tasksOf(handle);
+    expect(tasks.length).toBeGreaterThanOrEqual(8);
+    if (!isSame) {
+      await stop();
+      await deploy(queue, { gate });
+    }
+    for (const eventId of tasks)
+      for (const isBare of [true, false]) {
+        await resetRun(client, { workflowId: order, runId, eventId, isBare });
+        await quiet(handle);
+        expect({ eventId, isBare, times: times(order) }).toEqual({ eventId, isBare, times: 2 });
+      }
+    await handle.terminate();
+  },
+  120_000,
+);
+
 it('a call whose attempt an operator resets is in doubt, and does not run again', async () => {
   const queue = newQueue();
   const order = newOrder('lost');

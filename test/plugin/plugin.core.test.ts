@@ -19,9 +19,12 @@ const paid: Refund[] = [];
 const paidFor = (order: string) => paid.filter((one) => one.order === order);
 let release = (): void => undefined;
 const released = new Promise<void>((resolve) => (release = resolve));
+let releaseLate = (): void => undefined;
+const late = new Promise<void>((resolve) => (releaseLate = resolve));
 const refund = async (what: Refund): Promise<string> => {
   paid.push(what);
   if (what.order.startsWith('lost') && paidFor(what.order).length === 1) await released;
+  if (what.order.startsWith('late')) await late;
   if (what.order.startsWith('broken')) throw new Error('card expired');
   return `paid ${what.cents}`;
 };
@@ -77,6 +80,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   release();
+  releaseLate();
   for (const { worker } of running) worker.shutdown();
   await Promise.all(running.map(({ ran }) => ran));
   await native.close();
@@ -269,6 +273,61 @@ it('createGate and the plugin are one gate', async () => {
   await replays(handle);
 });
 
+describe.each([
+  ['before', true],
+  ['after', false],
+])('a workflow that sets handlers with our names %s it asks', (_, isBefore) => {
+  it('gets each message that is not for a call of the gate', async () => {
+    const order = orderOf('handles');
+    const handle = await asking('handles', { order, cents: 40 }, isBefore);
+    const update = (callId: string): Promise<unknown> =>
+      handle.executeUpdate('decide', { args: [{ callId, decision: 'approved' }] });
+    expect(await update('theirs')).toBe('own theirs');
+    await expect(update('wrong')).rejects.toMatchObject({ cause: { message: 'not here' } });
+    await handle.signal('approval', { callId: 'theirs' }, 7);
+    expect(await decide(handle, { decision: 'modified', arguments: { order, cents: -1.5 } })).toMatchObject({
+      verdict: { code: 'validation' },
+    });
+    await handle.signal('approval', { callId: '1.1', decision: 'approved', approver: 'ann' });
+    expect(await handle.result()).toEqual({ paid: 'paid 40', heard: [[{ callId: 'theirs' }, 7]] });
+    await replays(handle);
+  });
+});
+
+it.each(['map', 'bigint'])(
+  'arguments that people could not be shown whole do not run: a %s',
+  async (kind) => {
+    const order = orderOf('odd');
+    const handle = await start('paysOdd', [order, kind]);
+    expect(await handle.result()).toBe('This call did not run: its arguments are not plain JSON.');
+    expect(paidFor(order)).toEqual([]);
+  },
+);
+
+it('the late end of a call settles its doubt', async () => {
+  const order = orderOf('late');
+  const handle = await asking('refunds', { order, cents: 3 });
+  await decide(handle);
+  await waiting(handle, 'in_doubt');
+  releaseLate();
+  expect(await handle.result()).toBe('paid 3');
+  expect(paidFor(order)).toHaveLength(1);
+  expect(await typesOf(handle)).toEqual(expect.arrayContaining(['in_doubt', 'call_ended']));
+  await replays(handle);
+});
+
+it('gate.run runs an activity that the plugin gates under the name of the plugin alone', async () => {
+  const order = orderOf('run');
+  const other = await start('runsGated', [{ order, cents: 2 }, 'pay_back']);
+  expect(await causeOf(other)).toMatchObject({
+    type: 'countersign.gate',
+    message: expect.stringContaining('the plugin gates this activity as the tool refund'),
+  });
+  const handle = await asking('runsGated', { order, cents: 2 }, 'refund');
+  await decide(handle);
+  expect(await handle.result()).toBe('paid 2');
+});
+
 it('a cancelled workflow withdraws what waits', async () => {
   const handle = await asking('cancelled', { order: orderOf('cancelled'), cents: 2 });
   await handle.cancel();
@@ -286,12 +345,46 @@ describe('an unsafe call whose only attempt is lost', () => {
     const handle = await asking('refunds', { order, cents: 2 });
     await decide(handle);
     await waiting(handle, 'in_doubt');
+    const [call] = (await countersign.view(handle.workflowId)).calls;
+    expect(call?.doubt).toMatchObject({ isKeyless: true });
     await countersign.resolve(handle.workflowId, { callId: '1.1', resolution, approver: 'bob', ...more });
     if (typeof expected === 'string') expect(await handle.result()).toBe(expected);
     else expect(await causeOf(handle)).toMatchObject(expected);
     expect(paidFor(order)).toHaveLength(times);
     await replays(handle);
   });
+});
+
+it("a converter of the user's own touches nothing that people read", async () => {
+  const payloadConverterPath = require.resolve('../fixtures/plugin-users/converter.ts');
+  const own = { workflowsPath, plugins: [plugin], logger };
+  const workflowBundle = await bundleWorkflowCode({ ...own, payloadConverterPath });
+  const queue = `plugin-converter-${randomUUID()}`;
+  const dataConverter = { payloadConverterPath };
+  await startWorker(queue, { workflowBundle, dataConverter, activities, plugins: [plugin] });
+  const theirs = new Client({ connection, dataConverter }).workflow;
+  const order = orderOf('converter');
+  const ask = async (type: string, args: unknown[]) =>
+    theirs.start(type, { args, taskQueue: queue, workflowId: `plugin-${randomUUID()}` });
+  const handle = await ask('tells', [{ order, cents: 40 }]);
+  await waiting(handle);
+  const { requests } = await countersign.view(handle.workflowId);
+  expect(requests).toMatchObject([{ tool: 'tell', arguments: { order, cents: 40 } }]);
+  const edit = { decision: 'modified', arguments: { order, cents: 8 } } as const;
+  expect(await decide(handle, edit)).toMatchObject({ status: 'accepted' });
+  const { seenDigest } = await until('the new preview', async () => {
+    const [request] = (await countersign.view(handle.workflowId)).requests;
+    return request?.preview?.text === 'pays 8' && request;
+  });
+  await decide(handle, { seenDigest });
+  expect(await handle.result()).toMatch(/paid 8$/);
+  const lost = await ask('refunds', [{ order: orderOf('lost'), cents: 2 }]);
+  await waiting(lost);
+  await decide(lost);
+  await waiting(lost, 'in_doubt');
+  const found = { callId: '1.1', resolution: 'happened', approver: 'bob', content: '"by wire"' } as const;
+  expect(await countersign.resolve(lost.workflowId, found)).toMatchObject({ status: 'accepted' });
+  expect(await lost.result()).toBe('by wire');
 });
 
 describe('both sides have to have the plugin', () => {

@@ -1,23 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { Payload } from '@temporalio/common';
+import { type Payload, RawValue } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { CallInput, CallOutput } from '../../contract/call';
 import { errorMessage } from '../../contract/errors';
-import {
-  argumentsIn,
-  contentOfReturn,
-  GATE_FAILURES,
-  GATE_HEADER,
-  type GateHeader,
-} from '../../contract/gate';
+import { argumentsIn, GATE_FAILURES, GATE_HEADER, type GateHeader, shownJson } from '../../contract/gate';
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import { idempotencyKey } from '../../contract/names';
-import { makeSuccess, type ToolResult } from '../../contract/result';
+import { makeSuccess, type ResultContent } from '../../contract/result';
 import { askRules } from '../../authority/rules/worker-verdict';
+import { markLate } from '../../tools/outcome';
 import { fitArguments } from '../../tools/prepare';
-import { notRunResult } from '../execute';
+import { notRunResult, outcomeReporter, writeOutcome } from '../execute';
+import { ownerOf } from '../deps';
 import { describeLostAttempt, type Since, startHeartbeat, whileBeating } from '../heartbeat';
+import { isGivenUp } from '../run-unsafe';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
 import { headerValue, isGateHeader } from './header';
@@ -76,14 +73,7 @@ async function withoutHeader(
   const fit = fitArguments(tool, jsonOf(read.args));
   if (!fit.ok) throw refused(fit.failure.message);
   const { agent, ...deps } = depsFor(worker, info.workflowType ?? '', tool);
-  const owner = {
-    agent: agent.name,
-    policy: agent.policy,
-    log: deps.run.log,
-    approvers: deps.approvers,
-    rules: deps.rules,
-  };
-  const { decision } = await askRules(owner, {
+  const { decision } = await askRules(ownerOf(agent, deps), {
     tool: fit.tool,
     args: fit.args,
     value: fit.value,
@@ -127,7 +117,7 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
  * returned as the code of the activity did.
  */
 function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unknown {
-  if (!('result' in output) || !output.result.success) return { ...output, secret };
+  if (!('result' in output) || !output.result.success) return new RawValue({ ...output, secret });
   const { content, contentType } = output.result;
   return contentType === 'json' ? parseJson(content) : content;
 }
@@ -154,7 +144,7 @@ async function runOnce(
     const message = `Not started: ${describeLostAttempt(lost)}. Nothing ran.`;
     const code = lost === 'cancelled' ? lost : 'transport';
     const result = notRunResult({ tool: call.registered?.tool, input }, { code, message });
-    await writeEnd(deps, call, () => result);
+    await writeOutcome({ deps, input, key }, result);
     return saidOf({ result }, input);
   }
   const began = Date.now();
@@ -165,8 +155,9 @@ async function runOnce(
     safety: 'dangerous' as const,
     approved: input.decision !== undefined,
   };
-  // It ran, and only the converter of the worker knows whether its value can be sent.
-  await writeEnd(deps, call, () => makeSuccess(input, contentOfReturn(value), facts));
+  const result = makeSuccess(input, returnedJson(value), facts);
+  await writeOutcome({ deps, input, key }, result);
+  if (await isGivenUp(result)) await outcomeReporter({ input })(markLate(result, 'it was given up'));
   return value;
 }
 
@@ -176,22 +167,21 @@ function lostSince(since: Since): ReturnType<ReturnType<typeof startHeartbeat>['
   return guard.lost();
 }
 
-/** Writes an outcome to the journal. Never rejects: the outcome stays what it is. */
-async function writeEnd(
-  { journal, log }: GateWorker['deps'],
-  { input: { callId }, key }: ReturnType<typeof startingCall>,
-  make: () => ToolResult,
-): Promise<void> {
+/**
+ * What the code returned, as JSON, so that the workflow gets back the same. A value that JSON cannot hold is only named:
+ * it ran, and the converter of the worker may know how to send it.
+ */
+function returnedJson(value: unknown): ResultContent {
   try {
-    await journal.end(key, make());
+    return { content: JSON.stringify(value) ?? 'null', contentType: 'json' };
   } catch (error) {
-    log.warn('an outcome could not be written to the journal', { callId, error: String(error) });
+    return { content: `It ran. Its value is not JSON: ${errorMessage(error)}`, contentType: 'text' };
   }
 }
 
 /** The arguments as JSON keeps them. Anything but an object has none. */
 function jsonOf(args: unknown): JsonObject {
-  const read = parseJson(JSON.stringify(args) ?? '');
+  const read = parseJson(shownJson(args) ?? '');
   if (isJsonObject(read)) return read;
   throw refused('its arguments are not plain JSON');
 }

@@ -1,5 +1,5 @@
 import type { GateName, GivenTool } from '../../contract/gate';
-import type { Policy, Tool } from '../../tools/types';
+import type { Parameters, Policy, Tool, ToolOptions } from '../../tools/types';
 import { defineTool } from '../../tools/define-tool';
 import { defineAgent, type Agent } from '../../tools/define-agent';
 import { createRegistry } from '../../tools/registry';
@@ -25,7 +25,7 @@ export interface GateWorker {
 }
 
 /** The schema of arguments of which nothing is known: any object. */
-export const OPEN = { type: 'object', properties: {} };
+const OPEN = { type: 'object', properties: {} };
 
 /** The model is never asked. */
 const NO_MODEL = { id: 'none', generate: () => Promise.reject(new Error('a gate has no model')) };
@@ -48,16 +48,20 @@ export function depsFor(
 /** The tool as the code of a workflow describes it. */
 export function givenTool(name: string, { schema, effect = 'unsafe', ...given }: GivenTool): Tool {
   const { requestExpiresMs, noBatch, preview } = given;
-  return defineTool({
-    name,
+  return gatedTool(name, {
     description: `Asked about by a workflow: ${name}.`,
-    parameters: schema ?? OPEN,
-    safety: 'dangerous',
     effect,
-    noGrant: true,
+    ...(schema === undefined ? {} : { parameters: schema }),
     ...(noBatch === undefined ? {} : { noBatch }),
     ...(requestExpiresMs === undefined ? {} : { requestExpires: requestExpiresMs ?? 'never' }),
     ...(preview === undefined ? {} : { preview: () => preview }),
-    handler: () => undefined,
   });
+}
+
+/** A tool about whose calls people are asked, and which something else runs. */
+export function gatedTool(
+  name: string,
+  { parameters = OPEN, safety = 'dangerous', ...of }: Partial<ToolOptions> & { description: string },
+): Tool {
+  return defineTool<Parameters>({ ...of, name, parameters, safety, noGrant: true, handler: () => undefined });
 }

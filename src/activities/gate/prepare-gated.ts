@@ -1,6 +1,6 @@
-import { Context } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import { isValidCall, type ValidCall } from '../../contract/call';
-import type { GateInput } from '../../contract/gate';
+import { GATE_FAILURES, type GateInput } from '../../contract/gate';
 import type { PrepareOutput } from '../../contract/think';
 import { renewalRefusal } from '../ask-again';
 import { leaveToAnother } from '../leave-to-another';
@@ -15,6 +15,13 @@ export async function prepareForGate(worker: GateWorker, input: GateInput): Prom
   const own = worker.gated.get(gated ?? settings.gate.activity ?? '');
   if (gated !== undefined && own === undefined)
     throw leaveToAnother(worker.deps, `the plugin of the worker that took this does not gate ${gated}`);
+  const name = own?.args === undefined && own?.from === undefined ? own?.toolFor().name : null;
+  // `gate.run` gives the activity one object and a key, and the activity's own name of its tool is what the rules know.
+  if (gated === undefined && name !== undefined && name !== input.tool)
+    throw ApplicationFailure.nonRetryable(
+      name === null ? ONLY_BY_PLUGIN : `the plugin gates this activity as the tool ${name}`,
+      GATE_FAILURES.refused,
+    );
   const tool = own?.toolFor(input.tool) ?? givenTool(input.tool ?? '', given);
   const deps = depsFor(worker, agent, tool);
   const asked = { callId, id: callId, tool: tool.name, raw };
@@ -25,6 +32,8 @@ export async function prepareForGate(worker: GateWorker, input: GateInput): Prom
   const hasSchema = own?.hasSchema ?? given.schema !== undefined;
   return { call: asAsked(call, input), schema: hasSchema ? tool.schema : undefined };
 }
+
+const ONLY_BY_PLUGIN = '`gate.run` cannot run an activity that the plugin gates with `args` or `from`';
 
 /** Times and retries are those of the workflow. A workflow that asks in its code always asks. */
 function asAsked(call: ValidCall, { settings, gated, given }: GateInput): ValidCall {

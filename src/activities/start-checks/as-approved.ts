@@ -11,7 +11,7 @@ import { sha256 } from '../../system/sha256';
 import { policyRefusal } from '../../tools/function-policy';
 import { unshownIn } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
-import type { ActivityDeps } from '../deps';
+import { type ActivityDeps, ownerOf } from '../deps';
 import { placeHere, requestTimes } from '../reset-history';
 import type { Allowed, StartingCall, Stop } from './starting-call';
 
@@ -36,7 +36,7 @@ export async function asApproved(call: StartingCall): Promise<Stop | undefined> 
  */
 export async function recheck(
   { agent, tool }: NonNullable<StartingCall['registered']>,
-  { approvers, rules, run }: Pick<ActivityDeps, 'approvers' | 'rules' | 'run'>,
+  deps: Pick<ActivityDeps, 'approvers' | 'rules' | 'run'>,
   input: CallInput,
 ): Promise<Allowed | Stop> {
   const changed = whatChanged(tool, input);
@@ -46,10 +46,9 @@ export async function recheck(
   const unshown = input.decision === undefined ? undefined : unshownIn(input.arguments, parsed.value);
   if (unshown !== undefined)
     return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
-  const owner = { agent: agent.name, policy: agent.policy, log: run.log, approvers, rules };
   const requesters = requestersOf(input.origin, input.authority);
   const call = { tool, args: input.arguments, value: parsed.value };
-  const verdict = await askRules(owner, { ...call, requesters });
+  const verdict = await askRules(ownerOf(agent, deps), { ...call, requesters });
   if (verdict.decision === 'refuse') return { failure: policyRefusal(verdict) };
   const isGranted = input.decision === undefined && input.grant !== undefined;
   if (verdict.decision === 'ask' && input.decision === undefined && !isGranted)

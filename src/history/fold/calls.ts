@@ -44,6 +44,7 @@ export function callScheduled(
   const decided = decision === undefined ? [] : decidedBySignal(state, event, { life, decision });
   held.isHeld = isHolderQueue(event.taskQueue);
   held.startedAt = event.at;
+  if (isObject(event.gate) && event.gate['hasKey'] !== true) held.isKeyless = true;
   if (input !== undefined) held.callKey = input.callKey;
   // A worker gave it back, and it is scheduled once more.
   if (life.phase === 'running' && life.generation === at.generation) return decided;

@@ -257,7 +257,8 @@ function openDoubt(
   held.shown = 'doubt';
   const { message, partial, progress } = doubt;
   const made = { callKey: key, tool, message, summary: lineOf(life, item) };
-  return [{ type: 'in_doubt', ...callHeader(state, head, callId), ...made, partial, progress }];
+  const keyless = held.isKeyless && { isKeyless: held.isKeyless };
+  return [{ type: 'in_doubt', ...callHeader(state, head, callId), ...made, partial, progress, ...keyless }];
 }
 
 /** A call was prepared on the queue of its tool, or anew with a person's arguments. */

@@ -46,6 +46,8 @@ export interface CallFold {
   proof?: Pick<CallEnded, 'result' | 'origin'>;
   /** Why the call was given back: its worker lacked something, or the worker that holds its state did not take it. */
   absent?: string;
+  /** The code of its activity was not given its key. */
+  isKeyless?: true;
   /** Whether the call is on the queue of the worker that holds its state. */
   isHeld?: boolean;
   /** The id of the child turn of the call, once that runs. */

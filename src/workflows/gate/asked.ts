@@ -1,19 +1,27 @@
-import { RawValue } from '@temporalio/common';
-import { condition, isCancellation, scheduleActivity, uuid4 } from '@temporalio/workflow';
+import { RawValue, TimeoutType } from '@temporalio/common';
+import {
+  ActivityFailure,
+  condition,
+  isCancellation,
+  log,
+  scheduleActivity,
+  TimeoutFailure,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { type InvalidCall, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
 import { unprepared } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
-import { type GateInput, readGateOutput } from '../../contract/gate';
+import { type GateInput, readGateOutput, shownJson, whyFull } from '../../contract/gate';
 import type { JsonObject } from '../../contract/json';
 import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, callIdIn, callKey } from '../../contract/names';
-import { makeFailure } from '../../contract/result';
+import { makeFailure, type ToolFailure } from '../../contract/result';
 import type { CallState, DoneCall, PreparingCall, RunningCall } from '../../lifecycle/state';
 import { act, callIn } from '../approvals';
 import { allowed, start } from '../call-life';
-import { decodedValueOf, rawResult } from '../messages';
-import { MOST_ASKED } from '../think';
+import { decodedValueOf, MOST_ASKED, rawResult } from '../messages';
 import { type CallToAsk, gateFailure } from './request';
 import type { GateState } from './the-gate';
 
@@ -44,7 +52,12 @@ export async function open(
   asked: CallToAsk,
   { callId, args }: { callId: string; args: unknown },
 ): Promise<OpenedCall> {
-  const raw = JSON.stringify(args) ?? '';
+  const raw = shownJson(args);
+  const why = raw === undefined ? 'its arguments are not plain JSON' : whyFull(usedOf(gate));
+  if (raw === undefined || why !== undefined) {
+    gate.opening.delete(callId);
+    return unopened(asked, callId, { code: 'refused', message: `This call did not run: ${why}.` });
+  }
   const input = inputOf(asked, { callId, raw }, undefined);
   const call = await prepareAtWorker(gate, asked, [callId, () => input]).finally(() =>
     gate.opening.delete(callId),
@@ -53,6 +66,22 @@ export async function open(
   if (gate.approvals.calls.size === 0) gate.stepKey = uuid4();
   act(gate, { type: 'registered', call, callKey: callKey(gate.stepKey, callId), at: Date.now() });
   return call;
+}
+
+function usedOf({ queue, approvals, opening }: GateState): Parameters<typeof whyFull>[0] {
+  const { historyLength, historySize } = workflowInfo();
+  return { historyLength, historySize, updates: queue.answered, open: approvals.calls.size + opening.size };
+}
+
+function unopened(
+  { gated, tool = gated ?? '' }: CallToAsk,
+  callId: string,
+  failure: ToolFailure,
+): InvalidCall {
+  const head = { callId, id: callId, tool };
+  const facts = { timestamp: new Date(Date.now()).toISOString() };
+  const result = makeFailure({ ...head, arguments: {} }, failure, facts);
+  return { kind: 'invalid', ...head, proposed: {}, result };
 }
 
 function inputOf(
@@ -66,7 +95,7 @@ function inputOf(
 /** A worker prepares the call. Its result is the record of the request. Throws only if its scope is cancelled. */
 async function prepareAtWorker(
   gate: GateState,
-  { gated, tool = gated ?? '' }: CallToAsk,
+  asked: CallToAsk,
   [callId, input]: [string, () => GateInput],
 ): Promise<OpenedCall> {
   try {
@@ -76,18 +105,12 @@ async function prepareAtWorker(
     return call;
   } catch (error) {
     if (isCancellation(error)) throw error;
-    const head = { callId, id: callId, tool, arguments: {} };
     const why = errorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
-    const facts = { timestamp: new Date(Date.now()).toISOString() };
-    return {
-      kind: 'invalid',
-      ...{ callId, id: callId, tool, proposed: {} },
-      result: makeFailure(head, unprepared(tool, why), facts),
-    };
+    return unopened(asked, callId, unprepared(asked.tool ?? asked.gated ?? '', why));
   }
 }
 
-/** Schedules the activity again if its result cannot be read: an operator may have completed it with any value. */
+/** Schedules the activity again if no worker takes it soon, and if its result cannot be read: an operator may have completed it. */
 async function prepared(input: GateInput): Promise<{ call: OpenedCall; schema?: JsonObject }> {
   const { callId, gated, tool = gated ?? '', settings } = input;
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
@@ -95,17 +118,34 @@ async function prepared(input: GateInput): Promise<{ call: OpenedCall; schema?: 
       activityId: activityIds.prepare(callId, asked),
       startToCloseTimeout: TIMES.toolTimeout + TIMES.closeMargin,
       scheduleToCloseTimeout: TIMES.startWithin,
+      scheduleToStartTimeout: asked === 1 ? SOON_MS : undefined,
       retry: OWN_RETRY,
       summary: `prepare ${callId} ${tool}`,
       // The worker of the activity has the options of the plugin. What `createGate` asks needs none.
       taskQueue: gated === undefined ? undefined : settings.taskQueue,
     };
     const sent = [new RawValue(input)];
-    const result = await scheduleActivity<RawValue>(ACTIVITIES.gate, sent, options, rawResult);
-    const output = readGateOutput(decodedValueOf(result), callId);
+    const result = await scheduleActivity<RawValue>(ACTIVITIES.gate, sent, options, rawResult).catch(
+      (error: unknown) => {
+        if (asked > 1 || !isUnstarted(error)) throw error;
+        log.warn(NOBODY, { callId, tool, taskQueue: options.taskQueue ?? workflowInfo().taskQueue });
+      },
+    );
+    const output = result && readGateOutput(decodedValueOf(result), callId);
     if (output !== undefined) return output;
   }
   throw gateFailure('what was prepared cannot be read');
+}
+
+/** After this time the worker says that nobody prepares a call. The call still waits for a worker. */
+const SOON_MS = 15_000;
+
+const NOBODY =
+  'nobody is asked yet: no worker of the queue with activities and CountersignPlugin took the call';
+
+function isUnstarted(error: unknown): boolean {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  return cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_START;
 }
 
 /** A call about which people are asked. It waits in the scope of its caller. */

@@ -1,4 +1,3 @@
-import { upsertMemo } from '@temporalio/workflow';
 import { LIMITS } from '../../contract/limits';
 import { MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
@@ -14,7 +13,7 @@ import {
 } from './request';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
-import { type CarriedGate, carryGate, createOnce, type GateState } from './the-gate';
+import { type CarriedGate, carryGate, createOnce, type GateState, writeMemo } from './the-gate';
 
 /** Activities by name, for a gate whose activity types are not given. */
 export interface AnyActivities {
@@ -75,7 +74,7 @@ export interface Gate<T extends object = AnyActivities> {
 export function createGate<T extends object = AnyActivities>(options: GateOptions = {}): Gate<T> {
   const gate = createOnce(options.carried);
   if (options.about !== undefined)
-    upsertMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
+    writeMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
   return {
     ask: (request) => askPerson(gate, request),
     run: (activity, request) => askAndRun(gate, activity, request),

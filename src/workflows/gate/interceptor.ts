@@ -1,4 +1,4 @@
-import { defaultPayloadConverter, type Headers, type Payload, RetryState } from '@temporalio/common';
+import { defaultPayloadConverter, type Headers, RawValue, RetryState } from '@temporalio/common';
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -37,6 +37,7 @@ import type { CallState } from '../../lifecycle/state';
 import { retryOf } from '../call-rounds';
 import { summaryOf } from '../summary';
 import { act } from '../approvals';
+import { decodedValueOf } from '../messages';
 import { handedOver, nextCallId, open } from './asked';
 import { noteBefore, toMs } from './request';
 import { type Ran, runOpen, type Start } from './run-call';
@@ -131,16 +132,8 @@ function execute(
   next: (input: WorkflowExecuteInput) => Promise<unknown>,
 ): Promise<unknown> {
   const header = input.headers[GATE_HEADER];
-  if (header !== undefined) noteCarried(valueIn(header));
+  if (header !== undefined) noteCarried(decodedValueOf(RawValue.fromPayload(header)));
   return next(input);
-}
-
-function valueIn(header: Payload): unknown {
-  try {
-    return defaultPayloadConverter.fromPayload(header);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Withdraws what waits, and passes on which ids and decisions are spent. */
@@ -259,9 +252,8 @@ function toCaller({ caller }: GateName, activityType: string, { state, ended }: 
   if (success && ended !== undefined && 'value' in ended)
     return caller === 'model' ? noteBefore(note, ended.value) : ended.value;
   if (success) {
-    const found = outputOf(state.result, note);
-    if (caller === 'model') return noteBefore(note, found);
-    return foundByPerson(activityType, found);
+    const text = outputOf(state.result, note);
+    return caller === 'model' ? noteBefore(note, text) : found(activityType, text);
   }
   // What the code of the activity threw is passed on as it was.
   if (ended !== undefined && 'thrown' in ended && ended.thrown !== undefined && 'failure' in ended)
@@ -269,12 +261,12 @@ function toCaller({ caller }: GateName, activityType: string, { state, ended }: 
   return unrun({ caller }, activityType, error);
 }
 
-/** What a person who found that a call took effect says that it returned. */
-function foundByPerson(activityType: string, found: string): unknown {
-  const [, content = ''] = /^[^\n]*\n\n([^]*)$/.exec(found) ?? [];
+/** What a call returned whose doubt is over: its own late result, or what a person says who found it. */
+function found(activityType: string, text: string): unknown {
+  const [, content = text] = /^[^\n]*\n\n([^]*)$/.exec(text) ?? [];
   const value = parseJson(content);
   if (value !== undefined) return value;
-  throw failureFor(activityType, { code: 'happened', message: found });
+  throw failureFor(activityType, { code: 'happened', message: text });
 }
 
 /** A call that did not run, or whose outcome a person has found: a model reads why, and code gets a failure. */

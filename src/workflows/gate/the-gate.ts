@@ -1,21 +1,31 @@
-import type { Payload } from '@temporalio/common';
+import { type Payload, RawValue } from '@temporalio/common';
 import {
   ApplicationFailure,
   CancellationScope,
   getCurrentDetails,
+  upsertMemo,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { attributeKey, FAILURES } from '../../contract/names';
+import { isObject } from '../../contract/json';
+import { attributeKey, FAILURES, SIGNALS } from '../../contract/names';
 import { GATE_FAILURES, isCarriedGate } from '../../contract/gate';
 import { carriedDecisions, makeApprovals, type SpentId } from '../../lifecycle/state';
 import { act, type ApprovalContext } from '../approvals';
 import { ChangeNotifier } from '../changes';
 import { DeadlineTimer } from '../deadline-timer';
-import { DECISION_MESSAGES, RESOLUTION_MESSAGES, setAbandonHandler, setVerdictHandlers } from '../handlers';
+import {
+  DECISION_MESSAGES,
+  RESOLUTION_MESSAGES,
+  setAbandonHandler,
+  setOutcomeHandler,
+  setVerdictHandlers,
+} from '../verdict-handlers';
 import { MessageQueue } from '../message-queue';
+import { decodedValueOf } from '../messages';
 import { Publisher } from '../publish';
 import { currentDetails } from '../summary';
+import { setBesideTheirs } from './beside-theirs';
 
 /**
  * The state that a gate passes to the next run, so that decisions that were spent stay spent. It is JSON of a few KiB.
@@ -116,7 +126,11 @@ function makeGate(carried?: CarriedGate): GateState {
   };
   const timer = new DeadlineTimer(context, new CancellationScope({ cancellable: false }));
   const queue = new MessageQueue(() => void act(context, { type: 'reset' }));
-  const changes = new ChangeNotifier(context, [timer, new Publisher(context, keepOwn())], queue);
+  const changes = new ChangeNotifier(
+    context,
+    [timer, new Publisher(context, keepOwn(), false, writeMemo)],
+    queue,
+  );
   const made: GateState = Object.assign(context, {
     agent: workflowType,
     originalRunId: workflowInfo().originalExecutionRunId,
@@ -127,12 +141,44 @@ function makeGate(carried?: CarriedGate): GateState {
     headers: new Map<string, Payload>(),
     changes,
   });
-  setVerdictHandlers(made, queue, DECISION_MESSAGES);
-  setVerdictHandlers(made, queue, RESOLUTION_MESSAGES);
-  setAbandonHandler(made, queue);
+  const isOurs = (name: string, message?: RawValue): boolean => isFor(made, name, message);
+  setBesideTheirs(isOurs, () => {
+    setVerdictHandlers(made, queue, DECISION_MESSAGES);
+    setVerdictHandlers(made, queue, RESOLUTION_MESSAGES);
+    setOutcomeHandler(made, queue);
+    setAbandonHandler(made, queue);
+  });
   upsertSearchAttributes([{ key: attributeKey('agent'), value: workflowType }]);
   void CancellationScope.nonCancellable(() => changes.run());
   return made;
+}
+
+/** Whether a message is for an open call of the gate. An abandonment is for all calls that are open. */
+function isFor({ approvals: { calls } }: ApprovalContext, name: string, message?: RawValue): boolean {
+  if (name === SIGNALS.abandon) return calls.size > 0;
+  const said = decodedValueOf(message);
+  const { callId, callKey } = isObject(said) ? said : {};
+  return [...calls.values()].some((one) => one.call.callId === callId || one.callKey === callKey);
+}
+
+/** A value that is plain JSON in a memo, whatever converter the workflow has. The workflow itself sees the value. */
+class PlainValue extends RawValue {
+  constructor(private readonly value: unknown) {
+    super(value);
+  }
+
+  toJSON(): unknown {
+    return this.value;
+  }
+}
+
+/** Writes fields of the memo that everybody can read. Null removes one. */
+export function writeMemo(fields: Record<string, unknown>): void {
+  const plain = ([key, value]: [string, unknown]): [string, unknown] => [
+    key,
+    value === null ? null : new PlainValue(value),
+  ];
+  upsertMemo(Object.fromEntries(Object.entries(fields).map(plain)));
 }
 
 /**

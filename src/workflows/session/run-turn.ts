@@ -22,8 +22,7 @@ import type { TurnInput } from '../../contract/turn';
 import type { TurnEnd } from '../../contract/turn-states';
 import type { agentTurn } from '../agent-turn';
 import { failedEnd, startChildTurn } from '../child-turn';
-import { rawResult, decodedValueOf } from '../messages';
-import { MOST_ASKED } from '../think';
+import { MOST_ASKED, rawResult, decodedValueOf } from '../messages';
 import type { RunningTurn } from './queue';
 import { originOfTurn, type SessionMachine } from './state';
 

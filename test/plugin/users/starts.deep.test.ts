@@ -5,6 +5,7 @@ import { connect } from '../../../src/client';
 import { CountersignPlugin } from '../../../src/plugin';
 import { startProgram } from '../../cli/process';
 import { testAddress, testCli } from '../../support/server';
+import { until } from '../../support/until';
 
 /** A worker of a user in a namespace that nobody has prepared, and options that cannot be meant. */
 const workflowsPath = require.resolve('../../fixtures/plugin-users/hand-written.ts');
@@ -46,6 +47,20 @@ it('warns of an activity that the worker does not have', async () => {
     expect.stringMatching(/gates refnud, which this worker of queue \S+ does not have$/),
   );
 }, 60_000);
+
+it('says soon that nobody with activities takes what a workflow asks', async () => {
+  const taskQueue = randomUUID();
+  const place = { connection, namespace, workflowsPath, taskQueue };
+  const worker = await Worker.create({ ...place, plugins: [new CountersignPlugin({ gate: {} })] });
+  const countersign = await connect({ address, namespace });
+  const handle = await worker.runUntil(async () => {
+    const started = await countersign.client.workflow.start('asksItself', { taskQueue, workflowId: taskQueue });
+    await until('the warning', () => logged.some(({ message }) => message.startsWith('nobody is asked yet')));
+    return started;
+  });
+  await handle.terminate();
+  await countersign.close();
+}, 90_000);
 
 it.each<[string, Record<string, object>, RegExp]>([
   ['two names with one tool', { refundOrder: {}, refund_order: {} }, /have the tool refund_order/],
