@@ -86,6 +86,7 @@ it('has one of each kind of turn', () => {
       'two-ended-cancelled',
       'lane-cancelled',
       'prepared-cancelled',
+      'void-cancelled',
     ]),
   );
 });

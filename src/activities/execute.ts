@@ -28,18 +28,13 @@ import type {
 } from '../contract/call';
 import type { GrantUse } from '../contract/policy-rule';
 
-/** A call that is to be executed here. This worker may lack its tool. */
-export interface AskedExecution {
+/** One execution of a call, with everything that its steps need. */
+export interface Execution {
   deps: ActivityDeps;
-  tool: Tool | undefined;
+  tool: Tool;
   input: CallInput;
   /** `<callKey>:<generation>`. The handler gets it as its idempotency key. */
   key: string;
-}
-
-/** One execution of a call, with everything that its steps need. */
-export interface Execution extends AskedExecution {
-  tool: Tool;
   /** The arguments in the form that the handler takes. */
   value: unknown;
   /** Set only if the tool shares state between its calls. */
@@ -57,9 +52,9 @@ export function cachedOutput(deps: ActivityDeps, result: ToolResult): CallOutput
   return { result, contentDigest: digest };
 }
 
-/** An error result of a call whose handler did not start. */
+/** An error result of a call whose handler did not start. This worker may lack its tool. */
 export function notRunResult(
-  { tool, input }: Pick<AskedExecution, 'tool' | 'input'>,
+  { tool, input }: { tool: Tool | undefined; input: CallInput },
   failure: ToolFailure,
 ): ToolResult {
   const facts = {

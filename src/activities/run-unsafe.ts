@@ -2,9 +2,9 @@ import { Context } from '@temporalio/activity';
 import type { CallInput, CallOutput, CallProgress, InDoubt, NotHere } from '../contract/call';
 import type { ToolResult } from '../contract/result';
 import { markLate, type RunOutcome } from '../tools/outcome';
+import type { ActivityDeps } from './deps';
 import { earlierStart, pendingAttempt } from './earlier-start';
 import {
-  type AskedExecution,
   cachedOutput,
   execute,
   type Execution,
@@ -42,8 +42,10 @@ export async function runUnsafe(execution: Execution, since: Since): Promise<Cal
 }
 
 /** The output for an unsafe call that was started earlier. Undefined if no earlier start is known. */
-export async function startedBefore(asked: AskedExecution): Promise<CallOutput | undefined> {
-  const { deps, input, key } = asked;
+export async function startedBefore(
+  deps: ActivityDeps,
+  { input, key }: Pick<Execution, 'input' | 'key'>,
+): Promise<CallOutput | undefined> {
   const entry = await deps.journal.read(key).catch((error: unknown) => unused(input, errorMessage(error)));
   // If the journal cannot be read, only the server can say whether the call was started before.
   if ('notHere' in entry) return (await startOnRecord(deps, input)) ?? entry;
@@ -68,10 +70,7 @@ function unused(input: CallInput, why: string): NotHere {
   return notHere(input, `the worker that took this cannot use its journal (${why})`);
 }
 
-async function startOnRecord(
-  deps: AskedExecution['deps'],
-  input: CallInput,
-): Promise<CallOutput | undefined> {
+async function startOnRecord(deps: ActivityDeps, input: CallInput): Promise<CallOutput | undefined> {
   const earlier = await earlierStart(deps, input);
   return earlier === undefined ? undefined : inDoubt({ message: earlier });
 }

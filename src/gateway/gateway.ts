@@ -104,13 +104,22 @@ type Parts = GatewayParts &
   };
 
 async function decide(parts: Parts, call: ClientCall, signal: AbortSignal): Promise<CallEnd> {
-  const { id } = await parts.backend.start(call);
+  let id: string | undefined;
   try {
+    ({ id } = await parts.backend.start(call));
     return await parts.backend.end(id, signal);
   } catch (error) {
-    await withdraw(parts, id, call.who);
+    const perhaps = id ?? startedPerhaps(error, call);
+    if (perhaps !== undefined) await withdraw(parts, perhaps, { who: call.who, isThere: id !== undefined });
     throw error;
   }
+}
+
+/** The id of a call whose start got no answer. A call without the client's id may be that of another client. */
+function startedPerhaps(error: unknown, { key }: ClientCall): string | undefined {
+  const isLost = error instanceof CountersignError && error.code === 'server_failed';
+  const turn = isLost && key !== undefined ? error.data['turn'] : undefined;
+  return typeof turn === 'string' ? turn : undefined;
 }
 
 /** A call with the time until which it is held, by the clock of `performance`. */
@@ -259,7 +268,7 @@ async function hold(
     return { answer: pendingAnswer(id, (await backend.stateOf(id, who))?.open) };
   } catch (error) {
     const isAlone = held.get(id) === 1 && !given.has(id);
-    if (signal.aborted && isAlone && !isNamed && !asTask) await withdraw(parts, id, who);
+    if (signal.aborted && isAlone && !isNamed && !asTask) await withdraw(parts, id, { who, isThere: true });
     throw error;
   } finally {
     stop.abort();
@@ -278,11 +287,21 @@ export function endAnswer(end: CallEnd): CallAnswer {
 const ASKS_WITHIN_MS = 10_000;
 const LOOK_MS = 200;
 
-/** Takes an undecided call back. A call that runs, or is in doubt, goes on. */
-async function withdraw({ backend, log }: Parts, id: string, who: string): Promise<void> {
-  try {
-    for (const until = performance.now() + ASKS_WITHIN_MS; performance.now() < until; await delay(LOOK_MS)) {
+/**
+ * Takes an undecided call back. A call that runs, or is in doubt, goes on. Not `isThere`: nobody knows whether the server
+ * took it, so it is looked for until the time is over.
+ */
+async function withdraw(
+  { backend, log }: Parts,
+  id: string,
+  { who, isThere }: { who: string; isThere: boolean },
+): Promise<void> {
+  let why: string | undefined;
+  for (const until = performance.now() + ASKS_WITHIN_MS; performance.now() < until; await delay(LOOK_MS)) {
+    try {
       const state = await backend.stateOf(id, who);
+      why = state === undefined && !isThere ? 'it is not on record yet' : undefined;
+      if (why !== undefined) continue;
       if (state?.status !== 'working' || state.runs) return;
       if (state.open === undefined) continue;
       const isUndecided = state.open.items.every(({ kind }) => kind === 'request');
@@ -291,8 +310,10 @@ async function withdraw({ backend, log }: Parts, id: string, who: string): Promi
       // The worker may be that of this process, which has to see to it before it ends.
       await backend.end(id, AbortSignal.timeout(ASKS_WITHIN_MS)).catch(() => undefined);
       return;
+    } catch (error) {
+      why = errorMessage(error);
+      if (isThere) break;
     }
-  } catch (error) {
-    log.warn(`${id} could not be withdrawn: ${errorMessage(error)}`);
   }
+  if (why !== undefined) log.warn(`${id} could not be withdrawn: ${why}`);
 }

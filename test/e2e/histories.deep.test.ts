@@ -464,7 +464,7 @@ test('a session and a turn of it that was steered replay', async () => {
 });
 
 /** What comes while nobody works on the turn, in this order; the worker that comes back finds it in one workflow task. */
-type Meanwhile = 'ended' | 'cancelled' | 'approved' | 'approved by both' | 'denied' | 'refused';
+type Meanwhile = 'ended' | 'cancelled' | 'approved' | 'approved by both' | 'denied' | 'refused' | 'void';
 
 const meanwhile: Record<Exclude<Meanwhile, 'ended'>, (handle: TurnHandle) => Promise<unknown>> = {
   cancelled: (handle) => handle.cancel(),
@@ -477,6 +477,12 @@ const meanwhile: Record<Exclude<Meanwhile, 'ended'>, (handle: TurnHandle) => Pro
   },
   denied: (handle) => handle.signal('approval', { callId: '1.2', decision: 'denied', reason: 'no' }),
   refused: (handle) => handle.signal('approval', null),
+  // What a worker says of a decision that does not hold.
+  void: ({ workflowId }) =>
+    fixture.client.activity.complete(
+      { workflowId, activityId: 'call-1.1-0' },
+      { askAgain: 'the rules changed' },
+    ),
 };
 
 interface Together {
@@ -530,6 +536,12 @@ const together: Record<string, Together> = {
     then: ['ended', 'cancelled'],
     status: 'no result',
   },
+  'void-cancelled': {
+    calls: ['renew'],
+    running: ['call-1.1-0'],
+    then: ['void', 'cancelled'],
+    status: 'no result',
+  },
   'prepared-cancelled': {
     calls: ['slow', 'slow'],
     running: ['prepare-1.1', 'prepare-1.2'],
@@ -552,6 +564,7 @@ test.each(Object.entries(together))('a turn with %s in one workflow task replays
       tool('hold', held),
       tool('write', { ...held, safety: 'cautious' }),
       tool('remit', { ...held, safety: 'dangerous' }),
+      tool('renew', { ...held, safety: 'dangerous', effect: 'idempotent' }),
       tool('slow', { ...held, safety: 'dangerous', preview: async () => ({ text: await gate.opened }) }),
     ],
   });
@@ -560,6 +573,7 @@ test.each(Object.entries(together))('a turn with %s in one workflow task replays
   const first = await own.addWorker(turns);
   await own.addWorker({ queues: [callsQueue] });
   const handle = await own.start(name, `turn ${name}`);
+  if (made.calls.includes('renew')) await decide(handle, { callId: '1.1', decision: 'approved' });
   await until('what runs', async () => {
     const { raw, searchAttributes } = await handle.describe();
     const started = raw.pendingActivities?.filter(({ state }) => state === STARTED) ?? [];

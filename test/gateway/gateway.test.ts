@@ -142,3 +142,49 @@ it.each([
   await expect(left).rejects.toThrow();
   expect(cancelled).toBe(times);
 });
+
+describe('a hook whose start got no answer', () => {
+  const lost = () => Promise.reject(new CountersignError('server_failed', 'no answer', { data: { turn } }));
+  const items = [
+    { callId: '1.1', kind: 'request', tool: 'pay', summary: '', since: '', deadline: null },
+  ] as const;
+  const open = { key: 'k', count: 1, items: [...items] };
+  const state = { id: turn, status: 'working', createdAt: '', lastUpdatedAt: '', runs: false, open } as const;
+  const hook = { who: 'ann', tool: 'pay', arguments: {} };
+
+  it.each<[string, readonly ('away' | 'absent')[]]>([
+    ['that arrived', []],
+    ['that arrives later, at a server that was away', ['away', 'absent']],
+  ])('leaves no request behind %s', async (_case, before) => {
+    const looks = [...before];
+    const cancelled: string[] = [];
+    const gateway = gatewayWith({
+      start: lost,
+      end: () => Promise.resolve({ kind: 'cancelled', message: 'cancelled' }),
+      stateOf: () => {
+        const seen = looks.shift();
+        if (seen === 'away') return Promise.reject(new CountersignError('no_server', 'away'));
+        return Promise.resolve(seen === 'absent' ? undefined : state);
+      },
+      cancel: (id) => Promise.resolve(void cancelled.push(id)),
+    });
+    const decided = gateway.decide({ ...hook, key: ['hook', 's', '1'] }, new AbortController().signal);
+    await expect(decided).rejects.toThrow('no answer');
+    expect(cancelled).toEqual([turn]);
+  });
+
+  it.each([
+    ['without an id, which may be that of somebody else', lost, undefined],
+    [
+      'whose id is that of another call',
+      () => Promise.reject(new CountersignError('exists', 'another', { data: { turn } })),
+      ['hook', 's', '1'],
+    ],
+  ])('takes nothing back %s', async (_case, start, key) => {
+    const stateOf = jest.fn();
+    const call = { ...hook, ...(key && { key }) };
+    const decided = gatewayWith({ start, stateOf }).decide(call, new AbortController().signal);
+    await expect(decided).rejects.toThrow();
+    expect(stateOf).not.toHaveBeenCalled();
+  });
+});

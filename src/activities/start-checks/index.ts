@@ -62,10 +62,8 @@ async function readAhead({ input }: StartingCall, worker: ActivityDeps): Promise
 }
 
 async function notStartedBefore(call: StartingCall, worker: ActivityDeps): Promise<Stop | undefined> {
-  const { input, key, registered } = call;
-  const tool = registered?.tool;
-  const isUnsafe = input.effect === 'unsafe' || tool?.effect === 'unsafe';
-  return isUnsafe ? startedBefore({ deps: worker, tool, input, key }) : undefined;
+  const isUnsafe = call.input.effect === 'unsafe' || call.registered?.tool.effect === 'unsafe';
+  return isUnsafe ? startedBefore(worker, call) : undefined;
 }
 
 async function toolIsHere({ registered, lack }: StartingCall): Promise<Stop | undefined> {

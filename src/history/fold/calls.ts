@@ -6,7 +6,7 @@ import { takeReset } from '../../lifecycle/reset';
 import { settle } from '../../lifecycle/starts';
 import { reportOfWorker } from '../../lifecycle/own-activity';
 import { isObject } from '../../contract/json';
-import type { CallState } from '../../lifecycle/state';
+import type { Approvals, CallState } from '../../lifecycle/state';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { CallLost, CallStarted, EventHeader, TurnEvent } from '../events';
@@ -24,8 +24,8 @@ import {
 } from './results';
 import { decidedBySignal } from './messages';
 import { callHeader, endCall, happen, lifeOf, openCall, timeOf } from './lives';
-import type { ActivityFold, CallFold, FoldState, UnjudgedFailure } from './state';
-import type { AskAgain, CallBase, NotHere, Paused, StartedBy } from '../../contract/call';
+import type { ActivityFold, CallFold, FoldState, UnjudgedFailure, UnjudgedVoid } from './state';
+import type { CallBase, NotHere, Paused, StartedBy } from '../../contract/call';
 import { SOMEBODY } from '../../contract/authority';
 import type { GrantUse } from '../../contract/policy-rule';
 import { HOLDER_QUEUE } from '../../contract/names';
@@ -152,7 +152,10 @@ export function callCompleted(
       ? { result: failureOf(life, unreadable(), now) }
       : outcomeIn(life, event.result, now);
   if ('inDoubt' in said) return lose(state, event, held, { doubt: said.inDoubt, ...leaveOf(said) });
-  if ('askAgain' in said) return voidDecision(state, event, { held, said });
+  if ('askAgain' in said) {
+    state.unjudged.push({ held, said });
+    return [];
+  }
   if ('notHere' in said) return givenBack(state, event, held, said);
   if ('paused' in said) return pausedBy(state, event, said, held.call);
   delete held.absent;
@@ -217,9 +220,11 @@ export function callFailed(
   return [];
 }
 
-/** A workflow task begins, and judges the activities that failed before it. */
-export function judgeFailures(state: FoldState, event: EventOf<'task_started'>): TurnEvent[] {
-  return state.unjudged.splice(0).flatMap((failed) => judge(state, failed, event));
+/** A workflow task begins, and judges the activities that ended before it. */
+export function judgeEnds(state: FoldState, event: EventOf<'task_started'>): TurnEvent[] {
+  return state.unjudged
+    .splice(0)
+    .flatMap((ended) => ('said' in ended ? voidDecision(state, event, ended) : judge(state, ended, event)));
 }
 
 function judge(state: FoldState, { held, activity, event }: UnjudgedFailure, by: EventHeader): TurnEvent[] {
@@ -254,19 +259,25 @@ function startedBy(life: CallState, failure: DecodedFailure): Pick<CallLost, 'gr
   return { grant: { ...grant, ...use } };
 }
 
-/** A worker says that the decision does not hold. If that cannot be from our own worker, the call is in doubt. */
-function voidDecision(
-  state: FoldState,
-  head: EventHeader,
-  { held, said }: { held: CallFold; said: AskAgain },
-): TurnEvent[] {
+/**
+ * A worker says that the decision does not hold. If that cannot be from our own worker, the call is in doubt. A cancelled
+ * turn asks nobody again.
+ */
+function voidDecision(state: FoldState, head: EventHeader, { held, said }: UnjudgedVoid): TurnEvent[] {
   const { callId, tool } = held.call;
-  const events = settle(state.approvals, callId, said, timeOf(head));
+  const events = settle(cancelledFor(state, held), callId, said, timeOf(head));
   const { askAgain: message, struck } = said;
-  if (!events.some(({ type }) => type === 'voided')) return lose(state, head, held, { doubt: { message } });
+  if (events.some(({ type }) => type === 'lost')) return lose(state, head, held, { doubt: { message } });
   happen(state, ...events);
+  if (!events.some(({ type }) => type === 'voided')) return [];
   held.shown = undefined;
   return [{ type: 'decision_void', ...callHeader(state, head, callId), tool, message, struck }];
+}
+
+/** A workflow that calls through a gate cancels its calls by scopes, which are not in history. */
+function cancelledFor(state: FoldState, held: CallFold): Approvals {
+  const isGated = gateActivity(lifeOf(state, held)) !== undefined;
+  return isGated ? { ...state.approvals, cancelled: false } : state.approvals;
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {

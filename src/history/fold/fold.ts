@@ -7,7 +7,7 @@ import {
   activityScheduled,
   activityStarted,
 } from './activities';
-import { judgeFailures, localActivity, lostByReset } from './calls';
+import { judgeEnds, localActivity, lostByReset } from './calls';
 import { childChanged } from './child-turns';
 import { memoChanged } from './requests';
 import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './messages';
@@ -55,7 +55,7 @@ export function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
       return [];
     case 'task_started':
       state.taskTime = Date.parse(event.at);
-      return judgeFailures(state, event);
+      return judgeEnds(state, event);
     case 'activity_scheduled':
       state.isMoving = false;
       return activityScheduled(state, event);
@@ -101,6 +101,7 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
         ...lostByReset(state, event),
       ];
     case 'cancel_requested':
+      happen(state, { type: 'cancelled' });
       return [{ type: 'cancel_requested', ...head, identity: event.identity, reason: event.reason }];
     case 'continued_as_new':
       return [

@@ -1,5 +1,5 @@
 import type { FileRef } from '../../contract/session/files';
-import type { PreparedCall, StartedBy } from '../../contract/call';
+import type { AskAgain, PreparedCall, StartedBy } from '../../contract/call';
 import type { ForkOrigin } from '../../contract/fork';
 import { type Approvals, makeApprovals } from '../../lifecycle/state';
 import type { EventOf } from '../decode/events';
@@ -67,6 +67,12 @@ export interface UnjudgedFailure {
   event: EventOf<'activity_failed'>;
 }
 
+/** A decision that does not hold, as a worker says, until a workflow task has judged that. */
+export interface UnjudgedVoid {
+  held: CallFold;
+  said: AskAgain;
+}
+
 /** A decision, a resolution or an answer by signal that no workflow task has judged yet. */
 export interface PendingSignal {
   signal: 'approval' | 'resolution' | 'answer';
@@ -108,8 +114,8 @@ export interface FoldState {
   calls: Map<string, CallFold>;
   /** The lives of those calls that may run. */
   approvals: Approvals;
-  /** Failures of calls that the next workflow task judges, because the time of that task counts. */
-  unjudged: UnjudgedFailure[];
+  /** What the next workflow task judges: its time counts, and that its turn is cancelled by then. */
+  unjudged: (UnjudgedFailure | UnjudgedVoid)[];
   signals: PendingSignal[];
   updates: Map<string, PendingUpdate>;
   /**

@@ -485,6 +485,13 @@ describe('a decision that does not hold', () => {
 
   /** A call that was approved with a decision that its worker did not find to hold. */
   function voided(effect: Effect): Script {
+    const { script, say } = approved(effect);
+    say();
+    return script.task().open([item('1.1')]);
+  }
+
+  /** The same before its worker says so. */
+  function approved(effect: Effect): { script: Script; say(): Script } {
     const call = ask('1.1', {}, { effect });
     const script = new Script()
       .started()
@@ -495,8 +502,7 @@ describe('a decision that does not hold', () => {
     const decision = { decisionId: 'd', decision: 'approved', approver: 'ann' } as const;
     const scheduled = script.call(call, { decision });
     script.open([]);
-    script.done(scheduled, { askAgain: WHY });
-    return script.task().open([item('1.1')]);
+    return { script, say: () => script.done(scheduled, { askAgain: WHY }) };
   }
 
   test('a decision that does not hold is shown, and the call is a request again that says why', () => {
@@ -514,6 +520,26 @@ describe('a decision that does not hold', () => {
     expect(view.requests).toMatchObject([{ callId: '1.1', note: WHY }]);
     expect(view.calls[0]).toMatchObject({ phase: 'request' });
     expect(view.calls[0]?.approved).toBeUndefined();
+  });
+
+  test.each([
+    ['before that', true],
+    ['in the same workflow task', false],
+  ])('asks nobody again in a turn that was cancelled %s', (_, isBefore) => {
+    const { script, say } = approved('idempotent');
+    const cancel = () => script.add({ kind: 'cancel_requested', identity: 'cli@host' });
+    if (isBefore) cancel();
+    say();
+    if (!isBefore) cancel();
+    script
+      .task()
+      .close({ neverStarted: ['1.1'] })
+      .add({ kind: 'canceled' });
+    expect(script.told('decision_void', 'call_lost', 'request_opened', 'call_ended')).toMatchObject([
+      { type: 'request_opened' },
+      { type: 'call_ended', result: { error: { code: 'cancelled' } } },
+    ]);
+    expect(viewOf(script.fold()).calls[0]).toMatchObject({ phase: 'done', approved: expect.anything() });
   });
 
   test('of an unsafe call nobody but a forger says so: it is lost', () => {
