@@ -62,6 +62,13 @@ module.exports = class SharedPackages extends Runtime {
     return path === undefined ? super.requireModuleOrMock(from, name) : createRequire(from)(path);
   }
 
+  /** What Jest itself loads for a file: its packages are shared as well, `expect` above all. */
+  requireInternalModule(from, to) {
+    return to === undefined || !isPackage(to)
+      ? super.requireInternalModule(from, to)
+      : createRequire(from)(to);
+  }
+
   /** The file of a package that all test files of this process share. */
   packageFile(from, name) {
     // Packages load their own files by Node, so whoever asks here by a path asks for ours.
@@ -73,6 +80,8 @@ module.exports = class SharedPackages extends Runtime {
     return isShared ? path : undefined;
   }
 };
+
+const isPackage = (name) => /^(@[\w-]+\/)?[\w-][\w.-]*(\/|$)/.test(name);
 
 /** Where Node finds a module; `undefined` for what only Jest finds, such as our TypeScript. */
 const resolved = (from, name) => {
