@@ -3,6 +3,7 @@ const { appendFileSync, readFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { LegacyFakeTimers, ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
+require('./cheap-expect.cjs');
 require('./cheap-workers.cjs');
 const expectNothingStarted = require('./starts-nothing.cjs');
 

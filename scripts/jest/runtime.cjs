@@ -57,9 +57,22 @@ module.exports = class SharedPackages extends Runtime {
     };
   }
 
+  teardown() {
+    // What is loaded between two files, such as the end of the server, is Jest's to load.
+    if (current === this) current = undefined;
+    return super.teardown();
+  }
+
   requireModuleOrMock(from, name) {
     const path = this.packageFile(from, name);
     return path === undefined ? super.requireModuleOrMock(from, name) : createRequire(from)(path);
+  }
+
+  /** What Jest itself loads for a file: its packages are shared as well, `expect` above all. */
+  requireInternalModule(from, to) {
+    return to === undefined || !isPackage(to)
+      ? super.requireInternalModule(from, to)
+      : createRequire(from)(to);
   }
 
   /** The file of a package that all test files of this process share. */
@@ -73,6 +86,8 @@ module.exports = class SharedPackages extends Runtime {
     return isShared ? path : undefined;
   }
 };
+
+const isPackage = (name) => /^(@[\w-]+\/)?[\w-][\w.-]*(\/|$)/.test(name);
 
 /** Where Node finds a module; `undefined` for what only Jest finds, such as our TypeScript. */
 const resolved = (from, name) => {

@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { PASSKEY_WORD } from '../../src/authority/signatures/passkey';
+import { rsaPair } from './rsa-key';
 
 /** What a test wants to be otherwise than an honest browser and authenticator say it. */
 export interface PasskeyChanges {
@@ -25,7 +26,7 @@ export interface TestPasskey {
 const KINDS = {
   ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   EdDSA: () => generateKeyPairSync('ed25519'),
-  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  RS256: rsaPair,
   ES384: () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
   small: () => generateKeyPairSync('rsa', { modulusLength: 1024 }),
 } satisfies Record<string, () => { publicKey: KeyObject; privateKey: KeyObject }>;
