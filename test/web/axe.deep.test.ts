@@ -184,7 +184,7 @@ const SCREENS: Record<string, Screen> = {
   },
   question: { at: 'question', act: visible('#edit') },
   decided: { at: 'decided', act: visible('.of-decided') },
-  refused: { at: 'refused', act: visible('.of-refused') },
+  refused: { at: 'refused', act: visible('#refused-title') },
   passkeys: { at: 'passkeys', act: visible('#passkeys-title') },
   push: { at: 'push', act: visible('#push-title') },
   grants: { at: 'grants', act: visible('.of-grants li') },

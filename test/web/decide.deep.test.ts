@@ -199,7 +199,7 @@ test('a denial says what to do instead, which nobody approves by mistake, and th
   await notices(page).getByText('Denied refund 129.9 EUR of order voucher').waitFor();
   expect((await handle.result()).answer).toContain('send a voucher of 20 EUR');
   await page.goto(`${web().url}/${callPlace(handle.workflowId)}`);
-  await page.locator('.outcome').getByText('send a voucher of 20 EUR').waitFor();
+  await page.locator('.outcome').getByText('wants this instead: send a voucher of 20 EUR').waitFor();
   expect(await effects.lines('voucher')).toEqual([]);
 });
 
