@@ -2,7 +2,7 @@ import { requireStreamToken } from '../client/streamed-text';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
 import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
-import { inUrl, listen, type Listening, type ListenOptions, readBasePath } from './address';
+import { inUrl, listen, type ListenOptions, readBasePath } from './address';
 import { createApp } from './app';
 import type { AuthenticatorParts } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
@@ -132,9 +132,10 @@ export async function startWeb({
   const feed = createFeed({ client, formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);
   const readerOf = createReaders(client);
-  const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
-    closeAfter(error, listening),
-  );
+  const scraped = await openMetrics(options.metrics, feed).catch(async (error: unknown) => {
+    await listening.close();
+    throw error;
+  });
   // The first read starts now, so that a person who opens the link finds the inbox read.
   void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
@@ -189,8 +190,3 @@ const signersOf = ({
   voters,
   shown: createShownCalls(),
 });
-
-async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): Promise<never> {
-  await close();
-  throw error;
-}

@@ -11,7 +11,7 @@ import { isLoopback } from '../system/loopback';
 import type { InboxSession, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
 import { USER_HEADER } from '../contract/names';
-import type { AppDeps, Env, VotersFile } from './deps';
+import type { AppDeps, Env } from './deps';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
 import type { Whom } from '../authority/votes/waits-for';
@@ -139,11 +139,6 @@ function setSession(c: Context<Env>, secret: string): void {
   });
 }
 
-/** Removes the cookie of a session. */
-function clearSession(c: Context<Env>): void {
-  deleteCookie(c, cookieName(c), { path: pathOf(c), secure: !isPlainLoopback(c) });
-}
-
 /** The path of the cookies: other programs of the host do not get them. */
 function pathOf(c: Context<Env>): string {
   return `${c.get('basePath')}/`;
@@ -199,7 +194,7 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     .get('/', async (c) => c.json(await sessionOf(deps, c.get('who'), c.get('permit'))))
     .delete('/', async (c) => {
       deps.authenticator.signOut(c.get('credentials').session ?? '');
-      clearSession(c);
+      deleteCookie(c, cookieName(c), { path: pathOf(c), secure: !isPlainLoopback(c) });
       if (deps.oidc !== undefined)
         setCookie(c, anewName(c), '1', {
           httpOnly: true,
@@ -226,25 +221,20 @@ async function sessionOf(
   { user, rights }: SignedIn,
   { role, agents }: Permit,
 ): Promise<InboxSession> {
-  const seen = agents === 'all' ? {} : { agents };
-  const inFile = inFileAs(user, await voters?.());
+  const file = await voters?.();
+  const person = file?.personOf(user);
+  const known = file?.people.find(({ name }) => name === person);
   return {
     user,
     rights: rightsOf(role, rights),
     role,
-    ...seen,
-    inFile,
+    agents: agents === 'all' ? undefined : agents,
+    inFile: known && { person: known.name, groups: known.groups },
     namespace: client.namespace,
     version,
     undoMs,
     takesFiles: files !== undefined,
   };
-}
-
-function inFileAs(user: string, file: VotersFile | undefined): InboxSession['inFile'] {
-  const person = file?.personOf(user);
-  const known = file?.people.find(({ name }) => name === person);
-  return known && { person: known.name, groups: known.groups };
 }
 
 /** The route for the decisions of the signed-in user or of everybody, and their outcomes. */

@@ -4,14 +4,11 @@ import { queryOf } from './model/route';
 import { takeServerTime } from './stream';
 import type {
   Answer,
-  AnswerBody,
   ApiError,
   CallDetails,
-  ControlBody,
   DecisionBody,
   InboxPage,
   MessageBody,
-  ResolutionBody,
   SentMessage,
   InboxSession,
   SignedOut,
@@ -85,22 +82,15 @@ export const readCall = (turn: string, callId: string): Promise<Reply<CallDetail
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
 
 /** Makes a function that sends something about a turn. The signal ends the wait; what was sent may still count. */
-const poster =
+export const poster =
   <B>(to: string) =>
   (turn: string, body: B, signal?: AbortSignal): Promise<Reply<Answer>> =>
     send('POST', `${turnPath(turn)}/${to}`, { body, signal });
 
 export const sendDecision = poster<DecisionBody>('decisions');
-/** Has a call asked about again. */
-export const sendAskAgain = poster<DecisionBody>('ask-again');
-export const sendResolution = poster<ResolutionBody>('resolutions');
-export const sendAnswer = poster<AnswerBody>('answers');
 
 export const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
   send('POST', `${conversationPath(session)}/messages`, { body });
-
-export const controlConversation = (session: string, body: ControlBody): Promise<Reply<null>> =>
-  send('POST', `${conversationPath(session)}/controls`, { body });
 
 export const conversationPath = (session: string): string =>
   `api/conversations/${encodeURIComponent(session)}`;

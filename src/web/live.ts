@@ -46,21 +46,32 @@ const EMPTY: LiveTurn = {
  * turn, so an event that comes twice counts once.
  */
 export function useTurn(turn: string): LiveTurn {
-  const [state, setState] = useState<LiveTurn>(EMPTY);
   const byPlace = useRef(new Map<number, TurnEvent>()).current;
+  return useEvents(turnPath(turn), EMPTY, (url, following) => followTurn(url, byPlace, following));
+}
+
+/** What the follower of some events sets. */
+export interface Following<S> {
+  setState: (change: (last: S) => S) => void;
+  signedOut: (error: ApiError) => void;
+}
+
+/** What `follow` makes of the events of a path while the tab is visible. When `attempt` changes, they are read again. */
+export function useEvents<S>(
+  path: string,
+  empty: S,
+  follow: (url: string, following: Following<S>) => () => void,
+  attempt = 0,
+): S {
+  const [state, setState] = useState(empty);
   const isVisible = useTabVisible();
   const { fail } = useAppContext();
   const signedOut = (error: ApiError): void => fail({ status: 401, error });
   useEffect(
-    () => (isVisible ? followTurn(eventsAt(turnPath(turn)), byPlace, { setState, signedOut }) : undefined),
-    [turn, isVisible],
+    () => (isVisible ? follow(eventsAt(path), { setState, signedOut }) : undefined),
+    [path, attempt, isVisible],
   );
   return state;
-}
-
-interface Following {
-  setState: (change: (last: LiveTurn) => LiveTurn) => void;
-  signedOut: (error: ApiError) => void;
 }
 
 /** Listens to the events of a turn or a conversation until they end. */
@@ -68,7 +79,7 @@ export function listenToEnd(
   url: string,
   { end, ...on }: Record<string, (data: string, id: string) => void>,
   set: (part: Partial<Pick<LiveTurn, 'connection' | 'problem'>>) => void,
-  signedOut: Following['signedOut'],
+  signedOut: Following<never>['signedOut'],
 ): () => void {
   const stop = listen(url, {
     on: {
@@ -96,7 +107,7 @@ export function listenToEnd(
 function followTurn(
   url: string,
   byPlace: Map<number, TurnEvent>,
-  { setState, signedOut }: Following,
+  { setState, signedOut }: Following<LiveTurn>,
 ): () => void {
   const set = (part: Partial<LiveTurn>): void => setState((last) => ({ ...last, ...part }));
   let drawn = 0;

@@ -185,8 +185,9 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
     }),
     [session, inbox.pulse, inbox.connection, inbox.trouble, fail, held, notices, selection],
   );
-  const label = HEADER_LINKS.find(({ to }) => screenName(to) === screenName(route))?.label;
-  const title = tabTitle(inbox.pulse?.waiting ?? 0, entitled ?? label);
+  const screen = screenName(route);
+  const named = screen.charAt(0).toUpperCase() + screen.slice(1);
+  const title = tabTitle(inbox.pulse?.waiting ?? 0, entitled ?? named);
   useEffect(() => void (document.title = title), [title]);
   useKeys(Object.fromEntries(HEADER_LINKS.map(({ key, to }) => [key, () => goTo(to)])));
   return (
@@ -201,7 +202,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
           You may only look: the approvers file makes you a viewer.
         </aside>
       )}
-      <main id="main" tabIndex={-1} class={`main at-${screenName(route)}`}>
+      <main id="main" tabIndex={-1} class={`main at-${screen}`}>
         <Screen route={route} />
       </main>
       <Notices {...{ notices, close, held, undo }} />

@@ -51,6 +51,9 @@ it('is short, however long a name is', () => {
 it('says that a test is one', () => {
   const { subject, text } = mailOf(testNotice(NOW), PAGE);
   expect([subject, text.includes('Nothing waits for you')]).toEqual(['Test: notifications', true]);
+  expect(linkTo('https://example.org/tools/inbox/', notice('a'))).toBe(
+    'https://example.org/tools/inbox/#/turns/t-1/calls/1.1',
+  );
   expect(linkTo(PAGE, testNotice(NOW))).toBe('https://inbox.example.org/#/');
 });
 

@@ -2,7 +2,7 @@
 import Provider from 'oidc-provider';
 
 const [port, redirect] = process.argv.slice(2);
-const home = new URL('/', redirect).href;
+const home = new URL('..', redirect).href;
 const issuer = `http://127.0.0.1:${port}`;
 
 /** What an account claims, by the name that logs in; `name+unverified` is the same with a mail that is not verified. */

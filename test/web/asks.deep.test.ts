@@ -165,7 +165,7 @@ test('who writes a message is not disturbed, one that is folded up stays so, and
   const { page, session } = await talk({ toolCalls: [pay('first')] }, { toolCalls: [pay('second')] });
   await panel(page).getByLabel('Reason').fill('half a reason');
   await page.getByRole('button', { name: 'Fold up' }).click();
-  const row = asksOf(page).getByRole('button', { name: /pay tag=first/ });
+  const row = asksOf(page).getByRole('button', { name: /tag=first/ });
   await row.waitFor();
   await composer(page).fill('half a message');
   // The part that writes messages is the last one to arrive.

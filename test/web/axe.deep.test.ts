@@ -7,6 +7,7 @@ import { source } from 'axe-core';
 import type { Page } from 'playwright-core';
 import type { Session } from '../../src/client';
 import type { ScriptedStep } from '../../src/models/scripted';
+import { askUser } from '../../src/tools/builtin/ask-user';
 import { createWorkspaceTools } from '../../src/tools/workspace';
 import { TransportError } from '../../src/tools/errors';
 import { waitForEnd } from '../../src/testing';
@@ -17,15 +18,23 @@ import { expectNoComplaints, usePage } from './page-fixture';
 import { callPlace, listOnly, openAccount, signOut, talkPlace } from './web-inbox';
 
 const AGENT = 'axe';
+/** All that a theme changes is colours. */
+const COLOURS = { runOnly: ['color-contrast', 'link-in-text-block'] };
 /** A folder for a picture of each screen; none unless set. */
 const SHOTS = process.env['COUNTERSIGN_SHOTS'];
-const WIDTHS = [1680, 1024, 390];
+/** How a screen is looked at; 320 by 256 pixels are 400 % of a small window. */
+const LOOKS: readonly [name: string, media: object, widths: readonly number[], options: object][] = [
+  ['light', { colorScheme: 'light' }, [1680, 1024, 390, 320], {}],
+  ['dark', { colorScheme: 'dark' }, [1680, 390], COLOURS],
+  ['forced', { forcedColors: 'active' }, [1024], COLOURS],
+];
 
 const root = mkdtempSync(join(tmpdir(), 'countersign-axe-'));
 const { web, start, book, fixture, client } = usePage(AGENT, (effects) => [
   ...createWorkspaceTools({ root }),
   recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   recordTool(effects, { name: 'look' }),
+  askUser(),
   recordTool(effects, { name: 'wire', safety: 'dangerous' }, () => {
     throw new TransportError('the line broke');
   }),
@@ -45,6 +54,12 @@ const EDITS = [1, 12, 28].map((n) => ({
   new_text: `  // Rounded.\n  return 'value ${n}' + name + Math.round(${n}.5);`,
 }));
 
+const FORM = {
+  type: 'object',
+  properties: { city: { type: 'string', title: 'City' }, late: { type: 'boolean', title: 'Late' } },
+  required: ['city'],
+};
+
 const places: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -57,6 +72,11 @@ beforeAll(async () => {
     ['bulk one', 'bulk two', 'many \u202e three'].map((tag, at) =>
       asks('I pay.', 'pay', { tag, amount: at }),
     ),
+  );
+  const question = await start(
+    [{ toolCalls: [call('ask_user', { question: 'Which \u202e city?', schema: FORM })] }],
+    '1.1',
+    'question',
   );
   const [request, hunks, doubtful, past] = await Promise.all([
     asks('I pay now.', 'pay', marked),
@@ -103,6 +123,10 @@ beforeAll(async () => {
     hunks: callPlace(hunks.workflowId),
     doubt: callPlace(doubtful.workflowId),
     closed: callPlace(past.workflowId, '2.1'),
+    question: callPlace(question.workflowId),
+    decided: '#/decided',
+    refused: '#/refused',
+    passkeys: '#/passkeys',
     grants: '#/grants',
     push: '#/push',
     turns: '#/turns',
@@ -150,6 +174,19 @@ const SCREENS: Record<string, Screen> = {
       await page.getByText(/^Allows axe to run/).waitFor();
     },
   },
+  instead: {
+    at: 'request',
+    act: async (page) => {
+      await button(page, /^Instead/).click();
+      await page.locator('#instead').fill('Pay less.');
+      await page.getByText('You said what to do instead').waitFor();
+    },
+  },
+  question: { at: 'question', act: visible('#edit') },
+  decided: { at: 'decided', act: visible('.of-decided') },
+  refused: { at: 'refused', act: visible('#refused-title') },
+  passkeys: { at: 'passkeys', act: visible('#passkeys-title') },
+  push: { at: 'push', act: visible('#push-title') },
   grants: { at: 'grants', act: visible('.of-grants li') },
   edit: { at: 'request', act: (page) => button(page, /^Change/).click() },
   hunks: { at: 'hunks', act: visible('.syn-text') },
@@ -220,22 +257,19 @@ function findingsIn(page: Page, options: object = {}): Promise<string[]> {
   `);
 }
 
-/** All that a theme changes is colours. */
-const COLOURS = { runOnly: ['color-contrast', 'link-in-text-block'] };
-
 describe('axe finds nothing', () => {
   let page: Page;
   const look = async (name: string): Promise<void> => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      for (const width of WIDTHS) {
-        await page.setViewportSize({ width, height: 900 });
+    for (const [theme, media, widths, options] of LOOKS) {
+      await page.emulateMedia({ forcedColors: 'none', reducedMotion: 'reduce', ...media });
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: width === 320 ? 256 : 900 });
         if (SHOTS !== undefined) {
           mkdirSync(SHOTS, { recursive: true });
-          writeFileSync(join(SHOTS, `${name}-${width}-${colorScheme}.png`), await page.screenshot());
+          writeFileSync(join(SHOTS, `${name}-${width}-${theme}.png`), await page.screenshot());
         }
-        const found = await findingsIn(page, colorScheme === 'dark' ? COLOURS : {});
-        expect({ colorScheme, width, found }).toEqual({ colorScheme, width, found: [] });
+        const found = await findingsIn(page, options);
+        expect({ theme, width, found }).toEqual({ theme, width, found: [] });
       }
     }
   };
@@ -246,16 +280,20 @@ describe('axe finds nothing', () => {
   });
   afterAll(() => page.context().close());
 
-  test.each(Object.entries(SCREENS))('%s, in light and in dark', async (name, { at, act }) => {
-    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-    await page.setViewportSize({ width: 1680, height: 900 });
-    // A screen starts anew, whatever the last one left.
-    await page.goto(`${web().url}/#/turns`);
-    await visible('.turn-list')(page);
-    await page.goto(`${web().url}/${places[at] ?? ''}`);
-    await act(page);
-    await look(name);
-  });
+  test.each(Object.entries(SCREENS))(
+    '%s, in light, in dark, in forced colours and at 400 %%',
+    async (name, { at, act }) => {
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', reducedMotion: 'reduce' });
+      await page.setViewportSize({ width: 1680, height: 900 });
+      // A screen starts anew, whatever the last one left.
+      await page.goto(`${web().url}/#/turns`);
+      await visible('.turn-list')(page);
+      await page.goto(`${web().url}/${places[at] ?? ''}`);
+      await act(page);
+      expect(await page.title()).not.toMatch(/^(\(\d+\) )?Countersign$/);
+      await look(name);
+    },
+  );
 
   test('sign-in', async () => {
     await page.keyboard.press('Escape');

@@ -185,6 +185,24 @@ test('denying asks for a reason once, and the model reads it', async () => {
   expect((await handle.result()).answer).toContain('not this one');
 });
 
+test('a denial says what to do instead, which nobody approves by mistake, and the model reads it', async () => {
+  const handle = await start('refund_order', { ...REFUND, order: 'voucher' });
+  const page = await web().tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
+  await page.locator('#approve[aria-disabled="false"]').waitFor();
+  await page.keyboard.press('i');
+  await page.locator('#instead:focus').fill('send a voucher of 20 EUR');
+  await page.getByText('This request closes. What the model then asks for is a new one.').waitFor();
+  await page.getByText('You said what to do instead').waitFor();
+  expect(await page.locator('#approve[aria-disabled="true"]').count()).toBe(1);
+  await page.getByRole('button', { name: 'Deny and suggest' }).click();
+  await notices(page).getByText('Denied refund 129.9 EUR of order voucher').waitFor();
+  expect((await handle.result()).answer).toContain('send a voucher of 20 EUR');
+  await page.goto(`${web().url}/${callPlace(handle.workflowId)}`);
+  await page.locator('.outcome').getByText('wants this instead: send a voucher of 20 EUR').waitFor();
+  expect(await effects.lines('voucher')).toEqual([]);
+});
+
 test.each(['call', 'turn'])('the page of a %s shows which hunks ran, with the diff', async (where) => {
   const handle = await start('propose_lines', { tag: `kept ${where}`, lines: ['one', 'two', 'three'] });
   const said = { callId: '1.1', decision: 'approved', approver: 'ann' } as const;

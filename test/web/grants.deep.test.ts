@@ -133,6 +133,31 @@ test('a call is approved and more are allowed, by the keyboard alone, and taken 
   await asked('pay', { tag: 'key-3', amount: 7 });
 });
 
+test('what waits and now fits a grant is offered together, and what ran by a grant says so', async () => {
+  const waits = await asked('pay', { tag: 'fits', amount: 9 });
+  const turn = await asked('pay', { tag: 'fits', amount: 50 });
+  const page = await tab(callPlace(turn));
+  await lookAtAll(page);
+  await page.getByRole('button', { name: OFFER }).click();
+  await page.locator('#grant-amount').selectOption({ label: 'from 0 to 50' });
+  await dialog(page)
+    .getByText(/amount from 0 to 50.*up to 3 calls/)
+    .waitFor();
+  await page.clock.install();
+  await give(page).click();
+  const fit = page.locator('.notices').getByText('One that waits now fits the grant');
+  await fit.waitFor();
+  // It is about other requests, so it stays until somebody has read it.
+  await page.clock.fastForward(60_000);
+  await page.getByRole('link', { name: 'Look at them' }).click();
+  await page.locator('.differences, .call').getByText('fits').first().waitFor();
+  const next = await start('pay', { tag: 'fits', amount: 7 });
+  await fixture.client.workflow.getHandle(next).result();
+  await page.goto(`${web.url}/${callPlace(next)}`);
+  await page.getByText(/^Ran by .*use 1 of 3 of the grant .* of owner/).waitFor();
+  await fixture.client.workflow.getHandle(waits).terminate();
+});
+
 test('a grant of somebody else is confirmed by the keyboard alone, and allows calls only then', async () => {
   const turn = await asked('refund', { tag: 'two-1' });
   const { authority, terms } = await client.grants.plan(turn, '1.1', { by: 'ben', times: 3 });

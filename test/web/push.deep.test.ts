@@ -42,7 +42,15 @@ let other = '';
 
 const start = (more: Partial<WebOptions>): Promise<RunningWeb> =>
   startWeb({
-    ...{ client, port: 0, undoMs: 0, localUser: 'ann', version: '1.2.3', pageDir: lib('web') },
+    ...{
+      client,
+      port: 0,
+      basePath: '/tools/inbox',
+      undoMs: 0,
+      localUser: 'ann',
+      version: '1.2.3',
+      pageDir: lib('web'),
+    },
     usersFile: join(fixture.directory, 'users.json'),
     refusalsFile: join(fixture.directory, 'refusals.jsonl'),
     onLink: () => undefined,
@@ -103,7 +111,7 @@ const at = (one: RunningWeb): string => one.url.replace('127.0.0.1', 'localhost'
 /** A tab of a browser of its own, signed in. */
 async function openTab(one = web, isGranted = true): Promise<Page> {
   const context = await browser.newContext();
-  if (isGranted) await context.grantPermissions(['notifications'], { origin: at(one) });
+  if (isGranted) await context.grantPermissions(['notifications'], { origin: new URL(at(one)).origin });
   const page = ofTest(await context.newPage());
   page.setDefaultTimeout(20_000);
   page.on('pageerror', (error) => void complaints.push(error.message));
@@ -225,7 +233,11 @@ async function pushed(one: Listening): Promise<PushMessage> {
 }
 
 const give = ({ devtools, registrationId }: Listening, data: string) =>
-  devtools.send('ServiceWorker.deliverPushMessage', { origin: at(web), registrationId, data });
+  devtools.send('ServiceWorker.deliverPushMessage', {
+    origin: new URL(at(web)).origin,
+    registrationId,
+    data,
+  });
 const phaseOf = async (turn: string) => (await client.view(turn)).calls[0]?.phase;
 
 test('the page can be installed, and its worker comes with the headers of the page', async () => {
@@ -258,12 +270,14 @@ test('a person asks for it by keyboard, ends it, and both are on record', async 
   expect(await unnamedIn(page)).toEqual([]);
   const state = async (): Promise<boolean> =>
     page.evaluate(`navigator.serviceWorker.ready.then((one) => one.pushManager.getSubscription())
-      .then(async (one) => one !== null && (await (await fetch('/api/push?browser=' + Array.from(new Uint8Array(
+      .then(async (one) => one !== null && (await (await fetch('api/push?browser=' + Array.from(new Uint8Array(
         await crypto.subtle.digest('SHA-256', new TextEncoder().encode(one.endpoint))),
         (byte) => byte.toString(16).padStart(2, '0')).join(''))).json()).isNotified)`);
   await page.getByRole('button', { name: 'Notify me in this browser' }).press('Enter');
   await page.getByRole('status').getByText('This browser notifies you.').waitFor();
   expect(await state()).toBe(true);
+  const scope = await page.evaluate('navigator.serviceWorker.ready.then(({ scope }) => scope)');
+  expect(scope).toBe(`${at(web)}/`);
   await page.reload();
   await page.getByRole('heading', { name: 'Notifications' }).waitFor();
   await page.getByRole('button', { name: 'Notify me in this browser' }).press('Enter');

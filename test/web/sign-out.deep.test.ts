@@ -32,11 +32,19 @@ beforeAll(async () => {
   ensureBuilt();
   directory = await mkdtemp(join(tmpdir(), 'countersign-sign-out-'));
   const [port = 0] = await freePorts(1);
-  url = `http://127.0.0.1:${port}`;
+  url = `http://127.0.0.1:${port}/tools/inbox`;
   provider = await startProvider(`${url}/sign-in/done`);
   client = await connect({ address: testAddress() });
   web = await startWeb({
-    ...{ client, port, undoMs: 0, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+    ...{
+      client,
+      port,
+      basePath: '/tools/inbox',
+      undoMs: 0,
+      localUser: 'owner',
+      version: '1.2.3',
+      pageDir: lib('web'),
+    },
     usersFile: join(directory, 'users.json'),
     refusalsFile: join(directory, 'refusals.jsonl'),
     signIn: {

@@ -56,7 +56,15 @@ beforeAll(async () => {
   client = await connect({ address: testAddress() });
   const approvers = await openApprovers({ file, warn: (line) => void complaints.push(line) });
   web = await startWeb({
-    ...{ client, port: 0, undoMs: 0, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+    ...{
+      client,
+      port: 0,
+      basePath: '/tools/inbox',
+      undoMs: 0,
+      localUser: 'owner',
+      version: '1.2.3',
+      pageDir: lib('web'),
+    },
     usersFile: join(fixture.directory, 'users.json'),
     refusalsFile: join(fixture.directory, 'refusals.jsonl'),
     ...{ people: approvers.current, voters: approvers.current, signer: inboxSigner({ key, approvers }) },
@@ -80,6 +88,7 @@ async function openTab(user = 'owner'): Promise<Page> {
   if (user === 'owner') await page.goto(web.drawLink() ?? '');
   else {
     const token = await createUsers(join(fixture.directory, 'users.json')).add(user);
+    // Without the slash at its end it leads to the page.
     await page.goto(web.url);
     await page.getByLabel('Token').fill(token);
     await page.keyboard.press('Enter');

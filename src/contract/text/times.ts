@@ -12,9 +12,12 @@ export function day(iso: string): string {
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(twoDigits).join('-');
 }
 
-/** A moment for a record, with its day, so that it can be read next week: `2026-11-22 08:12:03`. */
+/** A moment for a record, with its day and zone, so that it can be read next week: `2026-11-22 08:12:03 UTC+1`. */
 export function dateTime(iso: string): string {
-  return `${day(iso)} ${clock(iso)}`;
+  const minutes = -new Date(iso).getTimezoneOffset();
+  const rest = Math.abs(minutes % 60);
+  const hours = `${minutes > 0 ? '+' : ''}${Math.trunc(minutes / 60)}${rest === 0 ? '' : `:${rest}`}`;
+  return `${day(iso)} ${clock(iso)} UTC${minutes === 0 ? '' : hours}`;
 }
 
 /** A moment for people who may be anywhere: `2026-11-22 07:12 UTC`. */

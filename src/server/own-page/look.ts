@@ -66,7 +66,7 @@ export async function* eventsOf(look: TurnLook, signal: AbortSignal): AsyncGener
   let leave = (): void => undefined;
   try {
     const shared = look.open();
-    leave = shared.watch();
+    leave = shared.watch(look.who.user);
     for await (const events of lookAt(look, shared, signal))
       for (const data of events) yield { event: 'message', data };
   } catch (error) {

@@ -81,13 +81,15 @@ async function look(
   };
   const signal = AbortSignal.any([c.req.raw.signal, closing]);
   const words = await sayWords(open, c, { asked, signal });
-  const thread = await open(asked.thread).read(signal, (now) => words.every((one) => hasWords(now, one)));
+  const thread = await open(asked.thread, who.user).read(signal, (now) =>
+    words.every((one) => hasWords(now, one)),
+  );
   if (thread === undefined) throw new CountersignError('not_ready', 'the web inbox closes');
   const { turns } = thread.session;
   const outcomes = await sendAnswers(deps, c, { ...asked, turns, inbox: who.inbox });
   const about = {
     ...{ permit, who, outcomes, formatError, holdMs: ownPage?.holdMs ?? HOLD_MS },
-    open: () => open(asked.thread),
+    open: () => open(asked.thread, who.user),
     writer: asked.writer(who),
   };
   const response = eventStream({
@@ -113,7 +115,7 @@ async function sayWords(
   const state = session.state();
   const now = await (asked.words.length > 0 ? unlessGone(state) : state);
   if (now !== undefined && now.agent !== agent) throw sessionNotFound(session.id);
-  const known = now && (await open(session.id).read(signal));
+  const known = now && (await open(session.id, sender).read(signal));
   const words = asked.words.filter((one) => known === undefined || !hasWords(known, one));
   const { role } = c.get('permit');
   if (!isAtLeast(role, 'approver') && words.length + asked.answers.length > 0)

@@ -14,7 +14,7 @@ import type { Thread } from './thread';
 const EXPECTED_MS = 5_000;
 /** A conversation that nobody watched for this time is no longer read, in milliseconds. */
 const UNUSED_MS = 60_000;
-/** The most conversations that are read at once. */
+/** The most conversations that one person watches at once, and the most that are read though nobody watches them. */
 const MOST_THREADS = 200;
 /** The most turns of the past that are written step by step. Of older ones only words and answer are. */
 const WHOLE_TURNS = 10;
@@ -27,20 +27,29 @@ export async function waitOrChange(ms: number, ...signals: AbortSignal[]): Promi
 }
 
 /**
- * Opens a conversation.
+ * Opens a conversation for a person.
  *
- * @throws CountersignError `too_many_attempts` if as many are watched as are read at once.
+ * @throws CountersignError `too_many_attempts` if the person watches as many as one may, and nobody this one.
  */
-export type OpenThread = (session: string) => SharedThread;
+export type OpenThread = (session: string, user: string) => SharedThread;
 
 /** Opens conversations. All watchers of a conversation share one reader, which stays while there is one. */
 export function createThreads(sources: Sources): OpenThread {
   const open = new Map<string, SharedThread>();
-  return (session) => {
+  const those = (which: (watchers: readonly string[]) => boolean): SharedThread[] =>
+    [...open.values()].filter(({ watchers }) => which(watchers));
+  return (session, user) => {
     const known = open.get(session);
     if (known?.hasFailed === false) return known;
+    if (those((watchers) => watchers.includes(user)).length >= MOST_THREADS)
+      throw new CountersignError(
+        'too_many_attempts',
+        `you watch ${MOST_THREADS} conversations already, and no more can be`,
+        'leave one of them first',
+      );
     known?.stop.abort();
-    if (open.size >= MOST_THREADS) makeRoom([...open.values()]);
+    const [first, ...others] = those(({ length }) => length === 0);
+    if (others.length + 1 >= MOST_THREADS) first?.stop.abort();
     const made = new SharedThread(sources, session);
     open.set(session, made);
     made.stop.signal.addEventListener('abort', () => open.get(session) === made && open.delete(session));
@@ -48,22 +57,11 @@ export function createThreads(sources: Sources): OpenThread {
   };
 }
 
-/** Ends a reader that nobody watches. */
-function makeRoom(open: readonly SharedThread[]): void {
-  const unwatched = open.find(({ watchers }) => watchers === 0);
-  if (unwatched === undefined)
-    throw new CountersignError(
-      'too_many_attempts',
-      `${MOST_THREADS} conversations are watched here, and no more can be`,
-      'try again when somebody has left, or start another web inbox',
-    );
-  unwatched.stop.abort();
-}
-
 /** A conversation that is read once for all who watch it. It sees every agent: a watcher leaves out what is not theirs. */
 export class SharedThread {
   readonly stop = new AbortController();
-  watchers = 0;
+  /** Who watches it: once for each time. */
+  readonly watchers: string[] = [];
   private unused: NodeJS.Timeout | undefined;
   /** Aborts when it is no longer read. */
   private readonly gone: AbortSignal;
@@ -85,13 +83,13 @@ export class SharedThread {
     this.follow(this.gone).then(() => this.finish({}), this.fail);
   }
 
-  /** Has it read until the watcher leaves, by calling what this returns. */
-  watch(): () => void {
+  /** Has it read until the watcher leaves, by calling what this returns. A request that only reads it names nobody. */
+  watch(user = ''): () => void {
     clearTimeout(this.unused);
-    this.watchers += 1;
+    this.watchers.push(user);
     return () => {
-      this.watchers -= 1;
-      if (this.watchers === 0) this.unused = setTimeout(() => this.stop.abort(), UNUSED_MS).unref();
+      this.watchers.splice(this.watchers.indexOf(user), 1);
+      if (this.watchers.length === 0) this.unused = setTimeout(() => this.stop.abort(), UNUSED_MS).unref();
     };
   }
 

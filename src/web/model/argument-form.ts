@@ -67,11 +67,10 @@ export function withUnnamed(form: Field, value: Json | undefined): Field {
   const fields = form.fields ?? [];
   const known = new Set(fields.map(({ name }) => name));
   const unnamed = isObject(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
-  return { ...form, fields: [...fields, ...unnamed.map((name) => ({ name, field: jsonField(name) }))] };
-}
-
-function jsonField(name: string): Field {
-  return { kind: 'json', label: name, required: false, initial: null };
+  const others = unnamed.map((name): { name: string; field: Field } => {
+    return { name, field: { kind: 'json', label: name, required: false, initial: null } };
+  });
+  return { ...form, fields: [...fields, ...others] };
 }
 
 function fieldOf(given: unknown, place: SchemaPosition): Field {

@@ -1,24 +1,9 @@
-import { LIMITS } from '../../contract/limits';
 import type { CallView } from '../../history/view-types';
 import type { ForkBody } from '../../server/api';
 import { type ArgumentsDraft, issuesOf } from './draft';
 
 /** The change that a fork makes at a call. `same`: no change, so the fork repeats the path of the turn. */
 export type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
-
-export const WAY_LABELS: Readonly<Record<Way, string>> = {
-  arguments: 'the call had other arguments',
-  approved: 'it had been approved',
-  denied: 'it had been denied',
-  reply: 'the model had answered instead',
-  same: 'nothing were different, except the model below',
-};
-
-/** The texts that a person writes for a fork. */
-export const WAY_TEXTS = {
-  reason: { label: 'Reason, which the model reads', mostBytes: LIMITS.reasonBytes },
-  reply: { label: "The model's answer; the turn ends with it", mostBytes: LIMITS.outputBytes },
-};
 
 /** A fork that a person puts together. */
 export interface ForkDraft {

@@ -53,15 +53,21 @@ export function grouped(count: number): string {
   return count.toLocaleString('en');
 }
 
+/** The approvals of an item that needs several: `1 of 2`. Empty: it needs one. */
+export function votesText({ voting }: Pick<InboxItem, 'voting'>): string {
+  const given = voting?.votes.filter(({ decision }) => decision === 'approved').length ?? 0;
+  const all = given + (voting?.needs.approvals ?? 0);
+  return all > 1 ? `${given} of ${all}` : '';
+}
+
 /** Identifies an item. A call that is asked again gets another key. */
 export function keyOf({ turn, callId, callKey }: InboxItem): string {
   return `${turn}/${callId}/${callKey}`;
 }
 
 /** The title of the browser's tab: what its screen shows, and how many items wait. */
-export function tabTitle(count: number, shown?: string): string {
-  const named = shown === undefined ? 'Countersign' : `${shown} · Countersign`;
-  return count === 0 ? named : `(${grouped(count)}) ${named}`;
+export function tabTitle(count: number, shown: string): string {
+  return `${count === 0 ? '' : `(${grouped(count)}) `}${shown} · Countersign`;
 }
 
 /** The index in a list after a step, kept within the list. -1 in an empty list. */

@@ -10,6 +10,8 @@ interface ReviewState {
   /** The number of mistakes in the edited arguments. */
   issues: number;
   hunksLeft: boolean;
+  /** Whether the person typed what the model should do instead, which only a denial says. */
+  suggested?: boolean;
   expired: boolean;
   /** Why the person can never approve it. */
   never?: string | undefined;
@@ -28,7 +30,7 @@ export interface WhyNot {
 
 /** Why approving has to wait. Undefined if nothing prevents it. */
 export function whyNot(review: ReviewState): WhyNot | undefined {
-  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired, never } = review;
+  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, suggested, expired, never } = review;
   if (expired) return { text: 'Its deadline has passed.', spoken: 'It cannot be approved any more.' };
   if (never !== undefined) return { text: never, spoken: 'It cannot be approved by you.' };
   if (issues > 0)
@@ -38,6 +40,11 @@ export function whyNot(review: ReviewState): WhyNot | undefined {
           ? 'One field has to be corrected first.'
           : `${issues} fields have to be corrected first.`,
       spoken: 'It cannot be approved with these values.',
+    };
+  if (suggested === true)
+    return {
+      text: 'You said what to do instead: deny it, or remove that.',
+      spoken: 'It cannot be approved while you want something else instead.',
     };
   if (!hunksLeft)
     return {

@@ -137,12 +137,8 @@ export function sumsOf({ turns, model, all }: Stats): [string, string, string][]
     ['Waiting for a person', ...spreadOf(all.decisions.wait)],
     ['A reply takes', ...spreadOf(model.time)],
     ['Tokens', whole(inputTokens + outputTokens), describeTokens(model)],
-    ...(cost === '' ? [] : [costRow(cost)]),
+    ...(cost === '' ? [] : [['Cost', cost, 'by your own prices'] satisfies [string, string, string]]),
   ];
-}
-
-function costRow(cost: string): [string, string, string] {
-  return ['Cost', cost, 'by your own prices'];
 }
 
 function codesOf(errors: ToolStats['errors']): string {

@@ -81,11 +81,11 @@ function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element
     <button class="ask-row" type="button" onClick={show}>
       <span class="chip ask">{item.kind === 'in_doubt' ? 'in doubt' : item.kind}</span>{' '}
       <code>
-        <Text of={item.tool} /> <Text of={titleIn(item)} />
+        <Text of={titleIn(item)} />
       </code>
       <span class="button">{OPENS[item.kind]}</span>
       <span class="row-foot">
-        <Text of={item.agent} /> asks · <Ago at={item.since} now={now} />
+        <Text of={item.agent} /> asks for <Text of={item.tool} /> · <Ago at={item.since} now={now} />
         {isHeld && ' · decided by you, not sent yet'}
       </span>
     </button>

@@ -1,14 +1,12 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { TurnEvent } from '../../history/events';
 import { sessionViewOf } from '../../history/session/view';
 import { viewOf } from '../../history/view';
 import type { TurnView } from '../../history/view-types';
 import type { ApiError, SessionEvent, SessionTurnEvent, SessionView } from '../../server/api';
-import { conversationPath, eventsAt } from '../http';
-import { listenToEnd, type LiveText, withDelta } from '../live';
+import { conversationPath } from '../http';
+import { type Following, listenToEnd, type LiveText, useEvents, withDelta } from '../live';
 import { type Compacted, keptTurns } from '../model/conversation';
 import type { Connection } from '../model/labels';
-import { useAppContext, useTabVisible } from '../ui/app';
 
 /** A conversation as it is now. */
 export interface LiveConversation {
@@ -29,22 +27,12 @@ export interface LiveConversation {
   problem?: ApiError | undefined;
 }
 
-type SetLive = (change: (last: LiveConversation) => LiveConversation) => void;
-
 /**
  * Reads a conversation from its start, then follows it while the tab is visible. When `attempt` changes, it is read
  * again.
  */
 export function useConversation(session: string, attempt: number): LiveConversation {
-  const [state, setState] = useState<LiveConversation>({});
-  const isVisible = useTabVisible();
-  const { fail } = useAppContext();
-  const signedOut = (error: ApiError): void => fail({ status: 401, error });
-  useEffect(
-    () => (isVisible ? follow(eventsAt(conversationPath(session)), setState, signedOut) : undefined),
-    [session, attempt, isVisible],
-  );
-  return state;
+  return useEvents<LiveConversation>(conversationPath(session), {}, follow, attempt);
 }
 
 /** The events that have come through one connection so far. */
@@ -65,7 +53,7 @@ function writtenIn({ turn, text }: Received): string {
 }
 
 /** Follows a conversation and sets its state, until the returned function is called. */
-function follow(url: string, setState: SetLive, signedOut: (error: ApiError) => void): () => void {
+function follow(url: string, { setState, signedOut }: Following<LiveConversation>): () => void {
   let got: Received = { events: [], isWhole: false };
   const stopped = new Map<string, string>();
   let frame = 0;

@@ -4,7 +4,7 @@ import { addSpent, budgetText, spentText } from '../../contract/spending/budget'
 import { callTitle, counted, describePhase, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view-types';
 import type { ControlBody, SessionView } from '../../server/api';
-import { controlConversation } from '../http';
+import { conversationPath, send } from '../http';
 import {
   describeConversation,
   type Exchange,
@@ -192,7 +192,7 @@ interface ControlsProps {
 function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Element {
   const { notify, fail, session } = useAppContext();
   const act = async (body: ControlBody, text: string): Promise<void> => {
-    const reply = await controlConversation(view.session, body);
+    const reply = await send('POST', `${conversationPath(view.session)}/controls`, { body });
     if (reply.ok) notify({ text, tone: 'quiet' });
     else fail(reply);
   };

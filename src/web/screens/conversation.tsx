@@ -2,9 +2,10 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { compactedText } from '../model/conversation';
 import { errorText } from '../model/labels';
-import { hrefOf, parametersOf } from '../model/route';
+import { parametersOf } from '../model/route';
 import { useAppContext, useLate, useTabTitle } from '../ui/app';
 import { Text } from '../ui/text';
+import { Unreadable } from '../ui/widgets';
 import { type LiveConversation, useConversation } from './conversation-live';
 import { Head, Spoken } from './conversation-view';
 
@@ -30,7 +31,12 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   const composer = useLate(loadComposer, mayWrite);
   useCompacted(live);
   useTabTitle(view && `Conversation with ${view.agent}`);
-  if (view === undefined && !isNew) return <Unread live={live} />;
+  if (view === undefined && !isNew)
+    return problem === undefined ? (
+      <h1 class="empty">Reading the conversation …</h1>
+    ) : (
+      <Unreadable what="conversation" problem={problem} />
+    );
   return (
     <section class="conversation" aria-labelledby="conversation-title">
       {problem !== undefined && !isNew && (
@@ -55,25 +61,6 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
       )}
       <span ref={end} />
     </section>
-  );
-}
-
-/** Shown in place of a conversation that has not come yet, or cannot be read. */
-function Unread({ live: { problem } }: { live: LiveConversation }): JSX.Element {
-  if (problem === undefined) return <h1 class="empty">Reading the conversation …</h1>;
-  const isGone = problem.code === 'not_found';
-  return (
-    <div class="empty" role="alert">
-      <h1 class="pane-title">
-        {isGone ? 'There is no such conversation' : 'The conversation cannot be read'}
-      </h1>
-      <p>
-        <Text of={isGone ? problem.message : errorText(problem)} />
-      </p>
-      <p>
-        <a href={hrefOf({ at: 'conversations' })}>All conversations</a>
-      </p>
-    </div>
   );
 }
 

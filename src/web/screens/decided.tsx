@@ -66,14 +66,17 @@ export function DecidedScreen(): JSX.Element {
       <p>
         <a href={hrefOf({ at: 'named', name: 'passkeys' })}>Make a passkey</a> to sign what you decide.
       </p>
-      {answer && <p class="quiet">{lookedText(answer)}</p>}
+      {answer && (
+        <p class="quiet">
+          From{' '}
+          {answer.isCut
+            ? 'the newest turns, and those that you decided in here'
+            : `all ${answer.looked} turns`}
+          , whichever way the decision came.
+        </p>
+      )}
     </ListScreen>
   );
-}
-
-function lookedText({ looked, isCut }: DecidedAnswer): string {
-  const turns = isCut ? `the newest turns, and those that you decided in here` : `all ${looked} turns`;
-  return `From ${turns}, whichever way the decision came.`;
 }
 
 function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JSX.Element {

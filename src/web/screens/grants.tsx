@@ -34,7 +34,8 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
   const now = useNow();
   const lookAgain = async (): Promise<void> => {
     await look();
-    focusTitle();
+    // The button is gone. A person who went on meanwhile keeps the focus.
+    if (isFocusLost()) document.getElementById('grants-title')?.focus();
   };
   return (
     <li>
@@ -67,11 +68,6 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
       {session.role !== 'viewer' && <Revoke id={id} then={lookAgain} what={`${grant.tool} by ${by}`} />}
     </li>
   );
-}
-
-/** Gives the keyboard a place where the button is gone. A person who went on meanwhile keeps the focus. */
-function focusTitle(): void {
-  if (isFocusLost()) document.getElementById('grants-title')?.focus();
 }
 
 interface ConfirmProps {

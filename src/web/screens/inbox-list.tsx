@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InboxItem } from '../../server/api';
 import type { InboxRows } from '../inbox-rows';
 import { BULK, isSelected, mayJoin, toggled } from '../model/alike';
-import { keyOf, rowWindow, scrollFor } from '../model/inbox';
+import { keyOf, rowWindow, scrollFor, votesText } from '../model/inbox';
 import { titleIn } from '../../contract/text/call-title';
 import { hrefOf } from '../model/route';
 import { useAppContext } from '../ui/app';
@@ -82,33 +82,33 @@ interface RowProps extends PlaceProps {
 function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
   const { turn, callId } = item;
   const isDoubt = item.kind === 'in_doubt';
+  const votes = votesText(item);
   return (
     <li class={`row${isDoubt ? ' in-doubt' : ''}`} {...placed(place)}>
       {item.kind === 'request' && <SelectBox item={item} />}
       <a href={hrefOf({ at: 'call', turn, callId, query })} aria-current={isCurrent ? 'true' : undefined}>
         <span class="row-head">
-          <code class="tool">
-            <Text of={item.tool} />
-          </code>
+          <span class="row-summary">
+            <Text of={titleIn(item)} />
+          </span>
+          {votes !== '' && <span class="chip quiet">{votes}</span>}
           {isDoubt && <span class="chip ask">in doubt</span>}
           {item.kind === 'question' && <span class="chip ask">question</span>}
           {!isDoubt && <Deadline of={item.deadline} now={now} />}
         </span>
-        <span class="row-summary">
-          <Text of={titleIn(item)} />
-        </span>
         <span class="row-foot">
-          <Text of={item.agent} /> · <Ago at={item.since} now={now} />{' '}
+          <code>
+            <Text of={item.tool} />
+          </code>{' '}
+          · <Text of={item.agent} /> · <Ago at={item.since} now={now} />{' '}
           {item.lineage?.[0] !== undefined && (
             <>
-              · for <Text of={item.lineage[0].agent} />{' '}
+              · for <Text of={item.lineage[0].agent} />
             </>
           )}
-          {item.prompt !== '' && (
-            <>
-              · <Text of={item.prompt} kind="prose" />
-            </>
-          )}
+        </span>
+        <span class="row-foot">
+          <Text of={item.prompt} kind="prose" />
         </span>
       </a>
     </li>

@@ -12,11 +12,12 @@ import type {
 } from '../../server/api';
 import { send } from '../http';
 import { errorText } from '../model/labels';
+import { hrefOf } from '../model/route';
 import { Text, visibleText } from '../ui/text';
 
 /** Bytes as base64url without padding. */
-function textOf(bytes: ArrayBuffer): string {
-  const text = Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join('');
+export function base64url(bytes: ArrayBuffer | null): string {
+  const text = Array.from(new Uint8Array(bytes ?? []), (byte) => String.fromCharCode(byte)).join('');
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
@@ -79,25 +80,15 @@ export async function signAsked(
   what: string,
 ): Promise<(BodyPasskey & BodyGrantPasskey) | undefined> {
   const isBoth = ask !== undefined && grantAsk !== undefined;
-  const signed: BodyPasskey & BodyGrantPasskey = {};
-  if (ask !== undefined) {
-    const title = isBoth ? 'Sign 1 of 2: the decision' : 'Sign what you decided';
-    const passkey = await signWith(ask, { title, what, leave: isBoth ? NEITHER : ALONE });
-    if (passkey === undefined) return undefined;
-    signed.passkey = passkey;
-  }
-  if (grantAsk !== undefined) {
-    const title = isBoth ? 'Sign 2 of 2: the grant' : 'Sign what you allow';
-    const words = { title, what: grantAsk.sentence, leave: isBoth ? NEITHER : ALONE };
-    const grantPasskey = await signWith(grantAsk, words);
-    if (grantPasskey === undefined) return undefined;
-    signed.grantPasskey = grantPasskey;
-  }
-  return signed;
+  const sign = (one: PasskeyAsk, words: Omit<SignWords, 'leave'>): Promise<SignedByPasskey | undefined> =>
+    signWith(one, { ...words, leave: isBoth ? 'Send neither' : 'Do not send it' });
+  const decided = isBoth ? 'Sign 1 of 2: the decision' : 'Sign what you decided';
+  const passkey = ask && (await sign(ask, { title: decided, what }));
+  if (ask !== undefined && passkey === undefined) return undefined;
+  const allowed = isBoth ? 'Sign 2 of 2: the grant' : 'Sign what you allow';
+  const grantPasskey = grantAsk && (await sign(grantAsk, { title: allowed, what: grantAsk.sentence }));
+  return grantAsk !== undefined && grantPasskey === undefined ? undefined : { passkey, grantPasskey };
 }
-
-const ALONE = 'Do not send it';
-const NEITHER = 'Send neither';
 
 /** The words of a dialog that asks for a signature. */
 interface SignWords {
@@ -166,7 +157,7 @@ async function assertion({ statement, rpId, ids }: PasskeyAsk): Promise<SignedBy
   const { authenticatorData, clientDataJSON, signature } = made.response;
   const read = readJson(statement);
   const { at, notAfter, until, confirmedAt } = read.ok && isJsonObject(read.value) ? read.value : {};
-  const parts = [made.rawId, authenticatorData, clientDataJSON, signature].map(textOf);
+  const parts = [made.rawId, authenticatorData, clientDataJSON, signature].map(base64url);
   return { assertion: parts.join('.'), at: String(confirmedAt ?? at), notAfter: String(notAfter ?? until) };
 }
 
@@ -189,7 +180,7 @@ async function newLine({ rpId, person, ids }: PasskeyPlace): Promise<string> {
     throw new Error();
   const key = made.response.getPublicKey();
   if (key === null) throw new Error();
-  return `passkey ${textOf(made.rawId)} ${textOf(key)}`;
+  return `passkey ${base64url(made.rawId)} ${base64url(key)}`;
 }
 
 /**
@@ -240,6 +231,7 @@ export function PasskeysScreen(): JSX.Element {
           </pre>
         </div>
       )}
+      <a href={hrefOf({ at: 'named', name: 'decided' })}>Decided by you</a>
     </section>
   );
 }

@@ -3,6 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { PushPlace } from '../../server/api';
 import { send } from '../http';
 import { errorText } from '../model/labels';
+import { hrefOf } from '../model/route';
+import { base64url } from './passkeys';
 
 /**
  * The API for script addresses. With a strict policy, a page names the addresses from which scripts may be loaded. This
@@ -39,18 +41,16 @@ async function current(): Promise<PushSubscription | null> {
   return (await registration?.pushManager.getSubscription()) ?? null;
 }
 
-function textOf(bytes: ArrayBuffer | null): string {
-  const text = Array.from(new Uint8Array(bytes ?? []), (byte) => String.fromCharCode(byte)).join('');
-  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-}
-
 async function digestOf(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** The answer of the server, which says whether it notifies this browser; or a problem. */
-type Standing = { place: PushPlace } | { problem: string };
+interface Standing {
+  place?: PushPlace;
+  problem?: string;
+}
 
 async function look(): Promise<Standing> {
   const subscription = isAble() ? await current() : null;
@@ -66,7 +66,7 @@ async function start({ publicKey }: PushPlace): Promise<string | undefined> {
   const { pushManager } = await navigator.serviceWorker.ready;
   const old = await pushManager.getSubscription();
   // A subscription of a browser is bound to the key with which it was made.
-  if (old !== null && textOf(old.options.applicationServerKey) !== publicKey) await old.unsubscribe();
+  if (old !== null && base64url(old.options.applicationServerKey) !== publicKey) await old.unsubscribe();
   const subscription = await pushManager.subscribe({
     userVisibleOnly: true,
     applicationServerKey: publicKey,
@@ -93,12 +93,11 @@ function whyNot(error: unknown): string {
 
 /** The screen on which a person lets this browser notify them. */
 export function PushScreen(): JSX.Element {
-  const [standing, setStanding] = useState<Standing>();
+  const [{ place, problem: known }, setStanding] = useState<Standing>({});
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const refresh = (): Promise<void> => look().then(setStanding);
   useEffect(() => void refresh(), []);
-  const place = standing !== undefined && 'place' in standing ? standing.place : undefined;
   const act = async (work: () => Promise<string | undefined>): Promise<void> => {
     setBusy(true);
     setProblem(undefined);
@@ -106,7 +105,6 @@ export function PushScreen(): JSX.Element {
     await refresh();
     setBusy(false);
   };
-  const known = standing !== undefined && 'problem' in standing ? standing.problem : undefined;
   return (
     <section class="turns" aria-labelledby="push-title">
       <h1 id="push-title" class="pane-title">
@@ -135,6 +133,7 @@ export function PushScreen(): JSX.Element {
         A notification names the tool and the agent, and shows the arguments only where you may decide it
         there. Signing out ends it.
       </p>
+      <a href={hrefOf({ at: 'inbox' })}>Inbox</a>
     </section>
   );
 }

@@ -7,7 +7,8 @@ import type { QuestionOpened } from '../../history/events';
 import { callTitle } from '../../history/labels';
 import type { ArgumentsDraft } from '../model/draft';
 import type { DecidingProps, KeptTyped } from './call/send';
-import { sendAnswer } from '../http';
+import type { AnswerBody } from '../../server/api';
+import { poster } from '../http';
 import { issuesOf } from '../model/draft';
 import { useKeys, useNow } from '../ui/app';
 import { focusToDecide } from '../ui/late-keys';
@@ -17,6 +18,8 @@ import { DecisionFooter, focusReason, useFresh } from './call/decide';
 import { ArgumentsForm } from './call/form';
 import { CallHead, ModelSays, Refusal, UserAsked } from './call/head';
 import { useSend } from './call/send';
+
+const sendAnswer = poster<AnswerBody>('answers');
 
 type QuestionProps = DecidingProps & { asked: QuestionOpened };
 

@@ -209,7 +209,13 @@ function useTurns(filter: TurnsFilter) {
   const read = async (before: readonly TurnsPage[], isAnew = false): Promise<void> => {
     const older = before.at(-1)?.older ?? '';
     if (older === '') readAt.current = performance.now();
-    const reply = await readTurns({ ...filter, ...daysOf(filter), by: '', older });
+    const reply = await readTurns({
+      ...filter,
+      from: momentOf(filter.from, 0),
+      to: momentOf(filter.to, 1),
+      by: '',
+      older,
+    });
     // The answer to an earlier filter is ignored.
     if (wanted.current !== filter) return;
     if (reply.ok) {
@@ -233,11 +239,6 @@ function useTurns(filter: TurnsFilter) {
     return () => clearTimeout(timer);
   }, [inbox.pulse?.version, mayRefresh]);
   return { pages, readOlder: () => void read(pages ?? []) };
-}
-
-/** Days of this machine's calendar as moments. Both days are included. */
-function daysOf({ from, to }: TurnsFilter): Record<'from' | 'to', string> {
-  return { from: momentOf(from, 0), to: momentOf(to, 1) };
 }
 
 function momentOf(day: string, daysLater: number): string {

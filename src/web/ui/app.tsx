@@ -57,7 +57,8 @@ export function useAppContext(): AppContext {
 export function useTabTitle(shown: string | undefined): void {
   const { entitle } = useAppContext();
   useEffect(() => {
-    entitle(shown && visibleText(shown));
+    if (shown === undefined) return;
+    entitle(visibleText(shown));
     return () => entitle(undefined);
   }, [shown]);
 }
@@ -285,7 +286,7 @@ export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Eleme
   useKeys({ z: () => undoOne(open.at(-1)) });
   const last = notices.at(-1);
   useEffect(() => {
-    if (last === undefined || last.tone === 'bad') return;
+    if (last === undefined || last.tone === 'bad' || last.stays === true) return;
     const timer = setTimeout(() => close(last), STAYS_MS);
     return () => clearTimeout(timer);
   }, [last]);

@@ -3,7 +3,7 @@ import { describeOutcome } from '../../history/labels';
 import type { CallView } from '../../history/view-types';
 import { readCall } from '../http';
 import type { Followed } from './app';
-import type { Notify, ShownNotice } from './held';
+import type { Notify } from './held';
 
 /**
  * How many milliseconds until the first look. Most calls end soon, so the time is short. It doubles after each look.
@@ -35,7 +35,13 @@ export function useFollowed(notify: Notify): (one: Followed) => void {
       const reply = await readCall(one.turn, one.callId);
       const call = reply.ok ? reply.data.view.calls.find(({ callId }) => callId === one.callId) : undefined;
       const trouble = call && troubleOf(call);
-      if (trouble !== undefined) notify(noticeOf(one, trouble));
+      if (trouble !== undefined)
+        notify({
+          text: `${one.what} ${trouble}`,
+          tone: 'bad',
+          to: { label: 'See it', route: { at: 'call', turn: one.turn, callId: one.callId } },
+          stays: true,
+        });
       const isOver =
         trouble !== undefined || call?.result !== undefined || (!reply.ok && reply.status === 404);
       if (!isOver && Date.now() < giveUpAt) wait(Math.min(2 * waited, LONGEST_MS));
@@ -50,9 +56,4 @@ function troubleOf({ phase, outcome, result, doubt, request }: CallView): string
   if (phase === 'request' && request?.note !== undefined) return `waits again: ${request.note}`;
   if (outcome === undefined || result?.error === undefined || outcome === 'denied') return undefined;
   return `ended as ${describeOutcome(outcome)[0]}: ${result.error.message}`;
-}
-
-function noticeOf({ turn, callId, what }: Followed, trouble: string): ShownNotice {
-  const to: ShownNotice['to'] = { label: 'See it', route: { at: 'call', turn, callId } };
-  return { text: `${what} ${trouble}`, tone: 'bad', to, stays: true };
 }

@@ -4,7 +4,8 @@ import { FILTER_CHARACTERS } from '../../contract/limits';
 import type { Label } from '../../history/labels';
 import { hrefOf } from '../model/route';
 import { dateTime, relative } from '../../contract/text/times';
-import { countdown, urgencyOf } from '../model/labels';
+import type { ApiError } from '../../server/api';
+import { countdown, errorText, urgencyOf } from '../model/labels';
 import { Text, visibleText } from './text';
 
 /** A state in words. */
@@ -107,6 +108,30 @@ export function Deadline({ of: deadline, now }: { of: string | null; now: number
     <time class={`deadline ${urgencyOf(deadline, now)}`} dateTime={deadline ?? undefined} title={title}>
       {countdown(deadline, now)}
     </time>
+  );
+}
+
+interface UnreadableProps {
+  what: 'turn' | 'conversation';
+  problem: ApiError;
+  /** What else to say if it does not exist. */
+  children?: ComponentChildren;
+}
+
+/** Shown in place of a turn or a conversation that cannot be read. */
+export function Unreadable({ what, problem, children }: UnreadableProps): JSX.Element {
+  const isGone = problem.code === 'not_found';
+  return (
+    <div class="empty" role="alert">
+      <h1 class="pane-title">{isGone ? `There is no such ${what}` : `The ${what} cannot be read`}</h1>
+      <p>
+        <Text of={isGone ? problem.message : errorText(problem)} />
+      </p>
+      {isGone && children}
+      <p>
+        <a href={hrefOf({ at: `${what}s` })}>All {what}s</a>
+      </p>
+    </div>
   );
 }
 

@@ -206,7 +206,7 @@ describe('a call in doubt', () => {
     const asked = request({ preview: { text: 'pays 10' } });
     const inDoubt = call({ phase: 'in_doubt', request: asked, doubt, settledBy: approved, startedAt: AT });
     const text = doubtLines(inDoubt, place()).join('\n');
-    expect(text).toMatch(/started +2026-11-2\d \d\d:\d\d:\d\d, now/);
+    expect(text).toMatch(/started +2026-11-2\d \d\d:\d\d:\d\d UTC.*, now/);
     expect(text).toMatch(/approved by +ann \(signed in\), 2026-/);
     expect(text).toContain('key:0 (idempotency key');
     expect(text).toContain('what it does:\n  pays 10');

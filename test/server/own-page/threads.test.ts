@@ -20,34 +20,38 @@ const threads = () => {
   return { open: createThreads(sources), reading };
 };
 
-/** Watches so many conversations, and returns how each is left. */
-const watch = (open: ReturnType<typeof createThreads>, count: number) =>
-  Array.from({ length: count }, (_, n) => open(`t${n}`).watch());
+/** Has somebody watch so many conversations, and returns how each is left. */
+const watch = (open: ReturnType<typeof createThreads>, count: number, user = 'ann') =>
+  Array.from({ length: count }, (_, n) => open(`${user}${n}`, user).watch(user));
 
-test('who watches a conversation keeps it, and one more than can be read is refused', () => {
+test('who watches as many conversations as one person may opens no other, and nobody else is held up', () => {
   const { open, reading } = threads();
   const [leave] = watch(open, 200);
   const begun = [...reading];
-  expect(() => open('another')).toThrow(expect.objectContaining({ code: 'too_many_attempts' }));
+  expect(() => open('another', 'ann')).toThrow(expect.objectContaining({ code: 'too_many_attempts' }));
   expect(reading).toEqual(begun);
-  expect(open('t7')).toBe(open('t7'));
+  expect(open('ann7', 'ann')).toBe(open('ann7', 'bob'));
+  watch(open, 200, 'bob');
+  expect(reading).toHaveLength(400);
   leave?.();
-  expect(() => open('another')).not.toThrow();
+  expect(() => open('another', 'ann')).not.toThrow();
 });
 
-test('a conversation that nobody watches makes room, however long others are watched', async () => {
+test('conversations that nobody watches make room, however long others are watched', async () => {
   const { open, reading } = threads();
-  watch(open, 200)[5]?.();
-  open('another');
+  watch(open, 200).forEach((leave, n) => n > 0 && leave());
+  watch(open, 2, 'bob')[0]?.();
+  open('another', 'bob');
   await new Promise(setImmediate);
-  expect([reading.includes('t5'), reading.includes('another'), reading.length]).toEqual([false, true, 200]);
+  const still = ['ann0', 'ann1', 'ann2', 'bob0', 'bob1'].filter((id) => reading.includes(id));
+  expect([still, reading.length]).toEqual([['ann0', 'ann2', 'bob0', 'bob1'], 202]);
 });
 
 test('a conversation that nobody reads any more has not ended, and no page says that it has', async () => {
   const { open } = threads();
-  const shared = open('t');
+  const shared = open('t', 'ann');
   const read = shared.read(new AbortController().signal);
   shared.stop.abort();
   expect(await read).toBeUndefined();
-  expect(open('t')).not.toBe(shared);
+  expect(open('t', 'ann')).not.toBe(shared);
 });

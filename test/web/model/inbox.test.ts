@@ -11,6 +11,7 @@ import {
   rowWindow,
   scrollFor,
   tabTitle,
+  votesText,
 } from '../../../src/web/model/inbox';
 import type { InboxItem } from '../../../src/server/api';
 
@@ -60,11 +61,21 @@ it('a call that is asked again is another item', () => {
 });
 
 it('titles the tab with what waits', () => {
-  expect([tabTitle(0), tabTitle(3), tabTitle(1234, 'Pay ann')]).toEqual([
-    'Countersign',
-    '(3) Countersign',
+  expect([tabTitle(0, 'Turns'), tabTitle(1234, 'Pay ann')]).toEqual([
+    'Turns · Countersign',
     '(1,234) Pay ann · Countersign',
   ]);
+});
+
+const NEEDS = (approvals: number) => ({ approvals, who: [] });
+const VOTE = (decision: 'approved' | 'denied') => ({ voter: decision, decision });
+it.each([
+  ['no rule', undefined, ''],
+  ['one approval', { votes: [], needs: NEEDS(1) }, ''],
+  ['two approvals', { votes: [], needs: NEEDS(2) }, '0 of 2'],
+  ['one of two', { votes: [VOTE('approved'), VOTE('denied')], needs: NEEDS(1) }, '1 of 2'],
+])('says of a row with %s how many approvals there are', (_, voting, text) => {
+  expect(votesText({ voting })).toBe(text);
 });
 
 it.each([

@@ -105,6 +105,7 @@ const CLEAR = {
   confirmed: false,
   issues: 0,
   hunksLeft: true,
+  suggested: false,
   expired: false,
 };
 
@@ -124,6 +125,11 @@ describe('approving waits', () => {
     ['for mistakes', { issues: 1, unseen: 4 }, 'One field has to be corrected first.'],
     ['for several', { issues: 2 }, '2 fields have to be corrected first.'],
     ['for a hunk', { hunksLeft: false }, 'No hunk is ticked: deny it instead.'],
+    [
+      'while something else is wanted instead',
+      { suggested: true },
+      'You said what to do instead: deny it, or remove that.',
+    ],
     ['once past the deadline', { expired: true, issues: 2 }, 'Its deadline has passed.'],
   ])('%s', (_, extra, why) => {
     expect(whyNot({ ...CLEAR, ...extra })?.text).toBe(why);
@@ -145,6 +151,7 @@ it.each([
   [{ unseen: 12 }, 'It cannot be approved before all of it was shown.'],
   [{ issues: 3 }, 'It cannot be approved with these values.'],
   [{ hidden: 1 }, 'It cannot be approved before you say that you looked at the marks.'],
+  [{ suggested: true }, 'It cannot be approved while you want something else instead.'],
   [{ hunksLeft: false }, 'It cannot be approved without a hunk.'],
   [{ expired: true }, 'It cannot be approved any more.'],
 ])('of %j a screen reader says %j', (extra, spoken) => {

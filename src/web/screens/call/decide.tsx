@@ -40,6 +40,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
     hidden: asksAgain ? 0 : countMarks(deceiving),
     confirmed: isConfirmed,
     issues: edit.issues.length,
+    suggested: suggestion.trim() !== '',
     hunksLeft: hunks.all.length === 0 || hunks.ticked.length > 0 || edit.isEdited,
     expired: request.deadline !== null && Date.parse(request.deadline) <= now,
     never: details.offers.includes(edit.isEdited ? 'edit' : 'approve') ? undefined : neverText(details),

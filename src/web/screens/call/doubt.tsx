@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { sendResolution } from '../../http';
+import type { ResolutionBody } from '../../../server/api';
+import { poster } from '../../http';
 import type { CallView } from '../../../history/view-types';
 import { useAppContext, useKeys, useNow } from '../../ui/app';
 import { type DecidingProps, useSend } from './send';
@@ -18,6 +19,8 @@ import { NOTHING_TYPED } from '../../kept-input';
 import { Code, Text } from '../../ui/text';
 import { Key } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
+
+const resolve = poster<ResolutionBody>('resolutions');
 
 type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
 
@@ -124,7 +127,7 @@ function useAnswer(props: DoubtProps) {
   const { content, how } = typed;
   const { generation } = call;
   const chosen = typed.generation === generation ? typed.answer : undefined;
-  const { isSending, send } = useSend(props, sendResolution);
+  const { isSending, send } = useSend(props, resolve);
   const choose = (kind: ResolutionKind): void => {
     change({ answer: kind, generation });
     document.getElementById(`answer-${kind}`)?.focus();

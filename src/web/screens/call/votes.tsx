@@ -3,11 +3,14 @@ import { useRef, useState } from 'preact/hooks';
 import { LIMITS } from '../../../contract/limits';
 import { counted } from '../../../history/labels';
 import type { RequestOpened } from '../../../history/events';
-import { sendAskAgain, sendDecision } from '../../http';
+import type { DecisionBody } from '../../../server/api';
+import { poster, sendDecision } from '../../http';
 import { decisionText } from '../../model/review';
 import { FormDialog, useSure } from '../../ui/widgets';
 import { LinesInput } from './inputs';
 import { type DecidingProps, useSend } from './send';
+
+const askAgain = poster<DecisionBody>('ask-again');
 
 interface VotesProps extends DecidingProps {
   request: RequestOpened;
@@ -76,7 +79,7 @@ function AskAgain(props: VotesProps): JSX.Element {
 
 function AgainDialog({ close, request, ...props }: VotesProps & { close: () => void }): JSX.Element {
   const [reason, setReason] = useState('');
-  const { isSending, send: say } = useSend({ ...props, forget: () => undefined }, sendAskAgain);
+  const { isSending, send: say } = useSend({ ...props, forget: () => undefined }, askAgain);
   const why = reason.trim();
   const ask = (): void => {
     const { callId, callKey, seenDigest } = request;

@@ -11,20 +11,27 @@ import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
 import { send, turnPath } from '../../http';
 import { errorText } from '../../model/labels';
 import { isChanged, issuesOf } from '../../model/draft';
-import {
-  draftFor,
-  type ForkDraft,
-  toForkBody,
-  WAY_LABELS,
-  WAY_TEXTS,
-  waysFor,
-  whyNotFork,
-} from '../../model/fork-draft';
+import { draftFor, type ForkDraft, toForkBody, type Way, waysFor, whyNotFork } from '../../model/fork-draft';
+import { LIMITS } from '../../../contract/limits';
 import type { StartedForkAnswer } from '../../../server/api';
 import { goTo, useAppContext, useKept } from '../../ui/app';
 import { EditArguments } from '../call/edit';
 import { CallName } from '../call/head';
 import { LinesInput } from '../call/inputs';
+
+const WAY_LABELS: Readonly<Record<Way, string>> = {
+  arguments: 'the call had other arguments',
+  approved: 'it had been approved',
+  denied: 'it had been denied',
+  reply: 'the model had answered instead',
+  same: 'nothing were different, except the model below',
+};
+
+/** The texts that a person writes for a fork. */
+const WAY_TEXTS = {
+  reason: { label: 'Reason, which the model reads', mostBytes: LIMITS.reasonBytes },
+  reply: { label: "The model's answer; the turn ends with it", mostBytes: LIMITS.outputBytes },
+};
 
 interface CardProps {
   turn: string;

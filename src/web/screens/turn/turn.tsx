@@ -7,7 +7,7 @@ import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
-import { Chip, useSure } from '../../ui/widgets';
+import { Chip, Unreadable, useSure } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
 import { Writing } from '../../ui/writing';
@@ -75,20 +75,10 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
     const far = events.length === 0 ? '' : ` ${counted(events.length, 'event')} so far.`;
     return <h1 class="empty">Reading the turn …{far}</h1>;
   }
-  const isGone = problem.code === 'not_found';
   return (
-    <div class="empty" role="alert">
-      <h1 class="pane-title">{isGone ? 'There is no such turn' : 'The turn cannot be read'}</h1>
-      <p>
-        <Text of={isGone ? problem.message : errorText(problem)} />
-      </p>
-      {isGone && (
-        <p>Perhaps it was deleted: the server keeps a turn that has ended only for its retention time.</p>
-      )}
-      <p>
-        <a href={hrefOf({ at: 'turns' })}>All turns</a>
-      </p>
-    </div>
+    <Unreadable what="turn" problem={problem}>
+      <p>Perhaps it was deleted: the server keeps a turn that has ended only for its retention time.</p>
+    </Unreadable>
   );
 }
 
