@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Decision } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
@@ -22,6 +22,7 @@ import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';
 import { startWorker } from '../../worker';
 import { askUntilAnswered } from '../review/confirm';
+import { TypedCommand } from '../typed-command';
 
 /** Everything that the demo needs to play the turn. */
 export interface Play {
@@ -163,10 +164,10 @@ export interface DemoOptions {
 /**
  * Reads the command line of `npm run demo`.
  *
- * @throws CountersignError `usage` if nobody could answer; CommanderError for wrong options, and for help.
+ * @throws CountersignError `usage` if nobody could answer or an option is wrong; CommanderError for help.
  */
 export function readDemoOptions(args: readonly string[], isTerminal: boolean): DemoOptions {
-  const command = new Command('npm run demo --')
+  const command = new TypedCommand('npm run demo --')
     .description(
       'One agent turn on a copy of a small project: it reads, proposes a change, and waits for you.',
     )
