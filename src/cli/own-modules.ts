@@ -121,19 +121,12 @@ export function packageSource(root = ROOT): string | undefined {
   const lockSchema = z.object({
     packages: z.record(z.string(), z.object({ resolved: z.string().optional() })),
   });
-  const lock = readIfAny(join(modules, '.package-lock.json'));
+  const file = join(modules, '.package-lock.json');
+  const lock = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const { resolved = '' } =
     lockSchema.safeParse(parseJson(lock)).data?.packages[`node_modules/${name}`] ?? {};
   if (resolved.startsWith('file:'))
     return `file:${resolve(dirname(modules), resolved.slice('file:'.length))}`;
   const isOfRegistry = resolved === '' || resolved.endsWith(`/${name}/-/${name}-${version}.tgz`);
   return isOfRegistry ? `^${version}` : resolved;
-}
-
-function readIfAny(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

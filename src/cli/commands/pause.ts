@@ -163,7 +163,9 @@ export function watchPauses(client: Countersign): () => Promise<KnownPauses> {
   let last: KnownPauses = NOTHING_PAUSED;
   return async () => {
     if (performance.now() - askedAt >= EVERY_MS) {
-      last = await client.pauses().then(knownPauses, notKnown);
+      last = await client
+        .pauses()
+        .then(knownPauses, (error: unknown) => ({ key: 'not known', lines: () => [notAsked(error)] }));
       askedAt = performance.now();
     }
     return last;
@@ -176,10 +178,6 @@ export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
 function knownPauses(found: Pauses): KnownPauses {
   const lines = (now: number): string[] => pauseLines(found, now);
   return lines(0).length === 0 ? NOTHING_PAUSED : { key: JSON.stringify(found), lines };
-}
-
-function notKnown(error: unknown): KnownPauses {
-  return { key: 'not known', lines: () => [notAsked(error)] };
 }
 
 function notAsked(error: unknown): string {

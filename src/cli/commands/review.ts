@@ -102,7 +102,9 @@ async function reviewInbox(review: Review): Promise<void> {
     if (act === 'back') queue = goBack(queue);
     queue = await refreshed(review, queue, done);
   }
-  screen.line(endLine(decided, queue));
+  const left = queue.items.length === 0 ? 'nothing' : queue.items.length;
+  const isEmpty = decided === 0 && left === 'nothing';
+  screen.line(isEmpty ? 'Nothing waits for a person.' : `${decided} decided; ${left} left undecided.`);
 }
 
 /**
@@ -112,11 +114,6 @@ async function reviewInbox(review: Review): Promise<void> {
 async function list(review: Review, done: ReadonlySet<string>): Promise<InboxItem[]> {
   const items = await ask(review, () => review.client.inbox(review.query));
   return items.filter((item) => !done.has(itemKey(item)));
-}
-
-function endLine(decided: number, { items }: Queue): string {
-  if (decided === 0 && items.length === 0) return 'Nothing waits for a person.';
-  return `${decided} decided; ${items.length === 0 ? 'nothing' : items.length} left undecided.`;
 }
 
 async function refreshed(review: Review, queue: Queue, done: ReadonlySet<string>): Promise<Queue> {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { errorMessage, usageError } from '../../contract/errors';
+import { usageError } from '../../contract/errors';
 import { loadChannels } from '../../notify/channels-file';
 import { openChannel } from '../../notify/channels';
 import { type Receiver, testNotice } from '../../notify/notices';
-import { failed, type Finding } from './machine';
+import { checked, failed, type Finding } from './machine';
 
 /** The channels file that is looked for in the current directory if no file is named. */
 export const CHANNELS_FILE = 'notify.yaml';
@@ -39,16 +39,13 @@ export async function checkChannels(
     const client = { view: () => Promise.reject(new Error('no turn is looked at')) };
     const parts = { file: channels, env, client, tester: test?.to, warn: test?.warn ?? (() => undefined) };
     return await Promise.all(
-      chosen.map(async ([channel, settings]): Promise<Finding> => {
-        const name = `channel ${channel}`;
-        try {
+      chosen.map(([channel, settings]) =>
+        checked(`channel ${channel}`, async () => {
           const receiver = await openChannel(settings, parts);
           const detail = test === undefined ? await lookAt(receiver, channel) : await sendTest(receiver);
-          return { name, state: 'ok', detail };
-        } catch (error) {
-          return failed(name, new Error(errorMessage(error)));
-        }
-      }),
+          return { state: 'ok', detail };
+        }),
+      ),
     );
   } catch (error) {
     return [failed('channels', error)];

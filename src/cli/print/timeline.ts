@@ -21,16 +21,14 @@ import { proposalLines } from './request';
 /** A turn step by step: each reply of the model, the calls of the reply, and how each call ended. */
 export function timelineLines(timeline: Timeline, place: PrintPlace): string[] {
   const { screen } = place;
-  return [
-    ...factLines([...turnFacts(timeline.view, place), ...moreFacts(timeline)], screen),
-    ...timeline.steps.flatMap((step) => ['', ...stepLines(step, screen)]),
-    ...openLines(timeline.view, place),
-  ];
-}
-
-function moreFacts({ runs, moved }: Timeline): TableFact[] {
+  const { view, runs, moved, steps } = timeline;
   const why = moved === 0 ? 'because its history was long' : `${moved} of them on another build`;
-  return [['runs', runs.length < 2 ? undefined : `${runs.length}, ${why}`]];
+  const more: TableFact = ['runs', runs.length < 2 ? undefined : `${runs.length}, ${why}`];
+  return [
+    ...factLines([...turnFacts(view, place), more], screen),
+    ...steps.flatMap((step) => ['', ...stepLines(step, screen)]),
+    ...openLines(view, place),
+  ];
 }
 
 /** Events that the head line of a step already shows. */

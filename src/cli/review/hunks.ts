@@ -1,5 +1,5 @@
 import type { Answer } from '../../client';
-import { type CountersignError, usageError } from '../../contract/errors';
+import { usageError } from '../../contract/errors';
 import type { Hunk } from '../../contract/plan';
 import { hunkLines, planHead } from '../print/diff';
 import { escapeText } from '../../contract/text/escape';
@@ -33,7 +33,10 @@ const NO_SPLIT = [
 export async function decideByHunks(subject: Subject, terminal: Terminal): Promise<Answer> {
   const request = requestOf(subject);
   const plan = request.preview?.plan;
-  if (plan === undefined || plan.hunks.length === 0) throw noHunks(request.callId);
+  if (plan === undefined || plan.hunks.length === 0) {
+    const message = `${request.callId} proposes no hunks; --patch is for file proposals`;
+    throw usageError(message, 'Approve or deny it as a whole.');
+  }
   const { screen } = subject.context;
   const what = escapeText(`${request.tool} for ${subject.agent}, ${idOf(subject)}`);
   screen.lines([screen.style.strong(what), ...planHead(plan, screen.style)]);
@@ -84,11 +87,6 @@ async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {
   subject.context.screen.line('You approved none of the hunks. That is a denial.');
   const reason = subject.said.reason ?? (await askUntilAnswered(terminal, 'Why? The model reads it: '));
   return decide(subject, { decision: 'denied', reason });
-}
-
-function noHunks(callId: string): CountersignError {
-  const hint = 'Approve or deny it as a whole.';
-  return usageError(`${callId} proposes no hunks; --patch is for file proposals`, hint);
 }
 
 /**
