@@ -40,7 +40,13 @@ export function ownModules(file: string): Record<string, unknown> {
     const path = join(ROOT, typeof target === 'string' ? target : target.default);
     lend(modules, name + entry.slice(1), path);
   }
-  for (const lent of LENT) if (!resolvesFrom(file, lent)) lend(modules, lent, require.resolve(lent));
+  for (const lent of LENT) {
+    try {
+      createRequire(file).resolve(lent);
+    } catch {
+      lend(modules, lent, require.resolve(lent));
+    }
+  }
   return modules;
 }
 
@@ -57,15 +63,6 @@ function load(name: string, path: string): unknown {
     );
   }
   return require(path);
-}
-
-function resolvesFrom(file: string, name: string): boolean {
-  try {
-    createRequire(file).resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -85,7 +82,8 @@ export function programName(env: NodeJS.ProcessEnv, cwd = process.cwd()): string
   const isNear = foldersFrom(cwd).some((folder) => isHere(folder) || isHere(join(folder, MODULES, name)));
   // npx keeps a downloaded package in its own folder, and finds it there again.
   if (isNear || ROOT.includes(join('_npx', ''))) return `npx ${name}`;
-  return `node ${shellWord(shorter(own, cwd))}`;
+  const path = relative(cwd, own);
+  return `node ${shellWord(path.length < own.length ? path : own)}`;
 }
 
 const MODULES = 'node_modules';
@@ -103,11 +101,6 @@ function realpathOf(file: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function shorter(file: string, cwd: string): string {
-  const path = relative(cwd, file);
-  return path.length < file.length ? path : file;
 }
 
 /**

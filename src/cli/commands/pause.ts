@@ -50,14 +50,10 @@ async function pause(options: PauseOptions, context: Context): Promise<void> {
     if (json) return screen.json({ pause: taken, already: already === true, inEffect: true });
     if (already === true) screen.line(`It was ${pauseLine(taken, Date.now())}`);
     else screen.line(`In effect: every worker holds ${escapeText(scopeText(taken))}`);
-    screen.line(`End it: ${command(`resume${flagsOf(taken)}`)}`);
+    const flags = Object.entries(defined({ agent: taken.agent, tool: taken.tool }));
+    const named = flags.map(([flag, name]) => ` --${flag} ${JSON.stringify(escapeText(name))}`);
+    screen.line(`End it: ${command(`resume${named.join('')}`)}`);
   });
-}
-
-function flagsOf({ agent, tool }: Pause): string {
-  return Object.entries(defined({ agent, tool }))
-    .map(([flag, name]) => ` --${flag} ${JSON.stringify(escapeText(name))}`)
-    .join('');
 }
 
 /**

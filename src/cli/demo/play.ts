@@ -56,17 +56,13 @@ export async function play({ client, taskQueue, answer, screen, signal }: Play):
     // The line of the event comes last, so that a small screen shows what is asked about.
     screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '', ...lines]);
     const reply = await answer(event.arguments, ++round);
-    text = textAfter(reply, event.arguments);
+    const proposed = reply.answer === 'approve' ? newTextOf(event.arguments) : undefined;
+    text = reply.answer === 'edit' ? reply.text : proposed;
     assertTaken(await client.decide(turn, toDecision(event, reply)), `${turn}/${event.callId}`);
   }
   signal.throwIfAborted();
   if (round === 0) throw new CountersignError('failed', 'the agent proposed no change');
   return { turn, text };
-}
-
-function textAfter(reply: Reply, args: JsonObject): string | undefined {
-  if (reply.answer === 'deny') return undefined;
-  return reply.answer === 'edit' ? reply.text : newTextOf(args);
 }
 
 function toDecision(event: RequestOpened, reply: Reply): Decision {

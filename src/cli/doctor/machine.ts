@@ -25,7 +25,8 @@ export function errorLine(error: unknown): string {
 
 /** The finding of a check that failed with an error. */
 export function failed(name: string, error: unknown): Finding {
-  return { name, state: 'bad', detail: errorLine(error), ...hintOf(error) };
+  const todo = error instanceof CountersignError ? error.hint : undefined;
+  return { name, state: 'bad', detail: errorLine(error), todo };
 }
 
 /** What a check found, without its name. */
@@ -38,12 +39,6 @@ export async function checked(name: string, check: () => Promise<Found> | Found)
   } catch (error) {
     return failed(name, error);
   }
-}
-
-/** The hint of an error of this package. */
-function hintOf(error: unknown): { todo?: string } {
-  if (typeof error !== 'object' || error === null || !('hint' in error)) return {};
-  return typeof error.hint === 'string' ? { todo: error.hint } : {};
 }
 
 const OLDEST_NODE = [20, 19] as const;

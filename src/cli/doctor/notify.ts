@@ -42,19 +42,16 @@ export async function checkChannels(
       chosen.map(([channel, settings]) =>
         checked(`channel ${channel}`, async () => {
           const receiver = await openChannel(settings, parts);
-          const detail = test === undefined ? await lookAt(receiver, channel) : await sendTest(receiver);
-          return { state: 'ok', detail };
+          if (test !== undefined) return { state: 'ok', detail: await sendTest(receiver) };
+          const found = await receiver.check?.(new AbortController().signal);
+          const trial = `${receiver.name} is set up; a test tries it: countersign doctor --send ${channel}`;
+          return { state: 'ok', detail: found ?? trial };
         }),
       ),
     );
   } catch (error) {
     return [failed('channels', error)];
   }
-}
-
-async function lookAt(receiver: Receiver, channel: string): Promise<string> {
-  const found = await receiver.check?.(new AbortController().signal);
-  return found ?? `${receiver.name} is set up; a test tries it: countersign doctor --send ${channel}`;
 }
 
 async function sendTest(receiver: Receiver): Promise<string> {

@@ -47,15 +47,12 @@ function asked(name: string, what: string, check: () => Promise<Found>): Promise
 
 /** Whether the namespace has the search attributes that the inbox needs. */
 export function checkAttributes(client: Countersign): Promise<Finding> {
-  return checked('search attributes', async () => judgeAttributes(await missingOf(client), client.namespace));
-}
-
-async function missingOf({ client }: Countersign): Promise<string[]> {
-  const missing: string[] = [];
-  for (const attribute of Object.keys(ATTRIBUTE_TYPES)) {
-    if (!(await isAccepted(client, attribute))) missing.push(attribute);
-  }
-  return missing;
+  return checked('search attributes', async () => {
+    const missing: string[] = [];
+    for (const attribute of Object.keys(ATTRIBUTE_TYPES))
+      if (!(await isAccepted(client.client, attribute))) missing.push(attribute);
+    return judgeAttributes(missing, client.namespace);
+  });
 }
 
 function judgeAttributes(missing: readonly string[], namespace: string): Found {

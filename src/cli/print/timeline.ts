@@ -51,12 +51,15 @@ function headLines({ step, reply, undone, events }: TimelineStep, screen: Screen
   const back = undone ? style.warn(' (taken back by a reset)') : '';
   const head = `${style.strong(`step ${step}`)}${back}`;
   if (reply === undefined) return [`${head}  the model was asked`];
+  const { context } = reply;
   const retried =
     reply.lastFailure === undefined ? [] : [style.warn(`  tried again: ${escapeText(reply.lastFailure)}`)];
   return [
     `${head}  ${style.quiet(`${replyFacts(reply)}${numbersOf(events.filter(isInHead))}`)}`,
     ...retried,
-    ...contextLines(reply, screen),
+    ...(context === undefined
+      ? []
+      : messageLines('context', escapeLines(context, style.mark, 'prose'), style)),
     ...textLines(reply, screen),
   ];
 }
@@ -67,12 +70,6 @@ function replyFacts(step: StepView): string {
   const tries = attempts > 1 ? `${attempts} attempts` : '';
   const named = [describeModel(step), finishReason, describeUsage(usage)].map((text) => escapeText(text));
   return [took, tries, ...named].filter((text) => text !== '').join(', ');
-}
-
-function contextLines({ context }: StepView, { style }: ScreenFormat): string[] {
-  return context === undefined
-    ? []
-    : messageLines('context', escapeLines(context, style.mark, 'prose'), style);
 }
 
 /** The text of a step. The answer of the turn is shown with the turn's end instead. */
@@ -152,7 +149,10 @@ function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
     const text = [entry.text, ...files].join('\n');
     return messageLines('person', escapeLines(text, style.mark, 'prose'), style);
   }
-  if (entry.kind === 'result') return messageLines(entry.callId, contentLines(entry, style), style);
+  if (entry.kind === 'result') {
+    const content = `${entry.success ? '' : 'error: '}${entry.content}`;
+    return messageLines(entry.callId, escapeLines(content, style.mark), style);
+  }
   const calls = entry.calls.flatMap((call) => escapeLines(`→ ${callSummary(call)}`, style.mark));
   const words = entry.text.trim() === '' ? [] : escapeLines(entry.text.trimEnd(), style.mark, 'prose');
   const { context } = entry;
@@ -161,13 +161,6 @@ function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
     ...(known.length === 0 ? [] : messageLines('context', known, style)),
     ...messageLines('model', [...words, ...calls], style),
   ];
-}
-
-function contentLines(
-  { success, content }: { success: boolean; content: string },
-  style: Screen['style'],
-): string[] {
-  return escapeLines(`${success ? '' : 'error: '}${content}`, style.mark);
 }
 
 function messageLines(who: string, lines: readonly string[], style: Screen['style']): string[] {

@@ -56,10 +56,9 @@ async function chooseHunks(
   const print = (some: readonly Hunk[]): void => {
     for (const hunk of some) screen.lines(hunkLines(hunk, screen.style));
   };
-  let choice = startChoice(hunks.map(({ id }) => id));
+  let choice: HunkAnswers = { ids: hunks.map(({ id }) => id), at: 0, accepted: [] };
   for (;;) {
-    const id = currentHunk(choice);
-    const hunk = hunks.find((one) => one.id === id);
+    const hunk = hunks[choice.at];
     if (hunk === undefined) return choice;
     print([hunk]);
     const question = `(${choice.at + 1}/${hunks.length}) Approve this hunk`;
@@ -100,16 +99,6 @@ export interface HunkAnswers {
   readonly ids: readonly string[];
   readonly at: number;
   readonly accepted: readonly string[];
-}
-
-/** A choice in which no hunk has an answer yet. */
-export function startChoice(ids: readonly string[]): HunkAnswers {
-  return { ids, at: 0, accepted: [] };
-}
-
-/** The hunk that needs an answer next. Undefined if all hunks have an answer. */
-export function currentHunk({ ids, at }: HunkAnswers): string | undefined {
-  return ids[at];
 }
 
 /** The choice after an answer to its current hunk. `split`, `edit` and `leave` choose nothing. */
