@@ -50,11 +50,13 @@ export function leaveToAnother(
       `${lack}; nobody came for ${Math.round(agentWaitMs / 1000)} s`,
       `${FAILURES.model}.setup`,
     );
-  return ApplicationFailure.create({
+  const failure = ApplicationFailure.create({
     type: FAILURES.notHere,
     message: lack,
     nextRetryDelay: Math.min(TIMES.agentRetry, SOON_MS * 2 ** (Context.current().info.attempt - 1)),
   });
+  // Logs show the stack, and this is not a mistake of the code.
+  return Object.assign(failure, { stack: '' });
 }
 
 /** The time since the task was first scheduled, over all its attempts. */

@@ -179,7 +179,9 @@ export function planLines(
 ): string[] {
   const { style } = screen;
   const word = decision === 'approved' ? 'approved' : 'denied';
-  const left = leftOut.map((one) => style.quiet(leftOutLine(one)));
+  const left = leftOut.map(({ item, why }) =>
+    style.quiet(`left out: ${escapeText(`${item.turn}/${item.callId}`)}: ${why}`),
+  );
   if (planned.length === 0) return ['Nothing fits; nothing is decided.', ...left];
   if (decision === 'approved')
     return [`to be ${word}:`, ...planned.flatMap((one) => wholeLines(one, now, screen)), ...left];
@@ -201,10 +203,6 @@ function wholeLines({ item, request }: Planned, now: number, screen: ScreenForma
   const again = request.note === undefined ? '' : `  asked again: ${request.note}`;
   const head = `${turn}/${callId}  ${tool}  for ${agent}  waits ${waits(item, now)}${again}`;
   return section(escapeText(head), wrapAll(wholeText(request, ROOM).lines, screen.width - 2), screen);
-}
-
-function leftOutLine({ item, why }: LeftOut): string {
-  return `left out: ${escapeText(`${item.turn}/${item.callId}`)}: ${why}`;
 }
 
 /** Options of a command that can decide many calls together. */
@@ -303,8 +301,9 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
     const isApproved = wish.decision === 'approved';
+    const { isWhole } = wholeText(request, ROOM);
     const why = isApproved
-      ? (whyNotInBatch(request, changed) ?? whySigned(request) ?? whyCut(request))
+      ? (whyNotInBatch(request, changed) ?? whySigned(request) ?? (isWhole ? undefined : TOO_LONG))
       : whyNoBatch(request);
     if (why === undefined) plan.planned.push({ item, call, request });
     else plan.leftOut.push({ item, why });
@@ -321,10 +320,7 @@ function whySigned({ authority }: RequestOpened): string | undefined {
   return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;
 }
 
-function whyCut(request: RequestOpened): string | undefined {
-  if (wholeText(request, ROOM).isWhole) return undefined;
-  return 'it is too long to be shown whole with others; look at it on its own';
-}
+const TOO_LONG = 'it is too long to be shown whole with others; look at it on its own';
 
 function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {
   if (where === undefined) return true;

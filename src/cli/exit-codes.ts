@@ -57,7 +57,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof CountersignError) return BY_CODE[error.code];
-  // Commander throws this error for help and version too, with the exit code 0.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  // Commander throws this error for help and version.
+  if (error instanceof CommanderError) return EXIT.done;
   return EXIT.failed;
 }

@@ -18,17 +18,14 @@ export async function readText(value: string, option: string, stdin: Input): Pro
   if (!value.startsWith('@')) return value;
   const file = value.slice(1);
   try {
-    return textOf(file === '-' ? await readStdin(stdin) : await readFile(file));
+    const bytes = file === '-' ? await readStdin(stdin) : await readFile(file);
+    // Bytes that are not UTF-8 would become another text.
+    if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
+    return bytes.toString('utf8');
   } catch (error) {
     const hint = 'After @ comes the name of a file, or - for stdin.';
     throw usageError(`${option} ${value}: the file cannot be read (${errorMessage(error)})`, hint);
   }
-}
-
-/** @throws Error if the bytes are not UTF-8 and would become another text. */
-function textOf(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
-  return bytes.toString('utf8');
 }
 
 /** Reads arguments from JSON or, with `@`, from a file with JSON. */

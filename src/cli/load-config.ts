@@ -27,7 +27,13 @@ export interface LoadedConfig {
  * @throws CountersignError `not_found`, or `config_invalid` naming file and line. An error of ours keeps its code.
  */
 export async function loadConfig(named: string | undefined, cwd = process.cwd()): Promise<LoadedConfig> {
-  const file = named === undefined ? findConfig(cwd) : namedConfig(named, cwd);
+  const file = named === undefined ? configIn(cwd) : namedConfig(named, cwd);
+  if (file === undefined)
+    throw new CountersignError(
+      'not_found',
+      `there is no ${CONFIG_FILES[0] ?? ''} in ${cwd}`,
+      'Name a config file, such as `countersign dev my-agent.ts`, or make one: its default export is an agent.',
+    );
   const exported = await evaluate(file, cwd);
   const { toConfig } = await import('../tools/define-config.js');
   try {
@@ -56,16 +62,6 @@ export async function queueOf(
 
 function configIn(cwd: string): string | undefined {
   return CONFIG_FILES.map((name) => resolve(cwd, name)).find((path) => existsSync(path));
-}
-
-function findConfig(cwd: string): string {
-  const found = configIn(cwd);
-  if (found !== undefined) return found;
-  throw new CountersignError(
-    'not_found',
-    `there is no ${CONFIG_FILES[0] ?? ''} in ${cwd}`,
-    'Name a config file, such as `countersign dev my-agent.ts`, or make one: its default export is an agent.',
-  );
 }
 
 function namedConfig(named: string, cwd: string): string {
@@ -109,19 +105,14 @@ function defaultOf(loaded: unknown): unknown {
 function inFile(error: unknown, place: string): CountersignError {
   const ours = ownError.safeParse(error);
   if (!ours.success) {
-    return new CountersignError('config_invalid', `${place}: ${reasonOf(error)}`, {
-      hint: hintFor(error),
-      cause: error,
-    });
+    const reason = reasonOf(error);
+    const [, name] = /^Cannot find (?:module|package) '([^'.][^']*)'/.exec(reason) ?? [];
+    const hint =
+      name === undefined ? 'Correct the file and start again.' : `Is it installed? npm install ${name}`;
+    return new CountersignError('config_invalid', `${place}: ${reason}`, { hint, cause: error });
   }
   const { code, message, hint } = ours.data;
   return new CountersignError(code, `${place}: ${message}`, { hint, cause: error });
-}
-
-/** The hint for an error of a config file: install the missing package, or correct the file. */
-function hintFor(error: unknown): string {
-  const [, name] = /^Cannot find (?:module|package) '([^'.][^']*)'/.exec(reasonOf(error)) ?? [];
-  return name === undefined ? 'Correct the file and start again.' : `Is it installed? npm install ${name}`;
 }
 
 /**
@@ -149,13 +140,9 @@ function locate(error: unknown, file: string, cwd: string): string {
     const position = at === -1 ? null : /^\d+/.exec(line.slice(at + file.length + 1));
     if (position !== null) return `${shown(file, cwd)}:${position[0]}`;
   }
-  return otherPlace(text, cwd) ?? shown(file, cwd);
-}
-
-/** The place of a syntax error in a file that the config imports. */
-function otherPlace(text: string, cwd: string): string | undefined {
-  const parsed = /ParseError[^\n]*\n\s*(.+?):(\d+):\d+/.exec(text);
-  return parsed?.[1] === undefined ? undefined : `${shown(parsed[1], cwd)}:${parsed[2] ?? ''}`;
+  // A syntax error in a file that the config imports.
+  const [, other, line = ''] = /ParseError[^\n]*\n\s*(.+?):(\d+):\d+/.exec(text) ?? [];
+  return other === undefined ? shown(file, cwd) : `${shown(other, cwd)}:${line}`;
 }
 
 /** The path of a file as a person reads it best: from the current folder, if the file is in it. */

@@ -40,7 +40,13 @@ export function ownModules(file: string): Record<string, unknown> {
     const path = join(ROOT, typeof target === 'string' ? target : target.default);
     lend(modules, name + entry.slice(1), path);
   }
-  for (const lent of LENT) if (!resolvesFrom(file, lent)) lend(modules, lent, require.resolve(lent));
+  for (const lent of LENT) {
+    try {
+      createRequire(file).resolve(lent);
+    } catch {
+      lend(modules, lent, require.resolve(lent));
+    }
+  }
   return modules;
 }
 
@@ -57,15 +63,6 @@ function load(name: string, path: string): unknown {
     );
   }
   return require(path);
-}
-
-function resolvesFrom(file: string, name: string): boolean {
-  try {
-    createRequire(file).resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -85,7 +82,8 @@ export function programName(env: NodeJS.ProcessEnv, cwd = process.cwd()): string
   const isNear = foldersFrom(cwd).some((folder) => isHere(folder) || isHere(join(folder, MODULES, name)));
   // npx keeps a downloaded package in its own folder, and finds it there again.
   if (isNear || ROOT.includes(join('_npx', ''))) return `npx ${name}`;
-  return `node ${shellWord(shorter(own, cwd))}`;
+  const path = relative(cwd, own);
+  return `node ${shellWord(path.length < own.length ? path : own)}`;
 }
 
 const MODULES = 'node_modules';
@@ -105,11 +103,6 @@ function realpathOf(file: string): string | undefined {
   }
 }
 
-function shorter(file: string, cwd: string): string {
-  const path = relative(cwd, file);
-  return path.length < file.length ? path : file;
-}
-
 /**
  * The source of this package in the form of a dependency: a version of the registry, or the address or path of a
  * tarball. Undefined for a clone.
@@ -121,19 +114,12 @@ export function packageSource(root = ROOT): string | undefined {
   const lockSchema = z.object({
     packages: z.record(z.string(), z.object({ resolved: z.string().optional() })),
   });
-  const lock = readIfAny(join(modules, '.package-lock.json'));
+  const file = join(modules, '.package-lock.json');
+  const lock = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const { resolved = '' } =
     lockSchema.safeParse(parseJson(lock)).data?.packages[`node_modules/${name}`] ?? {};
   if (resolved.startsWith('file:'))
     return `file:${resolve(dirname(modules), resolved.slice('file:'.length))}`;
   const isOfRegistry = resolved === '' || resolved.endsWith(`/${name}/-/${name}-${version}.tgz`);
   return isOfRegistry ? `^${version}` : resolved;
-}
-
-function readIfAny(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

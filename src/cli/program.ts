@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { COMMANDS } from './commands';
 import { asTyped, type Context, createContext, type GlobalOptions } from './context';
 import { manifest, programName, ROOT } from './own-modules';
@@ -8,6 +8,7 @@ import type { Keyboard } from './review/terminal';
 import { addSharedOptions } from './flags';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes';
 import { errorLines, explainMissing } from './report-error';
+import { TypedCommand } from './typed-command';
 import { safeLine } from '../contract/text/escape';
 
 /** The streams and environment of the process. */
@@ -27,7 +28,7 @@ export function createProgram(
   exitWith: Context['exitWith'] = () => undefined,
   commands = COMMANDS,
 ): Command {
-  const program = new Command('countersign');
+  const program = new TypedCommand('countersign');
   const screen = createScreen(out, err, env);
   const helpWidth = Number.isFinite(screen.width) ? screen.width : 100;
   addSharedOptions(program)

@@ -32,24 +32,10 @@ export function errorLines(error: unknown, { style, typed, debug }: ReportOption
 
 function describe(error: unknown): { message: string; hint?: string | undefined; code: string } {
   if (error instanceof CountersignError) return error;
-  if (error instanceof CommanderError) return describeUsage(error);
   return {
     message: `unexpected: ${errorMessage(error)}`,
     hint: 'This is not your mistake. Set COUNTERSIGN_DEBUG=1 to see where it comes from, and please report it.',
     code: 'unexpected',
-  };
-}
-
-/** The message of Commander, without its prefix. */
-function describeUsage({ message, code }: CommanderError): { message: string; hint: string; code: string } {
-  const isHelp = code === 'commander.help';
-  const aboutIds = /unknown option '-[^-]/.test(message)
-    ? 'An id begins with a letter or a digit, never with "-". '
-    : '';
-  return {
-    message: isHelp ? 'no command was given' : message.replace(/^error: /, ''),
-    hint: `${aboutIds}See \`countersign --help\`, or \`countersign <command> --help\`.`,
-    code: 'usage',
   };
 }
 

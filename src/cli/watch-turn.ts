@@ -50,7 +50,8 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
       onEvent: (event, now) => {
         seen++;
         if (json) context.screen.jsonLine(event);
-        else printEvent(event, now, { context, part: partOf(seen, past) });
+        else
+          printEvent(event, now, { context, part: seen < past ? 'past' : seen === past ? 'last' : 'live' });
       },
       onSilence: (now) => noteSilence(client, now, context),
       onText: json || !context.screen.isTerminal ? undefined : drawText(context.screen),
@@ -102,11 +103,6 @@ function noteProgress({ activities }: Pending, last: Map<string, string>, { scre
  * the newest event at the start. `live`: after the start.
  */
 type Part = 'past' | 'last' | 'live';
-
-function partOf(seen: number, past: number): Part {
-  if (seen < past) return 'past';
-  return seen === past ? 'last' : 'live';
-}
 
 function printEvent(
   event: TurnEvent,
@@ -241,10 +237,11 @@ export async function followTurn(
   // The code that follows the turn gets the same error, and reports it.
   const tryLook = (): void => void look().catch(() => undefined);
   const looks = setInterval(tryLook, LOOK_MS);
-  const timer = startTimer(plan.waitMs, () => {
+  const late = (): void => {
     isLate = true;
     tryLook();
-  });
+  };
+  const timer = plan.waitMs === undefined ? undefined : setTimeout(late, plan.waitMs);
   const silence = watchSilence(() => plan.onSilence(live.current()));
   try {
     const { turn, onText } = plan;
@@ -275,10 +272,6 @@ export async function followTurn(
 /** Whether only a person can move the turn on, according to the record. */
 function waitsForPerson({ status }: TurnView): boolean {
   return status === 'waiting' || status === 'in_doubt';
-}
-
-function startTimer(ms: number | undefined, act: () => void): NodeJS.Timeout | undefined {
-  return ms === undefined ? undefined : setTimeout(act, ms);
 }
 
 /**

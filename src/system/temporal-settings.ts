@@ -29,15 +29,20 @@ export const DEFAULT_NAMESPACE = 'default';
 /**
  * The server to connect to. Options win over the environment, the environment wins over the file.
  *
- * @throws CountersignError `config_invalid` when the settings cannot be read.
+ * @throws CountersignError `config_invalid` when the settings cannot be read, or name a URL.
  */
 export function resolvePlace(
   { address, namespace, profile }: ServerPlace,
   env: NodeJS.ProcessEnv = process.env,
 ): ResolvedPlace {
   const settings = temporalSettings(env, profile);
+  const place = address ?? settings.address ?? 'localhost:7233';
+  if (place.includes('//')) {
+    const message = `${place} is a URL, and not the address of a Temporal server`;
+    throw new CountersignError('config_invalid', message, 'write host:port, such as localhost:7233');
+  }
   return {
-    address: address ?? settings.address ?? 'localhost:7233',
+    address: place,
     namespace: namespace ?? settings.namespace ?? DEFAULT_NAMESPACE,
     connection: settings.connection,
   };

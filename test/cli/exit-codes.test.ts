@@ -31,7 +31,6 @@ describe('exit codes', () => {
 
   it.each<[string, unknown, number]>([
     ['help that was asked for', new CommanderError(0, 'commander.helpDisplayed', ''), 0],
-    ['an unknown option', new CommanderError(1, 'commander.unknownOption', ''), 2],
     ['an error of nobody', new Error('x'), 1],
     ['something that is no error', 'x', 1],
   ])('%s', (_name, error, exit) => {

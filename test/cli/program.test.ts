@@ -64,7 +64,10 @@ describe('mistakes', () => {
   it.each<[string[], number, RegExp]>([
     [['bogus'], 2, /^unknown command 'bogus'/],
     [['aprove', 't/1.1'], 2, /Did you mean approve/],
-    [['inbox', '--nope'], 2, /^unknown option '--nope'\nSee/],
+    [['inbox', '--nope'], 2, /^unknown option '--nope'\nSee `\S.* inbox --help`\.$/m],
+    [['audit', 'verify', '--nope'], 2, /^unknown option '--nope'\nSee `\S.* audit verify --help`\.$/m],
+    [['audit'], 2, /^no command was given\nSee `\S.* audit --help`\.$/m],
+    [['inbox', '--address', 'http://localhost:7233'], 2, /^http:\/\/localhost:7233 is a URL, and not/],
     [['inbox', 'extra'], 2, /too many arguments/],
     [['inbox', '--limit', 'x'], 2, /^--limit x: this is not a whole number/],
     [['inbox', '--older-than', 'long'], 2, /^--older-than long: this is not a time/],

@@ -286,13 +286,15 @@ export function modelFailure(
   const words = errorMessage(error);
   const isModels = error instanceof ModelError;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
-  return ApplicationFailure.create({
+  const failure = ApplicationFailure.create({
     type: `${FAILURES.model}.${isModels ? error.kind : 'unknown'}`,
     message: last === undefined ? words : `${words} (${last})`,
     nonRetryable: last !== undefined || (isModels && !error.options.retryable),
     cause,
     nextRetryDelay: waitMs,
   });
+  // Logs show the stack: that of a model's own mistake, and none for an answer that a model gave.
+  return Object.assign(failure, { stack: isModels || !(error instanceof Error) ? '' : error.stack });
 }
 
 function waitOf({ failures }: Tries): number {

@@ -3,7 +3,7 @@ import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../../contract/names';
 import { BUDGET_KINDS, raiseSchema } from '../../contract/spending/budget';
 import { RAISE } from '../../contract/spending/raise';
 import type { JsonSchema, Safety } from '../../contract/tool';
-import { type RuleCondition, readCondition } from './condition';
+import { NO_TRUTH, type RuleCondition, readCondition } from './condition';
 import {
   type CheckedKeys,
   checkKeys,
@@ -156,7 +156,16 @@ export function checkWhen(
         `'${rule.name}' can never match: no tool of it has an argument '${field}'`,
         rule.when.indexOf(field),
       );
+  for (const field of condition.truths)
+    if (isAll && tools.every(({ schema }) => isNoTruth(schema, field)))
+      complain(path, `'args.${field}' ${NO_TRUTH}`, rule.when.indexOf(field));
   return condition;
+}
+
+/** Whether a schema gives an argument one type that is not boolean. */
+function isNoTruth({ properties }: JsonSchema, field: string): boolean {
+  const schema = isObject(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;
+  return isObject(schema) && typeof schema['type'] === 'string' && schema['type'] !== 'boolean';
 }
 
 /**

@@ -30,6 +30,8 @@ export interface RuleCondition {
    * The fields of `args` that the condition reads. A field that the condition only tests with `has` is not among them.
    */
   fields: readonly string[];
+  /** Those of them that stand where only true or false can. */
+  truths: readonly string[];
   /** The condition names no variable, so it has the same result for every call. */
   isConstant: boolean;
   /** It seems to compare a path or a URL with a text. The same path may be spelled in other ways. */
@@ -116,7 +118,8 @@ export function readCondition(
   try {
     const parsed = parse(text);
     const seen: Seen = { names: new Set(), fields: new Set(), goesThrough: false };
-    const mistake = look(parsed.expr, seen, []);
+    const truths = new Set<string>();
+    const mistake = look(parsed.expr, seen, []) ?? noTruth(parsed.expr, truths);
     if (mistake !== undefined) return wrong(mistake, 0);
     const stranger = [...seen.names].find((name) => !known.some((one) => one === name));
     if (stranger !== undefined)
@@ -132,6 +135,7 @@ export function readCondition(
     const condition = {
       text,
       fields: [...seen.fields],
+      truths: [...truths],
       isConstant: seen.names.size === 0,
       isSpelled,
       evaluate,
@@ -182,6 +186,8 @@ function offsetOf(error: unknown): number {
 
 type Expression = NonNullable<ReturnType<typeof parse>['expr']>;
 
+type Selected = Extract<Expression['exprKind'], { case: 'selectExpr' }>['value'];
+
 interface Seen {
   names: Set<string>;
   fields: Set<string>;
@@ -218,9 +224,7 @@ function look(expression: Expression | undefined, seen: Seen, bound: readonly st
       return undefined;
     case 'selectExpr': {
       const { operand, field, testOnly } = kind.value;
-      const of = operand?.exprKind;
-      const isField = of?.case === 'identExpr' && of.value.name === 'args' && !bound.includes('args');
-      if (isField && !testOnly) seen.fields.add(field);
+      if (isArgument(kind.value) && !testOnly && !bound.includes('args')) seen.fields.add(field);
       return all([operand]);
     }
     case 'callExpr': {
@@ -252,6 +256,39 @@ function look(expression: Expression | undefined, seen: Seen, bound: readonly st
     default:
       return undefined;
   }
+}
+
+/** The message about a part that is neither true nor false where only these can stand. Adds the fields of `args` there. */
+function noTruth(expression: Expression | undefined, truths: Set<string>): string | undefined {
+  const kind = expression?.exprKind;
+  switch (kind?.case) {
+    case 'identExpr':
+      return `'${kind.value.name}' ${NO_TRUTH}`;
+    case 'listExpr':
+    case 'structExpr':
+      return `a list or a map ${NO_TRUTH}`;
+    case 'selectExpr':
+      if (isArgument(kind.value) && !kind.value.testOnly) truths.add(kind.value.field);
+      return undefined;
+    case 'callExpr': {
+      const { function: name, args } = kind.value;
+      if (NUMBERS.test(name)) return `a number or a text ${NO_TRUTH}`;
+      const parts = LOGIC.test(name) ? args : name === '_?_:_' ? args.slice(1) : [];
+      return parts.map((part) => noTruth(part, truths)).find((mistake) => mistake !== undefined);
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The end of a message about what stands where only true or false can. */
+export const NO_TRUTH = 'is neither true nor false: compare it with something';
+const LOGIC = /^(_&&_|_\|\|_|!_)$/;
+const NUMBERS = /^(_[-+*/%]_|-_|size|string|int|uint|double|bytes|duration|timestamp)$/;
+
+function isArgument({ operand }: Selected): boolean {
+  const of = operand?.exprKind;
+  return of?.case === 'identExpr' && of.value.name === 'args';
 }
 
 /** Functions that the planner itself implements. */

@@ -198,7 +198,11 @@ async function showAndApprove(
   // A call that no longer waits is not shown as waiting: the turn says what happened to it.
   if (subject.call.phase !== 'request') return decide(subject, chosen);
   const request = requestOf(subject);
-  const decision = asItRuns(request, chosen);
+  // Defaults are filled in before anybody is asked, so that nothing runs that was not shown.
+  const decision =
+    chosen.arguments === undefined
+      ? chosen
+      : { ...chosen, arguments: withDefaults(request.schema, chosen.arguments) };
   // We print this even for a person who has seen the request, because the tool may have changed since the person saw
   // the request.
   const { screen } = subject.context;
@@ -222,12 +226,6 @@ async function showAndApprove(
       throw givenUp('you did not confirm');
     return send(subject, decision, { terminal, yes });
   });
-}
-
-/** Fills in the defaults of new arguments before anybody is asked, so that nothing runs that was not shown. */
-function asItRuns({ schema }: RequestOpened, chosen: AnonymousDecision): AnonymousDecision {
-  if (chosen.arguments === undefined) return chosen;
-  return { ...chosen, arguments: withDefaults(schema, chosen.arguments) };
 }
 
 function show(

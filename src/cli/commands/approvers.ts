@@ -84,7 +84,9 @@ rules:
 async function check(named: string | undefined, context: Context): Promise<void> {
   const { screen, json } = context;
   const { config } = await loadConfig(named);
-  const known = await knownOf(config);
+  // Loaded here, so that no other command waits for the definitions of tools.
+  const { rulesAbout } = await import('../../tools/define-config.js');
+  const known = rulesAbout(config);
   const approvers = await load(context, known);
   const warnings = [
     ...unnamedWarning(approvers.file, config),
@@ -120,12 +122,6 @@ async function load(
 ): Promise<Approvers> {
   const { loadApprovers } = await import('../../authority/rules/approvers-file.js');
   return loadApprovers(file, known);
-}
-
-/** Loaded here, so that no other command waits for the definitions of tools. */
-async function knownOf(config: Config): Promise<KnownNames> {
-  const { rulesAbout } = await import('../../tools/define-config.js');
-  return rulesAbout(config);
 }
 
 function warningsAbout(approvers: Approvers): string[] {
@@ -190,7 +186,9 @@ async function explain(target: string, context: Context): Promise<void> {
     const call = findCall(view, named.call);
     const authority = authorityOfRequest(view, call);
     if (authority === undefined)
-      return json ? screen.json({ turn: view.turn, callId: call.callId, rule: null }) : screen.line(UNJUDGED);
+      return json
+        ? screen.json({ turn: view.turn, callId: call.callId, rule: null })
+        : screen.line(context.typed(UNJUDGED));
     const approvers = await load(context);
     const votes = await provenVotesOn(approvers, { view, call, place: client.placeOf(view) });
     const about = explanationOf(view, call, { authority, approvers, votes, now: Date.now() });
@@ -198,7 +196,8 @@ async function explain(target: string, context: Context): Promise<void> {
   });
 }
 
-const UNJUDGED = 'No approvers file judged this call when it was asked: anybody may decide here.';
+const UNJUDGED =
+  'No approvers file judged this call when it was asked: anybody may decide here. `countersign approvers init` writes one.';
 
 /** The most time for one question to a server that may not be there, in milliseconds. */
 const ASK_MS = 2_000;

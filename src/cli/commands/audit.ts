@@ -99,30 +99,22 @@ async function exportAudit(options: ExportOptions, context: Context): Promise<vo
     const query = turn === undefined ? window : { ...window, turn: await client.find(turn) };
     return locked(out, context, async () => {
       const file = await openAuditFile(out, { namespace: client.namespace, key, at: now() });
-      return finishing(file, () =>
-        withProgress(
+      try {
+        await withProgress(
           screen,
           () => progressLine(progress),
           () => exportRuns(client, { query, file, progress }),
-        ),
-      );
+        );
+      } catch (error) {
+        // The next export continues after the last signed head.
+        await file.abandon();
+        throw error;
+      }
+      return file.finish(now());
     });
   });
   const done = { ...written, gone: progress.gone };
   context.print({ file: out, ...done }, () => exportLines(out, done, screen));
-}
-
-/**
- * Does the work, and then finishes the file. If the work fails, the next export continues after the last signed head.
- */
-async function finishing(file: AuditFile, work: () => Promise<void>): Promise<Written> {
-  try {
-    await work();
-  } catch (error) {
-    await file.abandon();
-    throw error;
-  }
-  return file.finish(now());
 }
 
 function locked<T>(file: string, { screen }: Context, work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
+import type { Countersign } from '../../client';
 import { CountersignError, usageError } from '../../contract/errors';
+import { TASK_QUEUE } from '../../contract/names';
 import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
 import { type Chat, type ChatEvent, endOf, followChat, noteWaits } from '../chat/follow';
@@ -14,6 +16,7 @@ import { queueOf } from '../load-config';
 import { escapeLines, escapeText } from '../../contract/text/escape';
 import { eventLines } from '../print/event';
 import { sessionOf } from '../open-session';
+import { nearHint } from '../../tools/tool-names';
 import { canAsk } from '../review/terminal';
 import { watchSilence } from '../watch-turn';
 
@@ -49,15 +52,30 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
   await context.withClient(async (client) => {
     const before = await sessionOf(client, id);
     if (before !== undefined) checkOpen(before, agent);
-    const started = { agent, requester: name, metadata: facts, budget };
-    const session = client.session(
-      id,
-      before === undefined ? { ...started, taskQueue: await queueOf(queue, context) } : {},
-    );
+    const taskQueue = before === undefined ? await queueOf(queue, context) : undefined;
+    if (before === undefined) await checkAgent(client, agent, taskQueue);
+    const started = { agent, requester: name, metadata: facts, budget, taskQueue };
+    const session = client.session(id, before === undefined ? started : {});
     const plan: Chat = { client, session, agent, name, before };
     if (!json && canAsk(keyboard)) afterTalk(await chatAtTerminal(plan, keyboard, context), plan, context);
     else await chatByLines(plan, context);
   });
+}
+
+/** @throws CountersignError `not_found` where all workers of a queue said which agents they have, and none has this one. */
+async function checkAgent(
+  { client: { connection }, namespace }: Countersign,
+  agent: string,
+  name = TASK_QUEUE,
+): Promise<void> {
+  const { workersOf } = await import('../../client/pollers.js');
+  const workers = await workersOf(connection, namespace, { name, half: 'activities' });
+  // A worker says some seconds after its start what it has.
+  const there = [...new Set(workers.flatMap(({ agents = [agent] }) => agents))];
+  if (there.length === 0 || there.includes(agent)) return;
+  const message = `no worker with agent "${agent}": those of the queue ${name} have ${there.join(', ')}`;
+  const hint = 'Name another agent, or start a worker that has it.';
+  throw new CountersignError('not_found', message + nearHint(agent, there), hint);
 }
 
 function checkOpen({ session, agent: known, state }: SessionView, agent: string): void {

@@ -24,21 +24,14 @@ export function addDeny(program: Command, context: Context): void {
     .option('--suggest <text>', 'what the model should do instead, in your words');
   addBatchOptions(addSignOption(command)).action(async (target: string | undefined, options: DenyOptions) => {
     if (options.reason.trim() === '') throw usageError('--reason is empty: say why');
-    return options.all === true
-      ? decideBatch(await readBatch(checkOne(options), 'denied', context.as, target), context)
-      : deny(target, options, context);
+    if (options.all === true) {
+      if (options.suggest !== undefined)
+        throw usageError('--suggest goes with one call', 'Deny the others with --reason alone.');
+      return decideBatch(await readBatch(options, 'denied', context.as, target), context);
+    }
+    checkNoBatch(options);
+    return say('denied', namedCall(target), options, context);
   });
-}
-
-/** @throws CountersignError `usage` for a suggestion to many calls at once. */
-function checkOne(options: DenyOptions): DenyOptions {
-  if (options.suggest === undefined) return options;
-  throw usageError('--suggest goes with one call', 'Deny the others with --reason alone.');
-}
-
-async function deny(target: string | undefined, options: DenyOptions, context: Context): Promise<void> {
-  checkNoBatch(options);
-  await say('denied', namedCall(target), options, context);
 }
 
 /** The options of a command about one call. */

@@ -5,6 +5,8 @@ import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { deploymentOption } from '../flags';
+import { withWaitingNote } from '../progress';
+import type { Screen } from '../print/screen';
 import { escapeText } from '../../contract/text/escape';
 
 interface DeployOptions {
@@ -28,7 +30,7 @@ async function deploy(build: string | undefined, options: DeployOptions, context
     throw usageError('name the build to make current, or one to --drain');
   const { screen, json, exitWith } = context;
   await context.withClient(async (client) => {
-    const made = build === undefined ? undefined : await makeCurrent(client, { build, deployment });
+    const made = build === undefined ? undefined : await makeCurrent(client, { build, deployment }, screen);
     if (made !== undefined && !json) screen.lines(currentLines(made, options, context));
     const drained = old === undefined ? undefined : await drain(client, { build: old, deployment }, context);
     if (json) screen.json({ ...made, drained });
@@ -42,9 +44,10 @@ interface MadeCurrent {
   before: string | null;
 }
 
-async function makeCurrent(client: Countersign, build: BuildId): Promise<MadeCurrent> {
+async function makeCurrent(client: Countersign, build: BuildId, screen: Screen): Promise<MadeCurrent> {
   const { current: before = null } = (await client.builds(build.deployment)) ?? {};
-  await client.makeCurrent(build);
+  const say = (): string => `waiting for a worker of build ${escapeText(build.build)}`;
+  await withWaitingNote(screen, say, () => client.makeCurrent(build));
   return { current: build.build, before };
 }
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
 import { DEPLOYMENT, TASK_QUEUE } from '../../contract/names';
-import type { Oidc } from '../../server/auth/oidc';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import {
   checkCli,
+  checked,
   checkConfig,
   checkJournal,
   checkModels,
@@ -103,7 +103,8 @@ async function examineServer(
   deployment: string,
   context: Context,
 ): Promise<Finding[]> {
-  const queues = await queuesFor(config);
+  const { queuesOf } = await import('../../tools/define-config.js');
+  const queues = config === undefined ? [TASK_QUEUE] : queuesOf(config);
   try {
     return await context.withClient((client) => {
       context.screen.note('looking at the server; a few seconds');
@@ -150,12 +151,6 @@ async function lookAt(
 }
 
 const SERVER = 'server';
-
-async function queuesFor(config: Config | undefined): Promise<string[]> {
-  if (config === undefined) return [TASK_QUEUE];
-  const { queuesOf } = await import('../../tools/define-config.js');
-  return queuesOf(config);
-}
 
 /** The exit code: 5 if there is no server, 1 if any other finding is bad. */
 export function verdictOf(findings: readonly Finding[]): ExitCode {
@@ -206,18 +201,13 @@ export async function checkSignIn(file: string, env: NodeJS.ProcessEnv): Promise
     const { oidc, publicUrl } = await readSignInFile(file, env);
     if (oidc === undefined) return [];
     const { createOidc } = await import('../../server/auth/oidc.js');
-    return [await checkIssuer(createOidc(oidc, publicUrl), oidc.issuer)];
+    const { issuer } = oidc;
+    const finding = await checked('issuer', async () => {
+      await createOidc(oidc, publicUrl).check();
+      return { state: 'ok', detail: `${issuer} answers` };
+    });
+    return [finding];
   } catch (error) {
     return [failed('sign-in file', error)];
-  }
-}
-
-async function checkIssuer({ check }: Pick<Oidc, 'check'>, issuer: string): Promise<Finding> {
-  const name = 'issuer';
-  try {
-    await check();
-    return { name, state: 'ok', detail: `${issuer} answers` };
-  } catch (error) {
-    return failed(name, error);
   }
 }

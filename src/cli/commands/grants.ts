@@ -128,21 +128,14 @@ async function confirmGrant(prefix: string, options: GrantOptions, context: Cont
         `Look at it again with \`${look}\`.`,
       );
     for (const line of [...sentenceLines(grant), escapeText(`given by ${grant.by}`)]) at.screen.note(line);
-    if (seen === undefined) await askToConfirm(keyboard);
+    const hint = 'Confirm it with --saw where nobody can be asked.';
+    const ask = () => withTerminal(keyboard, hint, (terminal) => confirm(terminal, 'Allow this?'));
+    if (seen === undefined && !(await ask())) throw givenUp('you did not confirm the grant');
     const signature = await signer?.signGrant(grant, client.namespace, plan.asked);
     const confirmed = await client.grants.confirm({ ...plan.asked, ...defined({ signature }) });
     if (json) return screen.json(confirmed);
     screen.line(escapeText(`Confirmed ${grant.id}. ${heldSentence(confirmed, Date.now()) ?? 'It holds.'}`));
   });
-}
-
-async function askToConfirm(keyboard: Context['keyboard']): Promise<void> {
-  const isSure = await withTerminal(
-    keyboard,
-    'Confirm it with --saw where nobody can be asked.',
-    (terminal) => confirm(terminal, 'Allow this?'),
-  );
-  if (!isSure) throw givenUp('you did not confirm the grant');
 }
 
 async function revoke(

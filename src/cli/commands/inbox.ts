@@ -6,11 +6,8 @@ import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../../client/inbox/live';
-import { wrapAll } from '../../contract/text/columns';
-import { createScreen, type Sink } from '../print/screen';
 import { idsOn } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
-import { safeLine } from '../../contract/text/escape';
 import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pause';
 
 interface InboxOptions extends InboxFilters, MineOptions {
@@ -51,17 +48,14 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
       items.map(({ turn }) => turn),
     );
     screen.lines(inboxLines(items, context, Date.now(), ids));
-    if (count > items.length) screen.note(moreLine(count - items.length, count, context));
+    if (count === items.length) return;
+    const more = `${(count - items.length).toLocaleString('en')} more: ${context.command(`inbox --limit ${count}`)}`;
+    screen.note(`${more} lists all; --tool, --agent and --older-than narrow it down`);
   });
 }
 
 /** The most lines that are shown unless `--limit` says otherwise. */
 const MOST_SHOWN = 100;
-
-function moreLine(more: number, all: number, { command }: Context): string {
-  const rest = `${more.toLocaleString('en')} more`;
-  return `${rest}: ${command(`inbox --limit ${all}`)} lists all; --tool, --agent and --older-than narrow it down`;
-}
 
 /** The part of the inbox to watch, and how to print it. */
 interface InboxWatch {
@@ -69,13 +63,12 @@ interface InboxWatch {
   mine: Mine;
 }
 
-/** Shows the inbox live until Ctrl-C: redrawn on a terminal, one line for each change anywhere else. */
+/** Watches the inbox until Ctrl-C. */
 async function watchInboxHere({ query, mine }: InboxWatch, context: Context): Promise<void> {
   const { json } = context;
   const { limit, ...narrow } = query;
-  const full = json ? undefined : fullScreenOf(context);
-  const stop = takeStopSignals(() => full?.close());
-  const show = full === undefined ? printChanges(limit, context) : drawOn(full, limit, context);
+  const stop = takeStopSignals(() => undefined);
+  const show = printChanges(limit, context);
   try {
     await context.withClient(async (client) => {
       const pauses = json ? async () => NOTHING_PAUSED : watchPauses(client);
@@ -83,41 +76,15 @@ async function watchInboxHere({ query, mine }: InboxWatch, context: Context): Pr
       for await (const look of watchInbox(client, filter, stop.signal)) show(look, await pauses());
     });
   } finally {
-    full?.close();
     stop.release();
   }
 }
 
-/** The full screen. Undefined in a pipe, or if the terminal cannot be drawn on. */
-function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefined {
-  const output = keyboard?.output;
-  if (!screen.isTerminal || output?.isTTY !== true || env['TERM'] === 'dumb') return undefined;
-  return openFullScreen(output);
-}
-
-/** Shows the current state of the inbox, and what is paused. */
-type Show = (look: InboxLook, paused: KnownPauses) => void;
-
-/** Draws the inbox again for each new state, in the current width of the window. The counts cover the whole inbox. */
-function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): Show {
-  const { env, command } = context;
-  let seen: { items: readonly InboxItem[]; isComplete: boolean } = { items: [], isComplete: false };
-  return (look, paused) => {
-    const screen = createScreen(full.output, full.output, env);
-    if ('items' in look) seen = look;
-    const count = `${seen.items.length.toLocaleString('en')} waiting${seen.isComplete ? '' : ' so far, still reading'}`;
-    const state = 'away' in look ? screen.style.bad(look.away) : 'live';
-    const shown = seen.items.slice(0, limit);
-    const more = seen.items.length - shown.length;
-    const rest = more > 0 ? ['', `${more.toLocaleString('en')} more; --limit shows more of them`] : [];
-    const head = `${count}, ${state}${screen.style.quiet('; Ctrl-C leaves')}`;
-    const held = wrapAll(paused.lines(Date.now()), screen.width).map(screen.style.warn);
-    full.draw([head, ...held, '', ...inboxLines(shown, { screen, command }, Date.now()), ...rest]);
-  };
-}
-
 /** Prints a line for each change. Items that wait at the beginning count as new. */
-function printChanges(limit: number | undefined, { screen, json }: Context): Show {
+function printChanges(
+  limit: number | undefined,
+  { screen, json }: Context,
+): (look: InboxLook, paused: KnownPauses) => void {
   let before: readonly InboxItem[] = [];
   let isAway = false;
   let noted = '';
@@ -139,45 +106,4 @@ function printChanges(limit: number | undefined, { screen, json }: Context): Sho
     }
     before = after;
   };
-}
-
-/** A terminal that is drawn on as a whole. */
-interface FullScreen {
-  output: Canvas;
-  /**
-   * Replaces the lines on the screen. Lines for which there is not enough room are only counted. The lines must fit the
-   * width.
-   */
-  draw(lines: readonly string[]): void;
-  /** Restores the terminal. */
-  close(): void;
-}
-
-interface Canvas extends Sink {
-  rows?: number | undefined;
-}
-
-const ENTER = '\x1b[?1049h\x1b[?25l';
-const LEAVE = '\x1b[?25h\x1b[?1049l';
-const HOME = '\x1b[H';
-const REST_OF_LINE = '\x1b[K';
-const REST_OF_SCREEN = '\x1b[J';
-
-/** Takes over the terminal: a separate page, without a cursor. */
-export function openFullScreen(canvas: Canvas): FullScreen {
-  canvas.write(ENTER);
-  return {
-    output: canvas,
-    draw: (lines) => {
-      const drawn = fitted(lines, canvas.rows || 24).map((line) => safeLine(line, true) + REST_OF_LINE);
-      canvas.write(HOME + drawn.join('\r\n') + REST_OF_SCREEN);
-    },
-    close: () => void canvas.write(LEAVE),
-  };
-}
-
-function fitted(lines: readonly string[], rows: number): string[] {
-  if (lines.length <= rows) return [...lines];
-  const kept = lines.slice(0, Math.max(1, rows - 1));
-  return [...kept, `… ${lines.length - kept.length} more lines; make the window higher, or filter`];
 }

@@ -32,19 +32,17 @@ const RENAMED: Readonly<Record<string, string>> = {
  * package filled in.
  */
 export function projectFiles(directory: string, countersign: string): ProjectFile[] {
-  const facts = { name: packageName(directory), countersign, ...versions() };
+  const facts: Record<string, string> = { name: packageName(directory), countersign, ...versions() };
   return readdirSync(TEMPLATE, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
     .map((file) => {
       const path = file.slice(TEMPLATE.length + 1);
-      return { path: RENAMED[path] ?? path, text: fill(readFileSync(file, 'utf8'), facts) };
+      const fill = (mark: string, name: string): string => facts[name] ?? mark;
+      const text = readFileSync(file, 'utf8').replace(/\{\{(\w+)\}\}/g, fill);
+      return { path: RENAMED[path] ?? path, text };
     });
-}
-
-function fill(text: string, facts: Record<string, string>): string {
-  return text.replace(/\{\{(\w+)\}\}/g, (mark, name: string) => facts[name] ?? mark);
 }
 
 function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
@@ -190,10 +188,8 @@ export async function writeFiles(directory: string, files: readonly ProjectFile[
 
 function cannot(what: string, cause: unknown): CountersignError {
   const hint = 'Choose another directory, or make room and start again.';
-  return new CountersignError('usage', `cannot ${what}: ${fileReason(cause)}`, { hint, cause });
-}
-
-/** Why the system refused to work with a file, in words. */
-function fileReason(error: unknown): string {
-  return systemReason(error) ?? errorMessage(error);
+  return new CountersignError('usage', `cannot ${what}: ${systemReason(cause) ?? errorMessage(cause)}`, {
+    hint,
+    cause,
+  });
 }

@@ -64,26 +64,32 @@ async function list(options: ListOptions, context: Context): Promise<void> {
       client,
       turns.map(({ turn }) => turn),
     );
-    const shown = turns.map((one) => ({ ...one, turn: ids.get(one.turn) ?? one.turn }));
+    const idle = await idleTurns(client, turns);
+    const shown = turns.map((one) => ({
+      ...one,
+      turn: ids.get(one.turn) ?? one.turn,
+      isIdle: idle.has(one.turn),
+    }));
     screen.lines(listLines(shown, screen, Date.now()));
-    await noteIdle(client, turns, context);
+    const idleQueues = [...new Set([...idle.values()].flat())];
+    for (const line of pendingLines({ activities: [], idleQueues }, Date.now()))
+      screen.note(screen.style.warn(context.typed(line)));
   });
 }
 
 /** The most running turns of which it is asked whether a worker takes their work. */
 const LOOKED_AT = 10;
 
-/** Notes the queues that turns wait on and no worker polls. To the server, such a turn is running. */
-async function noteIdle(
+/** The turns that wait for a queue that no worker polls, with the queues. To the server, such a turn is running. */
+async function idleTurns(
   client: Countersign,
   turns: readonly TurnSummary[],
-  { screen, typed }: Context,
-): Promise<void> {
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const running = turns.filter(({ state }) => state === 'running').slice(0, LOOKED_AT);
-  const pending = await Promise.all(running.map(({ turn }) => client.pendingActivities(turn)));
-  const idleQueues = [...new Set(pending.flatMap((one) => one.idleQueues))];
-  for (const line of pendingLines({ activities: [], idleQueues }, Date.now()))
-    screen.note(screen.style.warn(typed(line)));
+  const queues = await Promise.all(
+    running.map(async ({ turn }) => [turn, (await client.pendingActivities(turn)).idleQueues] as const),
+  );
+  return new Map(queues.filter(([, idle]) => idle.length > 0));
 }
 
 /** Sessions, newest first: as many as asked for, however many pages that takes. */
@@ -103,8 +109,11 @@ async function readSessions(client: Countersign, query: SessionsQuery): Promise<
 /** The most sessions that are listed unless `--limit` says otherwise. */
 const SESSIONS = 50;
 
+/** A turn, and whether no worker takes its work. */
+type ListedTurn = TurnSummary & { isIdle?: boolean };
+
 /** Turns as a table. */
-export function listLines(turns: readonly TurnSummary[], screen: Screen, now: number): string[] {
+export function listLines(turns: readonly ListedTurn[], screen: Screen, now: number): string[] {
   if (turns.length === 0) return ['There are no turns.'];
   const head = ['TURN', 'STATE', 'AGENT', 'STARTED', 'ASKED'];
   return tableLines(
@@ -113,9 +122,9 @@ export function listLines(turns: readonly TurnSummary[], screen: Screen, now: nu
   );
 }
 
-function row(summary: TurnSummary, { style }: Screen, now: number): (Cell | string)[] {
-  const { turn, state, pending, agent, startedAt, prompt } = summary;
-  const cell = stateCell(state, style);
+function row(summary: ListedTurn, { style }: Screen, now: number): (Cell | string)[] {
+  const { turn, state, pending, agent, startedAt, prompt, isIdle } = summary;
+  const cell = isIdle === true ? { text: 'no worker', paint: style.warn } : stateCell(state, style);
   return [
     escapeText(turn),
     { ...cell, text: pending > 0 ? `${cell.text} (${pending})` : cell.text },

@@ -50,14 +50,10 @@ async function pause(options: PauseOptions, context: Context): Promise<void> {
     if (json) return screen.json({ pause: taken, already: already === true, inEffect: true });
     if (already === true) screen.line(`It was ${pauseLine(taken, Date.now())}`);
     else screen.line(`In effect: every worker holds ${escapeText(scopeText(taken))}`);
-    screen.line(`End it: ${command(`resume${flagsOf(taken)}`)}`);
+    const flags = Object.entries(defined({ agent: taken.agent, tool: taken.tool }));
+    const named = flags.map(([flag, name]) => ` --${flag} ${JSON.stringify(escapeText(name))}`);
+    screen.line(`End it: ${command(`resume${named.join('')}`)}`);
   });
-}
-
-function flagsOf({ agent, tool }: Pause): string {
-  return Object.entries(defined({ agent, tool }))
-    .map(([flag, name]) => ` --${flag} ${JSON.stringify(escapeText(name))}`)
-    .join('');
 }
 
 /**
@@ -163,7 +159,9 @@ export function watchPauses(client: Countersign): () => Promise<KnownPauses> {
   let last: KnownPauses = NOTHING_PAUSED;
   return async () => {
     if (performance.now() - askedAt >= EVERY_MS) {
-      last = await client.pauses().then(knownPauses, notKnown);
+      last = await client
+        .pauses()
+        .then(knownPauses, (error: unknown) => ({ key: 'not known', lines: () => [notAsked(error)] }));
       askedAt = performance.now();
     }
     return last;
@@ -176,10 +174,6 @@ export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
 function knownPauses(found: Pauses): KnownPauses {
   const lines = (now: number): string[] => pauseLines(found, now);
   return lines(0).length === 0 ? NOTHING_PAUSED : { key: JSON.stringify(found), lines };
-}
-
-function notKnown(error: unknown): KnownPauses {
-  return { key: 'not known', lines: () => [notAsked(error)] };
 }
 
 function notAsked(error: unknown): string {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Countersign, ResetPlan } from '../../client';
+import type { ResetPlan } from '../../client';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
@@ -31,30 +31,18 @@ async function reset(prefix: string, options: ResetOptions, context: Context): P
     const turn = await client.find(prefix);
     const plan = await client.planReset(turn, options.before);
     if (!context.json) context.screen.lines(resetLines(plan, context.screen));
-    if (options.yes !== true && !(await agreed(plan, context)))
-      return context.screen.line('Nothing was changed.');
-    await resetAsPlanned(client, plan, options, context);
+    const hint = 'Look at what it would do, then add --yes.';
+    const ask = () =>
+      withTerminal(context.keyboard, hint, (terminal) => confirm(terminal, `Reset ${escapeText(turn)}?`));
+    if (options.yes !== true && !(await ask())) return context.screen.line('Nothing was changed.');
+    const { screen, command, json, as: approver } = context;
+    const { runId } = await client.reset(plan, { reason: options.reason, approver });
+    if (json) return screen.json({ turn, runId, plan });
+    screen.lines([
+      `${escapeText(turn)} was reset`,
+      `Follow it: ${command(`show ${shellWord(turn)} --follow`)}`,
+    ]);
   });
-}
-
-/** Asks whether to reset. @throws CountersignError `usage` if nobody can be asked. */
-function agreed({ turn }: ResetPlan, { keyboard }: Context): Promise<boolean> {
-  const hint = 'Look at what it would do, then add --yes.';
-  return withTerminal(keyboard, hint, (terminal) => confirm(terminal, `Reset ${escapeText(turn)}?`));
-}
-
-async function resetAsPlanned(
-  client: Countersign,
-  plan: ResetPlan,
-  { reason }: ResetOptions,
-  { screen, command, json, as }: Context,
-): Promise<void> {
-  const { turn, runId } = await client.reset(plan, { reason, approver: as });
-  if (json) return screen.json({ turn, runId, plan });
-  screen.lines([
-    `${escapeText(turn)} was reset`,
-    `Follow it: ${command(`show ${shellWord(turn)} --follow`)}`,
-  ]);
 }
 
 /** The effects of a reset, call by call. */

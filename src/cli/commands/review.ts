@@ -89,20 +89,22 @@ async function reviewInbox(review: Review): Promise<void> {
   const { screen } = review.context;
   const done = new Set<string>();
   let decided = 0;
-  let queue = startQueue(await list(review, done));
+  let queue: Queue = { items: await list(review, done), at: 0 };
   for (;;) {
-    const item = currentItem(queue);
+    const item = queue.items[queue.at];
     if (item === undefined) break;
     const heading = `${queue.at + 1} of ${queue.items.length}`;
     const act = await reviewOne(review, item, { heading });
     if (act === 'quit') break;
     if (act === 'decided') decided++;
     if (act === 'decided' || act === 'gone') done.add(itemKey(item));
-    if (act === 'next') queue = goNext(queue);
-    if (act === 'back') queue = goBack(queue);
+    if (act === 'next') queue = moved(queue, 1);
+    if (act === 'back') queue = moved(queue, -1);
     queue = await refreshed(review, queue, done);
   }
-  screen.line(endLine(decided, queue));
+  const left = queue.items.length === 0 ? 'nothing' : queue.items.length;
+  const isEmpty = decided === 0 && left === 'nothing';
+  screen.line(isEmpty ? 'Nothing waits for a person.' : `${decided} decided; ${left} left undecided.`);
 }
 
 /**
@@ -112,11 +114,6 @@ async function reviewInbox(review: Review): Promise<void> {
 async function list(review: Review, done: ReadonlySet<string>): Promise<InboxItem[]> {
   const items = await ask(review, () => review.client.inbox(review.query));
   return items.filter((item) => !done.has(itemKey(item)));
-}
-
-function endLine(decided: number, { items }: Queue): string {
-  if (decided === 0 && items.length === 0) return 'Nothing waits for a person.';
-  return `${decided} decided; ${items.length === 0 ? 'nothing' : items.length} left undecided.`;
 }
 
 async function refreshed(review: Review, queue: Queue, done: ReadonlySet<string>): Promise<Queue> {
@@ -257,24 +254,9 @@ export interface Queue {
   readonly at: number;
 }
 
-/** A queue at its beginning. */
-export function startQueue(items: readonly InboxItem[]): Queue {
-  return { items, at: 0 };
-}
-
-/** The current item. Undefined at the end. */
-export function currentItem({ items, at }: Queue): InboxItem | undefined {
-  return items[at];
-}
-
-/** The next item, or the end. */
-export function goNext({ items, at }: Queue): Queue {
-  return { items, at: Math.min(items.length, at + 1) };
-}
-
-/** The item before. From the first item, the position does not change. */
-export function goBack({ items, at }: Queue): Queue {
-  return { items, at: Math.max(0, at - 1) };
+/** The queue at a later or earlier item: never before the first one, and at most at the end. */
+export function moved({ items, at }: Queue, by: number): Queue {
+  return { items, at: Math.max(0, Math.min(items.length, at + by)) };
 }
 
 /**

@@ -136,18 +136,14 @@ async function user(
     return context.screen.line(`${name} is removed and signed out`);
   }
   const token = await users.add(name, rights);
-  context.print({ name, token }, () => tokenLines(name, token, context));
+  context.print({ name, token }, () => [
+    `${name} signs in with this token. It is shown once and kept nowhere:`,
+    `  ${context.screen.style.strong(token)}`,
+  ]);
 }
 
 /** What each right lets a user do, in words for the list. */
 const MAY: Readonly<Record<Right, string>> = { 'fork-live': 'forks with effects', converse: 'conversations' };
-
-function tokenLines(name: string, token: string, { screen }: Context): string[] {
-  return [
-    `${name} signs in with this token. It is shown once and kept nowhere:`,
-    `  ${screen.style.strong(token)}`,
-  ];
-}
 
 async function listUsers(users: Users, { screen, json }: Context): Promise<void> {
   const known = (await users.list()).map(({ name, createdAt, rights }) => ({ name, createdAt, rights }));

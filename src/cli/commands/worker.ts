@@ -3,7 +3,7 @@ import { errorMessage, usageError } from '../../contract/errors';
 import type { BuildId } from '../../client';
 import type { RunningWorker, WorkerSettings } from '../../worker';
 import type { Context } from '../context';
-import { loadConfig, type LoadedConfig, shown } from '../load-config';
+import { loadConfig, shown } from '../load-config';
 import { deploymentOption, refuseApprovers } from '../flags';
 import { manifest } from '../own-modules';
 import { TASK_QUEUE } from '../../contract/names';
@@ -78,22 +78,15 @@ async function work(
   const loaded = await loadConfig(named);
   const buildId = await buildIdOf(options, loaded.config);
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
-  const build = { buildId, deployment };
-  const ports = { metrics, health };
-  const place = {
-    address,
-    namespace,
-    profile,
-    logLevel: log,
-    encryption: { keyFile },
-    ...build,
-    ...ports,
-  };
-  const worker = await startPatiently({ config: loaded.config, ...place }, context);
+  const place = { address, namespace, profile, encryption: { keyFile } };
+  const about = { config: loaded.config, logLevel: log, buildId, deployment, metrics, health };
+  const worker = await startPatiently({ ...place, ...about }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),
   );
-  describe(worker, loaded, context);
+  const { screen, command } = context;
+  screen.lines(workerLines({ ...worker, file: loaded.file }, screen));
+  screen.lines(['', `Start a turn: ${command(startCommandOf(worker.config))}`, 'Ctrl-C ends the worker.']);
   if (buildId !== undefined) await tellBuild({ build: buildId, deployment }, options, context);
   await drained(worker, stop, context);
 }
@@ -128,11 +121,6 @@ export async function startPatiently(settings: WorkerSettings, { screen }: Conte
   const say = (): string =>
     `waiting for the Temporal server at ${escapeText(resolvePlace(settings).address)}`;
   return withWaitingNote(screen, say, () => startWorker({ warn: (line) => screen.note(line), ...settings }));
-}
-
-function describe(worker: RunningWorker, { file }: LoadedConfig, { screen, command }: Context): void {
-  screen.lines(workerLines({ ...worker, file }, screen));
-  screen.lines(['', `Start a turn: ${command(startCommandOf(worker.config))}`, 'Ctrl-C ends the worker.']);
 }
 
 /** The command that starts a turn of the first agent of a config. */
@@ -196,13 +184,14 @@ function agentFacts({ name, model, fallback, registry }: Agent): TableFact[] {
   };
   return [
     ['agent', name],
-    ['model', escapeText([model, ...fallback.models].map(modelName).join(', else '))],
+    [
+      'model',
+      escapeText(
+        [model, ...fallback.models].map((one) => (typeof one === 'string' ? one : one.id)).join(', else '),
+      ),
+    ],
     ['runs freely', bySafety('safe')],
     ['is logged', bySafety('cautious')],
     ['asks first', bySafety('dangerous')],
   ];
-}
-
-function modelName(model: Agent['model']): string {
-  return typeof model === 'string' ? model : model.id;
 }

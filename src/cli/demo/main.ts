@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { CountersignError } from '../../contract/errors';
 import {
-  type Answerer,
   askAtTerminal,
   buildStage,
   type DemoOptions,
@@ -33,18 +32,15 @@ async function demo(options: DemoOptions, screen: Screen): Promise<void> {
     stage = await buildStage({ root, env: process.env, note });
     stop.signal.throwIfAborted();
     if (stage.uiUrl !== undefined) note(`Temporal's own UI, while this runs: ${stage.uiUrl}`);
-    const answer = answererOf(options, stop);
+    const answer = options.answer
+      ? fixedAnswers(options.answer)
+      : askAtTerminal(stop.signal, () => stop.abort());
     await perform(stage, root, { answer, screen, signal: stop.signal });
   } finally {
     await stage?.close();
     if (options.answer !== undefined || stop.signal.aborted) await remove();
     else await rm(`${root}/../state`, { recursive: true, force: true });
   }
-}
-
-function answererOf({ answer }: DemoOptions, stop: AbortController): Answerer {
-  if (answer !== undefined) return fixedAnswers(answer);
-  return askAtTerminal(stop.signal, () => stop.abort());
 }
 
 async function perform(
@@ -98,7 +94,7 @@ void main().then((code) => {
   process.exitCode = code;
 });
 
-/** The last lines of the demo: the change on disk, the timeline, and how to do the same by hand. */
+/** The last lines of the demo: the change on disk, and the timeline. */
 function epilogueLines(changes: string, timeline: readonly TurnEvent[], screen: Screen): string[] {
   const { strong } = screen.style;
   return [
@@ -108,39 +104,6 @@ function epilogueLines(changes: string, timeline: readonly TurnEvent[], screen: 
     strong('The timeline of the turn, read back from its history'),
     ...timeline.flatMap((event) => (event.type === 'turn_ended' ? [] : eventLines(event, screen))),
     '',
-    strong('The same by hand'),
-    ...byHand(screen),
+    'The same by hand: docs/getting-started.md',
   ];
-}
-
-function byHand({ style }: Screen): string[] {
-  const terminals: [string, string[]][] = [
-    [
-      'in one terminal: server and worker, until Ctrl-C',
-      [
-        'cp -r examples/workspace /tmp/invoices',
-        'WORKSPACE=/tmp/invoices npx countersign dev examples/my-agent.ts',
-      ],
-    ],
-    [
-      'in another: a turn, what waits, and your decision',
-      [
-        `npx countersign run ${SCENE.agent} '${SCENE.prompt}' --detach`,
-        'npx countersign inbox',
-        'npx countersign show <turn>/<call>',
-        `npx countersign approve <turn>/<call> --set 'edits.0.new_text=${SCENE.edited}'`,
-        'npx countersign deny <turn>/<call> --reason "not yet"',
-      ],
-    ],
-    [
-      "or with Temporal's own command line, even while no worker is up",
-      [
-        `temporal workflow signal --workflow-id <turn> --name approval --input '{"callId":"3.1","decision":"approved"}'`,
-      ],
-    ],
-  ];
-  return terminals.flatMap(([what, commands]) => [
-    style.quiet(`# ${what}`),
-    ...commands.map((command) => style.link(command)),
-  ]);
 }

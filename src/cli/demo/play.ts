@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Decision } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
@@ -22,6 +22,7 @@ import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';
 import { startWorker } from '../../worker';
 import { askUntilAnswered } from '../review/confirm';
+import { TypedCommand } from '../typed-command';
 
 /** Everything that the demo needs to play the turn. */
 export interface Play {
@@ -55,17 +56,13 @@ export async function play({ client, taskQueue, answer, screen, signal }: Play):
     // The line of the event comes last, so that a small screen shows what is asked about.
     screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '', ...lines]);
     const reply = await answer(event.arguments, ++round);
-    text = textAfter(reply, event.arguments);
+    const proposed = reply.answer === 'approve' ? newTextOf(event.arguments) : undefined;
+    text = reply.answer === 'edit' ? reply.text : proposed;
     assertTaken(await client.decide(turn, toDecision(event, reply)), `${turn}/${event.callId}`);
   }
   signal.throwIfAborted();
   if (round === 0) throw new CountersignError('failed', 'the agent proposed no change');
   return { turn, text };
-}
-
-function textAfter(reply: Reply, args: JsonObject): string | undefined {
-  if (reply.answer === 'deny') return undefined;
-  return reply.answer === 'edit' ? reply.text : newTextOf(args);
 }
 
 function toDecision(event: RequestOpened, reply: Reply): Decision {
@@ -163,10 +160,10 @@ export interface DemoOptions {
 /**
  * Reads the command line of `npm run demo`.
  *
- * @throws CountersignError `usage` if nobody could answer; CommanderError for wrong options, and for help.
+ * @throws CountersignError `usage` if nobody could answer or an option is wrong; CommanderError for help.
  */
 export function readDemoOptions(args: readonly string[], isTerminal: boolean): DemoOptions {
-  const command = new Command('npm run demo --')
+  const command = new TypedCommand('npm run demo --')
     .description(
       'One agent turn on a copy of a small project: it reads, proposes a change, and waits for you.',
     )

@@ -25,13 +25,20 @@ export function errorLine(error: unknown): string {
 
 /** The finding of a check that failed with an error. */
 export function failed(name: string, error: unknown): Finding {
-  return { name, state: 'bad', detail: errorLine(error), ...hintOf(error) };
+  const todo = error instanceof CountersignError ? error.hint : undefined;
+  return { name, state: 'bad', detail: errorLine(error), todo };
 }
 
-/** The hint of an error of this package. */
-function hintOf(error: unknown): { todo?: string } {
-  if (typeof error !== 'object' || error === null || !('hint' in error)) return {};
-  return typeof error.hint === 'string' ? { todo: error.hint } : {};
+/** What a check found, without its name. */
+export type Found = Omit<Finding, 'name'>;
+
+/** Makes a check. If it fails with an error, the finding says so. */
+export async function checked(name: string, check: () => Promise<Found> | Found): Promise<Finding> {
+  try {
+    return { name, ...(await check()) };
+  } catch (error) {
+    return failed(name, error);
+  }
 }
 
 const OLDEST_NODE = [20, 19] as const;
@@ -83,26 +90,24 @@ const ROUTES = {
 } as const;
 
 /** Whether this machine can start a server. Nothing is downloaded or built for this check. */
-export async function checkCli(env: NodeJS.ProcessEnv): Promise<Finding> {
-  const name = "Temporal's command line";
-  try {
-    const engine = await findHere(env);
-    if (engine.kind === 'existing') return { name, state: 'ok', detail: `a server at ${engine.address}` };
-    return { name, state: 'ok', detail: `${engine.version}, ${ROUTES[engine.route]}: ${engine.binary}` };
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'no_server') {
+export function checkCli(env: NodeJS.ProcessEnv): Promise<Finding> {
+  return checked("Temporal's command line", async () => {
+    try {
+      const engine = await findHere(env);
+      if (engine.kind === 'existing') return { state: 'ok', detail: `a server at ${engine.address}` };
+      return { state: 'ok', detail: `${engine.version}, ${ROUTES[engine.route]}: ${engine.binary}` };
+    } catch (error) {
+      if (!(error instanceof CountersignError) || error.code !== 'no_server') throw error;
       const todo =
         'Nothing, if you use a server that runs elsewhere; `countersign dev` fetches it when it needs it.';
-      return { name, state: 'warning', detail: 'none on this machine', todo };
+      return { state: 'warning', detail: 'none on this machine', todo };
     }
-    return failed(name, error);
-  }
+  });
 }
 
 /** Finds an engine that could start a server here. A server that already runs does not count. */
 async function findHere(env: NodeJS.ProcessEnv): Promise<Engine> {
-  const { resolveEngine } = await import('../../engine/resolve.js');
-  const { cacheRoute, pathRoute, settingRoute } = await import('../../engine/resolve.js');
+  const { resolveEngine, cacheRoute, pathRoute, settingRoute } = await import('../../engine/resolve.js');
   const routes = [settingRoute(env), pathRoute(env), cacheRoute(env, () => undefined)];
   return resolveEngine(env, { acquire: false, routes });
 }

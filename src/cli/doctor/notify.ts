@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { errorMessage, usageError } from '../../contract/errors';
+import { usageError } from '../../contract/errors';
 import { loadChannels } from '../../notify/channels-file';
 import { openChannel } from '../../notify/channels';
 import { type Receiver, testNotice } from '../../notify/notices';
-import { failed, type Finding } from './machine';
+import { checked, failed, type Finding } from './machine';
 
 /** The channels file that is looked for in the current directory if no file is named. */
 export const CHANNELS_FILE = 'notify.yaml';
@@ -39,25 +39,19 @@ export async function checkChannels(
     const client = { view: () => Promise.reject(new Error('no turn is looked at')) };
     const parts = { file: channels, env, client, tester: test?.to, warn: test?.warn ?? (() => undefined) };
     return await Promise.all(
-      chosen.map(async ([channel, settings]): Promise<Finding> => {
-        const name = `channel ${channel}`;
-        try {
+      chosen.map(([channel, settings]) =>
+        checked(`channel ${channel}`, async () => {
           const receiver = await openChannel(settings, parts);
-          const detail = test === undefined ? await lookAt(receiver, channel) : await sendTest(receiver);
-          return { name, state: 'ok', detail };
-        } catch (error) {
-          return failed(name, new Error(errorMessage(error)));
-        }
-      }),
+          if (test !== undefined) return { state: 'ok', detail: await sendTest(receiver) };
+          const found = await receiver.check?.(new AbortController().signal);
+          const trial = `${receiver.name} is set up; a test tries it: countersign doctor --send ${channel}`;
+          return { state: 'ok', detail: found ?? trial };
+        }),
+      ),
     );
   } catch (error) {
     return [failed('channels', error)];
   }
-}
-
-async function lookAt(receiver: Receiver, channel: string): Promise<string> {
-  const found = await receiver.check?.(new AbortController().signal);
-  return found ?? `${receiver.name} is set up; a test tries it: countersign doctor --send ${channel}`;
 }
 
 async function sendTest(receiver: Receiver): Promise<string> {

@@ -3,7 +3,7 @@ import { counted } from '../../history/labels';
 import { escapeText } from '../../contract/text/escape';
 import type { ScreenFormat } from '../print/screen';
 import { type Table, tableLines } from '../print/table';
-import type { Otherwise, PolicyTest, RuleCount } from './compare';
+import type { Otherwise, PolicyTest } from './compare';
 
 const MOST_ROWS = 50;
 const MODES = { run: 'runs', ask: 'asks', refuse: 'refused' } as const;
@@ -12,16 +12,18 @@ const MODES = { run: 'runs', ask: 'asks', refuse: 'refused' } as const;
 export function policyTestLines(test: PolicyTest, screen: ScreenFormat): string[] {
   const { quiet } = screen.style;
   const { otherwise, calls, turns, from } = test;
-  const head = `${counted(turns, 'turn')}, ${counted(calls, 'call')}: ${test.same} as decided, ${otherwise.length} otherwise`;
+  const head = ['RULE', 'SAYS', 'FITS'];
+  const rows = test.rules.map(({ name, then, fits }) => [escapeText(name), then, counted(fits, 'call')]);
+  const sum = `${counted(turns, 'turn')}, ${counted(calls, 'call')}: ${test.same} as decided, ${otherwise.length} otherwise`;
   const more = otherwise.length - MOST_ROWS;
   return [
-    head,
+    sum,
     ...(from === null ? ['The config has no policy rules: this is what its code says today.'] : []),
     ...(otherwise.length === 0
       ? []
       : ['', ...tableLines(otherwiseTable(otherwise.slice(0, MOST_ROWS)), screen)]),
     ...(more > 0 ? [quiet(`… ${more} more; --json has all`)] : []),
-    ...(test.rules.length === 0 ? [] : ['', ...tableLines(rulesTable(test.rules), screen)]),
+    ...(test.rules.length === 0 ? [] : ['', ...tableLines({ head, rows, flex: 0 }, screen)]),
     ...leftOut(test).map((line) => quiet(line)),
   ];
 }
@@ -38,14 +40,6 @@ function otherwiseTable(rows: readonly Otherwise[]): Table {
     ]),
     flex: 4,
     drop: [3],
-  };
-}
-
-function rulesTable(rules: readonly RuleCount[]): Table {
-  return {
-    head: ['RULE', 'SAYS', 'FITS'],
-    rows: rules.map(({ name, then, fits }) => [escapeText(name), then, counted(fits, 'call')]),
-    flex: 0,
   };
 }
 

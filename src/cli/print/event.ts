@@ -25,12 +25,8 @@ export function eventLines(event: TurnEvent, screen: ScreenFormat): string[] {
   const lines = [head + paint(first), ...rest.map((line) => pad + paint(line))];
   if (event.type === 'forked')
     return [...lines, ...takenLines(event.taken).map((line) => pad + style.quiet(line))];
-  return event.type === 'turn_ended' ? [...lines, ...answerLines(event.answer, screen)] : lines;
-}
-
-function answerLines(answer: string | undefined, { style }: ScreenFormat): string[] {
-  if (answer === undefined || answer === '') return [];
-  return ['', ...escapeLines(answer.trimEnd(), style.mark, 'prose'), ''];
+  if (event.type !== 'turn_ended' || !event.answer) return lines;
+  return [...lines, '', ...escapeLines(event.answer.trimEnd(), style.mark, 'prose'), ''];
 }
 
 /** The messages that a fork took over, one in a line. */

@@ -204,13 +204,12 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): TableFact[] 
     ['notes', notes === undefined ? undefined : escapeText(notes.join('; '))],
     ['decides', voting === undefined ? undefined : escapeText(voting)],
     ['again', note === undefined ? undefined : escapeText(note)],
-    ['changed', edit === undefined ? undefined : escapeText(changedBy(edit))],
+    [
+      'changed',
+      edit && escapeText(`by ${edit.approver}${edit.reason === undefined ? '' : `: ${edit.reason}`}`),
+    ],
     ['expires', expiry(request.deadline, now)],
   ];
-}
-
-function changedBy({ approver, reason }: NonNullable<RequestOpened['edit']>): string {
-  return reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`;
 }
 
 function hiddenLines(request: RequestOpened, { screen }: WaitingPlace): string[] {

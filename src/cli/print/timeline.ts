@@ -21,16 +21,14 @@ import { proposalLines } from './request';
 /** A turn step by step: each reply of the model, the calls of the reply, and how each call ended. */
 export function timelineLines(timeline: Timeline, place: PrintPlace): string[] {
   const { screen } = place;
-  return [
-    ...factLines([...turnFacts(timeline.view, place), ...moreFacts(timeline)], screen),
-    ...timeline.steps.flatMap((step) => ['', ...stepLines(step, screen)]),
-    ...openLines(timeline.view, place),
-  ];
-}
-
-function moreFacts({ runs, moved }: Timeline): TableFact[] {
+  const { view, runs, moved, steps } = timeline;
   const why = moved === 0 ? 'because its history was long' : `${moved} of them on another build`;
-  return [['runs', runs.length < 2 ? undefined : `${runs.length}, ${why}`]];
+  const more: TableFact = ['runs', runs.length < 2 ? undefined : `${runs.length}, ${why}`];
+  return [
+    ...factLines([...turnFacts(view, place), more], screen),
+    ...steps.flatMap((step) => ['', ...stepLines(step, screen)]),
+    ...openLines(view, place),
+  ];
 }
 
 /** Events that the head line of a step already shows. */
@@ -53,12 +51,15 @@ function headLines({ step, reply, undone, events }: TimelineStep, screen: Screen
   const back = undone ? style.warn(' (taken back by a reset)') : '';
   const head = `${style.strong(`step ${step}`)}${back}`;
   if (reply === undefined) return [`${head}  the model was asked`];
+  const { context } = reply;
   const retried =
     reply.lastFailure === undefined ? [] : [style.warn(`  tried again: ${escapeText(reply.lastFailure)}`)];
   return [
     `${head}  ${style.quiet(`${replyFacts(reply)}${numbersOf(events.filter(isInHead))}`)}`,
     ...retried,
-    ...contextLines(reply, screen),
+    ...(context === undefined
+      ? []
+      : messageLines('context', escapeLines(context, style.mark, 'prose'), style)),
     ...textLines(reply, screen),
   ];
 }
@@ -69,12 +70,6 @@ function replyFacts(step: StepView): string {
   const tries = attempts > 1 ? `${attempts} attempts` : '';
   const named = [describeModel(step), finishReason, describeUsage(usage)].map((text) => escapeText(text));
   return [took, tries, ...named].filter((text) => text !== '').join(', ');
-}
-
-function contextLines({ context }: StepView, { style }: ScreenFormat): string[] {
-  return context === undefined
-    ? []
-    : messageLines('context', escapeLines(context, style.mark, 'prose'), style);
 }
 
 /** The text of a step. The answer of the turn is shown with the turn's end instead. */
@@ -154,7 +149,10 @@ function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
     const text = [entry.text, ...files].join('\n');
     return messageLines('person', escapeLines(text, style.mark, 'prose'), style);
   }
-  if (entry.kind === 'result') return messageLines(entry.callId, contentLines(entry, style), style);
+  if (entry.kind === 'result') {
+    const content = `${entry.success ? '' : 'error: '}${entry.content}`;
+    return messageLines(entry.callId, escapeLines(content, style.mark), style);
+  }
   const calls = entry.calls.flatMap((call) => escapeLines(`→ ${callSummary(call)}`, style.mark));
   const words = entry.text.trim() === '' ? [] : escapeLines(entry.text.trimEnd(), style.mark, 'prose');
   const { context } = entry;
@@ -163,13 +161,6 @@ function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
     ...(known.length === 0 ? [] : messageLines('context', known, style)),
     ...messageLines('model', [...words, ...calls], style),
   ];
-}
-
-function contentLines(
-  { success, content }: { success: boolean; content: string },
-  style: Screen['style'],
-): string[] {
-  return escapeLines(`${success ? '' : 'error: '}${content}`, style.mark);
 }
 
 function messageLines(who: string, lines: readonly string[], style: Screen['style']): string[] {

@@ -20,7 +20,7 @@ import { type TableFact, factLines, labelCell, section, stateCell } from './tabl
 import { relative, span } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse, type Paint } from '../../contract/text/escape';
 import { outputOf, type ToolResult } from '../../contract/result';
-import type { Pending, PendingActivity } from '../../client';
+import type { Pending } from '../../client';
 import { budgetText, spentText } from '../../contract/spending/budget';
 import { sumUsage } from '../../contract/spending/usage';
 import {
@@ -121,7 +121,7 @@ export function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFac
     ['asked', escapeProse(view.prompt) || undefined],
     ['with', view.files && escapeProse(view.files.map(describeFile).join(', '))],
     ...originFacts(view.origin),
-    ['part of', lineageText(view.lineage)],
+    ['part of', view.lineage && escapeText(describeLineage(view.lineage))],
     ['spent', limitsText(view)],
     ['schedule', view.schedule === undefined ? undefined : escapeText(view.schedule)],
     ['started', relative(view.startedAt, now)],
@@ -134,11 +134,6 @@ export function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFac
     ['tokens', describeTokens(sumUsage(view.steps)) || undefined],
     ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
   ];
-}
-
-/** The calls that led to a child turn, beginning with the call of the first turn. */
-function lineageText(lineage: TurnView['lineage']): string | undefined {
-  return lineage && escapeText(describeLineage(lineage));
 }
 
 /** The spent budget and its limits. Undefined if the turn has no limit and no price. */
@@ -173,24 +168,22 @@ function callFacts(call: CallView, place: WaitingPlace): TableFact[] {
  * progress.
  */
 export function pendingLines({ failingTask, activities, idleQueues, lacks }: Pending, now: number): string[] {
+  const others = lacks && escapeText(lacks.there.join(', '));
   return [
-    ...(lacks === undefined ? [] : [lackText(lacks)]),
+    ...(lacks === undefined
+      ? []
+      : [
+          `no worker has the agent ${escapeText(lacks.agent)}: those of its queue have ${others}. An approved call would wait for one`,
+        ]),
     ...idleQueues.map(
       (queue) =>
         `no worker takes work from the queue ${escapeText(queue)}: start one with \`countersign worker\``,
     ),
     ...(failingTask === undefined ? [] : [escapeText(failingTaskText(failingTask))]),
-    ...activities.map((activity) => activityLine(activity, now)),
+    ...activities.map((activity) => {
+      const { callId, name } = activity;
+      const what = callId === undefined ? 'the model' : `${callId} ${name}`;
+      return escapeText(`${what} ${describeActivity(activity, now)}`);
+    }),
   ];
-}
-
-function lackText({ agent, there }: NonNullable<Pending['lacks']>): string {
-  const others = escapeText(there.join(', '));
-  return `no worker has the agent ${escapeText(agent)}: those of its queue have ${others}. An approved call would wait for one`;
-}
-
-function activityLine(activity: PendingActivity, now: number): string {
-  const { callId, name } = activity;
-  const what = callId === undefined ? 'the model' : `${callId} ${name}`;
-  return escapeText(`${what} ${describeActivity(activity, now)}`);
 }

@@ -13,8 +13,7 @@ import {
 
 /**
  * Entry of the process that replays, in a thread. Only ending the process reliably ends code that never stops:
- * Temporal's core sometimes panics when its thread is terminated. The main thread stays free to report the line that
- * the code was at.
+ * Temporal's core sometimes panics when its thread is terminated. The main thread stays free to report that.
  */
 async function serve(): Promise<void> {
   // Nobody waits for answers any more, and an orderly end would wait for the code. So we kill this process.
@@ -38,10 +37,7 @@ function startThread(setup: Setup): Worker {
 
 async function watch({ taskTimeoutMs }: Setup, counter: ProgressCounter): Promise<void> {
   const startedId = await overdue(counter, taskTimeoutMs);
-  // Loaded only now, so that the start does not wait for it.
-  const { stopAndLocate } = await import('./locate.js');
-  const how = `works for ${span(taskTimeoutMs)} and does not come to rest`;
-  say(stuckAnswer({ startedId, how, place: await stopAndLocate() }));
+  say(stuckAnswer({ startedId, how: `works for ${span(taskTimeoutMs)} and does not come to rest` }));
 }
 
 function say(answer: ReplayAnswer): void {

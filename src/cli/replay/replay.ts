@@ -54,16 +54,6 @@ export function judgeBatch(work: Work): Promise<Done> {
   });
 }
 
-/**
- * The query for the runs to replay. Unless the user gives one, it finds what the bundle can replay: turns with our
- * bundle, and with `--workflows` the agents' other workflows.
- */
-function queryFor(query: string | undefined, workflows: string | undefined): RunQuery {
-  const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
-  const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;
-  return { query: query ?? (workflows === undefined ? turn : own) };
-}
-
 /** The most runs of pauses and grants that are replayed. They are short. */
 const MOST_CONTROL = 50;
 
@@ -80,7 +70,11 @@ export async function runsToReplay(
   const held = `WorkflowType IN ('${WORKFLOWS.control}', '${WORKFLOWS.grant}')`;
   if (query === undefined && workflows === undefined)
     for await (const run of client.runs({ query: held })) if (runs.push(run) === MOST_CONTROL) break;
-  return [...runs, ...(await newestRuns(client, queryFor(query, workflows), mostTurns))];
+  // What the bundle can replay: turns with our bundle, and with `--workflows` the agents' other workflows.
+  const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
+  const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;
+  const fitting = { query: query ?? (workflows === undefined ? turn : own) };
+  return [...runs, ...(await newestRuns(client, fitting, mostTurns))];
 }
 
 /** The number of histories that are read at the same time, while earlier ones are replayed. */
@@ -158,24 +152,19 @@ async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBu
   if (!existsSync(workflowsPath))
     throw new CountersignError('file_failed', `--workflows ${workflows}: there is no such file`);
   try {
-    if (await isBundle(workflowsPath)) return { codePath: workflowsPath };
-    return await bundleOwn(workflowsPath);
+    // The code that `bundleWorkflowCode` returned. Plugins of a worker are in no other form.
+    const isFile = (await stat(workflowsPath)).isFile();
+    if (isFile && (await readFile(workflowsPath, 'utf8')).startsWith('var __TEMPORAL__;'))
+      return { codePath: workflowsPath };
+    const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+    // Nothing is logged, because the error says what is wrong.
+    const logger = new DefaultLogger('ERROR', () => undefined);
+    return await bundleWorkflowCode({ workflowsPath, logger });
   } catch (cause) {
     const hint = 'name the file that your worker has as workflowsPath';
     const message = `the workflows in ${workflows} cannot be bundled: ${errorMessage(cause)}`;
     throw new CountersignError('config_invalid', message, { hint, cause });
   }
-}
-
-/** Whether a file is the code that `bundleWorkflowCode` returned. Plugins of a worker are in no other form. */
-async function isBundle(file: string): Promise<boolean> {
-  return (await stat(file)).isFile() && (await readFile(file, 'utf8')).startsWith('var __TEMPORAL__;');
-}
-
-async function bundleOwn(workflowsPath: string): Promise<WorkflowBundleOption> {
-  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
-  // Nothing is logged, because the error says what is wrong.
-  return bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR', () => undefined) });
 }
 
 /** The setup and the environment of the process that replays. */

@@ -245,13 +245,15 @@ export function documentOf({ body, issues }: Draft, id: string, tool: string): s
   const comments = [
     `Arguments of ${escapeText(tool)}, ${escapeText(id)}. Lines that start with // are left out.`,
     'Save and close to go on. To give up, leave the file as it is, or empty: nothing is decided then.',
-    ...(issues.length === 0 ? [] : ['', 'This does not fit:', ...issues.map(issueLine)]),
+    ...(issues.length === 0
+      ? []
+      : [
+          '',
+          'This does not fit:',
+          ...issues.map(({ path, message }) => `  ${escapeText(path) || '(all)'}: ${escapeText(message)}`),
+        ]),
   ];
   return `${comments.map((line) => `// ${line}`.trimEnd()).join('\n')}\n${body}`;
-}
-
-function issueLine({ path, message }: Issue): string {
-  return `  ${escapeText(path) || '(all)'}: ${escapeText(message)}`;
 }
 
 /**

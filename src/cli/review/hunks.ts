@@ -1,5 +1,5 @@
 import type { Answer } from '../../client';
-import { type CountersignError, usageError } from '../../contract/errors';
+import { usageError } from '../../contract/errors';
 import type { Hunk } from '../../contract/plan';
 import { hunkLines, planHead } from '../print/diff';
 import { escapeText } from '../../contract/text/escape';
@@ -33,7 +33,10 @@ const NO_SPLIT = [
 export async function decideByHunks(subject: Subject, terminal: Terminal): Promise<Answer> {
   const request = requestOf(subject);
   const plan = request.preview?.plan;
-  if (plan === undefined || plan.hunks.length === 0) throw noHunks(request.callId);
+  if (plan === undefined || plan.hunks.length === 0) {
+    const message = `${request.callId} proposes no hunks; --patch is for file proposals`;
+    throw usageError(message, 'Approve or deny it as a whole.');
+  }
   const { screen } = subject.context;
   const what = escapeText(`${request.tool} for ${subject.agent}, ${idOf(subject)}`);
   screen.lines([screen.style.strong(what), ...planHead(plan, screen.style)]);
@@ -53,10 +56,9 @@ async function chooseHunks(
   const print = (some: readonly Hunk[]): void => {
     for (const hunk of some) screen.lines(hunkLines(hunk, screen.style));
   };
-  let choice = startChoice(hunks.map(({ id }) => id));
+  let choice: HunkAnswers = { ids: hunks.map(({ id }) => id), at: 0, accepted: [] };
   for (;;) {
-    const id = currentHunk(choice);
-    const hunk = hunks.find((one) => one.id === id);
+    const hunk = hunks[choice.at];
     if (hunk === undefined) return choice;
     print([hunk]);
     const question = `(${choice.at + 1}/${hunks.length}) Approve this hunk`;
@@ -86,11 +88,6 @@ async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {
   return decide(subject, { decision: 'denied', reason });
 }
 
-function noHunks(callId: string): CountersignError {
-  const hint = 'Approve or deny it as a whole.';
-  return usageError(`${callId} proposes no hunks; --patch is for file proposals`, hint);
-}
-
 /**
  * The answer of a person to one hunk of a proposed file change. `leave` decides nothing; `edit` changes the arguments
  * instead.
@@ -102,16 +99,6 @@ export interface HunkAnswers {
   readonly ids: readonly string[];
   readonly at: number;
   readonly accepted: readonly string[];
-}
-
-/** A choice in which no hunk has an answer yet. */
-export function startChoice(ids: readonly string[]): HunkAnswers {
-  return { ids, at: 0, accepted: [] };
-}
-
-/** The hunk that needs an answer next. Undefined if all hunks have an answer. */
-export function currentHunk({ ids, at }: HunkAnswers): string | undefined {
-  return ids[at];
 }
 
 /** The choice after an answer to its current hunk. `split`, `edit` and `leave` choose nothing. */

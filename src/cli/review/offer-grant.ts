@@ -5,7 +5,7 @@ import { reasonIssue } from '../../authority/grants/grant';
 import { defined } from '../../contract/defined';
 import type { TurnView } from '../../history/view';
 import type { Context } from '../context';
-import { collect, readTime } from '../flags';
+import { collect, readCount, readTime } from '../flags';
 import { escapeText } from '../../contract/text/escape';
 import type { Signer } from './sign';
 import { givenUp } from './decision';
@@ -83,7 +83,7 @@ export async function planned(
     by: approver,
     narrowing: conditionsOf(options),
     forMs: time === undefined ? undefined : readTime(time, '--for'),
-    times: times === undefined ? undefined : countOf(times),
+    times: times === undefined ? undefined : readCount(times, '--times'),
   });
   requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
   const { screen, keyboard } = context;
@@ -107,11 +107,6 @@ export async function planned(
       screen.note(`Grant ${id}${now} Take it back: ${context.command(`grants ${short} --revoke`)}`);
     },
   };
-}
-
-function countOf(text: string): number {
-  if (/^\d{1,4}$/.test(text)) return Number(text);
-  throw usageError(`--times ${text} is not a count`);
 }
 
 function conditionsOf({ prefix = [], range = [], glob = [] }: GrantFlags): Record<string, Condition> {

@@ -44,7 +44,7 @@ export async function retryWhileUnavailable<T>(
 }
 
 /** The state of the inbox, or the reason why it cannot be read at the moment. */
-export type InboxLook = { items: readonly InboxItem[]; isComplete: boolean } | { away: string };
+export type InboxLook = { items: readonly InboxItem[] } | { away: string };
 
 /** One item that came into the inbox or left it. */
 export interface InboxChange {
@@ -79,7 +79,7 @@ export async function* watchInbox(
 async function look(reader: InboxReader): Promise<{ look: InboxLook; pauseMs: number }> {
   try {
     const { items, isComplete } = await reader.next();
-    return { look: { items, isComplete }, pauseMs: isComplete ? EVERY_MS : 0 };
+    return { look: { items }, pauseMs: isComplete ? EVERY_MS : 0 };
   } catch (error) {
     if (!isUnavailable(error)) throw error;
     const rest = restOf(error);

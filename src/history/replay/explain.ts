@@ -41,7 +41,7 @@ export interface Observed {
   /**
    * What the code did instead of coming to rest: `works for 20 s`. Nothing else is known about the run in that case.
    */
-  stuck?: { how: string; place?: string; startedId: number };
+  stuck?: { how: string; startedId: number };
 }
 
 /** Explains why a run does not replay. `said` is the message of Temporal. */
@@ -68,7 +68,8 @@ function thrown(
 ): ReplayFinding {
   const eventId = failure.startedId;
   const place = stepAt(tasks, eventId);
-  return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${at(failure)}`, message };
+  const at = failure.place === undefined ? '' : `, at ${failure.place}`;
+  return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${at}`, message };
 }
 
 /**
@@ -80,11 +81,7 @@ function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly Record
   const next = tasks.find(({ startedId }) => startedId === eventId)?.commands[0]?.command;
   const place = { ...stepAt(tasks, eventId), ...stepAndCallOf(next) };
   const said = { history: next && commandWords(next) };
-  return { kind: 'stuck', eventId, ...place, ...said, code: `${stuck.how}${at(stuck)}` };
-}
-
-function at({ place }: { place?: string }): string {
-  return place === undefined ? '' : `, at ${place}`;
+  return { kind: 'stuck', eventId, ...place, ...said, code: stuck.how };
 }
 
 const NO_WORKFLOW = /no such function is exported by the workflow bundle/;

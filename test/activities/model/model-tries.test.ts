@@ -31,6 +31,12 @@ it('says when the next attempt comes, or why there is none', () => {
   });
 });
 
+it('has no stack of its own in the log, but that of a mistake in the model', () => {
+  expect(modelFailure(new ModelError('auth', 'no key', { retryable: false })).stack).toBe('');
+  const bug = new Error('bug');
+  expect(modelFailure(bug).stack).toBe(bug.stack);
+});
+
 it('keeps the cause', () => {
   const cause = new Error('socket hang up');
   expect(modelFailure(new Error('busy', { cause })).cause).toBe(cause);

@@ -145,6 +145,11 @@ describe('a file with a mistake', () => {
       `:8:16: 'large refunds' can never match: no tool of it has an argument 'sents'`,
     ],
     [
+      'a condition that is a number',
+      GOOD.replace('args.cents > 50000', 'args.cents'),
+      `:8:16: 'args.cents' is neither true nor false: compare it with something`,
+    ],
+    [
       'a condition that cannot be read',
       GOOD.replace('args.cents > 50000', 'args.cents = 5'),
       ':8:22: there is = where that cannot be',

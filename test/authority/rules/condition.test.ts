@@ -76,6 +76,11 @@ it.each<[string, RegExp, number]>([
   [`args.x == "it's" && args.y == 'a`, /^the text after ' has no end$/, 30],
   ['cents > 3', /'cents' is not known; there are args, tool, age/, 0],
   ['tool == foo', /'foo' is not known/, 8],
+  ['tool', /'tool' is neither true nor false: compare it with something/, 0],
+  ['args.cents > 1 && tool', /'tool' is neither true nor false/, 0],
+  ['args.cents > 1 ? true : [1]', /a list or a map is neither true nor false/, 0],
+  ['!size(args.list)', /a number or a text is neither true nor false/, 0],
+  ['args.cents + 1', /a number or a text is neither true nor false/, 0],
   ['process.exit()', /there is no function 'exit'/, 0],
   ['args.l.exists(x, args.s.matches(x))', /a pattern has to stand in the condition/, 0],
   ['matches(args.a, "a" + args.b)', /a pattern has to stand in the condition/, 0],
@@ -99,7 +104,12 @@ it.each([
 
 it('names the fields that it needs, not those that it looks for', () => {
   const read = readCondition('args.a > 1 && has(args.b) && args.c.d == args.a', KNOWN);
-  expect(read).toMatchObject({ ok: true, condition: { fields: ['a', 'c'], isConstant: false } });
+  expect(read).toMatchObject({
+    ok: true,
+    condition: { fields: ['a', 'c'], truths: [], isConstant: false },
+  });
+  const truths = readCondition('!args.a || has(args.b) && args.c', KNOWN);
+  expect(truths).toMatchObject({ condition: { truths: ['a', 'c'] } });
   expect(readCondition('1 < 2', KNOWN)).toMatchObject({ condition: { isConstant: true } });
 });
 

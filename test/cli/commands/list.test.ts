@@ -42,6 +42,7 @@ it('says that no worker takes the work of a turn that the server calls running',
     '--since',
     '2026-11-20',
   );
+  expect(printed[1]).toMatch(/^t-1 +no worker \(2\)/);
   expect(printed.at(-1)).toMatch(/^no worker takes work from the queue q: start one/);
   expect(asked).toEqual([
     ['list', { since: '2026-11-20T00:00:00.000Z' }],

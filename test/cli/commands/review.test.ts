@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import type { InboxItem } from '../../../src/client';
-import {
-  currentItem,
-  goBack,
-  goNext,
-  refreshQueue,
-  startQueue,
-  type Queue,
-} from '../../../src/cli/commands/review';
+import { moved, refreshQueue, type Queue } from '../../../src/cli/commands/review';
 import { inboxItem } from '../support';
 
 const item = (turn: string): InboxItem => inboxItem({ turn, callKey: `key-${turn}` });
@@ -18,13 +11,13 @@ const queueAt = (turns: string, at: number): Queue => ({ items: items(turns), at
 
 describe('going through the inbox', () => {
   it('goes on and back, and stops at both ends', () => {
-    const start = startQueue(items('abc'));
+    const start = { items: items('abc'), at: 0 };
     expect(look(start)).toBe('[a]bc');
-    expect(look(goBack(start))).toBe('[a]bc');
-    expect(look(goBack(goNext(goNext(start))))).toBe('a[b]c');
-    const end = goNext(goNext(goNext(goNext(start))));
-    expect(currentItem(end)).toBeUndefined();
-    expect(look(goBack(end))).toBe('ab[c]');
+    expect(look(moved(start, -1))).toBe('[a]bc');
+    expect(look(moved(moved(moved(start, 1), 1), -1))).toBe('a[b]c');
+    const end = moved(start, 4);
+    expect(end.items[end.at]).toBeUndefined();
+    expect(look(moved(end, -1))).toBe('ab[c]');
   });
 
   it.each<[string, Queue, string, string]>([
@@ -47,8 +40,8 @@ describe('going through the inbox', () => {
         const next = refreshQueue(queue, items(now.join('')));
         expect(next.items.map(({ turn }) => turn).sort()).toEqual([...now].sort());
         expect(next.fresh).toBe(now.filter((one) => !before.includes(one)).length);
-        const current = currentItem(queue)?.turn;
-        if (current !== undefined && now.includes(current)) expect(currentItem(next)?.turn).toBe(current);
+        const current = queue.items[queue.at]?.turn;
+        if (current !== undefined && now.includes(current)) expect(next.items[next.at]?.turn).toBe(current);
       }),
     );
   });

@@ -15,10 +15,6 @@ beforeAll(() => ensureBuilt());
 const original = (): string => readFileSync(lib('workflow-bundle.js'), 'utf8');
 /** Where the code takes the results of calls. */
 const TAKES = 'function appendResults(turn, finished) {';
-const source = readFileSync(join('src', 'workflows', 'think.ts'), 'utf8').split('\n');
-const line = source.findIndex((text) => text.includes('function appendResults(')) + 1;
-/** The same place as its author knows it. */
-const IN_SOURCE = new RegExp(`src/workflows/think\\.ts:${line}:\\d+$`);
 
 const apart = (code: string, more: Partial<ProcessOptions> = {}): ProcessOptions => ({
   setup: { workflowBundle: { code }, taskTimeoutMs: 2_000 },
@@ -60,15 +56,14 @@ const stuckAt32 = (code: unknown): Partial<ReplayFinding> =>
     code,
   });
 
-it.each<[string, string, RegExp]>([
-  ['an endless loop', 'for (;;) try { throw new Error("x"); } catch {}', IN_SOURCE],
-  ['promises without end', 'void (async () => { for (;;) await null; })();', /, at \S+:\d+:\d+$/],
-  ['a regular expression', `/^(a+)+$/.test("${'a'.repeat(60)}b");`, IN_SOURCE],
-])('%s is a finding with its line, and the runs beside it are judged', async (_, endless, place) => {
+it.each([
+  ['an endless loop', 'for (;;) try { throw new Error("x"); } catch {}'],
+  ['promises without end', 'void (async () => { for (;;) await null; })();'],
+  ['a regular expression', `/^(a+)+$/.test("${'a'.repeat(60)}b");`],
+])('%s is a finding, and the runs beside it are judged', async (_, endless) => {
   const judged = await judge(apart(takingAt32(endless)), plain, approved, plain);
-  const told = expect.stringMatching(/^works for 2\.0 s and does not come to rest, at /);
+  const told = 'works for 2.0 s and does not come to rest';
   expect(judged.map(({ finding }) => finding)).toEqual([undefined, stuckAt32(told), undefined]);
-  expect(judged[1]?.finding?.code).toMatch(place);
 });
 
 it('code that does not even load is met at the first workflow task', async () => {

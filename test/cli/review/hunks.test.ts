@@ -3,8 +3,6 @@ import {
   answerHunk,
   choiceMeans,
   decideByHunks,
-  currentHunk,
-  startChoice,
   type HunkAnswer,
   type HunkAnswers,
 } from '../../../src/cli/review/hunks';
@@ -13,7 +11,7 @@ import type { Decision } from '../../../src/contract/decision';
 import { AT, call, proposal, testScreen } from '../support';
 
 const choose = (ids: string[], ...answers: HunkAnswer[]): HunkAnswers =>
-  answers.reduce(answerHunk, startChoice(ids));
+  answers.reduce(answerHunk, { ids, at: 0, accepted: [] });
 
 describe('choosing hunks', () => {
   it.each<[HunkAnswer[], string[], string | undefined, string]>([
@@ -30,7 +28,7 @@ describe('choosing hunks', () => {
   ])('%j accepts %j', (answers, accepted, current, means) => {
     const choice = choose(['1', '2', '3'], ...answers);
     expect(choice.accepted).toEqual(accepted);
-    expect(currentHunk(choice)).toBe(current);
+    expect(choice.ids[choice.at]).toBe(current);
     expect(choiceMeans(choice)).toBe(means);
   });
 
