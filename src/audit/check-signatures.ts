@@ -58,7 +58,7 @@ export async function createSignatureChecker(named: readonly Approvers[] = []): 
   };
   return {
     push: (line) => {
-      if (line.type === 'audit') namespace = namespaceIn(line);
+      if (line.type === 'audit') namespace = first.safeParse(frameOf(line.body)).data?.namespace ?? '';
       for (const explained of waiting.push(line)) settle(explained);
     },
     finish: () => {
@@ -236,9 +236,4 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
 /** Whether a record is of a decision or a resolution that was not refused. */
 function isDecision({ type }: ReadLine): boolean {
   return type === 'decision' || type === 'resolution';
-}
-
-/** The namespace that the first line of a file names. */
-function namespaceIn({ body }: ReadLine): string {
-  return first.safeParse(frameOf(body)).data?.namespace ?? '';
 }

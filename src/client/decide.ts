@@ -205,7 +205,7 @@ async function sendUpdate(context: ClientContext, message: Message, waitMs: numb
     });
   try {
     const send = () => context.connection.withDeadline(Date.now() + waitMs, execute);
-    const verdict = await whileBusy(() => whileFailing(send, waitMs));
+    const verdict = await whileBusy(() => retry({ passes: isTaskFailing, forMs: waitMs }, send));
     if (is.accepted(verdict)) return { status: 'accepted', verdict };
   } catch (error) {
     return answerOf(error, message);
@@ -270,9 +270,4 @@ function whileBusy<T>(act: () => Promise<T>): Promise<T> {
   const passes = (error: unknown): boolean =>
     isTransient(error) && !isSilence(error) && !isUpdateLimit(detailsOf(error));
   return retry({ passes, forMs: BUSY_MS }, act);
-}
-
-/** Sends again while the task of a turn fails on one worker. Another worker may do it. */
-function whileFailing<T>(act: () => Promise<T>, forMs: number): Promise<T> {
-  return retry({ passes: isTaskFailing, forMs }, act);
 }

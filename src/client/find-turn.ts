@@ -19,7 +19,9 @@ export async function findTurn(context: ClientContext, prefix: string): Promise<
   if (!mayBeId(prefix)) throw turnNotFound(JSON.stringify(prefix));
   // Visibility does not have a turn yet that was just started. The server finds such a turn by its exact id.
   if (await isTurn(context, prefix)) return prefix;
-  const [found, ...others] = await startingWith(context, prefix);
+  const [found, ...others] = await ask(context, `looking for turn ${prefix}`, () =>
+    idsWith(context, [prefix], CANDIDATES),
+  );
   if (found === undefined) throw turnNotFound(prefix);
   if (others.length > 0) throw ambiguous(prefix, [found, ...others]);
   return found;
@@ -46,10 +48,6 @@ export async function agentsOf(
 export async function isTurn(context: ClientContext, turn: string): Promise<boolean> {
   const { type, searchAttributes } = (await describeTurn(context, turn))?.workflowExecutionInfo ?? {};
   return type?.name === WORKFLOWS.turn || searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent] != null;
-}
-
-async function startingWith(context: ClientContext, prefix: string): Promise<string[]> {
-  return ask(context, `looking for turn ${prefix}`, () => idsWith(context, [prefix], CANDIDATES));
 }
 
 /**

@@ -194,14 +194,7 @@ export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): st
   const led = [memo[MEMO.lineage], forkIn(memo)?.lineage].filter((one) => one !== undefined);
   const isRead = (!isTurn || typeof memo[MEMO.prompt] === 'string') && (fork === undefined || isObject(fork));
   if (!isRead || !led.every(isLineage)) return [UNKNOWN_AGENT];
-  const callers = [
-    ...new Set(
-      led
-        .filter(isLineage)
-        .flat()
-        .map(({ agent }) => agent),
-    ),
-  ];
+  const callers = [...new Set(led.flat().map(({ agent }) => agent))];
   return callers.length === 0 ? undefined : callers;
 }
 

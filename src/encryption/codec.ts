@@ -56,7 +56,7 @@ export class EncryptionCodec implements PayloadCodec {
       if (!(error instanceof CountersignError) || onRefusal === 'throw') throw error;
       if (onRefusal === 'blank') return encoded('binary/null');
       // A process that has keys may still get the missing key. A process without keys will not get it.
-      if (!isRefusal(error) && !this.isKeyless) throw error;
+      if (error.code !== 'payload_refused' && !this.isKeyless) throw error;
       const reason = error.data['reason'];
       const waits = reason === undefined || reason === 'plaintext';
       return encoded(`${waits ? WAITS : REFUSED} (${error.message})`);
@@ -126,10 +126,6 @@ export function codecOfSchedule(codec: PayloadCodec, id: string): PayloadCodec {
 
 function bindingOf(context: SerializationContext | undefined): Binding | undefined {
   return context && { namespace: context.namespace, workflowId: context.workflowId ?? '' };
-}
-
-function isRefusal(error: unknown): error is CountersignError {
-  return error instanceof CountersignError && error.code === 'payload_refused';
 }
 
 function encoded(encoding: string): Payload {

@@ -88,7 +88,7 @@ export function loadEncryption(
     listing: () => forClients(codecs({ onRefusal: 'blank' }), lenient),
     replay: () => forWorkers(codecs({ onRefusal: 'mark', checksBinding: false })),
     sealer: () => (keys.length === 0 ? undefined : createSealer({ keys, required })),
-    fileSealer: () => (keys.length === 0 ? undefined : createFileSealer({ keys, required })),
+    fileSealer: () => (keys.length === 0 ? undefined : createByteSealer({ keys, required }, FILES_NAMESPACE)),
   };
 }
 
@@ -113,6 +113,8 @@ export interface FileSealer {
   open(sealed: Uint8Array, digest: string): Promise<Uint8Array | undefined>;
 }
 
+type Ring = Pick<CodecOptions, 'keys' | 'required'>;
+
 const { Payload } = temporal.api.common.v1;
 /**
  * The namespace to which sealed texts are bound. No real namespace can have this name, so a sealed text is never valid
@@ -121,11 +123,10 @@ const { Payload } = temporal.api.common.v1;
 const NAMESPACE = '(this machine)';
 const FILES_NAMESPACE = '(files)';
 
-/** Makes a sealer of files that uses one ring of keys. */
-function createFileSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): FileSealer {
+/** Makes a sealer of bytes that uses one ring of keys. */
+function createByteSealer(ring: Ring, namespace: string): FileSealer {
   const codec = new EncryptionCodec({ ...ring, onRefusal: 'throw', checksBinding: true });
-  const contextOf = (workflowId: string) =>
-    ({ type: 'workflow', namespace: FILES_NAMESPACE, workflowId }) as const;
+  const contextOf = (workflowId: string) => ({ type: 'workflow', namespace, workflowId }) as const;
   return {
     required: ring.required,
     seal: async (bytes, digest) => {
@@ -136,9 +137,9 @@ function createFileSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): FileSe
     open: async (sealed, digest) => {
       try {
         const [plain] = await codec.decode([Payload.decode(sealed)], contextOf(digest));
-        return plain?.data ?? undefined;
+        return plain?.data ?? new Uint8Array();
       } catch {
-        // The bytes are cut or altered, belong to another file, or need a missing key: callers treat all cases alike.
+        // The bytes are cut or altered, belong to another place, or need a missing key: callers treat all cases alike.
         return undefined;
       }
     },
@@ -146,25 +147,16 @@ function createFileSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): FileSe
 }
 
 /** Makes a sealer of texts that uses one ring of keys. */
-export function createSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): Sealer {
-  const codec = new EncryptionCodec({ ...ring, onRefusal: 'throw', checksBinding: true });
-  const contextOf = (workflowId: string) => ({ type: 'workflow', namespace: NAMESPACE, workflowId }) as const;
+export function createSealer(ring: Ring): Sealer {
+  const bytes = createByteSealer(ring, NAMESPACE);
   return {
-    seal: async (text, place) => {
-      const plain = { metadata: { encoding: Buffer.from('text/plain') }, data: Buffer.from(text) };
-      const [sealed = plain] = await codec.encode([plain], contextOf(place));
-      return `sealed ${Buffer.from(Payload.encode(sealed).finish()).toString('base64')}`;
-    },
+    seal: async (text, place) =>
+      `sealed ${Buffer.from(await bytes.seal(Buffer.from(text), place)).toString('base64')}`,
     open: async (line, place) => {
       const [, sealed] = /^sealed (\S+)$/.exec(line) ?? [];
       if (sealed === undefined) return ring.required ? undefined : line;
-      try {
-        const [plain] = await codec.decode([Payload.decode(Buffer.from(sealed, 'base64'))], contextOf(place));
-        return Buffer.from(plain?.data ?? []).toString('utf8');
-      } catch {
-        // The line is cut or altered, belongs to another place, or needs a missing key: callers treat all cases alike.
-        return undefined;
-      }
+      const opened = await bytes.open(Buffer.from(sealed, 'base64'), place);
+      return opened && Buffer.from(opened).toString('utf8');
     },
   };
 }

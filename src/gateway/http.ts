@@ -34,7 +34,7 @@ interface HttpOptions {
 }
 
 /** A gateway that listens. */
-export interface RunningHttp {
+interface RunningHttp {
   url: string;
   toolsChanged(): void;
   /** Resolves when what clients wait for is answered or withdrawn. */

@@ -11,7 +11,6 @@ import { type Lock, lockedServer, readLock } from '../tools/mcp/lock-file';
 import { whyNotAgreed } from '../tools/mcp/servers';
 import { whyNotStarted } from '../tools/mcp/exact-version';
 import { permitTools } from '../tools/permit-tools';
-import type { Tool } from '../tools/types';
 
 /** What a gateway is for: one server under its own names, an agent, or all servers. */
 export interface Served {
@@ -137,7 +136,10 @@ function offersOf(
   const own = agent.registry
     .list()
     .filter((tool) => tool.server === 'local' && tool.name !== FIND_TOOLS && !permits.includes(tool.name))
-    .map((tool) => ({ offered: describe(tool), tool: tool.name }));
+    .map(({ name, description, schema }): Offer => {
+      const inputSchema = isJsonObject(schema) ? schema : { type: 'object' };
+      return { offered: { name, description, inputSchema }, tool: name };
+    });
   const ofServers = servers.flatMap(({ name, prefix }) => {
     const locked = lockedServer(lock, name)?.tools ?? {};
     const names = toolNames(prefix, Object.keys(locked));
@@ -150,8 +152,4 @@ function offersOf(
     });
   });
   return served.agent === undefined ? ofServers : [...own, ...ofServers];
-}
-
-function describe({ name, description, schema }: Tool): OfferedTool {
-  return { name, description, inputSchema: isJsonObject(schema) ? schema : { type: 'object' } };
 }

@@ -34,17 +34,14 @@ export async function takeCall(
     if (!isNamed || !(error instanceof CountersignError) || !PERHAPS_THERE.includes(error.code)) throw error;
     const known = await describe(client, id).catch(() => undefined);
     if (known === undefined) throw error;
-    if (known.memo.digest !== place.memo.digest) throw otherCall();
+    if (known.memo.digest !== place.memo.digest)
+      throw new CountersignError(
+        'exists',
+        'this id was given for another tool or other arguments; nothing ran',
+        'give each call an id of its own',
+      );
   }
   return { id, isNamed };
-}
-
-function otherCall(): CountersignError {
-  return new CountersignError(
-    'exists',
-    'this id was given for another tool or other arguments; nothing ran',
-    'give each call an id of its own',
-  );
 }
 
 /** What the server says of a call, in the run of its name or one that a reset made of that. Undefined: there is no such call. */
@@ -88,13 +85,12 @@ export async function stateOfCall(
     status: STATUSES[found.status.name] ?? 'failed',
     createdAt,
     lastUpdatedAt: found.closeTime?.toISOString() ?? createdAt,
-    runs: (found.raw.pendingActivities ?? []).some(({ activityType }) => isTool(activityType?.name)),
+    runs: (found.raw.pendingActivities ?? []).some(
+      ({ activityType }) =>
+        activityType?.name != null && !Object.values<string>(ACTIVITIES).includes(activityType.name),
+    ),
     open,
   };
-}
-
-function isTool(activity: string | null | undefined): boolean {
-  return activity != null && !Object.values<string>(ACTIVITIES).includes(activity);
 }
 
 /** Whether waiting goes on after this error of `endOfCall`, or of the connection. */

@@ -4,7 +4,7 @@ import { CountersignError } from '../contract/errors';
 import { type GateName, type GateNames } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
 import { TOOL_NAME } from '../contract/names';
-import { describeZodIssues } from '../tools/option-values';
+import { checkedOptions } from '../tools/option-values';
 import type { Parameters, Policy, Tool, ToolOptions } from '../tools/types';
 
 /** An activity about whose calls people are asked, or a child workflow. Times, retries and queues are the workflow's. */
@@ -91,8 +91,7 @@ export interface GateSetup {
  * @throws CountersignError `config_invalid`, naming the activity and the rule.
  */
 export function readOptions(options: PluginOptions): GateSetup {
-  const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
+  checkedOptions(optionsSchema, options, invalid);
   const ours = Object.keys(options.gate).find((name) => /^(child:)?countersign\./.test(name));
   if (ours !== undefined) throw invalid(`${ours}: a name of Countersign cannot be gated`);
   const all = Object.entries(options.gate).map(([name, of]) => ({ name, ...gatedOf(name, of) }));

@@ -5,7 +5,7 @@ import { s3Place } from './s3';
 import { createStore, type FileStore, STORE_VARIABLE } from './stored-file';
 
 /** The options of a store, apart from its place. */
-export interface StoreOptions {
+interface StoreOptions {
   /** Encrypts the files. @default files are stored without encryption */
   sealer?: FileSealer;
   env?: NodeJS.ProcessEnv;

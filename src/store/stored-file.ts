@@ -59,7 +59,10 @@ export function createStore(place: StorePlace, sealer: FileSealer | undefined): 
   return {
     async put(file) {
       const ref = refOf(file);
-      const bytes = sealer === undefined ? file.bytes : await sealed(file.bytes, ref.digest, sealer);
+      const bytes =
+        sealer === undefined
+          ? file.bytes
+          : Buffer.concat([SEALED, await sealer.seal(file.bytes, ref.digest)]);
       await unlessFailed('written', () => place.write(keyOf(ref), bytes));
       return ref;
     },
@@ -74,10 +77,6 @@ export function createStore(place: StorePlace, sealer: FileSealer | undefined): 
       return opened;
     },
   };
-}
-
-async function sealed(bytes: Uint8Array, digest: string, sealer: FileSealer): Promise<Uint8Array> {
-  return Buffer.concat([SEALED, await sealer.seal(bytes, digest)]);
 }
 
 async function open(

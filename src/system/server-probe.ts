@@ -4,7 +4,7 @@ import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
 import type { SERVER_HINTS } from '../contract/text/server-hints';
 
 /** The address of a server, and how to connect to it. */
-export interface ServerAddress {
+interface ServerAddress {
   address: string;
   connection?: Pick<ConnectionOptions, 'tls' | 'apiKey'>;
 }

@@ -105,7 +105,16 @@ async function within<T>(
   const started = safely(() => (isHeard(api, place) ? startIn(api, place, span) : undefined));
   if (started === undefined) return work(NO_SPAN);
   try {
-    return await api.context.with(started.context, () => work(openOf(api, started.span)));
+    return await api.context.with(started.context, () =>
+      work({
+        add: (facts) => {
+          safely(() => started.span.setAttributes(given(facts)));
+        },
+        fail: (type) => {
+          safely(() => failed(api, started.span, type));
+        },
+      }),
+    );
   } finally {
     safely(() => started.span.end());
   }
@@ -125,17 +134,6 @@ function startIn(api: Api, place: SpanPlace, span: NewSpan): { span: Otel.Span; 
   const parent = contextOf(api, place);
   const own = api.trace.getTracer(NAME).startSpan(span.name, optionsOf(api, span), parent);
   return { span: own, context: api.trace.setSpan(parent, own) };
-}
-
-function openOf(api: Api, span: Otel.Span): OpenSpan {
-  return {
-    add: (facts) => {
-      safely(() => span.setAttributes(given(facts)));
-    },
-    fail: (type) => {
-      safely(() => failed(api, span, type));
-    },
-  };
 }
 
 function record(api: Api, place: SpanPlace, past: PastSpan): void {

@@ -7,13 +7,12 @@ import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
 import { FINAL_FAILURES, MODEL_PROVIDERS, RETRIED_FAILURES } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
-import { describeZodIssues, duration, invalidDefinition } from './option-values';
+import { duration, invalidDefinition, checkedOptions } from './option-values';
 import {
   FIND_TOOLS,
   findToolsSchema,
   type FindSettings,
   type FindToolsOptions,
-  toFindSettings,
   toToolset,
 } from './builtin/find-tools';
 import { type ResolvedParameters, resolveParameters } from './parameters';
@@ -145,7 +144,7 @@ export interface AgentOptions {
    *
    * @default no limit; then: 'end'
    */
-  sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
+  sessionBudget?: AgentOptions['budget'];
 }
 
 /** The models to ask if the previous model does not answer, and when to ask them. */
@@ -249,7 +248,7 @@ const optionsSchema = z.strictObject({
   models: z.record(z.string().min(1), modelSchema).optional(),
   fallback: fallbackSchema.optional(),
   tools: z.array(z.unknown(), 'must be a list of tools'),
-  findTools: findToolsSchema.optional(),
+  findTools: findToolsSchema,
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
   context: z.custom<TurnContext>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
@@ -297,11 +296,9 @@ export function isAgent(value: unknown): value is Agent {
 }
 
 function makeAgent(options: AgentOptions): Agent {
-  const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw new Error(describeZodIssues(parsed.error));
-  const { name, instructions, model, models = {}, policy, context } = parsed.data;
-  const { order = 'lane', limits = {}, fallback = NO_FALLBACK } = parsed.data;
-  const findTools = toFindSettings(parsed.data.findTools);
+  const given = checkedOptions(optionsSchema, options);
+  const { name, instructions, model, models = {}, policy, context, budget, sessionBudget } = given;
+  const { order = 'lane', limits = {}, fallback = NO_FALLBACK, findTools } = given;
   const own = options.tools.filter((tool) => typeof tool !== 'string');
   const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
   if (toolPatterns.length === 0) requireCore(findTools, own);
@@ -317,13 +314,13 @@ function makeAgent(options: AgentOptions): Agent {
     policy,
     context,
     order,
-    gate: toGateMode(parsed.data),
+    gate: toGateMode(given),
     output: options.output && resolveParameters(options.output),
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
-    budget: parsed.data.budget && Object.freeze(defined(parsed.data.budget)),
-    sessionBudget: parsed.data.sessionBudget && Object.freeze(defined(parsed.data.sessionBudget)),
+    budget: budget && Object.freeze(defined(budget)),
+    sessionBudget: sessionBudget && Object.freeze(defined(sessionBudget)),
     repeats: limits.repeats === false ? undefined : (limits.repeats ?? REPEATED_STEPS),
     compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? COMPACT_OVER),
   };

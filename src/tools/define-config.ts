@@ -8,7 +8,7 @@ import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/pri
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';
-import { describeZodIssues, duration } from './option-values';
+import { checkedOptions, duration } from './option-values';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { type HookToolSettings, hookToolsSchema } from './permit-tools';
 import type { Hooks } from './hooks';
@@ -200,24 +200,23 @@ const optionsSchema = z.strictObject({
  * @throws CountersignError `config_invalid`: a wrong option, two agents of one name, or two tools of one name on one queue.
  */
 export function defineConfig(options: ConfigOptions): Config {
-  const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
-  const { taskQueue = TASK_QUEUE, log = {}, stateDir, files, agentWait } = parsed.data;
-  const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = parsed.data;
+  const given = checkedOptions(optionsSchema, options, (words) => invalid(words));
+  const { taskQueue = TASK_QUEUE, log = {}, stateDir, files, agentWait } = given;
+  const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = given;
   const { mcpServers, mcpTools = {}, hookTools = {}, metrics, prices } = options;
   if (options.agents.length === 0 && mcpServers === undefined && options.hookTools === undefined)
     throw invalid('`agents` must name at least one agent');
-  const agents = withSubAgents(parsed.data.agents, taskQueue);
+  const agents = withSubAgents(given.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
-  const pricing = { currency: parsed.data.currency ?? 'USD', prices: Object.freeze({ ...prices }) };
+  const pricing = { currency: given.currency ?? 'USD', prices: Object.freeze({ ...prices }) };
   for (const agent of agents) assertPriced(agent, pricing);
   const config: Config = {
     agents: Object.freeze([...agents]),
     taskQueue,
     // The hooks stay the given object, because they may be methods that use the object's state.
     hooks: options.hooks ?? {},
-    traces: Object.freeze({ content: parsed.data.traces?.content ?? false }),
+    traces: Object.freeze({ content: given.traces?.content ?? false }),
     log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
     stateDir,
     files,
@@ -231,7 +230,7 @@ export function defineConfig(options: ConfigOptions): Config {
     approvers,
     policy: typeof policy === 'object' ? Object.freeze(structuredClone(policy)) : policy,
     pricing,
-    callsPerMinute: Object.freeze({ ...parsed.data.callsPerMinute }),
+    callsPerMinute: Object.freeze({ ...given.callsPerMinute }),
     metrics,
   };
   assertLimitsFit(config);

@@ -2,15 +2,16 @@ import { defined } from '../contract/defined';
 import { z } from 'zod';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
-import type { Preview } from '../contract/plan';
+import { PREVIEW, type Preview } from '../contract/plan';
 import { sha256 } from '../system/sha256';
 import { resolveParameters } from './parameters';
 import type { CallContext, Classified, Parameters, Spelling, Tool, ToolOptions, Verification } from './types';
 import { DAY, LIMITS, RETRY, TIMES } from '../contract/limits';
 import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
+import { guard } from '../contract/schema/message';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
-import { describeZodIssues, duration, invalidDefinition } from './option-values';
+import { duration, invalidDefinition, checkedOptions } from './option-values';
 import { LONGEST_TIMER_MS } from './wait-within';
 
 /** The functions of a tool, with arguments of an unknown type. */
@@ -120,24 +121,7 @@ function milderOf<T>(mildestFirst: readonly T[], own: T, given: T | undefined): 
   return given !== undefined && mildestFirst.indexOf(given) < mildestFirst.indexOf(own) ? given : own;
 }
 
-const hunk = z.object({
-  id: z.string(),
-  oldStart: z.number(),
-  oldLines: z.number(),
-  newStart: z.number(),
-  newLines: z.number(),
-  lines: z.array(z.string()),
-});
-
-const plan = z.object({
-  path: z.string(),
-  baseHash: z.string().nullable(),
-  targetHash: z.string(),
-  encoding: z.enum(['utf8', 'latin1', 'utf16le', 'utf16be']),
-  hunks: z.array(hunk),
-});
-
-const preview = z.union([z.string(), z.object({ text: z.string(), plan: plan.optional() })]);
+const isPreview = guard(PREVIEW);
 
 const verification = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('happened'), content: z.string() }),
@@ -151,11 +135,10 @@ const verification = z.discriminatedUnion('outcome', [
  * @throws TypeError if the answer is neither text nor a preview.
  */
 function toPreview(answer: unknown): Preview {
-  const parsed = preview.safeParse(answer);
-  if (!parsed.success) throw new TypeError('preview must return a string or { text, plan? }');
-  if (typeof parsed.data === 'string') return { text: parsed.data };
-  const { text, plan: filePlan } = parsed.data;
-  return { text, plan: filePlan };
+  if (typeof answer === 'string') return { text: answer };
+  if (!isPreview(answer)) throw new TypeError('preview must return a string or { text, plan? }');
+  const { text, plan } = answer;
+  return { text, plan };
 }
 
 /**
@@ -169,21 +152,6 @@ function toVerification(answer: unknown): Verification {
     throw new TypeError("verify must return { outcome: 'happened' | 'did_not' | 'cannot_tell' }");
   return parsed.data;
 }
-
-/** A tool without its parameters and its functions. */
-type ToolSettings = Omit<
-  Tool,
-  | 'schema'
-  | 'digest'
-  | 'server'
-  | 'parse'
-  | 'parsesToJson'
-  | 'preview'
-  | 'verify'
-  | 'handle'
-  | 'forCall'
-  | 'asks'
->;
 
 /** The most characters of a group's name, which is part of the settings of every call. */
 const MOST_GROUP = 100;
@@ -202,43 +170,43 @@ const MOST_TIMEOUT_DAYS = Math.floor(LONGEST_TIMER_MS / DAY);
  *
  * @throws Error with the broken rule as its message.
  */
-function resolveSettings(options: ToolOptions): ToolSettings {
-  const given = parseOptions(options);
-  const safety = given.safety ?? 'safe';
-  const local = given.local ?? false;
+function resolveSettings(options: ToolOptions) {
+  const given = checkedOptions(toolOptions, options);
+  const { name, description, safety, taskQueue, local, state, noBatch, noGrant, outputLimit, jsonTexts } =
+    given;
   const settings = {
-    name: given.name,
-    description: given.description,
+    name,
+    description,
     safety,
+    taskQueue,
+    local,
+    state,
+    noBatch,
+    noGrant,
+    outputLimit,
+    jsonTexts,
     effect: given.effect ?? (safety === 'safe' ? 'pure' : 'unsafe'),
-    categories: Object.freeze([...(given.categories ?? [])]),
+    categories: Object.freeze(given.categories),
     timeoutMs: given.timeout ?? (local ? TIMES.localTimeout : TIMES.toolTimeout),
     heartbeatMs: given.heartbeat ?? TIMES.heartbeatTimeout,
-    taskQueue: given.taskQueue,
-    local,
-    state: given.state ?? 'call',
-    stateGroup: given.stateGroup ?? given.name,
+    stateGroup: given.stateGroup ?? name,
     requestExpiresMs: given.requestExpires === undefined ? TIMES.requestExpires : given.requestExpires,
     startWithinMs: given.startWithin ?? TIMES.startWithin,
-    noBatch: given.noBatch ?? false,
-    noGrant: given.noGrant ?? false,
-    outputLimit: given.outputLimit ?? LIMITS.outputBytes,
-    jsonTexts: given.jsonTexts ?? false,
   };
-  assertRules({ ...settings, isShared: given.shared ?? false, hasGroup: given.stateGroup !== undefined });
+  const asked = { ...settings, shared: given.shared, hasGroup: given.stateGroup !== undefined };
+  const broken = RULES.find(({ breaks }) => breaks(asked));
+  if (broken !== undefined) throw new Error(broken.rule);
   if (given.retry !== undefined && settings.effect === 'unsafe')
     throw new Error('`retry`: an unsafe tool is never retried');
   return { ...settings, retry: Object.freeze(resolveRetry(settings.effect, given.retry)) };
 }
 
-type Checked = Omit<ToolSettings, 'retry'> & { isShared: boolean; hasGroup: boolean };
+type Asked = Pick<Tool, 'local' | 'effect' | 'safety' | 'timeoutMs' | 'taskQueue' | 'state'> & {
+  shared: boolean;
+  hasGroup: boolean;
+};
 
-function assertRules(settings: Checked): void {
-  const broken = RULES.find(({ breaks }) => breaks(settings));
-  if (broken !== undefined) throw new Error(broken.rule);
-}
-
-const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
+const RULES: readonly { rule: string; breaks(asked: Asked): boolean }[] = [
   { rule: '`local` is for pure tools', breaks: ({ local, effect }) => local && effect !== 'pure' },
   {
     rule: '`local` is not for dangerous tools',
@@ -258,11 +226,11 @@ const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
   },
   {
     rule: "`state: 'worker'` is seen by every turn: say `shared: true` if it may be",
-    breaks: ({ state, isShared }) => state === 'worker' && !isShared,
+    breaks: ({ state, shared }) => state === 'worker' && !shared,
   },
   {
     rule: "`shared` goes with `state: 'worker'` only",
-    breaks: ({ state, isShared }) => state !== 'worker' && isShared,
+    breaks: ({ state, shared }) => state !== 'worker' && shared,
   },
   {
     rule: '`stateGroup` needs a `state`',
@@ -274,10 +242,7 @@ const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
   },
 ];
 
-function resolveRetry(
-  effect: ToolSettings['effect'],
-  given: z.output<typeof retrySchema> = {},
-): RetryOptions {
+function resolveRetry(effect: Tool['effect'], given: z.output<typeof retrySchema> = {}): RetryOptions {
   const { initialInterval: initialIntervalMs, maximumInterval: maximumIntervalMs, ...rest } = given;
   const retry = { ...RETRY, ...defined({ ...rest, initialIntervalMs, maximumIntervalMs }) };
   return { ...retry, maximumAttempts: mostAttempts({ effect, retry }) };
@@ -292,7 +257,8 @@ const retrySchema = z.strictObject({
 
 const callable = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
 
-const optionsSchema = z.strictObject({
+/** The schema of the options of `defineTool`. */
+export const toolOptions = z.strictObject({
   name: z
     .string()
     .regex(TOOL_NAME, 'must be snake_case: a letter, then at most 63 letters, digits and _, all lower case')
@@ -305,31 +271,25 @@ const optionsSchema = z.strictObject({
     'must be a zod object, a JSON Schema or a list',
   ),
   required: z.array(z.string()).optional(),
-  safety: z.enum(SAFETIES).optional(),
-  categories: z.array(z.string().min(1)).optional(),
+  safety: z.enum(SAFETIES).default('safe'),
+  categories: z.array(z.string().min(1)).default([]),
   effect: z.enum(EFFECTS).optional(),
   timeout: duration().optional(),
   heartbeat: duration(LEAST_HEARTBEAT_MS).optional(),
   retry: retrySchema.optional(),
   taskQueue: z.string().min(1).optional(),
-  local: z.boolean().optional(),
-  state: z.enum(STATES).optional(),
+  local: z.boolean().default(false),
+  state: z.enum(STATES).default('call'),
   stateGroup: z.string().min(1).max(MOST_GROUP).optional(),
-  shared: z.boolean().optional(),
+  shared: z.boolean().default(false),
   requestExpires: z.union([z.literal('never').transform(() => null), duration()]).optional(),
   startWithin: duration().optional(),
-  noBatch: z.boolean().optional(),
-  noGrant: z.boolean().optional(),
-  jsonTexts: z.boolean().optional(),
-  outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).optional(),
+  noBatch: z.boolean().default(false),
+  noGrant: z.boolean().default(false),
+  jsonTexts: z.boolean().default(false),
+  outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).default(LIMITS.outputBytes),
   preview: callable.optional(),
   classify: callable.optional(),
   verify: callable.optional(),
   handler: callable,
 });
-
-function parseOptions(options: unknown): z.output<typeof optionsSchema> {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  throw new Error(describeZodIssues(parsed.error));
-}

@@ -149,7 +149,7 @@ async function askApproval(
   if (approve === undefined)
     return { decision: 'denied', reason: 'it needs an approval and nobody can give one' };
   const asked = Promise.resolve().then(() => approve(call.tool, structuredClone(call.args)));
-  const answered = asked.catch(failed);
+  const answered = asked.catch(() => ({ decision: 'denied', reason: 'asking for the approval failed' }));
   const { signal } = call;
   const answer = approvalSchema.safeParse(
     await (signal === undefined ? answered : unlessAborted(answered, signal)),
@@ -157,10 +157,6 @@ async function askApproval(
   return answer.success
     ? answer.data
     : { decision: 'denied', reason: 'the approval could not be understood' };
-}
-
-function failed(): ApprovalAnswer {
-  return { decision: 'denied', reason: 'asking for the approval failed' };
 }
 
 /** The policy and the person to ask. */

@@ -49,9 +49,25 @@ export function duration(least = 1) {
   });
 }
 
-/** The errors in options: each with its path and the broken rule. */
-export function describeZodIssues({ issues }: z.ZodError): string {
-  return issues.map(describeIssue).join('; ');
+/**
+ * Options as their schema reads them.
+ *
+ * @throws what `toError` makes of the words for each wrong option: its path and the broken rule.
+ */
+export function checkedOptions<T>(
+  schema: z.ZodType<T>,
+  options: unknown,
+  toError: (words: string) => Error = (words) => new Error(words),
+): T {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw toError(parsed.error.issues.map(describeIssue).join('; '));
+}
+
+/** Makes the error for wrong options of a function, from the words for what is wrong. */
+export function wrongOptions(of: string): (words: string) => CountersignError {
+  return (words) =>
+    new CountersignError('config_invalid', `${of}: ${words}`, `Correct what is given to ${of}.`);
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

@@ -104,7 +104,11 @@ const UNKNOWN = 'whether it took effect is not known';
 
 function ended(ending: InterruptedRun, about: OutcomeFacts): ToolResult {
   const { finished } = ending;
-  if (finished?.kind === 'returned') return markLate(returned(finished, about), lateness(ending));
+  if (finished?.kind === 'returned')
+    return markLate(
+      returned(finished, about),
+      ending.kind === 'timeout' ? 'its time was over' : 'it was asked to stop',
+    );
   const { head, facts, limitBytes } = about;
   const partial = cutOutput(finished?.partial ?? ending.partial, limitBytes);
   return failureResult(
@@ -146,10 +150,6 @@ const PROVEN_TEXT: Readonly<Record<Proven, string>> = {
   nothing_done: 'nothing was done',
   stopped: 'it was stopped, and a part of its work may be done',
 };
-
-function lateness({ kind }: InterruptedRun): string {
-  return kind === 'timeout' ? 'its time was over' : 'it was asked to stop';
-}
 
 /** Marks a success as late, for the model and for people. `after` says what had happened before the success. */
 export function markLate(result: ToolResult, after: string): ToolResult {

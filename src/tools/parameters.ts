@@ -36,7 +36,7 @@ export function resolveParameters(
     throw new Error('`required` goes with the plain list of parameters only; say it in the schema');
   }
   return isZod(parameters)
-    ? resolved(schemaOfZod(parameters), { texts, refinements: parameters })
+    ? resolved(plainSchema(toJsonSchema(parameters)), { texts, refinements: parameters })
     : resolved(parameters, { texts });
 }
 
@@ -110,11 +110,6 @@ function refine(schema: z.ZodObject, args: JsonObject): ParsedArguments {
 
 function toPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
-/** The JSON Schema of a zod object. Patterns that are left out here are checked by zod itself, in the worker. */
-function schemaOfZod(schema: z.ZodObject): JsonSchema {
-  return plainSchema(toJsonSchema(schema));
 }
 
 function toJsonSchema(schema: z.ZodObject) {

@@ -1,23 +1,18 @@
 import { z } from 'zod';
 import { argumentsSummary } from '../contract/text/call-summary';
-import { defineTool } from './define-tool';
+import { defineTool, toolOptions } from './define-tool';
 import { toolName } from './mcp/definition';
 import type { Tool, ToolOptions } from './types';
 
 /** The config's settings of a coding agent's own tool, whose calls wait for a decision. */
-export type HookToolSettings = Pick<ToolOptions, 'categories' | 'requestExpires' | 'noBatch' | 'noGrant'>;
+export type HookToolSettings = Pick<ToolOptions, keyof typeof SETTINGS>;
 
-const time = z.union([z.number(), z.string()]).optional();
+const SETTINGS = { categories: true, requestExpires: true, noBatch: true, noGrant: true } as const;
 
-/** The schema of a config's option `hookTools`; `defineTool` checks the rest. */
+/** The schema of a config's option `hookTools`. */
 export const hookToolsSchema = z.record(
   z.string().regex(/[A-Za-z0-9]/, 'is not a name of a tool'),
-  z.strictObject({
-    categories: z.array(z.string().min(1)).optional(),
-    requestExpires: time,
-    noBatch: z.boolean().optional(),
-    noGrant: z.boolean().optional(),
-  }),
+  toolOptions.pick(SETTINGS),
 );
 
 /** What such a call leaves on record: the agent runs it, and tells nobody how it ended. */

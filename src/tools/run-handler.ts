@@ -30,7 +30,7 @@ export interface InterruptedRun {
   late: Promise<Finished>;
 }
 
-export interface HandlerRun {
+interface HandlerRun {
   tool: Tool;
   value: unknown;
   facts: CallFacts;

@@ -11,7 +11,7 @@ import { sha256 } from '../system/sha256';
 import { defineTool, inPlace } from './define-tool';
 import { stopped, ToolError, TransportError } from './errors';
 import type { CallContext, Duration, Tool } from './types';
-import { type Folder, FOLDER_ACCESS } from './workspace/held-folder';
+import { FOLDER_ACCESS } from './workspace/held-folder';
 import { isWellFormed } from '../contract/text/bytes';
 import { normalPath, onOneLine } from './workspace/path';
 import { pathSpelling } from './workspace/spelling';
@@ -85,7 +85,13 @@ export function createShellTools(options: ShellOptions): Tool[] {
     handler: ({ argv, cwd }, context) =>
       root.startIn(cwd, async (folder) => {
         await assertAsShown(place, { argv, cwd }, context);
-        const plan = { argv: assertArgv(argv), cwd: await pathOf(folder), env: environmentOf(env) };
+        // With descriptors, the program starts in the held folder itself, not at its path.
+        const here = folder.at('.');
+        const plan = {
+          argv: assertArgv(argv),
+          cwd: FOLDER_ACCESS === 'descriptors' ? here : await realpath(here),
+          env: environmentOf(env),
+        };
         return run({ ...plan, outputLimit }, context, sandbox);
       }),
   });
@@ -99,15 +105,12 @@ interface Place {
   path(): string | undefined;
 }
 
-function describeCommand(argv: Command['argv'], cwd: string): string {
-  return `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
-}
-
 async function previewOf(place: Place, command: Command, sandbox: Sandbox | undefined): Promise<Preview> {
   const { argv, cwd } = command;
-  const head = describeCommand(argv, cwd);
+  const head = `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
   const files = await filesIn(place, command);
-  const text = [head, ...files.map((line) => `with ${line}`), await reachOf(sandbox)].join('\n');
+  const reach = (await sandbox?.describe()) ?? 'WITHOUT a sandbox: it reaches whatever this worker can';
+  const text = [head, ...files.map((line) => `with ${line}`), reach].join('\n');
   const baseHash = digestOf(files);
   if (baseHash === undefined) return { text };
   return { text, plan: { path: normalPath(cwd), baseHash, targetHash: '', encoding: 'utf8', hunks: [] } };
@@ -185,11 +188,6 @@ async function fileAt(base: string, path: string): Promise<string | undefined> {
   }
 }
 
-/** What a command can reach, in words. */
-async function reachOf(sandbox: Sandbox | undefined): Promise<string> {
-  return sandbox?.describe() ?? 'WITHOUT a sandbox: it reaches whatever this worker can';
-}
-
 function assertArgv(argv: readonly string[]): readonly string[] {
   if (argv.some((word) => word.includes('\0')))
     throw new ToolError('A word of a command cannot hold a NUL byte.');
@@ -197,11 +195,6 @@ function assertArgv(argv: readonly string[]): readonly string[] {
     throw new ToolError('A word of a command cannot hold half a character (a lone surrogate).');
   if (argv[0]?.trim() === '') throw new ToolError('The first word names the program; it is empty.');
   return argv;
-}
-
-/** The path of a folder for `cwd`. With descriptors, the program starts in the held folder itself, not at its path. */
-async function pathOf(folder: Folder): Promise<string> {
-  return FOLDER_ACCESS === 'descriptors' ? folder.at('.') : realpath(folder.at('.'));
 }
 
 type Plan = Omit<Parameters<typeof runProcess>[0], 'signal' | 'onOutput'>;

@@ -174,25 +174,28 @@ export async function makeShared(
   const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
-  const ofWorker = {
+  const listing = encryption.listing();
+  return {
     memory: createMemory(),
     holderQueue: holderQueue({ pid: process.pid, host: hostname() }, randomUUID()),
     texts,
     journal,
     log,
     metrics,
-  };
-  const giveBacks = sealer && createGiveBacks(sealer);
-  const lent = { files, traces, news, giveBacks };
-  const listing = encryption.listing();
-  const control = {
+    callLog,
+    secrets,
+    encryption,
+    files,
+    traces,
+    news,
+    ...authority,
+    giveBacks: sealer && createGiveBacks(sealer),
     pauses: createPausesReader({
       look: () => lookAtControl(startControl),
       warn: (line) => log.warn(line),
     }),
     grants: createGrantsReader({ list: () => listOpenGrants(listing) }),
   };
-  return { ...ofWorker, ...control, callLog, secrets, encryption, ...authority, ...lent };
 }
 
 function tellOfJournal(

@@ -16,7 +16,7 @@ const PACKAGES = ['activity', 'client', 'common', 'proto', 'worker', 'workflow']
 const [LEAST, LIMIT] = ['1.24.0', '1.25.0'];
 
 /** One package of the SDK in one folder. */
-export interface SdkCopy {
+interface SdkCopy {
   name: string;
   version: string;
   folder: string;
@@ -82,13 +82,14 @@ export function sdkProblem(copies: readonly SdkCopy[]): string | undefined {
   const versions = [...new Set(copies.map(({ version }) => version))];
   const names = new Set(copies.map(({ name }) => name));
   if (versions.length > 1 || names.size < copies.length)
-    return ["there is more than one copy of Temporal's SDK:", ...copies.map(lineOf)].join('\n');
+    return [
+      "there is more than one copy of Temporal's SDK:",
+      ...copies.map(({ name, version, folder }) => `  ${name} ${version} in ${folder}`),
+    ].join('\n');
   const unknown = versions.find((version) => isOlder(version, LEAST) || !isOlder(version, LIMIT));
   if (unknown === undefined) return undefined;
   return `Temporal's SDK is ${unknown}; Countersign works with ${LEAST} and later, before ${LIMIT}`;
 }
-
-const lineOf = ({ name, version, folder }: SdkCopy): string => `  ${name} ${version} in ${folder}`;
 
 /** Whether a version is older than another. Compares the numbers, and `1.24.0-rc.1` counts as `1.24.0`. */
 function isOlder(version: string, than: string): boolean {

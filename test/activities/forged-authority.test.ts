@@ -8,7 +8,9 @@ import { PAY_INPUT } from '../support/calls';
 import { runs } from '../support/properties';
 import { newSigner } from '../support/ssh';
 import type { RuleSnapshot, Authority, Vote } from '../../src/contract/authority';
-import { checkVotes, type VoteCheck } from '../../src/authority/votes/worker-check';
+import { checkVotes } from '../../src/authority/votes/worker-check';
+
+type VoteCheck = Parameters<typeof checkVotes>[0];
 
 /** What the input of a call says about who decides it. Anybody with rights on Temporal can write it. */
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { openInboxKey, type InboxKey } from '../../src/authority/signatures/inbox-key';
+import { openInboxKey } from '../../src/authority/signatures/inbox-key';
 import { signStatement } from '../../src/authority/signatures/sign-with-ssh';
 import {
   readStatement,
@@ -34,6 +34,8 @@ import { until } from '../support/until';
 import { WITHOUT_THREADS } from '../support/worker-here';
 import { needs } from '../support/parts';
 import type { Authority, Vote } from '../../src/contract/authority';
+
+type InboxKey = Awaited<ReturnType<typeof openInboxKey>>;
 
 needs('ssh');
 

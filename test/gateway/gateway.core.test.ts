@@ -4,12 +4,14 @@ import type { Client, ClientOptions } from '@modelcontextprotocol/client';
 import { EVERYTHING } from '../../src/authority/rules/permits';
 import { isObject, type JsonObject } from '../../src/contract/json';
 import { placeOfCall } from '../../src/gateway/call-id';
-import { type RunningHttp, serveHttp } from '../../src/gateway/http';
+import { serveHttp } from '../../src/gateway/http';
 import type { People } from '../../src/server/auth/people';
 import { approveNext, denyNext, waitForEnd, waitForRequest } from '../../src/testing';
 import { type Rogue, startRogue } from '../support/oidc';
 import { until } from '../support/until';
 import { sendRaw, useGateway } from './support';
+
+type RunningHttp = Awaited<ReturnType<typeof serveHttp>>;
 
 const held = useGateway(
   {

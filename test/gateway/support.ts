@@ -9,7 +9,7 @@ import { isObject } from '../../src/contract/json';
 import { TASKS } from '../../src/gateway/answers';
 import { openBackend } from '../../src/gateway/backend';
 import { createGateway, type Gateway, HOLD } from '../../src/gateway/gateway';
-import { type RunningHttp, serveHttp } from '../../src/gateway/http';
+import { serveHttp } from '../../src/gateway/http';
 import { openGatewayTools, type Served } from '../../src/gateway/tools';
 import { createUsers } from '../../src/server/auth/users';
 import { createCallLog } from '../../src/tools/call-log';
@@ -21,6 +21,8 @@ import { startWorker } from '../../src/worker';
 import { testAddress, testBundle } from '../support/server';
 import { WITHOUT_THREADS } from '../support/worker-here';
 import { allow, HOSTILE } from '../tools/mcp/support';
+
+type RunningHttp = Awaited<ReturnType<typeof serveHttp>>;
 
 const real = (name: string): string => require.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
 

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FileRef } from '../../src/contract/session/files';
-import { openFileStore, type StoreOptions } from '../../src/store';
+import { openFileStore } from '../../src/store';
 import type { FileStore } from '../../src/store/stored-file';
 import { drawKey, ringOf } from '../encryption/ring';
 import { scratchDirectory } from '../support/scratch';
+
+type StoreOptions = NonNullable<Parameters<typeof openFileStore>[1]>;
 
 const directory = scratchDirectory();
 const root = (): string => join(directory(), 'store');

@@ -4,8 +4,10 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { freePorts } from '../../src/engine/server-args';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isSilent, reasonOfNoAnswer, type ServerAddress } from '../../src/system/server-probe';
+import { isSilent, reasonOfNoAnswer } from '../../src/system/server-probe';
 import { makeCertificates, SERVER_NAME, type Certificates } from '../cluster/support/certificates';
+
+type ServerAddress = Parameters<typeof isSilent>[0];
 
 const servers: Server[] = [];
 afterEach(async () => {

@@ -1,6 +1,8 @@
 import { within } from '../../src/tools/wait-within';
-import { runHandler, type HandlerRun } from '../../src/tools/run-handler';
+import { runHandler } from '../../src/tools/run-handler';
 import { gate, makeTool } from './support';
+
+type HandlerRun = Parameters<typeof runHandler>[0];
 
 const runOf = (handler: HandlerRun['tool']['handle'], change: Partial<HandlerRun> = {}) =>
   runHandler({

@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { requireOneSdk, sdkCopies, sdkProblem, sdkVersion, type SdkCopy } from '../../src/worker/sdk-copies';
+import { requireOneSdk, sdkCopies, sdkProblem, sdkVersion } from '../../src/worker/sdk-copies';
 import { root } from '../support/build';
 import { scratchDirectory } from '../support/scratch';
+
+type SdkCopy = Parameters<typeof sdkProblem>[0][number];
 
 const scratch = scratchDirectory();
 

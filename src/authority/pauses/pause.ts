@@ -97,14 +97,10 @@ export function addPause(
     return { pauses: [...pauses], taken: { pause: standing, already: true } };
   const pause: Pause = { ...asked, id, at };
   const all = [...pauses.filter((one) => one !== standing), pause];
-  if (fits(all)) return { pauses: all, taken: { pause } };
+  // Every worker reads the memo before each call with an effect.
+  if (utf8Bytes(JSON.stringify(all)) <= LIMITS.memoBytes) return { pauses: all, taken: { pause } };
   const message = `there is no room for one more: all pauses together have at most ${LIMITS.memoBytes} bytes, and ${pauses.length} hold now`;
   return { code: 'full', message };
-}
-
-/** Whether all pauses fit the memo, which every worker reads before each call with an effect. */
-function fits(pauses: readonly Pause[]): boolean {
-  return utf8Bytes(JSON.stringify(pauses)) <= LIMITS.memoBytes;
 }
 
 /** Ends the pause with exactly this scope, or all pauses. */

@@ -9,7 +9,7 @@ import { checkFile, type KnownNames } from './check-rules';
 import { actionBy, type RuleCondition } from './condition';
 import type { Passkey, PasskeySite } from '../signatures/passkey';
 import { permitsOf } from './roles-and-visibility';
-import { formsOf, type RuledCall, rulesThatFit } from './which-rules-fit';
+import { formsOf, type Matching, type RuledCall, rulesThatFit } from './which-rules-fit';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './approvers-schema';
 import type { CheckedPasskeys, RevokedKeys } from './check-keys';
 import type { SignerKey } from '../signatures/ssh-key';
@@ -135,8 +135,7 @@ export function parseApprovers(text: string, file: string, known?: KnownNames): 
     rules: ruled.map(({ snapshot }) => snapshot),
     rulingOn: rulings(ruled),
     personOf,
-    ...subjectsOf(people),
-    ...slackIdsOf(people),
+    ...lookUpsIn(people),
     permitOf: (name) => permits(personOf(name)),
     visibleAgents: agentsIn(read.file.content),
     keysOf: (person) => keysOf.get(person) ?? [],
@@ -161,30 +160,19 @@ function passkeysIn(
   };
 }
 
-/** Makes the look-up of people by their subject at the OIDC issuer. */
-function subjectsOf(
-  people: FileContent['people'],
-): Pick<Approvers, 'personOfSubject' | 'hasSubject' | 'groupsOf'> {
+/** Makes the look-ups of people by their subject at the OIDC issuer and their member id at Slack, and the other way. */
+function lookUpsIn(people: FileContent['people']) {
   const all = new Map(Object.entries(people));
-  const subjects = new Map(
-    [...all].flatMap(([name, { oidc }]) => (oidc === undefined ? [] : [[oidc, name] as const])),
-  );
+  const by = (field: 'oidc' | 'slack') =>
+    new Map([...all].flatMap(([name, { [field]: id }]) => (id === undefined ? [] : [[id, name] as const])));
+  const [subjects, members] = [by('oidc'), by('slack')];
   return {
-    personOfSubject: (subject) => subjects.get(subject),
-    hasSubject: (person) => all.get(person)?.oidc !== undefined,
-    groupsOf: (person) => all.get(person)?.groups ?? [],
+    personOfSubject: (subject: string) => subjects.get(subject),
+    hasSubject: (person: string) => all.get(person)?.oidc !== undefined,
+    groupsOf: (person: string) => all.get(person)?.groups ?? [],
+    personOfSlack: (id: string) => members.get(id),
+    slackOf: (person: string) => all.get(person)?.slack,
   };
-}
-
-/** Makes the look-ups of people by their member id at Slack, and of the id by the person. */
-function slackIdsOf(people: FileContent['people']): Pick<Approvers, 'personOfSlack' | 'slackOf'> {
-  const ids = new Map(
-    Object.entries(people).flatMap(([name, { slack }]) =>
-      slack === undefined ? [] : [[name, slack] as const],
-    ),
-  );
-  const persons = new Map([...ids].map(([name, slack]) => [slack, name] as const));
-  return { personOfSlack: (id) => persons.get(id), slackOf: (person) => ids.get(person) };
 }
 
 function authorityBy(
@@ -230,12 +218,9 @@ function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
 }
 
 /** A rule with its digest and its parsed condition. */
-interface Ruled {
+interface Ruled extends Matching {
   snapshot: RuleSnapshot;
   digest: string;
-  tools: readonly string[] | undefined;
-  agents: readonly string[] | undefined;
-  condition: RuleCondition | undefined;
 }
 
 function ruledBy(rule: RuleContent, condition: RuleCondition | undefined): Ruled {

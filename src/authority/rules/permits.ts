@@ -23,7 +23,7 @@ export function isAtLeast(role: Role, needed: Role): boolean {
 export const UNKNOWN_AGENT = '';
 
 /** The agents whose text an item holds: its own agent, and the agents of the turns that led to it. */
-export interface Owned {
+interface Owned {
   agent: string;
   /** The agents of those turns. Absent: no turn led to the item. */
   callers?: readonly string[];

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { endOfDay, POLICY_ACTIONS, type PolicyAction, type PolicyRule } from '../../contract/policy-rule';
 import { isStricter } from './stricter-rule';
-import { CountersignError, errorMessage } from '../../contract/errors';
-import { systemReason } from '../../contract/text/system-errors';
+import { CountersignError } from '../../contract/errors';
+import { readTextFile } from '../../system/named-files';
 import { checkCovered, checkNames, checkWhen, type KnownNames, spellingWarnings } from './check-rules';
 import { actionBy, type RuleCondition } from './condition';
-import { formsOf, type RuledCall, rulesThatFit } from './which-rules-fit';
+import { formsOf, type Matching, type RuledCall, rulesThatFit } from './which-rules-fit';
 import { MOST_RULES, ruleBase } from './approvers-schema';
 import {
   type Complain,
@@ -76,13 +75,7 @@ export async function loadPolicy(
   check: PolicyCheck = {},
 ): Promise<PolicyRules> {
   if (typeof source !== 'string') return policyOf(source, check);
-  try {
-    return parsePolicy(await readFile(source, 'utf8'), source, check);
-  } catch (error) {
-    if (error instanceof CountersignError) throw error;
-    const why = systemReason(error) ?? errorMessage(error);
-    throw new CountersignError('file_failed', `reading ${source} failed: ${why}`, { cause: error });
-  }
+  return parsePolicy(await readTextFile(source), source, check);
 }
 
 /** Like `loadPolicy`, but takes the text of the file. */
@@ -114,11 +107,8 @@ function invalid(mistakes: readonly string[]): CountersignError {
 }
 
 /** A rule with its parsed condition and its end. */
-interface Ruled {
+interface Ruled extends Matching {
   rule: PolicyRule;
-  tools: readonly string[] | undefined;
-  agents: readonly string[] | undefined;
-  condition: RuleCondition | undefined;
   /** The end of its last day, in milliseconds. From this time on the rule fits no call. */
   endsAt: number;
 }

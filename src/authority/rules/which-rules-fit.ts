@@ -22,7 +22,7 @@ export function formsOf({ forms = [], ...call }: RuledCall): [RuledCall, ...Rule
 }
 
 /** The parts of a rule that say which calls it fits. An absent part fits every call. */
-interface Matching {
+export interface Matching {
   tools?: readonly string[];
   agents?: readonly string[];
   condition?: RuleCondition;

@@ -65,9 +65,8 @@ export interface RuledVerdict extends PolicyVerdict {
 
 /** Asks the function policy, the policy rules and the approvers file. The strictest answer holds. Never rejects. */
 export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<RuledVerdict> {
-  const { rules, approvers } = owner;
+  const { rules, approvers, policy } = owner;
   const { tool, args, value } = call;
-  const { policy } = owner;
   const isRuled = policy !== undefined || rules !== undefined || approvers !== undefined;
   const forms = isRuled ? await furtherForms(tool, args, value) : [];
   const said = await askFunction(owner, tool, [{ args }, ...forms]);

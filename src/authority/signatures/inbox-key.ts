@@ -13,7 +13,7 @@ import { type Statement, statementOf, statementText } from './statement';
 import { factsToSign, type ShownCall, signatureOf, type SignedAt, timesToSign } from './facts-to-sign';
 
 /** The key with which a web inbox signs that the approver was signed in. */
-export interface InboxKey {
+interface InboxKey {
   /** The line that an administrator adds to `inboxKeys` of the approvers file. */
   line: string;
   fingerprint: string;

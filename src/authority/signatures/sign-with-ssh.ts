@@ -11,7 +11,7 @@ import {
 } from './ssh-signature';
 import { type Statement, statementText } from './statement';
 
-export interface SigningOptions {
+interface SigningOptions {
   /** A private key file, or a public key file whose private key the agent or a security key holds. */
   keyFile: string;
   /** The keys of the person who signs. Absent: any key is accepted, because there is no approvers file at hand. */

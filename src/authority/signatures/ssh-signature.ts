@@ -33,7 +33,7 @@ export const SSH_FAULTS = {
 export type SshFault = keyof typeof SSH_FAULTS;
 
 /** A signature to check, and the data to check it against. */
-export interface SshCheck {
+interface SshCheck {
   /** The signature as `ssh-keygen -Y sign` writes it. */
   armored: string;
   message: Uint8Array;
@@ -54,7 +54,7 @@ export interface SshSigner {
   isUserVerified: boolean;
 }
 
-export type SshVerdict = ({ ok: true } & SshSigner) | { ok: false; why: SshFault; fingerprint?: string };
+type SshVerdict = ({ ok: true } & SshSigner) | { ok: false; why: SshFault; fingerprint?: string };
 
 /** Checks a signature. Never throws, whatever the input. */
 export function verifySshSignature(check: SshCheck): SshVerdict {

@@ -83,10 +83,7 @@ export interface SignedCallFacts
 }
 
 /** The parts of a statement that the voter adds to the facts of the call. */
-export interface SignableVote extends Pick<
-  Statement,
-  'decisionId' | 'decision' | 'approver' | 'at' | 'notAfter'
-> {
+interface SignableVote extends Pick<Statement, 'decisionId' | 'decision' | 'approver' | 'at' | 'notAfter'> {
   reason?: string;
   suggestion?: string;
   /** The ids of the hunks that the voter approves, in any order. Absent: the whole call. */

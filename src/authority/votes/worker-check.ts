@@ -11,7 +11,7 @@ import { type Authority, readAuthority, type Vote } from '../../contract/authori
 import { authorityNow, stricterAuthority } from './authority-in-force';
 
 /** The data for checking votes. */
-export interface VoteCheck {
+interface VoteCheck {
   /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
   own?: Authority;
   /** Absent: this worker has no approvers file, so no signature counts here. */

@@ -6,7 +6,7 @@ import { sha256 } from '../../system/sha256';
 import { type Agent, isAgent } from '../define-agent';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeZodIssues, invalidDefinition } from '../option-values';
+import { checkedOptions, invalidDefinition } from '../option-values';
 import type { Duration, SubAgent, Tool } from '../types';
 
 /**
@@ -132,8 +132,8 @@ function descriptionOf(agent: Agent | string, name: string, { description }: Age
 }
 
 function childOf(agent: string, name: string, options: AgentToolOptions): SubAgent {
-  const parsed = ownSchema.safeParse(options);
-  if (!parsed.success) throw invalidDefinition('tool', { name }, new Error(describeZodIssues(parsed.error)));
-  const { depth = CHILD_DEPTH, most = CHILDREN_PER_TURN, taskQueue } = parsed.data;
+  const invalid = (words: string) => invalidDefinition('tool', { name }, new Error(words));
+  const given = checkedOptions(ownSchema, options, invalid);
+  const { depth = CHILD_DEPTH, most = CHILDREN_PER_TURN, taskQueue } = given;
   return Object.freeze({ agent, taskQueue, depth, most });
 }

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../contract/tool';
 import { isObject } from '../../contract/json';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeZodIssues, invalidDefinition } from '../option-values';
+import { checkedOptions, invalidDefinition } from '../option-values';
 import { resolveParameters } from '../parameters';
 import type { Duration, Parameters, Tool } from '../types';
 
@@ -81,7 +81,10 @@ const ownForm = z
  * });
  */
 export function askUser(options: AskUserOptions = {}): Tool {
-  const { name = 'ask_user', expires, form, ownForms = true } = parseOptions(options);
+  checkedOptions(optionsSchema, options, (words) =>
+    invalidDefinition('tool', { name: 'ask_user' }, new Error(words)),
+  );
+  const { name = 'ask_user', expires, form, ownForms = true } = options;
   const usual = form === undefined ? PLAIN_FORM : formOf(form, name);
   const tool = defineTool({
     name,
@@ -95,13 +98,6 @@ export function askUser(options: AskUserOptions = {}): Tool {
     },
   });
   return Object.freeze<Tool>({ ...tool, asks: (value) => toQuestion(value, usual) });
-}
-
-function parseOptions(options: unknown): AskUserOptions {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success)
-    return Object.fromEntries(Object.entries(parsed.data).filter(([, one]) => one !== undefined));
-  throw invalidDefinition('tool', { name: 'ask_user' }, new Error(describeZodIssues(parsed.error)));
 }
 
 function formOf(form: Parameters, name: string): JsonSchema {

@@ -28,28 +28,28 @@ export interface FindToolsOptions {
  */
 const OVER = 40;
 
-/** The schema of an agent's option `findTools`. */
-export const findToolsSchema = z.union([
-  z.boolean(),
-  z.strictObject({
-    over: z.int().min(1).max(100_000).optional(),
-    core: z
-      .array(z.string().regex(/^[a-z*][a-z0-9_*]*$/, 'must be names of tools, with * for any letters'))
-      .optional(),
-  }),
-]);
-
 /** The option `findTools` with every default filled in. Undefined stands for `findTools: false`. */
 export interface FindSettings {
   readonly over: number;
   readonly core: readonly string[] | undefined;
 }
 
-export function toFindSettings(given: z.output<typeof findToolsSchema> = true): FindSettings | undefined {
-  if (given === false) return undefined;
-  const { over = OVER, core } = given === true ? {} : given;
-  return { over, core };
-}
+/** The schema of an agent's option `findTools`. */
+export const findToolsSchema = z
+  .union([
+    z.boolean(),
+    z.strictObject({
+      over: z.int().min(1).max(100_000).default(OVER),
+      core: z
+        .array(z.string().regex(/^[a-z*][a-z0-9_*]*$/, 'must be names of tools, with * for any letters'))
+        .optional(),
+    }),
+  ])
+  .default(true)
+  .transform((given): FindSettings | undefined => {
+    if (given === false) return undefined;
+    return given === true ? { over: OVER, core: undefined } : { core: undefined, ...given };
+  });
 
 /** The tools of an agent, and the tools that its model is given at each step. `core` undefined: all tools. */
 interface Toolset {

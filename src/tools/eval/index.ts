@@ -10,12 +10,12 @@ import {
   type VariableDeclaration,
 } from 'acorn';
 import { z } from 'zod';
-import { CountersignError, errorMessage } from '../../contract/errors';
+import { errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { defineTool, inPlace } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
-import { describeZodIssues, duration } from '../option-values';
+import { duration, checkedOptions, wrongOptions } from '../option-values';
 import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
 import type { Duration, Tool } from '../types';
 import { isWellFormed } from '../../contract/text/bytes';
@@ -76,14 +76,8 @@ const parameters = z.strictObject({
  * defineAgent({ name: 'analyst', instructions: '…', model, tools: createEvalTools({ root: './data', sandbox: sandbox({ read: ['./data'] }) }) });
  */
 export function createEvalTools(given: EvalOptions = {}): Tool[] {
-  const parsed = optionsSchema.safeParse(given);
-  if (!parsed.success)
-    throw new CountersignError(
-      'config_invalid',
-      `createEvalTools: ${describeZodIssues(parsed.error)}`,
-      'Correct what is given to createEvalTools.',
-    );
-  const { sandbox = makeSandbox(), root, idle, most, state, timeout, taskQueue, ...rest } = parsed.data;
+  const options = checkedOptions(optionsSchema, given, wrongOptions('createEvalTools'));
+  const { sandbox = makeSandbox(), root, idle, most, state, timeout, taskQueue, ...rest } = options;
   const { outputLimit = LIMITS.outputBytes, evaluate = sandbox.isClosed ? 'cautious' : 'ask' } = rest;
   const cwd = root === undefined ? undefined : resolve(root);
   if (cwd !== undefined) sandbox.assertShown(cwd);

@@ -55,7 +55,8 @@ export function createEvalSessions(plan: SessionsPlan): EvalSessions {
     what: 'processes',
     open: () => open(plan),
     close: ({ process }) => process.end(),
-    isAlive,
+    isAlive: ({ process: { child } }) =>
+      child.pid !== undefined && child.exitCode === null && child.signalCode === null,
     ...plan,
   });
   const queues = new Map<string, Promise<unknown>>();
@@ -94,9 +95,6 @@ async function evaluate(
 }
 
 const notStarted = (): ToolError => nothingDone('It was stopped before it started.');
-
-const isAlive = ({ process: { child } }: Session): boolean =>
-  child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
 /** The program as text, because the sandbox does not show our files. */
 let host: string | undefined;

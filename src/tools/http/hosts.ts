@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type * as Tldts from 'tldts';
-import { CountersignError } from '../../contract/errors';
+import type { CountersignError } from '../../contract/errors';
+import { wrongOptions } from '../option-values';
 import { requirePackage } from '../../system/missing-package';
 
 /** Whether the host and the port of a URL are on a list of the configuration. */
@@ -71,9 +72,5 @@ export function portOf({ port, protocol }: URL): string {
 
 /** The error for a wrong option of the pack. */
 export function invalidOption(option: string, message: string): CountersignError {
-  return new CountersignError(
-    'config_invalid',
-    `http_request: \`${option}\`: ${message}`,
-    'Correct what is given to createHttpTools.',
-  );
+  return wrongOptions('createHttpTools')(`\`${option}\`: ${message}`);
 }

@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { z } from 'zod';
-import { CountersignError, errorMessage } from '../../contract/errors';
+import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeZodIssues } from '../option-values';
+import { checkedOptions, wrongOptions } from '../option-values';
 import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer } from './describe';
 import { follow } from './follow';
@@ -87,7 +87,8 @@ const READING: readonly string[] = [
  * });
  */
 export function createHttpTools({ timeout, outputLimit, taskQueue, ...rest }: HttpOptions): Tool[] {
-  const { maxBytes, ca, lookup = systemLookup, ...lists } = parseOptions(rest);
+  const options = checkedOptions(optionsSchema, rest, wrongOptions('createHttpTools'));
+  const { maxBytes, ca, lookup = systemLookup, ...lists } = options;
   const rules: Rules = {
     hosts: hostList('hosts', lists.hosts),
     privateHosts: hostList('privateHosts', lists.privateHosts),
@@ -140,16 +141,6 @@ function placeOf({
 
 function asSet(names: readonly string[]): string[] {
   return [...new Set(names.map((name) => name.toLowerCase()))].sort();
-}
-
-function parseOptions(options: unknown): z.output<typeof optionsSchema> {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  throw new CountersignError(
-    'config_invalid',
-    `http_request: ${describeZodIssues(parsed.error)}`,
-    'Correct what is given to createHttpTools.',
-  );
 }
 
 function trusting(ca: string): SecureContext {

@@ -1,11 +1,10 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { CountersignError } from '../../contract/errors';
 import { readPrivateFile, userStateDir } from '../../system/files';
 import { defineTool, inPlace } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
-import { describeZodIssues, duration } from '../option-values';
+import { duration, checkedOptions, wrongOptions } from '../option-values';
 import type { CallContext, Duration, Tool } from '../types';
 import { createWorkspaceTools } from '../workspace';
 import { compileSearch, restsOf } from '../workspace/search-tool';
@@ -90,14 +89,7 @@ type Options = z.output<typeof optionsSchema>;
  * defineAgent({ name: 'lisper', instructions: '…', model, tools: createLispTools({ root: './src' }) });
  */
 export function createLispTools(given: LispOptions = {}): Tool[] {
-  const parsed = optionsSchema.safeParse(given);
-  if (!parsed.success)
-    throw new CountersignError(
-      'config_invalid',
-      `createLispTools: ${describeZodIssues(parsed.error)}`,
-      'Correct what is given to createLispTools.',
-    );
-  const options = parsed.data;
+  const options = checkedOptions(optionsSchema, given, wrongOptions('createLispTools'));
   const { root, taskQueue, timeout, outputLimit } = options;
   const dir = folderOf(options);
   const history = createFormHistory(dir);

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
-import { EFFECTS, SAFETIES } from '../../contract/tool';
 import { requirePackage } from '../../system/missing-package';
-import { describeZodIssues } from '../option-values';
+import { toolOptions } from '../define-tool';
+import { checkedOptions } from '../option-values';
 import type { Secrets } from '../secrets';
 import type { ToolOptions } from '../types';
 
@@ -77,20 +77,21 @@ export interface McpOAuth {
 export type McpServers = string | Readonly<Record<string, McpCommand | McpAddress>>;
 
 /** The config's settings of a server's tool. Without them a tool is dangerous and unsafe, whatever the server says. */
-export type McpToolSettings = Pick<
-  ToolOptions,
-  | 'safety'
-  | 'effect'
-  | 'categories'
-  | 'timeout'
-  | 'retry'
-  | 'requestExpires'
-  | 'startWithin'
-  | 'noBatch'
-  | 'noGrant'
-  | 'outputLimit'
-  | 'jsonTexts'
->;
+export type McpToolSettings = Pick<ToolOptions, keyof typeof SETTINGS>;
+
+const SETTINGS = {
+  safety: true,
+  effect: true,
+  categories: true,
+  timeout: true,
+  retry: true,
+  requestExpires: true,
+  startWithin: true,
+  noBatch: true,
+  noGrant: true,
+  outputLimit: true,
+  jsonTexts: true,
+} as const;
 
 /** How a server is started or reached, with every default filled in. */
 export type McpStart =
@@ -183,32 +184,8 @@ const record = z.record(z.string().regex(NAME, 'is not a name of a server'), ser
 /** The schema of a config's option `mcpServers`. */
 export const serversSchema = z.union([filled, record]);
 
-const time = z.union([z.number(), z.string()]).optional();
-
-/** The schema of a config's option `mcpTools`; `defineTool` checks the rest. */
-export const settingsSchema = z.record(
-  z.string(),
-  z.strictObject({
-    safety: z.enum(SAFETIES).optional(),
-    effect: z.enum(EFFECTS).optional(),
-    categories: z.array(filled).optional(),
-    timeout: time,
-    retry: z
-      .strictObject({
-        maximumAttempts: z.number().optional(),
-        initialInterval: time,
-        backoffCoefficient: z.number().optional(),
-        maximumInterval: time,
-      })
-      .optional(),
-    requestExpires: time,
-    startWithin: time,
-    noBatch: z.boolean().optional(),
-    noGrant: z.boolean().optional(),
-    outputLimit: z.number().optional(),
-    jsonTexts: z.boolean().optional(),
-  }),
-);
+/** The schema of a config's option `mcpTools`. */
+export const settingsSchema = z.record(z.string(), toolOptions.pick(SETTINGS));
 
 const fileSchema = z.looseObject({ mcpServers: record });
 
@@ -237,7 +214,7 @@ export async function declaredServers(given: McpServers): Promise<McpServer[]> {
     name,
     prefix: prefixOf(name),
     start: toStart(name, one),
-    state: one.state === undefined || one.state === 'worker' ? undefined : one.state,
+    state: one.state === 'worker' ? undefined : one.state,
   }));
   const prefixes = servers.map(({ prefix }) => prefix);
   const twice = servers.find(({ prefix }, at) => prefixes.indexOf(prefix) !== at);
@@ -255,9 +232,9 @@ async function readServers(path: string): Promise<z.output<typeof record>> {
   } catch (cause) {
     throw invalid(`${path} cannot be read: ${errorMessage(cause)}`, 'Name a file such as .mcp.json.');
   }
-  const parsed = fileSchema.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data.mcpServers;
-  throw invalid(`${path}: ${describeZodIssues(parsed.error)}`, 'Write `{ "mcpServers": { … } }` as JSON.');
+  return checkedOptions(fileSchema, parseJson(text), (words) =>
+    invalid(`${path}: ${words}`, 'Write `{ "mcpServers": { … } }` as JSON.'),
+  ).mcpServers;
 }
 
 /** The prefix of a server's tool names: `my_server` for `My Server`. It has no `__`, so the first `__` ends it. */
@@ -268,23 +245,16 @@ export function prefixOf(name: string): string {
 function toStart(name: string, one: z.output<typeof server>): McpStart {
   if ('command' in one && typeof one.command === 'string') {
     const { args = [], cwd = '.', env = {}, elicitation } = command.parse(one);
-    return { kind: 'stdio', command: one.command, args, cwd, env, ...asks(elicitation) };
+    return { kind: 'stdio', command: one.command, args, cwd, env, elicitation: elicitation || undefined };
   }
   const { url, headers = {}, oauth, elicitation } = address.parse(one);
-  const login = oauth === undefined ? {} : { oauth: toOAuth(name, oauth) };
-  return { kind: 'http', url, headers, ...login, ...asks(elicitation) };
-}
-
-function asks(elicitation: boolean | undefined): { elicitation?: true } {
-  return elicitation === true ? { elicitation } : {};
+  const login = oauth === undefined ? undefined : toOAuth(name, oauth);
+  return { kind: 'http', url, headers, oauth: login, elicitation: elicitation || undefined };
 }
 
 function toOAuth(name: string, oauth: unknown): McpOAuth {
-  const parsed = oauthSchema.safeParse(oauth);
-  if (parsed.success) return parsed.data;
-  throw invalid(
-    `\`oauth\` of the MCP server ${name}: ${describeZodIssues(parsed.error)}`,
-    'See docs/mcp.md for what it may hold.',
+  return checkedOptions(oauthSchema, oauth, (words) =>
+    invalid(`\`oauth\` of the MCP server ${name}: ${words}`, 'See docs/mcp.md for what it may hold.'),
   );
 }
 

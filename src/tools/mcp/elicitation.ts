@@ -7,7 +7,7 @@ import type { Question } from '../../contract/question';
 import { NO_SECRETS, toForm } from '../../contract/schema/question-form';
 import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';
-import { describeZodIssues } from '../option-values';
+import { checkedOptions } from '../option-values';
 import { mentionsSecret } from './secret-words';
 
 /** The longest time that a call may wait for the answers of people in total, in addition to its timeout. */
@@ -108,9 +108,8 @@ export async function elicit(
 export function readElicitation(params: unknown, { server, tool }: AskedBy): Question {
   const { mode = 'form' } = isObject(params) ? params : {};
   if (mode !== 'form') throw new Error('only the mode "form" is supported');
-  const parsed = request.safeParse(params);
-  if (!parsed.success) throw new Error(`not a request for input: ${describeZodIssues(parsed.error)}`);
-  const { message, requestedSchema } = parsed.data;
+  const invalid = (words: string) => new Error(`not a request for input: ${words}`);
+  const { message, requestedSchema } = checkedOptions(request, params, invalid);
   const made = toForm(plain(requestedSchema));
   if (!made.ok) {
     const why = made.issues.map(({ path, message: what }) => `${path} ${what}`.trim()).join('; ');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { describeZodIssues } from '../option-values';
+import { checkedOptions } from '../option-values';
 import { type McpOAuth, type McpStart, type McpValue, variablesIn } from './declare';
 import { type Definition, definitionSchema, digestDefinition } from './definition';
 
@@ -66,13 +66,12 @@ export async function readLock(path: string): Promise<Lock> {
     throw invalid(path, errorMessage(cause));
   });
   if (text === undefined) return { version: 1, servers: {} };
-  const parsed = lockSchema.safeParse(parseJson(text));
-  if (!parsed.success) throw invalid(path, describeZodIssues(parsed.error));
-  for (const [server, { tools }] of Object.entries(parsed.data.servers))
+  const lock = checkedOptions(lockSchema, parseJson(text), (words) => invalid(path, words));
+  for (const [server, { tools }] of Object.entries(lock.servers))
     for (const [name, { digest, definition }] of Object.entries(tools))
       if (definition.name !== name || digestDefinition(definition) !== digest)
         throw invalid(path, `the tool ${name} of ${server} is not the one of its digest`);
-  return parsed.data;
+  return lock;
 }
 
 /** The text of a lock: sorted, so that a review shows what changed and nothing else. */
@@ -98,8 +97,7 @@ export function lockStart(start: McpStart): LockedStart {
   const asks = { elicitation: start.elicitation };
   if (start.kind === 'http') {
     const { url, headers, oauth } = start;
-    const login = oauth === undefined ? {} : { oauth: lockOAuth(oauth) };
-    return { url, headers: sourcesOf(headers), ...login, ...asks };
+    return { url, headers: sourcesOf(headers), oauth: oauth && lockOAuth(oauth), ...asks };
   }
   const { command, args, cwd, env } = start;
   return { command, args: [...args], cwd, env: sourcesOf(env), ...asks };

@@ -18,7 +18,7 @@ import {
 } from './oauth';
 
 /** The options of a login. */
-export interface LoginRequest {
+interface LoginRequest {
   account: LoginAccount;
   /** The config's headers for every request to the server. */
   headers: Readonly<Record<string, string>>;

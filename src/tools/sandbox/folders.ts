@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { systemReason } from '../../contract/text/system-errors';
+import { wrongOptions } from '../option-values';
 
 /** A folder or file of this machine that programs in a sandbox see, at the same path as outside. */
 export interface Mount {
@@ -45,13 +46,7 @@ function assertAllowed({ path, isWritable }: Mount): void {
     throw invalid(`${path} belongs to the system; it is never written`);
 }
 
-function invalid(message: string): CountersignError {
-  return new CountersignError(
-    'config_invalid',
-    `sandbox: ${message}`,
-    'Correct `read` or `write` of the sandbox.',
-  );
-}
+const invalid = wrongOptions('sandbox');
 
 /** Whether a path is a folder, or below it. */
 export function isWithin(path: string, folder: string): boolean {

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { nothingDone } from '../errors';
 import { hostList } from '../http/hosts';
-import { describeZodIssues } from '../option-values';
+import { checkedOptions, wrongOptions } from '../option-values';
 import {
   killGroup,
   killLeftBehind,
@@ -136,9 +136,7 @@ const optionsSchema = z.strictObject({
  * createShellTools({ root: './site', sandbox: sandbox({ write: ['./site'], network: { hosts: ['registry.npmjs.org'] } }) });
  */
 export function sandbox(options: SandboxOptions = {}): Sandbox {
-  const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
-  const { read, write, network, unsandboxed, ...rest } = parsed.data;
+  const { read, write, network, unsandboxed, ...rest } = checkedOptions(optionsSchema, options, invalid);
   const listed = listFolders(read, write);
   const hosts = network === false ? [] : network.hosts;
   const isBare = unsandboxed && !hasSandbox();
@@ -185,9 +183,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 /** The command line to start, with its environment. */
 type Started = Wrapped & { env: Readonly<Record<string, string>> };
 
-function invalid(message: string): CountersignError {
-  return new CountersignError('config_invalid', `sandbox: ${message}`, 'Correct what is given to sandbox.');
-}
+const invalid = wrongOptions('sandbox');
 
 function failStart(error: unknown): never {
   const hint = error instanceof CountersignError && error.hint !== undefined ? ` ${error.hint}` : '';

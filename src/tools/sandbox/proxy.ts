@@ -19,7 +19,7 @@ interface ProxyPlan {
 }
 
 /** A running proxy. */
-export interface NetworkProxy {
+interface NetworkProxy {
   close(): Promise<void>;
 }
 

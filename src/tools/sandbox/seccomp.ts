@@ -104,7 +104,6 @@ type Operation = readonly [code: number, number: number, ifTrue?: number, ifFals
 /** The places of `struct seccomp_data`. Both processors store the lower half of a number first. */
 const CALL = 0;
 const PROCESSOR = 4;
-const placeOf = (argument: number): number => 16 + 8 * argument;
 
 /** The numbers of x32, which is x64 with short pointers, begin here. */
 const X32 = 0x40000000;
@@ -144,7 +143,7 @@ export function systemCallNumber(processor: Processor, call: string): number | u
 function operationsOf({ when, error }: Rule, number: number | undefined): Operation[] {
   if (number === undefined) return [];
   const conditions = when.map(([argument, is, value]): [place: number, code: number, value: number] => [
-    placeOf(argument),
+    16 + 8 * argument,
     is === 'equal' ? IS_EQUAL : HAS_BIT,
     value,
   ]);

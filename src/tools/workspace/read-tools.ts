@@ -160,12 +160,10 @@ interface Entry {
 export async function listFolder(root: Root, path: string): Promise<Entry[]> {
   return root.inFolder(path, async (folder) => {
     const found = await readdir(folder.at('.'), { withFileTypes: true });
-    return found.map(toEntry).sort((a, b) => (a.name < b.name ? -1 : 1));
+    return found
+      .map((one) => ({ name: one.name, kind: kindOf(one) }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
   });
-}
-
-function toEntry(found: Dirent): Entry {
-  return { name: found.name, kind: kindOf(found) };
 }
 
 function kindOf(found: Dirent): Entry['kind'] {

@@ -1,4 +1,6 @@
-import { isAtLeast, isSeenBy, type Owned, type Permit, ROLES } from '../../../src/authority/rules/permits';
+import { isAtLeast, isSeenBy, type Permit, ROLES } from '../../../src/authority/rules/permits';
+
+type Owned = Parameters<typeof isSeenBy>[1];
 
 it('has roles of which each may do what those before it may', () => {
   const allowed = ROLES.map((role) => ROLES.filter((needed) => isAtLeast(role, needed)));

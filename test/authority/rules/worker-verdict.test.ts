@@ -16,7 +16,9 @@ import type { Policy } from '../../../src/tools/types';
 import { runs } from '../../support/properties';
 import type { Authority, Vote } from '../../../src/contract/authority';
 import { requestersOf } from '../../../src/authority/votes/requesters';
-import { checkVotes, type VoteCheck } from '../../../src/authority/votes/worker-check';
+import { checkVotes } from '../../../src/authority/votes/worker-check';
+
+type VoteCheck = Parameters<typeof checkVotes>[0];
 
 const FILE = `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'

@@ -3,12 +3,14 @@ import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { readKeyLine, type SignerKey } from '../../../src/authority/signatures/ssh-key';
 import { verifySshSignature } from '../../../src/authority/signatures/ssh-signature';
-import { type SigningOptions, signStatement } from '../../../src/authority/signatures/sign-with-ssh';
+import { signStatement } from '../../../src/authority/signatures/sign-with-ssh';
 import { type Statement, statementOf, statementText } from '../../../src/authority/signatures/statement';
 import { scratchDirectory, writeScript } from '../../support/scratch';
 import { newSigner, sshKeygen } from '../../support/ssh';
 import { FACTS, VOTE } from './signed';
 import { needs } from '../../support/parts';
+
+type SigningOptions = Parameters<typeof signStatement>[1];
 
 needs('ssh');
 

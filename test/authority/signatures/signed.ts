@@ -1,9 +1,10 @@
 import {
   type SignedCallFacts,
-  type SignableVote,
   type Statement,
   statementOf,
 } from '../../../src/authority/signatures/statement';
+
+type SignableVote = Parameters<typeof statementOf>[1];
 
 /** The moment at which the votes of these tests were given. */
 export const AT = Date.UTC(2026, 10, 24, 12);

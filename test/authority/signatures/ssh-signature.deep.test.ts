@@ -2,11 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { readKeyLine, type SignerKey } from '../../../src/authority/signatures/ssh-key';
-import {
-  type SshCheck,
-  type SshVerdict,
-  verifySshSignature,
-} from '../../../src/authority/signatures/ssh-signature';
+import { verifySshSignature } from '../../../src/authority/signatures/ssh-signature';
 import { wireString } from '../../../src/authority/signatures/ssh-wire';
 import { scratchDirectory } from '../../support/scratch';
 import {
@@ -22,6 +18,10 @@ import {
 } from '../../support/ssh';
 import { runs } from '../../support/properties';
 import { needs } from '../../support/parts';
+
+type SshVerdict = ReturnType<typeof verifySshSignature>;
+
+type SshCheck = Parameters<typeof verifySshSignature>[0];
 
 needs('ssh');
 

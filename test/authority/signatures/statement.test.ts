@@ -1,12 +1,13 @@
 import {
   type SignedCallFacts,
   readStatement,
-  type SignableVote,
   type Statement,
   statementOf,
   statementText,
 } from '../../../src/authority/signatures/statement';
 import { FACTS, VOTE } from './signed';
+
+type SignableVote = Parameters<typeof statementOf>[1];
 
 const made = (facts: Partial<SignedCallFacts> = {}, vote: Partial<SignableVote> = {}): Statement => {
   const statement = statementOf({ ...FACTS, ...facts }, { ...VOTE, ...vote });

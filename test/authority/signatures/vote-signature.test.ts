@@ -9,11 +9,13 @@ import {
   type VoteJudgement,
 } from '../../../src/authority/signatures/vote-signature';
 import { TIMES } from '../../../src/contract/limits';
-import { type InboxKey, openInboxKey } from '../../../src/authority/signatures/inbox-key';
+import { openInboxKey } from '../../../src/authority/signatures/inbox-key';
 import { statementText } from '../../../src/authority/signatures/statement';
 import { type Changes, newSigner } from '../../support/ssh';
 import { AT, FACTS, type Signed, statementWith, VOTE } from './signed';
 import { runs } from '../../support/properties';
+
+type InboxKey = Awaited<ReturnType<typeof openInboxKey>>;
 
 const [anna, bob, removed, expiring] = [1, 2, 3, 4].map(() => newSigner('ssh-ed25519'));
 const sk = newSigner('sk-ssh-ed25519@openssh.com');

@@ -2,12 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { accountOf, connectTo } from '../../../src/tools/mcp/reach';
 import type { McpHttpStart, McpOAuth, McpServer } from '../../../src/tools/mcp/declare';
-import { beginLogin, type LoginRequest, type OpenLogin } from '../../../src/tools/mcp/login';
+import { beginLogin, type OpenLogin } from '../../../src/tools/mcp/login';
 import { type LoginAccount, type Login, loginFile } from '../../../src/tools/mcp/logins';
 import type { McpConnection } from '../../../src/tools/mcp/connection';
 import { createSecrets, type Secrets } from '../../../src/tools/secrets';
 import { agree } from '../../support/mcp-oauth';
 import { always } from './support';
+
+type LoginRequest = Parameters<typeof beginLogin>[0];
 
 /** Keeps logins of a file's tests in its scratch folder. */
 export function loginsUnder(scratch: () => string): void {

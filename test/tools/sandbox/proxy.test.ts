@@ -3,8 +3,10 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { join } from 'node:path';
 import { hostList } from '../../../src/tools/http/hosts';
 import type { Lookup } from '../../../src/tools/http/send';
-import { type NetworkProxy, startProxy } from '../../../src/tools/sandbox/proxy';
+import { startProxy } from '../../../src/tools/sandbox/proxy';
 import { scratchDirectory } from '../../support/scratch';
+
+type NetworkProxy = Awaited<ReturnType<typeof startProxy>>;
 
 const scratch = scratchDirectory();
 const path = () => join(scratch(), 'proxy.sock');
