@@ -43,9 +43,9 @@ export function cancelAll({ calls }: Approvals, now: number): LifeEvent[] {
   return [{ type: 'cancelled' }, ...closed];
 }
 
-/** Takes back a call that has not started: an undecided request, or a call that was allowed. */
+/** Takes back a call that has not started: an undecided request, or a call that was allowed or is prepared again. */
 export function withdraw(state: CallState | undefined, now: number): LifeEvent[] {
-  if (state?.phase === 'ready') return [neverStarted(state, now)];
+  if (state?.phase === 'ready' || state?.phase === 'preparing') return [neverStarted(state, now)];
   if (state?.phase !== 'request') return [];
   const result = failureOf(state, ENDINGS.withdrawn, now);
   return [{ type: 'closed', callId: state.call.callId, cause: 'withdrawn', result, at: now }];

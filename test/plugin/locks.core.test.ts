@@ -198,7 +198,7 @@ describe('a forged header', () => {
         call('refund', order, {
           header: { decision: null, callKey: 'new/1.1', grant: { id: 'g', digest: 'x', use: 1, of: 9 } },
         }),
-      'grant',
+      'it needs a decision and has none',
     ],
     [
       'that says that the call is pure',

@@ -17,7 +17,7 @@ import { describeLostAttempt, type Since, startHeartbeat, whileBeating } from '.
 import { isGivenUp } from '../run-unsafe';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
-import { headerValue, isGateHeader } from './header';
+import { readGateHeader } from './header';
 import { depsFor, type GateTarget, type GateWorker, givenTool } from './gated-tools';
 
 type Run = () => Promise<unknown>;
@@ -48,8 +48,8 @@ const MOST_HEADER_BYTES = 256 * 1024;
 function readHeader(header: Payload): GateHeader {
   const bytes = header.data?.length ?? 0;
   if (bytes > MOST_HEADER_BYTES) throw refused(`its header has ${bytes} bytes`);
-  const read = headerValue(header);
-  if (isGateHeader(read)) return read;
+  const read = readGateHeader(header);
+  if (read !== undefined) return read;
   throw refused('its header is none of a gate');
 }
 

@@ -2,10 +2,12 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { AUTHORITY, type Vote } from '../../contract/authority';
 import type { SpentDecision } from '../../contract/call';
 import type { GateHeader } from '../../contract/gate';
+import { isObject } from '../../contract/json';
 import { CALL_HEAD } from '../../contract/result';
 import { guard } from '../../contract/schema/message';
 import {
   both,
+  exact,
   integer,
   list,
   number,
@@ -33,7 +35,7 @@ const DECISION: Shape<SpentDecision> = object(
   },
 );
 
-const HEADER: Shape<GateHeader> = object(
+const HEADER = exact(
   both(CALL_HEAD, {
     agent: text(),
     callKey: text(),
@@ -57,8 +59,19 @@ const HEADER: Shape<GateHeader> = object(
   },
 );
 
-/** Whether a value is the header of a gated activity. */
-export const isGateHeader = guard(HEADER);
+const isGateHeader = guard<GateHeader>(HEADER);
+
+/**
+ * What the header of a gated activity says. Only what a gate writes is taken: the rest of a call's input, such as a grant,
+ * is for turns. Undefined: it is no such header.
+ */
+export function readGateHeader(header: Payload): GateHeader | undefined {
+  const value = headerValue(header);
+  if (!isObject(value)) return undefined;
+  const fields = Object.entries(value).filter(([name]) => Object.hasOwn(HEADER.properties, name));
+  const read = Object.fromEntries(fields);
+  return isGateHeader(read) ? read : undefined;
+}
 
 /** The value of a header. No codec encodes one. Undefined if it cannot be read. */
 export function headerValue(header: Payload): unknown {
