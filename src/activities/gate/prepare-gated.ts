@@ -22,7 +22,7 @@ export async function prepareForGate(worker: GateWorker, input: GateInput): Prom
       name === null ? ONLY_BY_PLUGIN : `the plugin gates this activity as the tool ${name}`,
       GATE_FAILURES.refused,
     );
-  const tool = own?.toolFor(input.tool) ?? givenTool(input.tool ?? '', given);
+  const tool = own?.toolFor(gated && input.tool) ?? givenTool(input.tool ?? '', given);
   const deps = depsFor(worker, agent, tool);
   const asked = { callId, id: callId, tool: tool.name, raw };
   const unfit = await renewalRefusal(deps.approvers, { ...input, ...asked, agent });
