@@ -81,11 +81,11 @@ async function resolved(life: Life): Promise<void> {
  * @param scope One that is not cancelled. A scope stays in memory as long as the one around it, so whoever waits often
  * gives one that is there.
  */
-export async function untilTrue(
+export function untilTrue(
   isTrue: () => boolean,
   scope = new CancellationScope({ cancellable: false }),
 ): Promise<void> {
-  if (!isTrue()) await scope.run(() => condition(isTrue));
+  return scope.run(() => condition(isTrue));
 }
 
 function stateOf({ context, callId }: Pick<Life, 'context' | 'callId'>): CallState {

@@ -22,8 +22,8 @@ export class TurnCall implements Life {
     private readonly mayStart: ReturnType<typeof placesIn>,
   ) {}
 
-  until(isTrue: () => boolean): Promise<void> {
-    return untilTrue(isTrue, this.runtime.nonCancellable);
+  async until(isTrue: () => boolean): Promise<void> {
+    await untilTrue(isTrue, this.runtime.nonCancellable);
   }
 
   prepare(state: PreparingCall): Promise<PreparedCall> {

@@ -6,7 +6,7 @@ import { takeReset } from '../../lifecycle/reset';
 import { settle } from '../../lifecycle/starts';
 import { reportOfWorker } from '../../lifecycle/own-activity';
 import { isObject } from '../../contract/json';
-import type { Approvals, CallState } from '../../lifecycle/state';
+import type { CallState } from '../../lifecycle/state';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { CallLost, CallStarted, EventHeader, TurnEvent } from '../events';
@@ -265,19 +265,15 @@ function startedBy(life: CallState, failure: DecodedFailure): Pick<CallLost, 'gr
  */
 function voidDecision(state: FoldState, head: EventHeader, { held, said }: UnjudgedVoid): TurnEvent[] {
   const { callId, tool } = held.call;
-  const events = settle(cancelledFor(state, held), callId, said, timeOf(head));
+  // A workflow that calls through a gate cancels scopes, which are not in history.
+  const cancelled = state.approvals.cancelled && gateActivity(lifeOf(state, held)) === undefined;
+  const events = settle({ ...state.approvals, cancelled }, callId, said, timeOf(head));
   const { askAgain: message, struck } = said;
   if (events.some(({ type }) => type === 'lost')) return lose(state, head, held, { doubt: { message } });
   happen(state, ...events);
   if (!events.some(({ type }) => type === 'voided')) return [];
   held.shown = undefined;
   return [{ type: 'decision_void', ...callHeader(state, head, callId), tool, message, struck }];
-}
-
-/** A workflow that calls through a gate cancels its calls by scopes, which are not in history. */
-function cancelledFor(state: FoldState, held: CallFold): Approvals {
-  const isGated = gateActivity(lifeOf(state, held)) !== undefined;
-  return isGated ? { ...state.approvals, cancelled: false } : state.approvals;
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {

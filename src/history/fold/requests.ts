@@ -30,6 +30,7 @@ import {
   type ValidCall,
 } from '../../contract/call';
 import { askFirst } from '../../contract/fork';
+import type { PrepareOutput } from '../../contract/think';
 import { rootOf } from '../decode/failure';
 import type { ToolFailure } from '../../contract/result';
 import { failureOf } from '../../lifecycle/results';
@@ -271,16 +272,8 @@ export function prepareCompleted(
   if (held === undefined) return [];
   const output = readPrepareOutput(event.result, held.call);
   if (output === undefined) return closeUnprepared(state, event, held, 'what was prepared cannot be read');
-  const call = preparedAs(held.call, output.call);
-  const { schema } = output;
-  if (schema !== undefined && call.kind === 'ask')
-    happen(state, { type: 'knew', schemas: { [call.toolDigest]: schema } });
-  if (held.call.kind !== 'remote') {
-    prepared(state, event, call);
-    return [preparedEvent(state, event, call)];
-  }
-  openCall(state, call);
-  return [preparedEvent(state, event, call), ...endUnrun(state, event)];
+  const isNew = held.call.kind === 'remote';
+  return takePrepared(state, event, { ...output, call: preparedAs(held.call, output.call), isNew });
 }
 
 /** A call of a user's own workflow was prepared: the first time, or anew with a person's arguments. */
@@ -290,16 +283,21 @@ export function gateCompleted(
   callId: string,
 ): TurnEvent[] {
   const output = readGateOutput(event.result, callId);
-  if (output === undefined) return [];
-  const { call, schema } = output;
+  const isNew = state.approvals.calls.get(callId)?.phase !== 'preparing';
+  return output === undefined ? [] : takePrepared(state, event, { ...output, isNew });
+}
+
+/** Takes a call as it was prepared: the first time, or anew. */
+function takePrepared(
+  state: FoldState,
+  head: EventHeader,
+  { call, schema, isNew }: PrepareOutput & { isNew: boolean },
+): TurnEvent[] {
   if (schema !== undefined && call.kind === 'ask')
     happen(state, { type: 'knew', schemas: { [call.toolDigest]: schema } });
-  if (state.approvals.calls.get(callId)?.phase === 'preparing') {
-    prepared(state, event, call);
-    return [preparedEvent(state, event, call)];
-  }
-  openCall(state, call);
-  return [preparedEvent(state, event, call), ...endUnrun(state, event)];
+  if (isNew) openCall(state, call);
+  else prepared(state, head, call);
+  return [preparedEvent(state, head, call), ...(isNew ? endUnrun(state, head) : [])];
 }
 
 /** A call was prepared anew, or it was not, so that the request stays as it was. */
