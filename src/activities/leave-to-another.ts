@@ -45,14 +45,11 @@ export function leaveToAnother(
   { agentWaitMs }: Pick<ActivityDeps, 'agentWaitMs'>,
   lack: string,
 ): ApplicationFailure {
-  if (waitedMs() >= agentWaitMs)
-    return ApplicationFailure.nonRetryable(
-      `${lack}; nobody came for ${Math.round(agentWaitMs / 1000)} s`,
-      `${FAILURES.model}.setup`,
-    );
+  const isOver = waitedMs() >= agentWaitMs;
   const failure = ApplicationFailure.create({
-    type: FAILURES.notHere,
-    message: lack,
+    type: isOver ? `${FAILURES.model}.setup` : FAILURES.notHere,
+    message: isOver ? `${lack}; nobody came for ${Math.round(agentWaitMs / 1000)} s` : lack,
+    nonRetryable: isOver,
     nextRetryDelay: Math.min(TIMES.agentRetry, SOON_MS * 2 ** (Context.current().info.attempt - 1)),
   });
   // Logs show the stack, and this is not a mistake of the code.

@@ -71,9 +71,13 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
     const world = live === true ? 'live' : 'dry';
     const { turn, runId, of, events } = await client.fork({ ...source, at, world, by: context.as, ...asked });
     if (options.detach !== true) {
-      await watchTurn(client, { turn, waitMs }, context).finally(async () =>
-        printComparison(compareFork(events, await client.timeline(turn)), context),
-      );
+      const { screen, json } = context;
+      // The comparison is printed whatever the end of the fork was.
+      await watchTurn(client, { turn, waitMs }, context).finally(async () => {
+        const comparison = compareFork(events, await client.timeline(turn));
+        if (json) screen.jsonLine({ type: 'comparison', ...comparison });
+        else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
+      });
     } else if (context.json) context.screen.json({ turn, runId, of });
     else context.screen.line(escapeText(turn));
   });
@@ -122,12 +126,6 @@ async function readReply(value: string, context: Context): Promise<GivenReply> {
     );
   const { text, calls } = parsed.data;
   return { text, calls };
-}
-
-/** Prints the comparison of the two paths, whatever the end of the fork was. */
-function printComparison(comparison: Comparison | undefined, { screen, json }: Context): void {
-  if (json) screen.jsonLine({ type: 'comparison', ...comparison });
-  else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
 }
 
 /**

@@ -151,7 +151,10 @@ const HARMLESS = ['.git', '.DS_Store'];
  * @throws CountersignError `usage` naming what is in it.
  */
 export async function assertEmpty(directory: string, shown: string): Promise<void> {
-  const names = await namesIn(directory, shown);
+  const names = await readdir(directory).catch((error: unknown): string[] => {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw cannot(`use ${shown}`, error);
+  });
   const there = names.filter((name) => !HARMLESS.includes(name)).sort();
   if (there.length === 0) return;
   const some = there.slice(0, 3).join(', ') + (there.length > 3 ? ', …' : '');
@@ -159,15 +162,6 @@ export async function assertEmpty(directory: string, shown: string): Promise<voi
     hint: 'Name a new directory, such as `countersign init my-agent`. Nothing is ever overwritten.',
     data: { there },
   });
-}
-
-async function namesIn(directory: string, shown: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw cannot(`use ${shown}`, error);
-  }
 }
 
 /**

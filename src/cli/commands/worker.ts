@@ -76,7 +76,9 @@ async function work(
     );
   refuseApprovers(context);
   const loaded = await loadConfig(named);
-  const buildId = await buildIdOf(options, loaded.config);
+  const { autoBuildId } = await import('../../worker/build-id-and-identity.js');
+  const isAuto = options.buildId === 'auto';
+  const buildId = isAuto ? autoBuildId(loaded.config, manifest().version) : options.buildId;
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
   const place = { address, namespace, profile, encryption: { keyFile } };
   const about = { config: loaded.config, logLevel: log, buildId, deployment, metrics, health };
@@ -89,12 +91,6 @@ async function work(
   screen.lines(['', `Start a turn: ${command(startCommandOf(worker.config))}`, 'Ctrl-C ends the worker.']);
   if (buildId !== undefined) await tellBuild({ build: buildId, deployment }, options, context);
   await drained(worker, stop, context);
-}
-
-async function buildIdOf({ buildId }: BuildOptions, config: Config): Promise<string | undefined> {
-  if (buildId !== 'auto') return buildId;
-  const { autoBuildId } = await import('../../worker/build-id-and-identity.js');
-  return autoBuildId(config, manifest().version);
 }
 
 /**
