@@ -202,18 +202,11 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
           path: pathOf(c),
           secure: !isPlainLoopback(c),
         });
-      const signOutAt = await leaveAt(deps, c.get('who'));
+      // The person is signed out here already, whatever the issuer says.
+      const idToken = c.get('who').vouched?.identity.idToken;
+      const signOutAt = idToken && (await deps.oidc?.leave(idToken).catch(() => undefined));
       return signOutAt === undefined ? c.body(null, 204) : c.json({ signOutAt } satisfies SignedOut);
     });
-}
-
-/**
- * The address at which a person also signs out at the issuer. The person is already signed out here, whatever the
- * issuer says.
- */
-async function leaveAt({ oidc }: AppDeps, { vouched }: SignedIn): Promise<string | undefined> {
-  const idToken = vouched?.identity.idToken;
-  return idToken === undefined ? undefined : oidc?.leave(idToken).catch(() => undefined);
 }
 
 async function sessionOf(

@@ -95,6 +95,12 @@ export const sendMessage = (session: string, body: MessageBody): Promise<Reply<S
 export const conversationPath = (session: string): string =>
   `api/conversations/${encodeURIComponent(session)}`;
 
+/** Bytes as base64url without padding. */
+export function base64url(bytes: ArrayBuffer | null): string {
+  const text = Array.from(new Uint8Array(bytes ?? []), (byte) => String.fromCharCode(byte)).join('');
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
 export const turnPath = (turn: string): string => `api/turns/${encodeURIComponent(turn)}`;
 
 /** The user whom the page shows as signed in. Undefined: nobody. */

@@ -12,14 +12,6 @@ export function day(iso: string): string {
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(twoDigits).join('-');
 }
 
-/** A moment for a record, with its day and zone, so that it can be read next week: `2026-11-22 08:12:03 UTC+1`. */
-export function dateTime(iso: string): string {
-  const minutes = -new Date(iso).getTimezoneOffset();
-  const rest = Math.abs(minutes % 60);
-  const hours = `${minutes > 0 ? '+' : ''}${Math.trunc(minutes / 60)}${rest === 0 ? '' : `:${rest}`}`;
-  return `${day(iso)} ${clock(iso)} UTC${minutes === 0 ? '' : hours}`;
-}
-
 /** A moment for people who may be anywhere: `2026-11-22 07:12 UTC`. */
 export function utc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

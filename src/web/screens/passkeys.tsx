@@ -10,16 +10,10 @@ import type {
   PasskeyPlace,
   SignedByPasskey,
 } from '../../server/api';
-import { send } from '../http';
+import { base64url, send } from '../http';
 import { errorText } from '../model/labels';
 import { hrefOf } from '../model/route';
 import { Text, visibleText } from '../ui/text';
-
-/** Bytes as base64url without padding. */
-export function base64url(bytes: ArrayBuffer | null): string {
-  const text = Array.from(new Uint8Array(bytes ?? []), (byte) => String.fromCharCode(byte)).join('');
-  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-}
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { PushPlace } from '../../server/api';
-import { send } from '../http';
+import { base64url, send } from '../http';
 import { errorText } from '../model/labels';
 import { hrefOf } from '../model/route';
-import { base64url } from './passkeys';
 
 /**
  * The API for script addresses. With a strict policy, a page names the addresses from which scripts may be loaded. This

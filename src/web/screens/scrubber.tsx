@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { dateTime } from '../../contract/text/times';
+import { dateTime } from '../../contract/text/date-time';
 import { describeEvent } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
 import { stopsOf } from '../../history/moment';
@@ -23,7 +23,8 @@ export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element 
   const place = found === -1 ? last : found;
   const goTo = (index: number): void => choose(index >= last ? undefined : stops[Math.max(index, 0)]);
   const shown = events[(stops[place] ?? 0) - 1];
-  const text = shown === undefined ? '' : eventText(shown);
+  const told = shown && describeEvent(shown);
+  const text = told ? `${dateTime(shown.at)}, ${told.label}: ${told.text}` : '';
   const isLive = count === undefined;
   return (
     <section class={`scrubber${isLive ? '' : ' past'}`} aria-label="Look back">
@@ -65,9 +66,4 @@ export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element 
       </p>
     </section>
   );
-}
-
-function eventText(event: TurnEvent): string {
-  const { label, text } = describeEvent(event);
-  return `${dateTime(event.at)}, ${label}: ${text}`;
 }

@@ -84,9 +84,12 @@ export function useKeys(keys: Keys): void {
         isLate()
       )
         return;
-      if (document.querySelector('dialog[open]') !== null || isField(event.target) || isPressing(event))
-        return;
-      const act = Object.hasOwn(current.current, event.key) ? current.current[event.key] : undefined;
+      const { key, target } = event;
+      // Enter on a button or a link belongs to that element.
+      const isPressing =
+        key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');
+      if (document.querySelector('dialog[open]') !== null || isField(target) || isPressing) return;
+      const act = Object.hasOwn(current.current, key) ? current.current[key] : undefined;
       if (act === undefined) return;
       event.preventDefault();
       act();
@@ -99,11 +102,6 @@ export function useKeys(keys: Keys): void {
 /** False on a touch screen, where hints about keys would only take room. */
 export function hasKeyboard(): boolean {
   return !matchMedia('(pointer: coarse)').matches;
-}
-
-/** Whether the element handles the key itself: Enter on a button or a link belongs to that element. */
-function isPressing({ key, target }: KeyboardEvent): boolean {
-  return key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');
 }
 
 /** The current time of the server, in milliseconds since 1970. It is updated every `everyMs` milliseconds. */
