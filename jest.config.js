@@ -28,6 +28,7 @@ const project = (displayName, rest) => ({
   displayName,
   testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
   runtime: '<rootDir>/scripts/jest/runtime.cjs',
+  testRunner: '<rootDir>/scripts/jest/runner.cjs',
   ...rest,
 });
 
