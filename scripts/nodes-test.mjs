@@ -14,7 +14,7 @@ const NODES = ['22.23.3', '24.21.0'];
 const MEETS_NODE = [
   'test/(encryption|store)/|test/(lock|files|sdk-copies|server-probe)\\.',
   'test/engine/(download-or-build|install-binary|resolve|run|server-launch)\\.',
-  'test/tools/(eval|workspace)/|test/tools/(run-process|shell-tools)\\.|test/tools/mcp/(stdio|connection)\\.',
+  'test/tools/(eval|workspace)/|test/tools/(run-process|shell-tools)\\.|test/tools/mcp/(stdio|connection|conformance)\\.',
   'test/tools/http/send\\.|test/tools/sandbox/index\\.',
   'test/cli/(load-config|stop-signals|progress)\\.|test/cli/replay/(judge-runs|replay)\\.',
 ];
