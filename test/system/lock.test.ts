@@ -42,7 +42,13 @@ it('says who it waits for', async () => {
   const said: string[] = [];
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
-  const first = withLock(path(), options, async () => gate);
+  let enter: () => void = () => undefined;
+  const inside = new Promise<void>((resolve) => (enter = resolve));
+  const first = withLock(path(), options, async () => {
+    enter();
+    await gate;
+  });
+  await inside;
   const second = withLock(
     path(),
     { ...options, progress: (line) => void (said.push(line), open()) },
