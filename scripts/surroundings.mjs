@@ -1,5 +1,5 @@
 /** What commands of this checkout make of a machine with a proxy, or with a home that cannot be written. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { at, say } from './root.mjs';
@@ -16,14 +16,22 @@ const passBy = (env) => {
   env.NO_PROXY = all;
 };
 
-const isWritable = (folder) => {
+const isOpen = (folder) => {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK);
-    return true;
+    return statSync(folder).isDirectory();
   } catch {
     return false;
   }
+};
+
+const isWritable = (folder) => {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch {
+    return false;
+  }
+  return isOpen(folder);
 };
 
 /** A folder that the desktop specification names, and where it is unless it is set. */
@@ -40,6 +48,9 @@ const replaceUnwritable = (env) => {
     env[name] = at('.countersign', instead);
     say(`${folder} cannot be written; using ${env[name]}`);
   }
+  // Go builds a server where none can be downloaded, and keeps what it fetches in the home.
+  const isGoHome = env.GOPATH || env.GOMODCACHE || [home, join(home, 'go')].some(isOpen);
+  if (!isGoHome) env.GOPATH = at('.countersign', 'go');
 };
 
 /** Changes the environment of this process, which all that it starts gets. */

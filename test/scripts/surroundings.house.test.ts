@@ -23,7 +23,8 @@ it('asks no proxy for what is on this machine, and leaves alone what was named',
 });
 
 it('leaves a home that can be written as it is', () => {
-  expect(adapted({ HOME: scratch() })).not.toHaveProperty('XDG_CACHE_HOME');
+  const env = adapted({ HOME: scratch() });
+  for (const name of ['XDG_CACHE_HOME', 'GOPATH']) expect(env).not.toHaveProperty(name);
 });
 
 it('keeps what it downloads in the checkout where the home cannot be written', () => {
@@ -33,5 +34,7 @@ it('keeps what it downloads in the checkout where the home cannot be written', (
   expect(adapted({ HOME: home })).toMatchObject({
     XDG_CACHE_HOME: join(root, '.countersign', 'cache'),
     XDG_STATE_HOME: join(root, '.countersign', 'state'),
+    GOPATH: join(root, '.countersign', 'go'),
   });
+  expect(adapted({ HOME: home, GOMODCACHE: '/srv/go' })).not.toHaveProperty('GOPATH');
 });
