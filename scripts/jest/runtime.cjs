@@ -57,6 +57,12 @@ module.exports = class SharedPackages extends Runtime {
     };
   }
 
+  teardown() {
+    // What is loaded between two files, such as the end of the server, is Jest's to load.
+    if (current === this) current = undefined;
+    return super.teardown();
+  }
+
   requireModuleOrMock(from, name) {
     const path = this.packageFile(from, name);
     return path === undefined ? super.requireModuleOrMock(from, name) : createRequire(from)(path);
