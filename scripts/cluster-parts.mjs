@@ -1,6 +1,6 @@
 /** What a cluster is made of: programs of the system, and the server built from its published source. */
 import { existsSync, readdirSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { at, say } from './root.mjs';
@@ -61,9 +61,9 @@ const build = async (directory) => {
   say(`building the Temporal server ${SERVER_VERSION} with Go, once: 1 to 3 minutes on a small machine`);
   const staging = await mkdtemp(join(directory, '.staging-'));
   try {
-    await goBuild(staging);
+    await goInstall(staging);
     for (const { package: path, program } of [SERVER, SQL_TOOL]) {
-      const built = join(staging, 'bin', path.split('/').at(-1));
+      const built = join(staging, path.split('/').at(-1));
       await chmod(built, 0o755);
       await rename(built, join(directory, program));
     }
@@ -72,62 +72,24 @@ const build = async (directory) => {
   }
 };
 
-/**
- * Libraries that are the server's own whatever the command line has: Temporal's, the ones that requests and data go through, and
- * those of which the server needs more.
- */
-const ITS_OWN =
-  /^(go\.temporal\.io|github\.com\/temporalio|github\.com\/aws|google\.golang\.org\/grpc|github\.com\/jackc\/pgx|github\.com\/lib\/pq)\b/;
-
-/** Lines of `go`, each a module and its version. */
-const versionsIn = ({ lines }) =>
-  new Map(lines.map((line) => line.split(' ')).filter(([path, version]) => path !== 'go:' && version));
-
-/** The go.mod that builds the server: each library it shares with the command line is the one that Go has compiled for that. */
-export const serverModule = (ofServer, ofCli) => {
-  const { GO_OLDEST } = engine('install-binary');
-  const shared = [...ofCli].filter(
-    ([path, version]) => ofServer.has(path) && ofServer.get(path) !== version && !ITS_OWN.test(path),
+const goInstall = async (bin) => {
+  const packages = [SERVER, SQL_TOOL].map(
+    ({ package: path }) => `go.temporal.io/server/cmd/${path}@v${SERVER_VERSION}`,
   );
-  return [
-    'module countersign/server',
-    `go ${GO_OLDEST}`,
-    `require go.temporal.io/server v${SERVER_VERSION}`,
-    ...shared.map(([path, version]) => `replace ${path} => ${path} ${version}`),
-  ].join('\n');
-};
-
-const goBuild = async (staging) => {
   const startedAt = Date.now();
   const counts = { modules: 0, packages: 0 };
-  const onLine = (line) => {
-    if (line.startsWith('go: downloading')) counts.modules++;
-    else if (/^\S+$/.test(line)) counts.packages++;
-  };
+  const onLine = (line) => void counts[line.startsWith('go: downloading') ? 'modules' : 'packages']++;
   const ticker = engine('run').every(10_000, () =>
     say(
       `building the server: ${counts.modules} modules fetched, ${counts.packages} packages compiled, ${Math.round((Date.now() - startedAt) / 1000)} s`,
     ),
   );
-  const env = { ...process.env, CGO_ENABLED: '0' };
-  const go = (folder, ...args) => runGo(args, { cwd: join(staging, folder), env, onLine });
-  const { goModule } = engine('download-or-build');
-  const listed = ['list', '-mod=mod'];
   try {
-    for (const [folder, text] of [
-      ['cli', goModule()],
-      ['server', serverModule(new Map(), new Map())],
-    ]) {
-      await mkdir(join(staging, folder));
-      await writeFile(join(staging, folder, 'go.mod'), text);
-    }
-    const linked = '{{with .Module}}{{.Path}} {{.Version}}{{end}}';
-    const ofCli = versionsIn(await go('cli', ...listed, '-deps', '-f', linked, 'tool'));
-    const ofServer = versionsIn(await go('server', ...listed, '-m', '-f', '{{.Path}} {{.Version}}', 'all'));
-    await writeFile(join(staging, 'server', 'go.mod'), serverModule(ofServer, ofCli));
-    const packages = [SERVER, SQL_TOOL].map(({ package: path }) => `go.temporal.io/server/cmd/${path}`);
-    const flags = ['-v', '-mod=mod', '-trimpath', '-o', `${join(staging, 'bin')}/`, '-ldflags', '-s -w'];
-    await go('server', 'build', ...flags, ...packages);
+    const env = { ...process.env, CGO_ENABLED: '0', GOBIN: bin };
+    // The command line is built with -trimpath too: without it Go would compile anew what the two have in common.
+    const args = ['install', '-v', '-trimpath', '-ldflags', '-s -w', ...packages];
+    const { code, lines } = await runGo(args, { env, onLine });
+    if (code !== 0) throw new Error(`the Temporal server cannot be built:\n${lines.slice(-8).join('\n')}`);
   } finally {
     ticker.stop();
   }
@@ -135,10 +97,7 @@ const goBuild = async (staging) => {
 
 const runGo = async (args, options) => {
   try {
-    const result = await engine('run').run('go', args, options);
-    if (result.code !== 0)
-      throw new Error(`the Temporal server cannot be built:\n${result.lines.slice(-8).join('\n')}`);
-    return result;
+    return await engine('run').run('go', args, options);
   } catch (error) {
     if (error.code !== 'ENOENT') throw error;
     throw new Error(
