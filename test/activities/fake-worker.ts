@@ -1,4 +1,5 @@
 import { Client, type ConnectionLike } from '@temporalio/client';
+import { defaultPayloadConverter, RawValue } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { DefaultLogger } from '@temporalio/worker';
 import { createMemory } from '../../src/activities/conversation';
@@ -66,4 +67,9 @@ export function workerWith(tool: Tool): ActivityDeps {
     // Failures are what some of these tests are about; the SDK need not tell them as well.
     log: new DefaultLogger('ERROR'),
   };
+}
+
+/** What an activity returned, also where no converter of a user is to touch it. */
+export function plainOf(said: unknown): unknown {
+  return said instanceof RawValue ? defaultPayloadConverter.fromPayload(said.payload) : said;
 }

@@ -6,7 +6,7 @@ import type { Journal } from '../../../src/activities/journal';
 import { digestJson, seenDigestOf } from '../../../src/contract/digest';
 import { GATE_HEADER } from '../../../src/contract/gate';
 import { defineTool } from '../../../src/tools/define-tool';
-import { clientWith, EMPTY_JOURNAL, workerWith } from '../fake-worker';
+import { clientWith, EMPTY_JOURNAL, plainOf, workerWith } from '../fake-worker';
 
 const ARGS = { cents: 1 };
 const argsDigest = digestJson(ARGS);
@@ -95,6 +95,6 @@ it.each<[string, Partial<Attempt>, string]>([
   const said = await attempt({ ...how, journal, run });
   expect(run).not.toHaveBeenCalled();
   const result = { success: false, error: { code, message: expect.stringContaining('Nothing ran.') } };
-  expect(said).toMatchObject({ secret: 's', result });
+  expect(plainOf(said)).toMatchObject({ secret: 's', result });
   expect(ended).toMatchObject([result]);
 });

@@ -8,7 +8,7 @@ import { GATE_HEADER } from '../../../src/contract/gate';
 import { ACTIVITIES } from '../../../src/contract/names';
 import type { HistoryEvent } from '../../../src/history/decode/decode';
 import { defineTool } from '../../../src/tools/define-tool';
-import { clientWith, workerWith } from '../fake-worker';
+import { clientWith, plainOf, workerWith } from '../fake-worker';
 
 const toolThat = (found: string) =>
   defineTool({
@@ -55,7 +55,7 @@ const verified = (events: HistoryEvent[]): Promise<unknown> => {
     { client: clientWith({ histories: { 'run-1': events } }), logger: deps.log },
   );
   const verify = gateActivities({ deps, gated })[ACTIVITIES.verify];
-  return environment.run(async () => verify?.(input as never));
+  return environment.run(async () => plainOf(await verify?.(input as never)));
 };
 
 it.each([
