@@ -305,7 +305,7 @@ describe('the rooms of lib', () => {
 
   it.each([
     ['pure', ['contract']],
-    ['files', ['contract', RULES, FILES, YAML]],
+    ['files', ['contract', RULES, FILES, NAMED, YAML]],
     ['client', ['contract', RULES, 'client', 'history']],
     ['worker', ['contract', RULES, OF_CLIENTS, 'history', 'tools']],
   ])('of authority, what is %s requires only %j', (part, allowed) => {

@@ -2,7 +2,6 @@ import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/prices';
 import type { PolicyRules } from '../authority/rules/policy-file';
 import type { ApproversSource } from '../authority/rules/current-file';
-import type { RuleOwner } from '../authority/rules/worker-verdict';
 import type { Agent } from '../tools/define-agent';
 import type { RunDeps } from '../tools/executor';
 import type { FileStore } from '../store/stored-file';
@@ -53,12 +52,4 @@ export interface ActivityDeps {
   observe?: Observe;
   /** Takes the spans. Absent: no spans are made. */
   traces?: Traces;
-}
-
-/** The rules that hold for the calls of an agent on this worker. */
-export function ownerOf(
-  { name, policy }: Agent,
-  { run, approvers, rules }: Pick<ActivityDeps, 'run' | 'approvers' | 'rules'>,
-): RuleOwner {
-  return { agent: name, policy, log: run.log, approvers, rules };
 }

@@ -15,7 +15,7 @@ import type { Preview } from '../contract/plan';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { Agent } from '../tools/define-agent';
 import { NOTHING_RAN, policyRefusal } from '../tools/function-policy';
-import { askRules, type RuledVerdict } from '../authority/rules/worker-verdict';
+import { askRules, type RuledVerdict, ruleOwner } from '../authority/rules/worker-verdict';
 import { findGrant, grantsOf } from '../authority/grants/worker-claim';
 import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
 import { describeFailure } from '../tools/format-result';
@@ -24,7 +24,7 @@ import type { Tool } from '../tools/types';
 import type { AboutTurn } from './execute';
 import { unlessAborted } from '../tools/wait-within';
 import { sha256 } from '../system/sha256';
-import { type ActivityDeps, ownerOf } from './deps';
+import type { ActivityDeps } from './deps';
 import { requestersOf } from '../authority/votes/requesters';
 
 /** The most bytes of the arguments of all calls of a step: `think` returns them in one payload. */
@@ -63,7 +63,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const { tool, proposed, args, value } = prepared;
   const call = validCall(tool, asked, args);
   const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
-  const verdict = await askRules(ownerOf(agent, deps), {
+  const verdict = await askRules(ruleOwner(agent, deps), {
     tool,
     args,
     value,

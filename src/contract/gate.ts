@@ -137,7 +137,7 @@ interface UsedOfRun {
  * Why a run takes no more calls. Undefined: it does. A server ends a run with 51,200 events or 50 MB without a word to
  * its code, and takes 2,000 updates for one run. A call needs some 25 events and a decision.
  */
-export function whyFull({ historyLength, historySize, updates, open }: UsedOfRun): string | undefined {
+export function whyRunIsFull({ historyLength, historySize, updates, open }: UsedOfRun): string | undefined {
   const used =
     historyLength + 25 * open > 48_000
       ? `has ${historyLength} events and ${open} open calls, of 51,200 events`

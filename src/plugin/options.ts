@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type GateTarget, gatedTool } from '../activities/gate/gated-tools';
+import { type GateTarget, toolForGate } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
 import { type GateName, type GateNames } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
@@ -120,7 +120,7 @@ function gatedOf(
   const { description = `The activity ${name}.` } = of;
   // Two names may be one in snake_case. The digest tells them apart.
   const toolFor = (given?: string): Tool =>
-    gatedTool(snakeCase(given ?? tool ?? name), {
+    toolForGate(snakeCase(given ?? tool ?? name), {
       ...of,
       description: given === undefined ? description : `${description} ${given}`,
     });

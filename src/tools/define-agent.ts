@@ -144,7 +144,7 @@ export interface AgentOptions {
    *
    * @default no limit; then: 'end'
    */
-  sessionBudget?: AgentOptions['budget'];
+  sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
 }
 
 /** The models to ask if the previous model does not answer, and when to ask them. */

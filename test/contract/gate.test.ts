@@ -1,4 +1,4 @@
-import { argumentsIn, gateMark, shownJson, whyFull, withArguments } from '../../src/contract/gate';
+import { argumentsIn, gateMark, shownJson, whyRunIsFull, withArguments } from '../../src/contract/gate';
 
 const from = { tool: 'name', arguments: 'input' };
 
@@ -65,7 +65,7 @@ describe('a run takes a call', () => {
   const used = { historyLength: 20_000, historySize: 10e6, updates: 1000, open: 10 };
 
   it('while the server has room for it', () => {
-    expect(whyFull(used)).toBeUndefined();
+    expect(whyRunIsFull(used)).toBeUndefined();
   });
 
   it.each<[string, Partial<typeof used>, RegExp]>([
@@ -74,7 +74,7 @@ describe('a run takes a call', () => {
     ['bytes', { historySize: 46.5e6 }, /has 46 MB, of 50/],
     ['messages', { updates: 1945 }, /has taken 1945 messages and has 10 open calls, of 2,000 messages/],
   ])('and not with more %s, and says so', (_, more, why) => {
-    expect(whyFull({ ...used, ...more })).toMatch(why);
-    expect(whyFull({ ...used, ...more })).toMatch(/continue as new before the call$/);
+    expect(whyRunIsFull({ ...used, ...more })).toMatch(why);
+    expect(whyRunIsFull({ ...used, ...more })).toMatch(/continue as new before the call$/);
   });
 });

@@ -8,11 +8,10 @@ import { argumentsIn, GATE_FAILURES, GATE_HEADER, type GateHeader, shownJson } f
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json';
 import { idempotencyKey } from '../../contract/names';
 import { makeSuccess, type ResultContent } from '../../contract/result';
-import { askRules } from '../../authority/rules/worker-verdict';
+import { askRules, ruleOwner } from '../../authority/rules/worker-verdict';
 import { markLate } from '../../tools/outcome';
 import { fitArguments } from '../../tools/prepare';
 import { notRunResult, outcomeReporter, writeOutcome } from '../execute';
-import { ownerOf } from '../deps';
 import { describeLostAttempt, type Since, startHeartbeat, whileBeating } from '../heartbeat';
 import { isGivenUp } from '../run-unsafe';
 import { whatStops } from '../start-checks';
@@ -73,7 +72,7 @@ async function withoutHeader(
   const fit = fitArguments(tool, jsonOf(read.args));
   if (!fit.ok) throw refused(fit.failure.message);
   const { agent, ...deps } = depsFor(worker, info.workflowType ?? '', tool);
-  const { decision } = await askRules(ownerOf(agent, deps), {
+  const { decision } = await askRules(ruleOwner(agent, deps), {
     tool: fit.tool,
     args: fit.args,
     value: fit.value,

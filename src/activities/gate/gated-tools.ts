@@ -48,7 +48,7 @@ export function depsFor(
 /** The tool as the code of a workflow describes it. */
 export function givenTool(name: string, { schema, effect = 'unsafe', ...given }: GivenTool): Tool {
   const { requestExpiresMs, noBatch, preview } = given;
-  return gatedTool(name, {
+  return toolForGate(name, {
     description: `Asked about by a workflow: ${name}.`,
     effect,
     ...(schema === undefined ? {} : { parameters: schema }),
@@ -59,7 +59,7 @@ export function givenTool(name: string, { schema, effect = 'unsafe', ...given }:
 }
 
 /** A tool about whose calls people are asked, and which something else runs. */
-export function gatedTool(
+export function toolForGate(
   name: string,
   { parameters = OPEN, safety = 'dangerous', ...of }: Partial<ToolOptions> & { description: string },
 ): Tool {

@@ -62,8 +62,8 @@ const HEADER = exact(
 const isGateHeader = guard<GateHeader>(HEADER);
 
 /**
- * What the header of a gated activity says. Only what a gate writes is taken: the rest of a call's input, such as a grant,
- * is for turns. Undefined: it is no such header.
+ * Reads the header of a gated activity. Other fields of a call's input, such as a grant, are for turns and are left out.
+ * Undefined: a gate did not write it.
  */
 export function readGateHeader(header: Payload): GateHeader | undefined {
   const value = headerValue(header);

@@ -1,4 +1,4 @@
-import { askRules } from '../../authority/rules/worker-verdict';
+import { askRules, ruleOwner } from '../../authority/rules/worker-verdict';
 import { requestersOf } from '../../authority/votes/requesters';
 import { authorityOfCall, checkVotes, votesUnchecked } from '../../authority/votes/worker-check';
 import type { CallInput, SpentDecision } from '../../contract/call';
@@ -11,7 +11,7 @@ import { sha256 } from '../../system/sha256';
 import { policyRefusal } from '../../tools/function-policy';
 import { unshownIn } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
-import { type ActivityDeps, ownerOf } from '../deps';
+import type { ActivityDeps } from '../deps';
 import { placeHere, requestTimes } from '../reset-history';
 import type { Allowed, StartingCall, Stop } from './starting-call';
 
@@ -48,7 +48,7 @@ export async function recheck(
     return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
   const requesters = requestersOf(input.origin, input.authority);
   const call = { tool, args: input.arguments, value: parsed.value };
-  const verdict = await askRules(ownerOf(agent, deps), { ...call, requesters });
+  const verdict = await askRules(ruleOwner(agent, deps), { ...call, requesters });
   if (verdict.decision === 'refuse') return { failure: policyRefusal(verdict) };
   const isGranted = input.decision === undefined && input.grant !== undefined;
   if (verdict.decision === 'ask' && input.decision === undefined && !isGranted)

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../contract/json';
 import type { Safety } from '../../contract/tool';
 import type { CallLog } from '../../tools/call-log';
 import { sha256 } from '../../system/sha256';
+import type { Agent } from '../../tools/define-agent';
 import { type Config, rulesAbout } from '../../tools/define-config';
 import {
   askFunction,
@@ -38,6 +39,14 @@ export interface CheckedCall {
   value?: unknown;
   /** The names of the people whose messages the turn had taken up. People who gave no name are left out. */
   requesters: readonly string[];
+}
+
+/** The rules that hold for the calls of an agent on this worker. */
+export function ruleOwner(
+  { name, policy }: Pick<Agent, 'name' | 'policy'>,
+  { run, approvers, rules }: Pick<ActivityDeps, 'run' | 'approvers' | 'rules'>,
+): RuleOwner {
+  return { agent: name, policy, log: run.log, approvers, rules };
 }
 
 /**

@@ -13,7 +13,7 @@ import { type InvalidCall, isValidCall, type PreparedCall, type ValidCall } from
 import { unprepared } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
-import { type GateInput, readGateOutput, shownJson, whyFull } from '../../contract/gate';
+import { type GateInput, readGateOutput, shownJson, whyRunIsFull } from '../../contract/gate';
 import type { JsonObject } from '../../contract/json';
 import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, callIdIn, callKey } from '../../contract/names';
@@ -53,7 +53,7 @@ export async function open(
   { callId, args }: { callId: string; args: unknown },
 ): Promise<OpenedCall> {
   const raw = shownJson(args);
-  const why = raw === undefined ? 'its arguments are not plain JSON' : whyFull(usedOf(gate));
+  const why = raw === undefined ? 'its arguments are not plain JSON' : whyRunIsFull(usedOf(gate));
   if (raw === undefined || why !== undefined) {
     gate.opening.delete(callId);
     return unopened(asked, callId, { code: 'refused', message: `This call did not run: ${why}.` });
@@ -68,7 +68,7 @@ export async function open(
   return call;
 }
 
-function usedOf({ queue, approvals, opening }: GateState): Parameters<typeof whyFull>[0] {
+function usedOf({ queue, approvals, opening }: GateState): Parameters<typeof whyRunIsFull>[0] {
   const { historyLength, historySize } = workflowInfo();
   return { historyLength, historySize, updates: queue.answered, open: approvals.calls.size + opening.size };
 }

@@ -13,6 +13,6 @@ it('is read without what only a turn may say of a call', () => {
 });
 
 it.each([[{}], ['text'], [null], [{ ...said, generation: -1 }], [{ ...said, callKey: 1 }]])(
-  '%j is no header of a gate',
+  'refuses %j',
   (value) => expect(read(value)).toBeUndefined(),
 );
