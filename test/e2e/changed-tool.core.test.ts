@@ -7,6 +7,7 @@ import { startFixture, type Fixture, type TurnHandle } from '../support/fixture'
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { decide, seenOf, waitFor } from '../support/turns';
+import { until } from '../support/until';
 
 const book = scriptBook();
 let fixture: Fixture;
@@ -62,7 +63,8 @@ test.each<[string, [string, string][], string, RegExp]>([
 ])('a tool that %s is marked in the request, before somebody approves it', async (_, tools, now, words) => {
   const handle = await waiting();
   await deployed(...tools);
-  expect(await client.changedTools(handle.workflowId)).toEqual([{ callId: '1.1', now }]);
+  const changed = await until('word of the new worker', () => client.changedTools(handle.workflowId));
+  expect(changed).toEqual([{ callId: '1.1', now }]);
   const shown = await cli('show', `${handle.workflowId}/1.1`);
   expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(words) });
   expect((await cli('show', handle.workflowId)).out).toMatch(words);

@@ -183,7 +183,8 @@ const SCREENS: Record<string, Screen> = {
     },
   },
   question: { at: 'question', act: visible('#edit') },
-  decided: { at: 'decided', act: visible('.of-decided') },
+  // The newest turns may all be those of other test files: then it is empty.
+  decided: { at: 'decided', act: visible('.of-decided li, p.quiet') },
   refused: { at: 'refused', act: visible('#refused-title') },
   passkeys: { at: 'passkeys', act: visible('#passkeys-title') },
   push: { at: 'push', act: visible('#push-title') },

@@ -19,6 +19,7 @@ test('words that were typed for a field that went away decide nothing and lead n
   const [first, second] = [await ask('typed for'), await ask('comes next')];
   const page = await web().tab();
   await listOnly(page, 'late-keys');
+  await page.locator(`.row a[href*="${second}"]`).waitFor();
   await page.locator(`.row a[href*="${first}"]`).click();
   await lookAtAll(page);
   // The clock stands between the steps, however slow the machine is.

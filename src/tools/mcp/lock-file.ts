@@ -97,7 +97,8 @@ export function lockStart(start: McpStart): LockedStart {
   const asks = { elicitation: start.elicitation };
   if (start.kind === 'http') {
     const { url, headers, oauth } = start;
-    return { url, headers: sourcesOf(headers), oauth: oauth && lockOAuth(oauth), ...asks };
+    const login = oauth === undefined ? {} : { oauth: lockOAuth(oauth) };
+    return { url, headers: sourcesOf(headers), ...login, ...asks };
   }
   const { command, args, cwd, env } = start;
   return { command, args: [...args], cwd, env: sourcesOf(env), ...asks };

@@ -7,7 +7,7 @@ import {
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { NotHere, Paused } from '../../contract/call';
+import type { NotHere, Paused, SpentDecision } from '../../contract/call';
 import { ENDINGS, STARTED_BEFORE, UNREADABLE } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
@@ -147,8 +147,10 @@ class RunCall<R> extends GateCall {
     const activityId = activityIds.call(callId, state.generation);
     const { gated, hasKey } = this.asked;
     const isInherited = context.queue.isBeforeReset(this.task);
+    const { decision, ...common } = commonInput(context, state, rounds);
     const start: GateHeader = {
-      ...commonInput(context, state, rounds),
+      ...common,
+      decision: decision && withoutWords(decision),
       ...freshIn(state, isInherited),
       timeoutMs: state.call.settings.timeoutMs,
       ...defined({ gated, hasKey }),
@@ -167,6 +169,14 @@ class RunCall<R> extends GateCall {
       context.headers.delete(activityId);
     }
   }
+}
+
+/** No codec encrypts a header, so what people wrote is in it only where a signature covers it. */
+function withoutWords({ reason: _reason, edit, votes, ...decision }: SpentDecision): SpentDecision {
+  const cast = votes?.map((vote) =>
+    vote.signature === undefined ? { ...vote, reason: undefined, suggestion: undefined } : vote,
+  );
+  return { ...decision, ...defined({ votes: cast, edit: edit && { approver: edit.approver } }) };
 }
 
 function unlessCancelled(error: unknown): void {

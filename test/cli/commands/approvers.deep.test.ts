@@ -109,7 +109,7 @@ describe('explain', () => {
   it('says that anybody may decide what no file judged, whatever file is here', async () => {
     const calls = [call({ request: request({ tool: 'pay' }), tool: 'pay' })];
     expect(await explain(view([], { calls }))).toEqual([
-      'No approvers file judged this call when it was asked: anybody may decide here.',
+      'No approvers file judged this call when it was asked: anybody may decide here. `countersign approvers init` writes one.',
     ]);
   });
 

@@ -63,15 +63,19 @@ beforeAll(async () => {
 
 const paid = async (): Promise<string> => readFile(join(directory(), 'effects'), 'utf8');
 
-test('a fork is followed, then both paths are shown side by side; nothing was paid', async () => {
+test('a fork is followed, then both paths are shown step by step; nothing was paid', async () => {
   const { code, out, err } = await cli('fork', turn, '--at', '1.1', '--decision', 'denied', '--reason', 'no');
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out.replaceAll(/\n +/g, ' ')).toContain(
     `a fork of ${turn} from 1.1 on, in a dry world; another decision; 0 results taken`,
   );
-  expect(out).toMatch(/1\.1 pay amount=10 +│ 1\.1 pay amount=10/);
-  expect(out).toMatch(/done: paid 10 +│ {5}denied/);
-  expect(out).toMatch(/first heard: paid 10 +│ first heard: Error \[denied\]/);
+  const [, steps = ''] = out.split('\nstep 1\n');
+  expect(steps).toMatch(
+    /^first:\n1\.1 pay amount=10\n +done: paid 10\nsecond:\n1\.1 pay amount=10\n +denied/,
+  );
+  expect(steps).toMatch(
+    /first:\nanswered\nfirst heard: paid 10\nsecond:\nanswered\nfirst heard: Error \[denied\]/,
+  );
   expect(await paid()).toBe('pay 10\n');
 });
 
