@@ -20,6 +20,14 @@ export interface GiveBacks {
   isOurs(proof: string | undefined, place: GivenBackPlace): Promise<boolean>;
 }
 
+/** The output of a call, with the proof of this worker if it has keys and gives the call back. */
+export async function proven(
+  { giveBacks }: { giveBacks?: GiveBacks },
+  output: CallOutput,
+): Promise<CallOutput> {
+  return giveBacks === undefined ? output : giveBacks.prove(output);
+}
+
 const DID_NOT_START = 'did not start';
 
 /** Proofs by the encryption keys, which workers share and the server does not have. */

@@ -18,6 +18,7 @@ import { aboutTurn } from './execute';
 import { untilNotHeld } from '../authority/pauses/worker-hold';
 import { prepareRaise, runRaise } from './raise-budget';
 import { renewalRefusal } from './ask-again';
+import { proven } from './given-back';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './leave-to-another';
 import { handBackUnregistered, runTool } from './run-tool';
@@ -31,10 +32,8 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /** Makes the activities of one worker. */
 export function createActivities(deps: ActivityDeps): Activities {
-  const proven = async (output: CallOutput): Promise<CallOutput> =>
-    deps.giveBacks === undefined ? output : deps.giveBacks.prove(output);
-  const run = async (input: CallInput): Promise<CallOutput> => proven(await runTool(deps, input));
-  const raise = async (input: CallInput): Promise<CallOutput> => proven(await runRaise(deps, input));
+  const run = async (input: CallInput): Promise<CallOutput> => proven(deps, await runTool(deps, input));
+  const raise = async (input: CallInput): Promise<CallOutput> => proven(deps, await runRaise(deps, input));
   const tools = [...deps.toolNames].map((name) => [name, readable(run)] as const);
   return {
     [ACTIVITIES.think]: readable((input: FirstInput) => thinkOrBurst(deps, input)),
@@ -48,7 +47,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     [RAISE_BUDGET]: readable(raise),
     [RAISE_SESSION_BUDGET]: readable(raise),
     ...Object.fromEntries(tools),
-    default: readable(async (input: unknown) => proven(await notRegistered(deps, input))),
+    default: readable(async (input: unknown) => proven(deps, await notRegistered(deps, input))),
   };
 }
 

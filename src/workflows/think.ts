@@ -16,7 +16,7 @@ import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
 import type { TurnRecord } from '../contract/session';
 import { resetRun } from './current-build';
-import { MOST_ASKED, rawResult } from './messages';
+import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
 import { firstLeave } from '../lifecycle/events';
 import { type CallState, decisionOf, resultOf } from '../lifecycle/state';

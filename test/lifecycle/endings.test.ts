@@ -145,7 +145,11 @@ it.each<[string, string, (approvals: Calls) => unknown]>([
   ['a deadline that is over', 'done = = = = =', (approvals) => approvals.do({ type: 'look' }, 60_000)],
   ['a deadline that is ahead', '= = = = = =', (approvals) => approvals.do({ type: 'look' }, 59_999)],
   ['a cancellation', 'done done done = = =', (approvals) => approvals.do({ type: 'cancel' }, 6)],
-  ['a withdrawal', 'done done done = = =', (approvals) => approvals.do({ type: 'withdraw', callId: '1.1' }, 6)],
+  [
+    'a withdrawal',
+    'done done done = = =',
+    (approvals) => approvals.do({ type: 'withdraw', callId: '1.1' }, 6),
+  ],
   [
     'an end of its activity',
     '= = = done = =',

@@ -13,6 +13,7 @@ import { markLate } from '../../tools/outcome';
 import { fitArguments } from '../../tools/prepare';
 import { notRunResult, outcomeReporter, writeOutcome } from '../execute';
 import { describeLostAttempt, type Since, startHeartbeat, whileBeating } from '../heartbeat';
+import { proven } from '../given-back';
 import { isGivenUp } from '../run-unsafe';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
@@ -106,7 +107,7 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
   const deps = depsFor(worker, info.workflowType ?? '', tool);
   const call = startingCall(deps, { ...input, agent: info.workflowType ?? '', tool: tool.name });
   const { value: stop, since } = await whileBeating(() => whatStops(call, deps));
-  if (stop !== undefined) return saidOf(stoppedOutput(call, deps, stop), input);
+  if (stop !== undefined) return saidOf(deps, stoppedOutput(call, deps, stop), input);
   if (tool.effect !== 'unsafe') return attempt.run();
   return runOnce(worker, call, { run: attempt.run, since });
 }
@@ -115,8 +116,13 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
  * The output of a call that did not run. Only the worker of the call knows its secret. A value that the journal has is
  * returned as the code of the activity did.
  */
-function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unknown {
-  if (!('result' in output) || !output.result.success) return new RawValue({ ...output, secret });
+async function saidOf(
+  deps: GateWorker['deps'],
+  output: CallOutput,
+  { secret }: Pick<CallInput, 'secret'>,
+): Promise<unknown> {
+  if (!('result' in output) || !output.result.success)
+    return new RawValue({ ...(await proven(deps, output)), secret });
   const { content, contentType } = output.result;
   return contentType === 'json' ? parseJson(content) : content;
 }
@@ -130,9 +136,10 @@ async function runOnce(
   const { input, key } = call;
   try {
     if (!(await deps.journal.begin(key)))
-      return saidOf({ inDoubt: { message: 'another attempt on this machine had started it' } }, input);
+      return saidOf(deps, { inDoubt: { message: 'another attempt on this machine had started it' } }, input);
   } catch (error) {
     return saidOf(
+      deps,
       { notHere: `the worker that took this cannot use its journal (${errorMessage(error)})` },
       input,
     );
@@ -144,7 +151,7 @@ async function runOnce(
     const code = lost === 'cancelled' ? lost : 'transport';
     const result = notRunResult({ tool: call.registered?.tool, input }, { code, message });
     await writeOutcome({ deps, input, key }, result);
-    return saidOf({ result }, input);
+    return saidOf(deps, { result }, input);
   }
   const began = Date.now();
   const value = await run();

@@ -54,7 +54,10 @@ it('says soon that nobody with activities takes what a workflow asks', async () 
   const worker = await Worker.create({ ...place, plugins: [new CountersignPlugin({ gate: {} })] });
   const countersign = await connect({ address, namespace });
   const handle = await worker.runUntil(async () => {
-    const started = await countersign.client.workflow.start('asksItself', { taskQueue, workflowId: taskQueue });
+    const started = await countersign.client.workflow.start('asksItself', {
+      taskQueue,
+      workflowId: taskQueue,
+    });
     await until('the warning', () => logged.some(({ message }) => message.startsWith('nobody is asked yet')));
     return started;
   });
