@@ -183,8 +183,13 @@ const SCREENS: Record<string, Screen> = {
     },
   },
   question: { at: 'question', act: visible('#edit') },
-  // The newest turns may all be those of other test files: then it is empty.
-  decided: { at: 'decided', act: visible('.of-decided li, p.quiet') },
+  decided: {
+    at: 'decided',
+    act: async (page) => {
+      await page.locator('#decided-by').selectOption('all');
+      await visible('.of-decided li')(page);
+    },
+  },
   refused: { at: 'refused', act: visible('#refused-title') },
   passkeys: { at: 'passkeys', act: visible('#passkeys-title') },
   push: { at: 'push', act: visible('#push-title') },
