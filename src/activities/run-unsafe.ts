@@ -77,16 +77,24 @@ async function startOnRecord(deps: ActivityDeps, input: CallInput): Promise<Call
 
 /** Writes the intent, then checks once more whether the attempt was given up. Undefined: the handler may start. */
 async function begin(execution: Execution, guard: AttemptGuard): Promise<CallOutput | undefined> {
-  const { deps, input, key } = execution;
-  let isFirst: boolean;
+  const stop = await writeIntent(execution);
+  if (stop !== undefined) return stop;
+  const lostReason = guard.lost();
+  return lostReason === undefined ? undefined : notStarted(execution, lostReason);
+}
+
+/** Writes the intent of a call. Undefined: this attempt is the first on this machine. */
+export async function writeIntent({
+  deps,
+  input,
+  key,
+}: Pick<Execution, 'deps' | 'input' | 'key'>): Promise<CallOutput | undefined> {
   try {
-    isFirst = await deps.journal.begin(key);
+    if (await deps.journal.begin(key)) return undefined;
+    return inDoubt({ message: 'another attempt on this machine had started it' });
   } catch (error) {
     return unused(input, errorMessage(error));
   }
-  if (!isFirst) return inDoubt({ message: 'another attempt on this machine had started it' });
-  const lostReason = guard.lost();
-  return lostReason === undefined ? undefined : notStarted(execution, lostReason);
 }
 
 async function notStarted(execution: Execution, lostReason: AttemptLostReason): Promise<CallOutput> {

@@ -1,6 +1,6 @@
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import { escapeText } from '../contract/text/escape';
-import { dateTime } from '../contract/text/date-time';
+import { dateTime } from '../contract/text/times';
 import { describePhase, hunksText } from '../history/labels';
 import type { Context } from './context';
 import { type InboxFilters, readCount, refuseOptions } from './flags';

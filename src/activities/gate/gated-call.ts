@@ -14,7 +14,7 @@ import { fitArguments } from '../../tools/prepare';
 import { notRunResult, outcomeReporter, writeOutcome } from '../execute';
 import { describeLostAttempt, type Since, startHeartbeat, whileBeating } from '../heartbeat';
 import { proven } from '../given-back';
-import { isGivenUp } from '../run-unsafe';
+import { isGivenUp, writeIntent } from '../run-unsafe';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
 import { readGateHeader } from './header';
@@ -134,16 +134,8 @@ async function runOnce(
   { run, since }: { run: Run; since: Since },
 ): Promise<unknown> {
   const { input, key } = call;
-  try {
-    if (!(await deps.journal.begin(key)))
-      return saidOf(deps, { inDoubt: { message: 'another attempt on this machine had started it' } }, input);
-  } catch (error) {
-    return saidOf(
-      deps,
-      { notHere: `the worker that took this cannot use its journal (${errorMessage(error)})` },
-      input,
-    );
-  }
+  const stop = await writeIntent({ deps, input, key });
+  if (stop !== undefined) return saidOf(deps, stop, input);
   // The checks and the journal took some time. Somebody may have found by now that the call did not run.
   const lost = lostSince(since);
   if (lost !== undefined) {

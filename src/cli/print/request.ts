@@ -20,8 +20,7 @@ import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
 import { wrapAll } from '../../contract/text/columns';
 import { type TableFact, factLines, inner, section } from './table';
-import { dateTime } from '../../contract/text/date-time';
-import { expiry, relative } from '../../contract/text/times';
+import { dateTime, expiry, relative } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse } from '../../contract/text/escape';
 
 /** Everything that is needed to print an item that waits for a person. */

@@ -5,8 +5,7 @@ import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError, InboxSession } from '../../server/api';
 import type { Offers } from '../../history/offers';
 import { isSameName } from '../../authority/votes/names';
-import { dateTime } from '../../contract/text/date-time';
-import { expiry } from '../../contract/text/times';
+import { dateTime, expiry } from '../../contract/text/times';
 import { utf8Bytes } from '../../contract/text/bytes';
 
 export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {

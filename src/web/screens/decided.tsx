@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { dateTime } from '../../contract/text/date-time';
-import { relative } from '../../contract/text/times';
+import { dateTime, relative } from '../../contract/text/times';
 import { describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
 import { decidedFits, type DecidedFilter, FACETS, peopleIn } from '../model/decided';

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
-import { dateTime } from '../../contract/text/date-time';
-import { relative } from '../../contract/text/times';
+import { dateTime, relative } from '../../contract/text/times';
 import type { GrantRow } from '../../server/api';
 import { send } from '../http';
 import { proofText } from '../model/labels';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { dateTime } from '../../contract/text/date-time';
+import { dateTime } from '../../contract/text/times';
 import { describeEvent } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
 import { stopsOf } from '../../history/moment';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { dateTime } from '../../contract/text/date-time';
+import { dateTime } from '../../contract/text/times';
 import { unreadText } from '../../history/stats-text';
 import type { StatsAnswer } from '../../server/api';
 import { type Reply, send } from '../http';

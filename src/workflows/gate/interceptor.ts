@@ -25,6 +25,7 @@ import {
   type GateName,
   type GateNames,
   type GateSettings,
+  shownJson,
   withArguments,
 } from '../../contract/gate';
 import { parseJson } from '../../contract/json';
@@ -191,11 +192,8 @@ function argumentsFor(name: GateName, given: readonly unknown[], { effective }: 
 /** The arguments as people would be shown them now. Undefined: nobody could be shown them. */
 function shownOf(name: GateName, given: readonly unknown[]): string | undefined {
   const now = argumentsIn(name, given);
-  try {
-    return typeof now === 'string' ? undefined : canonicalJson(JSON.parse(JSON.stringify(now.args)));
-  } catch {
-    return undefined;
-  }
+  const read = typeof now === 'string' ? undefined : parseJson(shownJson(now.args) ?? '');
+  return read === undefined ? undefined : canonicalJson(read);
 }
 
 /** An unsafe call has one attempt, and its outcome must be known, not assumed. */

@@ -1,4 +1,4 @@
-import { clock, day, expiry, relative, span } from '../../../src/contract/text/times';
+import { clock, dateTime, day, expiry, relative, span } from '../../../src/contract/text/times';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const at = (ms: number): string => new Date(NOW + ms).toISOString();
@@ -41,4 +41,18 @@ describe('times for a person', () => {
     expect(clock(date.toISOString())).toBe('03:04:05');
     expect(day(date.toISOString())).toBe('2026-01-02');
   });
+});
+
+const LOCAL = new Date(2026, 0, 2, 3, 4, 5).toISOString();
+
+it.each([
+  [0, 'UTC'],
+  [-60, 'UTC+1'],
+  [180, 'UTC-3'],
+  [-330, 'UTC+5:30'],
+  [210, 'UTC-3:30'],
+])('a moment names its zone, %d minutes before UTC', (offset, zone) => {
+  const asked = jest.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(offset);
+  expect(dateTime(LOCAL)).toMatch(new RegExp(`^2026-01-02 03:04:05 ${zone.replace('+', '[+]')}$`));
+  asked.mockRestore();
 });

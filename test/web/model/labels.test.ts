@@ -1,5 +1,5 @@
 import { type Accepted, REFUSAL_CODES, type Refused } from '../../../src/contract/decision';
-import { dateTime } from '../../../src/contract/text/date-time';
+import { dateTime } from '../../../src/contract/text/times';
 import {
   connectionStatus,
   countdown,

@@ -12,8 +12,7 @@ import { outputOf, type ResultKind, type ToolResult } from '../../../contract/re
 import { hrefOf } from '../../model/route';
 import { wordIn } from '../../../history/decisions';
 import { decisionDetails } from '../../../history/describe';
-import { dateTime } from '../../../contract/text/date-time';
-import { span } from '../../../contract/text/times';
+import { dateTime, span } from '../../../contract/text/times';
 import { PreviewView } from './diff';
 import type { Answered, DecisionMade, Resolved } from '../../../history/events';
 import type { CallView } from '../../../history/view-types';

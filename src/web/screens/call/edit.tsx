@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { dateTime } from '../../../contract/text/date-time';
+import { dateTime } from '../../../contract/text/times';
 import type { Issue, JsonSchema } from '../../../contract/tool';
 import { lastWordOn, wordIn } from '../../../history/decisions';
 import type { CallView } from '../../../history/view-types';
