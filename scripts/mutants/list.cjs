@@ -89,8 +89,8 @@ const mutants = [
     name: 'start-two-at-once',
     promise: 'of two attempts at once on one machine, one starts an unsafe call',
     file: 'src/activities/run-unsafe.ts',
-    find: 'if (!isFirst) return',
-    put: 'if (false) return',
+    find: 'if (await deps.journal.begin(key)) return undefined',
+    put: 'if ((await deps.journal.begin(key)) || true) return undefined',
     tests: activities('last-checks'),
   },
   {
