@@ -187,7 +187,8 @@ const SCREENS: Record<string, Screen> = {
     at: 'decided',
     act: async (page) => {
       await page.locator('#decided-by').selectOption('all');
-      await visible('.of-decided li')(page);
+      // The histories of the newest turns of a busy server are read.
+      await page.locator('.of-decided li').first().waitFor({ timeout: 150_000 });
     },
   },
   refused: { at: 'refused', act: visible('#refused-title') },

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { z } from 'zod';
 import { recordTool } from '../support/effects';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
@@ -121,11 +122,13 @@ test('a list of turns begins again if the server does not know its place any mor
   await page.goto(`${web().url}/#/turns`);
   const refused = page.waitForResponse((response) => response.url().includes('older='));
   await page.getByRole('button', { name: 'Show older ones' }).click();
-  expect((await refused).status()).toBe(400);
+  const refusal = await refused;
+  expect(refusal.status()).toBe(400);
+  const { message } = z.object({ message: z.string() }).parse(await refusal.json());
   const before = read;
   await until('the first page again', () => read > before);
   await page.locator('.turn-list li').first().waitFor();
-  expect(await page.locator('.notice.bad').count()).toBe(0);
+  expect(await page.getByText(message).count()).toBe(0);
   await handle.terminate();
   await close(page);
 });
@@ -214,7 +217,7 @@ test.each(['before', 'after'])(
       const isOlder = route.request().url().includes('older=');
       const response = await route.fetch({ url: `${web().url}/api/turns?limit=1` });
       const { turns, ...rest } = await response.json();
-      const older = turns.map((one: object) => ({ ...one, runId: 'older', turn: 'an-older-turn' }));
+      const older = turns.map((one: object) => ({ ...one, runId: 'older', prompt: 'an older turn' }));
       if (isOlder && when === 'before') await refresh.opened;
       await route.fulfill({
         json: { ...rest, turns: isOlder ? older : turns, older: isOlder ? null : 'next' },
@@ -230,9 +233,9 @@ test.each(['before', 'after'])(
     await held.taken;
     refresh.open();
     if (when === 'after') await more.click();
-    await page.getByText('an-older-turn').waitFor();
+    await page.getByText('an older turn').waitFor();
     await held.release();
-    expect(await page.getByText('an-older-turn').count()).toBe(1);
+    expect(await page.getByText('an older turn').count()).toBe(1);
     await Promise.all([handle, change].map((one) => one.terminate()));
     await page.context().close();
   },

@@ -7,7 +7,8 @@ import type { Countersign } from '../../client/countersign';
 export interface DecidedReader {
   /**
    * The decisions of a user in the newest turns that they see, and in the turns in which they decided through this web
-   * inbox. Without a user, the decisions of everybody. The answer is at most 3 seconds old.
+   * inbox. Without a user, the decisions of everybody. A read that goes on is shared, and its answer is kept for 3
+   * seconds.
    *
    * @throws CountersignError as `Countersign.list` and `timeline`.
    */
@@ -34,10 +35,7 @@ export function createDecidedReader(
 ): DecidedReader {
   const known = new LRUCache<string, readonly DecidedCall[]>({ max: ENDED_TURNS, ttl: ENDED_MS });
   const own = new LRUCache<string, LRUCache<string, true>>({ max: USERS });
-  const answers = new LRUCache<string, { of: string; answer: Promise<DecidedAnswer> }>({
-    max: USERS,
-    ttl: FRESH_MS,
-  });
+  const answers = new LRUCache<string, { of: string; answer: Promise<DecidedAnswer> }>({ max: USERS });
   return {
     read: (approver, permit) => {
       const of = JSON.stringify(permit.agents);
@@ -46,9 +44,14 @@ export function createDecidedReader(
       if (fresh?.of === of) return fresh.answer;
       const also = [...(own.get(user)?.keys() ?? [])];
       const answer = readDecided(readerOf(permit), { approver, also }, known);
-      answers.set(user, { of, answer });
+      const kept = { of, answer };
+      answers.set(user, kept);
+      const isKept = (): boolean => answers.peek(user) === kept;
       // After a failure the next request reads again.
-      answer.catch(() => answers.delete(user));
+      answer.then(
+        () => isKept() && answers.set(user, kept, { ttl: FRESH_MS }),
+        () => isKept() && answers.delete(user),
+      );
       return answer;
     },
     note: (user, turn) => {

@@ -1,6 +1,8 @@
 import { EVERYTHING } from '../../../src/authority/rules/permits';
 import { createDecidedReader } from '../../../src/server/reading/decided-reader';
 
+afterEach(() => jest.useRealTimers());
+
 it('asks once for a user who asks again at once, anew after a decision, and again after a failure', async () => {
   const looks: string[] = [];
   let fails = false;
@@ -26,6 +28,24 @@ it('asks once for a user who asks again at once, anew after a decision, and agai
   await expect(reader.read('cyd', EVERYTHING)).rejects.toThrow('gone');
   fails = false;
   expect(await reader.read('cyd', EVERYTHING)).toMatchObject({ calls: [] });
+});
+
+it('shares a read that takes long, and keeps its answer for three seconds', async () => {
+  jest.useFakeTimers();
+  let lists = 0;
+  let list = (_: never[]): void => undefined;
+  const listed = new Promise<never[]>((resolve) => (list = resolve));
+  const client = { list: () => (++lists, listed), timeline: async () => [] };
+  const reader = createDecidedReader(() => client);
+  const first = reader.read('ann', EVERYTHING);
+  jest.advanceTimersByTime(60_000);
+  const second = reader.read('ann', EVERYTHING);
+  list([]);
+  await Promise.all([first, second, reader.read('ann', EVERYTHING)]);
+  expect(lists).toBe(1);
+  jest.advanceTimersByTime(3_001);
+  await reader.read('ann', EVERYTHING);
+  expect(lists).toBe(2);
 });
 
 it('reads anew once a user sees other agents', async () => {
