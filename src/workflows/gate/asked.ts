@@ -117,7 +117,6 @@ async function prepared(input: GateInput): Promise<{ call: OpenedCall; schema?: 
     const options = {
       activityId: activityIds.prepare(callId, asked),
       startToCloseTimeout: TIMES.toolTimeout + TIMES.closeMargin,
-      scheduleToCloseTimeout: TIMES.startWithin,
       scheduleToStartTimeout: asked === 1 ? SOON_MS : undefined,
       retry: OWN_RETRY,
       summary: `prepare ${callId} ${tool}`,
