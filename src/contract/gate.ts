@@ -3,11 +3,10 @@ import type { Verdict } from './decision';
 import { defined } from './defined';
 import { canonicalJson, digestJson } from './digest';
 import { isObject, type JsonObject, parseJson } from './json';
-import { isPrepareOutput, SPENT_IDS } from './payloads';
+import { isPrepareOutput, SPENT_IDS } from './call-payloads';
 import type { ResultContent } from './result';
 import { guard } from './schema/message';
-import { object } from './schema/shape';
-import { WHOLE } from './spending/carried';
+import { integer, object } from './schema/shape';
 import type { PrepareInput } from './think';
 import type { Effect, JsonSchema } from './tool';
 
@@ -179,7 +178,7 @@ export function readGateOutput(
   return call.kind === 'remote' || call.kind === 'recorded' ? undefined : { call, ...defined({ schema }) };
 }
 
-const isGateLeft = guard(object({ asked: WHOLE, spent: SPENT_IDS }));
+const isGateLeft = guard(object({ asked: integer({ minimum: 0 }), spent: SPENT_IDS }));
 
 /** Whether a value is what a gate passes to the next run. Anybody may start a workflow with any header. */
 export function isCarriedGate(

@@ -22,7 +22,7 @@ import type { CallState, DoneCall, PreparingCall, RunningCall } from '../../life
 import { act, callIn } from '../approvals';
 import { allowed, start } from '../call-life';
 import { decodedValueOf, MOST_ASKED, rawResult } from '../messages';
-import { type CallToAsk, gateFailure } from './request';
+import { type CallToAsk, gateFailure } from './call-to-ask';
 import type { GateState } from './the-gate';
 
 /** A call that a person may decide, or that has its result already. */

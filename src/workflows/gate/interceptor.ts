@@ -39,7 +39,7 @@ import { summaryOf } from '../summary';
 import { act } from '../approvals';
 import { decodedValueOf } from '../messages';
 import { handedOver, nextCallId, open } from './asked';
-import { noteBefore, toMs } from './request';
+import { noteBefore, toMs } from './call-to-ask';
 import { type Ran, runOpen, type Start } from './run-call';
 import { carryGate, installGate, leftBefore, noteCarried, openGate, theGate } from './the-gate';
 
