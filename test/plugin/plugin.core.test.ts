@@ -225,9 +225,22 @@ it('a call that nobody has to allow runs at once', async () => {
   await replays(handle);
 });
 
-it('arguments that do not fit are refused before anybody is asked', async () => {
-  const handle = await start('refunds', [{ order: 'x', cents: 99_999 }]);
+it.each([
+  ['the schema', { order: 'x', cents: 99_999 }],
+  ['what people can be shown', { order: 'x'.repeat(129 * 1024), cents: 1 }],
+])('arguments that do not fit %s are refused before anybody is asked', async (_, what) => {
+  const handle = await start('refunds', [what]);
   expect(await causeOf(handle)).toMatchObject({ type: 'countersign.validation' });
+});
+
+it('a call has an id of the gate, whatever id its activity was given', async () => {
+  const handle = await asking('paysAs', { order: orderOf('named'), cents: 1 }, 'mine');
+  await decide(handle);
+  expect(await handle.result()).toBe('paid 1');
+  const { events } = await handle.fetchHistory();
+  const ids = events?.map((event) => event.activityTaskScheduledEventAttributes?.activityId);
+  expect(ids).toEqual(expect.arrayContaining(['call-1.1-0']));
+  expect(ids).not.toContain('mine');
 });
 
 it('a local activity and a child workflow ask, too', async () => {
