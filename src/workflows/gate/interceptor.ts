@@ -138,7 +138,7 @@ async function execute(
     await outcomesKnown();
     return value;
   } catch (error) {
-    // Any other error fails the workflow task, and the code may be mended.
+    // Any other error fails the workflow task, and a deploy may change the code.
     if (error instanceof TemporalFailure) await outcomesKnown();
     throw error;
   }
