@@ -97,7 +97,7 @@ const dropComments = async (folder) => {
     );
     const options = { sourcefile: basename(file), sourcemap: 'external', sourcesContent: false };
     const { code: bare, map } = await transform(code, { ...options, legalComments: 'none', charset: 'utf8' });
-    writeFileSync(file, `${bare}//# sourceMappingURL=${basename(file)}.map\n`);
+    writeFileSync(file, `${await withoutMemberComments(bare)}//# sourceMappingURL=${basename(file)}.map\n`);
     writeFileSync(`${file}.map`, map);
   };
   await Promise.all(programsIn(folder).map(drop));
@@ -166,7 +166,7 @@ const withoutComments = async (bundled) => {
   return `${flush}${SOURCE_MAP}${Buffer.from(lean).toString('base64')}`;
 };
 
-/** esbuild keeps the comments on members of classes. Their lines stay, empty, so that the map still fits. */
+/** esbuild keeps the comments on members of classes and objects. Their lines stay, empty, so that the map still fits. */
 const withoutMemberComments = async (code) => {
   const { parse } = await import('acorn');
   const kept = [];

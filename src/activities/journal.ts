@@ -9,7 +9,7 @@ import { parseJson, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import { appendLine, createWithLine, makeFolder, readIfThere, userStateDir } from '../system/files';
 import { guarded } from '../system/guarded';
-import { isResult } from '../contract/payloads';
+import { isResult } from '../contract/call-payloads';
 import { sha256 } from '../system/sha256';
 
 /** The folder of the journal of a worker with this state directory. */

@@ -1,7 +1,8 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
-import type { OpenItem, OpenMemo } from '../contract/turn';
+import type { OpenItem } from '../contract/open-item';
+import type { OpenMemo } from '../contract/turn';
 import type { LISTED_STATES } from '../contract/turn-states';
 import { type CallFacet } from '../contract/turn-states';
 import type { ForkRequest } from '../history/fork';

@@ -260,6 +260,11 @@ export function preparedCall(tool: Shape<string>): Shape<PreparedCall> {
   );
 }
 
+/** The schema of the output of `countersign.prepare`. If the call may run, its tool has to fit `tool`. */
+export function prepareOutput(tool: Shape<string>) {
+  return object({ call: preparedCall(tool) }, { schema: jsonObject() });
+}
+
 /** Whether a call may run, either immediately or once a person has decided. */
 export function isValidCall(call: PreparedCall): call is ValidCall {
   return call.kind === 'run' || call.kind === 'ask';

@@ -1,13 +1,12 @@
 import type { CallInput, CallSettings, InvalidCall, ValidCall } from './call';
 import type { Verdict } from './decision';
 import { defined } from './defined';
-import { digestJson } from './digest';
-import { isObject, type JsonObject } from './json';
-import { isPrepareOutput, SPENT_IDS } from './payloads';
+import { canonicalJson, digestJson } from './digest';
+import { isObject, type JsonObject, parseJson } from './json';
+import { isPrepareOutput, SPENT_IDS } from './call-payloads';
 import type { ResultContent } from './result';
 import { guard } from './schema/message';
-import { object } from './schema/shape';
-import { WHOLE } from './spending/carried';
+import { integer, object } from './schema/shape';
 import type { PrepareInput } from './think';
 import type { Effect, JsonSchema } from './tool';
 
@@ -149,15 +148,24 @@ export function whyRunIsFull({ historyLength, historySize, updates, open }: Used
   return used && `this run ${used} that the server takes; continue as new before the call`;
 }
 
-/** The arguments of an activity with other values in the place of those that `argumentsIn` found. */
-export function withArguments(
-  { args: names, from }: Partial<GateName>,
+/**
+ * The arguments to run with: as the workflow gave them, unless people were shown others. A person may have changed them,
+ * and so may the workflow, which has the same objects while it waits.
+ */
+export function argumentsToRun(
+  name: Partial<GateName>,
   given: readonly unknown[],
-  args: Readonly<Record<string, unknown>>,
+  { args, tool }: { args: JsonObject; tool?: string | undefined },
 ): unknown[] {
-  if (names !== undefined) return names.map((name) => args[name]);
+  const now = argumentsIn(name, given);
+  const read =
+    typeof now === 'string' || now.tool !== tool ? undefined : parseJson(shownJson(now.args) ?? '');
+  if (read !== undefined && canonicalJson(read) === canonicalJson(args)) return [...given];
+  const { args: names, from } = name;
+  if (names !== undefined) return names.map((one) => args[one]);
   const [first, ...rest] = given;
-  return [from === undefined ? args : { ...(isObject(first) ? first : {}), [from.arguments]: args }, ...rest];
+  const others = isObject(first) ? first : {};
+  return [from === undefined ? args : { ...others, [from.tool]: tool, [from.arguments]: args }, ...rest];
 }
 
 /** Reads a call of a user's own workflow as a worker prepared it. Undefined if it cannot be read, or is another call. */
@@ -170,7 +178,7 @@ export function readGateOutput(
   return call.kind === 'remote' || call.kind === 'recorded' ? undefined : { call, ...defined({ schema }) };
 }
 
-const isGateLeft = guard(object({ asked: WHOLE, spent: SPENT_IDS }));
+const isGateLeft = guard(object({ asked: integer({ minimum: 0 }), spent: SPENT_IDS }));
 
 /** Whether a value is what a gate passes to the next run. Anybody may start a workflow with any header. */
 export function isCarriedGate(

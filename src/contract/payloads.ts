@@ -1,28 +1,15 @@
-import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
-import { RESULT, type ToolResult } from './result';
 import { guard, soundCheck } from './schema/message';
-import { flag, jsonObject, list, object, only, oneOf, pair, text } from './schema/shape';
+import { flag, jsonObject, list, object, only, oneOf, text } from './schema/shape';
 import { CARRIED_STATES, ANY_NAME } from './tool';
-import { MOVED, prepareOutput, type PrepareOutput, THINK_OUTPUT, type ThinkOutput } from './think';
-import { utf8Bytes } from './text/bytes';
+import { MOVED, type PrepareOutput, THINK_OUTPUT, type ThinkOutput } from './think';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { FILES } from './session/files';
 import { isRaise, BUDGET } from './spending/budget';
 import { CARRIED_SPENDING, WHOLE, SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
-import {
-  preparedCall,
-  CALL_OUTPUT,
-  LINEAGE,
-  VERIFY_OUTPUT,
-  type ValidCall,
-  type CallBase,
-  type CallOutput,
-  type VerifyOutput,
-  ORIGIN,
-} from './call';
-import { LIMITS } from './limits';
+import { preparedCall, prepareOutput, LINEAGE, type CallBase, ORIGIN } from './call';
+import { isPrepareOutput, OWN_TOOL, SPENT_IDS } from './call-payloads';
 import { COUNTS, GIVEN_CALL, type TurnInput } from './turn';
 import { isObject } from './json';
 
@@ -32,19 +19,11 @@ const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpen
 // The outputs of activities are read strictly. An operator may complete any activity with any value
 // (`temporal activity complete`), and a value that later code cannot handle would stop the turn for good.
 
-// The name is an activity type. A name with a dot is one of our activities, which a reply must not call.
-const TOOL = text({ pattern: TOOL_NAME.source, not: { enum: [...RESERVED_TOOL_NAMES] } });
-
 const isThinkOutput = guard(THINK_OUTPUT);
-const isCall = guard(preparedCall(TOOL));
-const isAnyCall = guard(preparedCall(ANY_NAME));
-export const isPrepareOutput = guard(prepareOutput(TOOL));
+const isCall = guard(preparedCall(OWN_TOOL));
 const isRaiseOutput = guard(prepareOutput(ANY_NAME));
-export const isCallOutput = guard(CALL_OUTPUT);
 /** Whether a value names the calls that led to a child turn. */
 export const isLineage = guard(LINEAGE);
-const isVerifyOutput = guard(VERIFY_OUTPUT);
-export const isResult = guard(RESULT);
 
 /** Reads a model's reply. Undefined if it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
@@ -54,11 +33,6 @@ export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   return new Set(calls.map(({ callId }) => callId)).size === calls.length ? { ...value, calls } : undefined;
 }
 
-/** Whether a value is a call that a user's workflow gates, or a question of a running call. */
-export function isRequestedCall(value: unknown): value is ValidCall & { kind: 'ask' } {
-  return isAnyCall(value) && value.kind === 'ask';
-}
-
 /** Reads a prepared call. Undefined if it cannot be read, or is another call. */
 export function readPrepareOutput(value: unknown, of: Omit<CallBase, 'id'>): PrepareOutput | undefined {
   // A request for more budget has to be one still, and no other call may become one.
@@ -66,43 +40,10 @@ export function readPrepareOutput(value: unknown, of: Omit<CallBase, 'id'>): Pre
   return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;
 }
 
-/**
- * Reads the output of a call. Undefined if it cannot be read, or belongs to another call. Only the worker that took
- * a call knows its secret, so nobody else can say that the call did not start.
- */
-export function readCallOutput(
-  value: unknown,
-  { callId, secret }: { callId: string; secret: string | undefined },
-): CallOutput | undefined {
-  if (!isCallOutput(value)) return undefined;
-  if (('notHere' in value || 'paused' in value) && value.secret !== secret) return undefined;
-  return 'result' in value && value.result.callId !== callId ? undefined : value;
-}
-
-/** Reads whether a call in doubt took effect. Undefined if it cannot be read, or belongs to another call. */
-export function readVerifyOutput(value: unknown, callId: string): VerifyOutput | undefined {
-  if (!isVerifyOutput(value)) return undefined;
-  return value.outcome === 'happened' && value.result.callId !== callId ? undefined : value;
-}
-
-/**
- * Reads a result that anybody may have sent, cut to the most that a tool may return. Undefined if it cannot be read.
- */
-export function readResult(value: unknown, callId: string): ToolResult | undefined {
-  if (!isResult(value) || value.callId !== callId) return undefined;
-  if (utf8Bytes(value.content) <= LIMITS.outputBytesMost) return value;
-  // No character has more than four bytes.
-  const kept = value.content.slice(0, LIMITS.outputBytesMost / 4);
-  return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
-}
-
-const VERDICT = object({ accepted: flag(), callId: text() });
 const WORDS = object({
   waiting: list(object({ messageId: text(), text: text() }, { files: FILES })),
   took: list(text()),
 });
-/** The decisions that a run passes to the next one. */
-export const SPENT_IDS = list(pair(text(), object({ digest: text(), verdict: VERDICT })));
 const HELD = { count: WHOLE, digest: text() };
 const SESSION = object(
   { sessionId: ANY_NAME, runId: ANY_NAME, messageId: text(), ...HELD },

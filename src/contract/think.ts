@@ -1,4 +1,4 @@
-import { type PreparedCall, preparedCall, type TurnOrigin } from './call';
+import type { PreparedCall, prepareOutput, TurnOrigin } from './call';
 import type { JsonObject } from './json';
 import { LIMITS, TIMES } from './limits';
 import {
@@ -13,7 +13,6 @@ import {
   type Of,
   oneOf,
   record,
-  type Shape,
   text,
 } from './schema/shape';
 import { ORDERS } from './tool';
@@ -163,11 +162,6 @@ interface AskedAgain {
   by: string;
   /** Whether the request is under a rule: only a worker that has rules may prepare it anew. */
   isRuled: boolean;
-}
-
-/** The schema of the output of `countersign.prepare`. If the call may run, its tool has to fit `tool`. */
-export function prepareOutput(tool: Shape<string>) {
-  return object({ call: preparedCall(tool) }, { schema: jsonObject() });
 }
 
 /** Output of `countersign.prepare`. */

@@ -17,12 +17,12 @@ import { childStem, digestText } from './digest';
 import { attributeKey, callIdIn, MEMO, ownCallId, TOOL_NAME } from './names';
 import type { Usage } from './spending/usage';
 import { MODEL_NOTES, type MovedStep, type ResultRef, type SessionRef, type ThinkOutput } from './think';
-import { list, nullable, number, object, type Of, oneOf, text } from './schema/shape';
+import { list, number, object, type Of, oneOf, text } from './schema/shape';
 import type { TurnRecord, TurnWords } from './session';
 import type { FileRef } from './session/files';
 import { plainMarkdown } from './text/markdown';
 import { RESULT_STATUSES, type ResultStatus } from './turn-states';
-import { VOTING } from './authority';
+import { OPEN_ITEM } from './open-item';
 import { type TurnOrigin, type Ancestor, ORIGIN } from './call';
 import { type Budget, type Spent, SPENT } from './spending/budget';
 import { type CarriedSpending, type Repeated, WHOLE } from './spending/carried';
@@ -178,28 +178,6 @@ export interface TurnResult {
  */
 export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
 
-const OPEN_ITEM = object(
-  {
-    callId: text(),
-    kind: oneOf(['request', 'question', 'in_doubt']),
-    tool: text(),
-    summary: text(),
-    /** ISO 8601, workflow time. */
-    since: text(),
-    /** ISO 8601. Null if it never expires. */
-    deadline: nullable(text()),
-  },
-  {
-    /** The digest of the request as an approver sees it. A decision names it. */
-    seenDigest: text(),
-    /** Why the last edit was not taken, in short. Only if there was an edit. */
-    note: text(),
-    /** Only if rules say who decides: the votes, and the votes that are still needed. */
-    voting: VOTING,
-  },
-);
-export interface OpenItem extends Of<typeof OPEN_ITEM> {}
-
 /** Memo `open`: the calls that wait for a person, in short. */
 export const OPEN_MEMO = object(
   {
@@ -215,21 +193,6 @@ export const OPEN_MEMO = object(
   },
 );
 export interface OpenMemo extends Of<typeof OPEN_MEMO> {}
-
-/** The memo keeps this many characters of the note that says why people are asked again. */
-const NOTE_CHARACTERS = 200;
-
-type Perhaps = 'seenDigest' | 'note' | 'voting';
-
-/** One waiting call in short, from the turn itself or from its history. */
-export function openItemOf(
-  of: Omit<OpenItem, Perhaps> & { [K in Perhaps]?: OpenItem[K] | undefined },
-): OpenItem {
-  const { seenDigest, note, voting, since, deadline, ...head } = of;
-  const shown = head.kind === 'request' ? seenDigest : undefined;
-  const some = { seenDigest: shown, note: note?.slice(0, NOTE_CHARACTERS), voting };
-  return { ...head, ...some, since, deadline };
-}
 
 /**
  * The id of the child turn that a call starts. It is made from the reply that asked for the call, not from a run. After

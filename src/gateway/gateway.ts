@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../tools/define-config';
 import type { CallProgress } from '../contract/call';
@@ -18,7 +19,7 @@ import type { ClientCall } from './call-id';
 import type { GatewayTools } from './tools';
 
 /**
- * How long a call is held from its arrival, in milliseconds. Clients give up at different times, which change from month to
+ * How long a call is held from its arrival, in milliseconds, and how many are remembered. Clients give up at different times, which change from month to
  * month.
  */
 export const HOLD = {
@@ -29,6 +30,8 @@ export const HOLD = {
   /** Any other client. Some give up after a minute. */
   without: 45_000,
   progress: 10_000,
+  /** The most calls of which it is remembered that somebody has to ask for them later. */
+  given: 10_000,
 };
 
 /** A call as a client asks for it. */
@@ -78,7 +81,8 @@ interface GatewayParts {
 /** Makes the gateway of some tools. */
 export function createGateway(parts: GatewayParts): Gateway {
   const { tools, backend } = parts;
-  const all: Parts = { ...parts, hold: parts.hold ?? HOLD, held: new Map(), given: new Set() };
+  const { hold = HOLD } = parts;
+  const all: Parts = { ...parts, hold, held: new Map(), given: new LRUCache({ max: hold.given }) };
   const underWay = new Set<Promise<unknown>>();
   const track = <T>(work: Promise<T>): Promise<T> => {
     const over = (): void => void underWay.delete(work);
@@ -100,7 +104,7 @@ type Parts = GatewayParts &
     /** The number of clients that wait for each call, by its id. */
     held: Map<string, number>;
     /** The ids that somebody has to ask with later. Their calls are not withdrawn. */
-    given: Set<string>;
+    given: LRUCache<string, true>;
   };
 
 async function decide(parts: Parts, call: ClientCall, signal: AbortSignal): Promise<CallEnd> {
@@ -110,8 +114,13 @@ async function decide(parts: Parts, call: ClientCall, signal: AbortSignal): Prom
     return await parts.backend.end(id, signal);
   } catch (error) {
     const perhaps = id ?? startedPerhaps(error, call);
-    if (perhaps !== undefined) await withdraw(parts, perhaps, { who: call.who, isThere: id !== undefined });
-    throw error;
+    if (perhaps === undefined) throw error;
+    await withdraw(parts, perhaps, { who: call.who, isThere: id !== undefined });
+    // A person may have been quicker. Then the client hears what the record says.
+    const late = AbortSignal.timeout(ASKS_WITHIN_MS);
+    const end = await parts.backend.end(perhaps, late).catch(() => undefined);
+    if (end?.kind !== 'result') throw error;
+    return end;
   }
 }
 
@@ -249,14 +258,14 @@ async function hold(
   const waits = AbortSignal.any([signal, stop.signal]);
   held.set(id, (held.get(id) ?? 0) + 1);
   const end = backend.end(id, waits);
-  end.catch(() => undefined);
+  end.then(() => given.delete(id)).catch(() => undefined);
   const within = (ms: number): Promise<CallEnd | undefined> =>
     Promise.race([end, delay(Math.max(ms, 0), undefined, { signal: waits })]);
   try {
     const first = await within(times.first);
     if (first !== undefined) return { answer: endAnswer(first) };
     if (asTask) {
-      given.add(id);
+      given.set(id, true);
       return { task: id };
     }
     while (performance.now() < until) {
@@ -264,7 +273,7 @@ async function hold(
       const found = await within(Math.min(times.progress, until - performance.now()));
       if (found !== undefined) return { answer: endAnswer(found) };
     }
-    given.add(id);
+    given.set(id, true);
     return { answer: pendingAnswer(id, (await backend.stateOf(id, who))?.open) };
   } catch (error) {
     const isAlone = held.get(id) === 1 && !given.has(id);

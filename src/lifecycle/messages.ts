@@ -17,7 +17,7 @@ import { LIMITS } from '../contract/limits';
 import { describeIssues } from '../contract/read-json';
 import { soundCheck } from '../contract/schema/message';
 import { exact, integer, object, type Shape, text } from '../contract/schema/shape';
-import { readResult } from '../contract/payloads';
+import { readResult } from '../contract/call-payloads';
 import type { OutcomeReport } from '../contract/call';
 import type { LifeEvent } from './events';
 import type { Approvals, CallBasics } from './state';

@@ -8,7 +8,7 @@ import {
   timeoutsOf,
 } from '../contract/lost-activity';
 import { FAILURES } from '../contract/names';
-import { readCallOutput, readResult } from '../contract/payloads';
+import { readCallOutput, readResult } from '../contract/call-payloads';
 import type { ToolResult } from '../contract/result';
 import { failureOf } from './results';
 import type { Settlement } from './starts';

@@ -9,7 +9,7 @@ import {
 } from '../contract/lost-activity';
 import { FAILURES } from '../contract/names';
 import { saysBrokenInText } from '../contract/network-errors';
-import { readCallOutput } from '../contract/payloads';
+import { readCallOutput } from '../contract/call-payloads';
 import { type CallState, secretOf } from './state';
 
 /** One failure in a chain of causes, as Temporal keeps it. */

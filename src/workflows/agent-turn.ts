@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { ThinkOutput } from '../contract/think';
 import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
-import { checkStart } from './check-start';
+import { checkStart, publishScheduled } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
 import { act } from './approvals';
@@ -20,7 +20,7 @@ import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
 import { report, StepObserver } from './observe';
 import { beginsOpen, makeTurn, type Turn, type TurnRuntime } from './turn-state';
-import { Publisher, publishScheduled } from './publish';
+import { Publisher } from './publish';
 import { currentDetails, type OpenCall } from './summary';
 import { turnModelFailure } from './outcome';
 import { runStep } from './step';

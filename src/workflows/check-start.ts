@@ -1,6 +1,9 @@
-import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
-import { FAILURES } from '../contract/names';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { ApplicationFailure, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { attributeKey, FAILURES, SCHEDULED_BY } from '../contract/names';
+import { startOf, type TurnInput } from '../contract/turn';
 import { whyUnreadable } from '../contract/unreadable';
+import { fitting } from './publish';
 
 /**
  * Checks how a turn or a session was started, since anybody may start one with any input. A wrong input fails the
@@ -34,4 +37,22 @@ export function misfit(message: string): Error {
 
 function refused(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, FAILURES.turn);
+}
+
+const SCHEDULE = defineSearchAttributeKey(SCHEDULED_BY, SearchAttributeType.KEYWORD);
+
+/**
+ * Writes the memo and the search attributes of a start. A schedule that is not ours starts turns without them. Our
+ * client writes them at the start of a turn, and into its own schedules.
+ */
+export function publishScheduled(input: TurnInput): void {
+  const { typedSearchAttributes: set } = workflowInfo();
+  if (set.get(SCHEDULE) === undefined || set.get(attributeKey('agent')) !== undefined) return;
+  const { typedSearchAttributes, memo } = startOf(input, input.prompt);
+  upsertSearchAttributes(
+    typedSearchAttributes.map((pair) =>
+      Array.isArray(pair.value) ? { key: attributeKey('metadata'), value: fitting(pair.value) } : pair,
+    ),
+  );
+  upsertMemo(memo);
 }

@@ -8,8 +8,8 @@ import type { TranscriptPage } from '../contract/transcript';
 import { setAskHandlers } from './questions';
 import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
-import { firstAsked, onSignal, rawQuery, rawUpdate, readWords } from './messages';
-import { addWords } from './session/words';
+import { firstAsked, onSignal, rawQuery, rawUpdate } from './messages';
+import { addWords, readWords } from './session/words';
 import { turnRecordOf } from './think';
 import type { Turn } from './turn-state';
 import {

@@ -15,13 +15,10 @@ import {
   type SignalDefinition,
 } from '@temporalio/workflow';
 import { ABANDONMENT, DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
-import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
 import { JSON_LEVELS, KIB, LIMITS, MIB } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
-import { SESSION_CONTROL, SESSION_MESSAGE, type TurnWords } from '../contract/session';
-import { areFiles } from '../contract/session/files';
-import { wellFormed, withFiles } from '../contract/text/bytes';
+import { wellFormed } from '../contract/text/bytes';
 import { OUTCOME } from '../lifecycle/messages';
 import type { MessageQueue } from './message-queue';
 
@@ -71,7 +68,7 @@ export interface Bounds {
   fields: readonly string[];
 }
 
-const bounds = (
+export const bounds = (
   what: string,
   { properties }: { properties: object },
   bytes: number = MESSAGE_BYTES,
@@ -82,8 +79,6 @@ export const RESOLUTION_BOUNDS = bounds('resolution', RESOLUTION);
 export const ANSWER_BOUNDS = bounds('answer', QUESTION_ANSWER);
 export const OUTCOME_BOUNDS = bounds('outcome', OUTCOME, OUTCOME_BYTES);
 export const ABANDONMENT_BOUNDS = bounds('abandonment', ABANDONMENT);
-export const SEND_BOUNDS = bounds('message', SESSION_MESSAGE, LIMITS.sessionMessageBytes);
-export const CONTROL_BOUNDS = bounds('control of a session', SESSION_CONTROL);
 export const WITHDRAWAL_BOUNDS: Bounds = {
   what: 'withdrawal of a question',
   bytes: 4 * 1024,
@@ -93,11 +88,6 @@ export const ASK_BOUNDS: Bounds = {
   what: 'question of a call',
   bytes: LIMITS.callQuestionBytes + WITHDRAWAL_BOUNDS.bytes,
   fields: [...WITHDRAWAL_BOUNDS.fields, 'question'],
-};
-export const WORDS_BOUNDS: Bounds = {
-  what: 'message of a session',
-  bytes: LIMITS.sessionMessageBytes,
-  fields: ['messageId', 'text', 'files', 'sender'],
 };
 
 /** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */
@@ -161,23 +151,6 @@ function assertTaken<T extends object>(
 
 function isRefused(judged: object): judged is RefusedMessage {
   return 'code' in judged;
-}
-
-/** Reads new words for a turn. Undefined: they cannot be read. Never throws. */
-export function readWords(message: RawValue | undefined): TurnWords | undefined {
-  const read = readMessage(message, WORDS_BOUNDS);
-  const value = read.ok ? read.value : undefined;
-  if (!isObject(value)) return undefined;
-  const { messageId, text, sender, files } = value;
-  const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 64;
-  if (!isId || typeof text !== 'string' || text.trim() === '') return undefined;
-  const isName = typeof sender === 'string' && originIssues({ requester: sender }).length === 0;
-  return {
-    messageId,
-    text,
-    sender: isName ? sender : undefined,
-    ...(areFiles(files) ? withFiles(files) : {}),
-  };
 }
 
 /** The weight of a message in the queue, which depends only on its length. */

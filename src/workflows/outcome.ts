@@ -11,7 +11,7 @@ import {
 import type { RawValue } from '@temporalio/common';
 import type { CallOutput, VerifyInput, VerifyOutput } from '../contract/call';
 import type { UsedState } from '../contract/tool';
-import { readVerifyOutput } from '../contract/payloads';
+import { readVerifyOutput } from '../contract/call-payloads';
 import { proofIn } from '../lifecycle/doubts';
 import { lastResult, outcomeIn, outcomeOfLost } from '../lifecycle/outcomes';
 import type { Settlement } from '../lifecycle/starts';

@@ -1,14 +1,9 @@
-import {
-  defineSearchAttributeKey,
-  SearchAttributeType,
-  type SearchAttributeUpdatePair,
-} from '@temporalio/common';
+import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { ValidCall } from '../contract/call';
 import { LIMITS } from '../contract/limits';
-import { askedBy, attributeKey, facetMark, gateMemoKey, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
+import { askedBy, attributeKey, facetMark, gateMemoKey, MEMO, NEVER } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
-import { startOf, type TurnInput } from '../contract/turn';
 import type { CallFacet, TurnState } from '../contract/turn-states';
 import { apply } from '../lifecycle/events';
 import { type CallState, decisionOf, isOpen, leaveOf, resultOf } from '../lifecycle/state';
@@ -16,26 +11,8 @@ import type { ApprovalContext } from './approvals';
 import { reportChange } from './observe';
 import { closedMemos, type OpenCall, openCalls, openMemo, verdictsMemo } from './summary';
 
-const SCHEDULE = defineSearchAttributeKey(SCHEDULED_BY, SearchAttributeType.KEYWORD);
-
 /** The most bytes of a search attribute that we write. The server takes 2 KB for each. */
 const MOST_BYTES = 2000;
-
-/**
- * Writes the memo and the search attributes of a start. A schedule that is not ours starts turns without them. Our
- * client writes them at the start of a turn, and into its own schedules.
- */
-export function publishScheduled(input: TurnInput): void {
-  const { typedSearchAttributes: set } = workflowInfo();
-  if (set.get(SCHEDULE) === undefined || set.get(attributeKey('agent')) !== undefined) return;
-  const { typedSearchAttributes, memo } = startOf(input, input.prompt);
-  upsertSearchAttributes(
-    typedSearchAttributes.map((pair) =>
-      Array.isArray(pair.value) ? { key: attributeKey('metadata'), value: fitting(pair.value) } : pair,
-    ),
-  );
-  upsertMemo(memo);
-}
 
 /** The bytes for which the memo has room, beside what we keep there. */
 export function memoRoom(): number {
@@ -179,7 +156,7 @@ function toolNames(open: readonly OpenCall[], facets: readonly string[]): string
 }
 
 /** The first values, as many as the server takes. With more, it would refuse the workflow task again and again. */
-function fitting(values: readonly string[]): string[] {
+export function fitting(values: readonly string[]): string[] {
   const kept = [...values];
   while (utf8Bytes(JSON.stringify(kept)) > MOST_BYTES) kept.pop();
   return kept;

@@ -6,7 +6,8 @@ import { MEMO } from '../contract/names';
 import type { SignalVerdict } from '../contract/decision';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-texts';
-import { type ClosedMemo, type OpenItem, openItemOf, type OpenMemo } from '../contract/turn';
+import { type OpenItem, openItemOf } from '../contract/open-item';
+import type { ClosedMemo, OpenMemo } from '../contract/turn';
 import {
   type CallState,
   type DoubtedCall,

@@ -1,4 +1,4 @@
-import { argumentsIn, gateMark, shownJson, whyRunIsFull, withArguments } from '../../src/contract/gate';
+import { argumentsIn, argumentsToRun, gateMark, shownJson, whyRunIsFull } from '../../src/contract/gate';
 
 const from = { tool: 'name', arguments: 'input' };
 
@@ -31,7 +31,20 @@ it.each<[string, Parameters<typeof argumentsIn>[0], unknown[], unknown[]]>([
     [{ name: 'pay', input: { a: 2 }, token: 't' }],
   ],
 ])('other arguments take the place of %s', (_, name, given, changed) => {
-  expect(withArguments(name, given, { a: 2 })).toEqual(changed);
+  const { tool } = { tool: undefined, ...Object(argumentsIn(name, given)) };
+  expect(argumentsToRun(name, given, { args: { a: 2 }, tool })).toEqual(changed);
+});
+
+it('what the workflow gave runs as it was, if people were shown just that', () => {
+  const first = { name: 'pay', input: { a: 1, b: undefined } };
+  expect(argumentsToRun({ from }, [first], { args: { a: 1 }, tool: 'pay' })[0]).toBe(first);
+});
+
+it('the tool that people were shown runs, whatever the workflow does with its objects meanwhile', () => {
+  const given = [{ name: 'payAll', input: { a: 1 }, token: 't' }];
+  expect(argumentsToRun({ from }, given, { args: { a: 1 }, tool: 'pay' })).toEqual([
+    { name: 'pay', input: { a: 1 }, token: 't' },
+  ]);
 });
 
 it('a mark is of the names and of how they are read, in any order', () => {

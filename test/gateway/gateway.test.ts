@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createGateway, type Gateway } from '../../src/gateway/gateway';
 import { CountersignError, type ErrorCode } from '../../src/contract/errors';
+import { makeSuccess } from '../../src/contract/result';
 import type { Backend } from '../../src/gateway/backend';
 import { scriptedModel } from '../../src/models/scripted';
 import { createCallLog } from '../../src/tools/call-log';
@@ -12,7 +13,7 @@ import { createSecrets } from '../../src/tools/secrets';
 const textOf = (answered: Awaited<ReturnType<Gateway['call']>>): unknown =>
   'answer' in answered ? answered.answer.content[0]?.['text'] : undefined;
 
-const hold = { first: 5, progress: 10, withProgress: 60, without: 60 };
+const hold = { first: 5, progress: 10, withProgress: 60, without: 60, given: 1 };
 
 /** A gateway with this backend. */
 const gatewayWith = (backend: Partial<Backend>): Gateway => {
@@ -141,6 +142,55 @@ it.each([
   leaves.abort();
   await expect(left).rejects.toThrow();
   expect(cancelled).toBe(times);
+});
+
+it('a hook that gives up at the moment of a decision hears the decision', async () => {
+  const result = makeSuccess(
+    { id: 'c', callId: '1.1', tool: 'pay', arguments: {} },
+    { content: 'Permitted.', contentType: 'text' },
+    { timestamp: '2026-01-01T00:00:00.000Z' },
+  );
+  const leaves = new AbortController();
+  const gateway = gatewayWith({
+    stateOf: () =>
+      Promise.resolve({
+        id: turn,
+        status: 'completed',
+        createdAt: '',
+        lastUpdatedAt: '',
+        runs: false,
+        open: undefined,
+      }),
+    end: (_id, signal) =>
+      signal === leaves.signal
+        ? Promise.reject(new Error('aborted'))
+        : Promise.resolve({ kind: 'result', result }),
+  });
+  leaves.abort();
+  const call = { who: 'ann', tool: 'pay', arguments: {}, key: ['hook', 's', '1'] };
+  expect(await gateway.decide(call, leaves.signal)).toEqual({ kind: 'result', result });
+});
+
+it('forgets the oldest of the calls for which somebody has to ask later', async () => {
+  const cancel = jest.fn(() => Promise.resolve());
+  const items = [
+    { callId: '1.1', kind: 'request', tool: 'pay', summary: '', since: '', deadline: null },
+  ] as const;
+  const open = { key: 'k', count: 1, items: [...items] };
+  const gateway = gatewayWith({
+    start: ({ who }) => Promise.resolve({ id: who, isNamed: false }),
+    stateOf: (id) =>
+      Promise.resolve({ id, status: 'working', createdAt: '', lastUpdatedAt: '', runs: false, open }),
+    end: (_id, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+    cancel,
+  });
+  for (const who of ['ann', 'ben']) await gateway.call({ ...aCall, who, asTask: true });
+  for (const who of ['ann', 'ben']) {
+    const left = gateway.call({ ...aCall, who, signal: AbortSignal.timeout(20) });
+    await expect(left).rejects.toThrow();
+  }
+  expect(cancel.mock.calls).toEqual([['ann', expect.anything()]]);
 });
 
 describe('a hook whose start got no answer', () => {

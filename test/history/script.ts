@@ -1,7 +1,8 @@
 import type { PreparedCall, ValidCall } from '../../src/contract/call';
 import type { ToolResult } from '../../src/contract/result';
 import type { ThinkInput, ThinkOutput } from '../../src/contract/think';
-import type { ClosedMemo, OpenItem, OpenMemo } from '../../src/contract/turn';
+import type { OpenItem } from '../../src/contract/open-item';
+import type { ClosedMemo, OpenMemo } from '../../src/contract/turn';
 import type { DecodedEvent, DecodedFailure } from '../../src/history/decode/events';
 import { createFold } from '../../src/history/fold/fold';
 import type { TurnEvent } from '../../src/history/events';

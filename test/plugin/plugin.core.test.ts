@@ -130,6 +130,14 @@ it('an approved call runs, and its result is that of the activity', async () => 
   expect(paidFor(order)).toEqual([]);
   const { agent, requests } = await countersign.view(handle.workflowId);
   expect(agent).toBe('refunds');
+  const { events = [] } = await handle.fetchHistory();
+  const prepared = events?.find(
+    (event) => event.activityTaskScheduledEventAttributes?.activityId === 'prepare-1.1',
+  );
+  // A night without workers fails no workflow.
+  expect(Number(prepared?.activityTaskScheduledEventAttributes?.scheduleToCloseTimeout?.seconds ?? 0)).toBe(
+    0,
+  );
   expect(requests).toMatchObject([
     { tool: 'refund', arguments: { order, cents: 40 }, effect: 'unsafe', timeoutMs: 2000 },
   ]);
@@ -217,9 +225,22 @@ it('a call that nobody has to allow runs at once', async () => {
   await replays(handle);
 });
 
-it('arguments that do not fit are refused before anybody is asked', async () => {
-  const handle = await start('refunds', [{ order: 'x', cents: 99_999 }]);
+it.each([
+  ['the schema', { order: 'x', cents: 99_999 }],
+  ['what people can be shown', { order: 'x'.repeat(129 * 1024), cents: 1 }],
+])('arguments that do not fit %s are refused before anybody is asked', async (_, what) => {
+  const handle = await start('refunds', [what]);
   expect(await causeOf(handle)).toMatchObject({ type: 'countersign.validation' });
+});
+
+it('a call has an id of the gate, whatever id its activity was given', async () => {
+  const handle = await asking('paysAs', { order: orderOf('named'), cents: 1 }, 'mine');
+  await decide(handle);
+  expect(await handle.result()).toBe('paid 1');
+  const { events } = await handle.fetchHistory();
+  const ids = events?.map((event) => event.activityTaskScheduledEventAttributes?.activityId);
+  expect(ids).toEqual(expect.arrayContaining(['call-1.1-0']));
+  expect(ids).not.toContain('mine');
 });
 
 it('a local activity and a child workflow ask, too', async () => {
@@ -256,6 +277,29 @@ it('a run that asks nobody hands on which ids are spent', async () => {
   await decide(handle, { callId: '1.2' });
   expect(await handle.result()).toBe('done');
 });
+
+it.each(['ends', 'continues'])(
+  'a run %s only when it is known what became of its unsafe calls',
+  async (how) => {
+    const handle = await asking('leaves', { order: orderOf('lost'), cents: 2 }, how);
+    await decide(handle);
+    await waiting(handle, 'in_doubt');
+    await handle.signal('leave');
+    await until('the signal is taken', async () => {
+      const { events = [] } = await handle.fetchHistory();
+      const last = (
+        name: 'workflowExecutionSignaledEventAttributes' | 'workflowTaskCompletedEventAttributes',
+      ) => events?.findLastIndex((event) => event[name]) ?? -1;
+      const heard = last('workflowTaskCompletedEventAttributes');
+      return heard > last('workflowExecutionSignaledEventAttributes');
+    });
+    await waiting(handle, 'in_doubt');
+    const found = { callId: '1.1', resolution: 'did-not', approver: 'bob' } as const;
+    expect(await countersign.resolve(handle.workflowId, found)).toMatchObject({ status: 'accepted' });
+    expect(await handle.result()).toBe(how === 'ends' ? 'ends' : 'over');
+    await replays(handle);
+  },
+);
 
 it('a child workflow starts with what was shown, whatever the workflow does with its objects meanwhile', async () => {
   const handle = await asking('delegatesOn', { order: orderOf('changed'), cents: 5 });

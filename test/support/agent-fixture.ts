@@ -1,5 +1,5 @@
 import { connect, type Countersign } from '../../src/client';
-import type { OpenItem } from '../../src/contract/turn';
+import type { OpenItem } from '../../src/contract/open-item';
 import type { ScriptedStep } from '../../src/models/scripted';
 import { defineAgent, type Agent } from '../../src/tools/define-agent';
 import type { Tool } from '../../src/tools/types';

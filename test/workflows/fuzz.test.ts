@@ -1,13 +1,7 @@
 import { RawValue } from '@temporalio/common';
 import fc from 'fast-check';
-import {
-  isTurnInput,
-  readCallOutput,
-  readPrepareOutput,
-  readResult,
-  readThinkOutput,
-  readVerifyOutput,
-} from '../../src/contract/payloads';
+import { readCallOutput, readResult, readVerifyOutput } from '../../src/contract/call-payloads';
+import { isTurnInput, readPrepareOutput, readThinkOutput } from '../../src/contract/payloads';
 import { whyUnreadable } from '../../src/contract/unreadable';
 import { payloadConverter } from '../../src/encryption/bundle-converters';
 import {
@@ -20,6 +14,7 @@ import {
 import { judgeMessage } from '../../src/workflows/session/queue';
 import { judgeControl, makeSession } from '../../src/workflows/session/state';
 import * as messages from '../../src/workflows/messages';
+import * as words from '../../src/workflows/session/words';
 import { anyPayload, anyValue } from '../support/outsider';
 import { runs } from '../support/properties';
 
@@ -32,9 +27,9 @@ const BOUNDS = [
   messages.ABANDONMENT_BOUNDS,
   messages.ANSWER_BOUNDS,
   messages.ASK_BOUNDS,
-  messages.WORDS_BOUNDS,
-  messages.SEND_BOUNDS,
-  messages.CONTROL_BOUNDS,
+  words.WORDS_BOUNDS,
+  words.SEND_BOUNDS,
+  words.CONTROL_BOUNDS,
 ];
 
 test('any payload is read or refused, by every door, and weighed before', () => {
@@ -48,7 +43,7 @@ test('any payload is read or refused, by every door, and weighed before', () => 
       }
       expect(Number.isSafeInteger(messages.firstAsked(message))).toBe(true);
       messages.decodedValueOf(message);
-      messages.readWords(message);
+      words.readWords(message);
     }),
     RUNS,
   );

@@ -5,7 +5,7 @@ import { atOnceIn, retryWaitMs } from '../../contract/burst/goes-on';
 import { type CallOutput, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
 import { TIMES } from '../../contract/limits';
 import { activityIds, FAILURES } from '../../contract/names';
-import { readResult } from '../../contract/payloads';
+import { readResult } from '../../contract/call-payloads';
 import type { Order } from '../../contract/tool';
 import type { ActivityDeps } from '../deps';
 import { cachedOutput } from '../execute';

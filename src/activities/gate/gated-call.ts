@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { type Payload, RawValue } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { CallInput, CallOutput } from '../../contract/call';
@@ -108,8 +108,11 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
   const call = startingCall(deps, { ...input, agent: info.workflowType ?? '', tool: tool.name });
   const { value: stop, since } = await whileBeating(() => whatStops(call, deps));
   if (stop !== undefined) return saidOf(deps, stoppedOutput(call, deps, stop), input);
-  if (tool.effect !== 'unsafe') return attempt.run();
-  return runOnce(worker, call, { run: attempt.run, since });
+  if (tool.effect === 'unsafe') return runOnce(worker, call, { run: attempt.run, since });
+  const lost = lostSince(since);
+  if (lost === undefined) return attempt.run();
+  const message = `This attempt did not start: ${describeLostAttempt(lost)}`;
+  throw lost === 'cancelled' ? new CancelledFailure(message) : ApplicationFailure.retryable(message);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isJsonObject, isObject } from '../json';
-import { readCallOutput, readThinkOutput } from '../payloads';
+import { readCallOutput } from '../call-payloads';
+import { readThinkOutput } from '../payloads';
 import type { BurstCall, BurstOutput, BurstStep } from './burst';
 import { mayRunInBurst } from './goes-on';
 

@@ -10,7 +10,7 @@ import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './thi
 import { rootOf } from '../decode/failure';
 import { proofIn } from '../../lifecycle/doubts';
 import { callHeader, timeOf } from './lives';
-import { readVerifyOutput } from '../../contract/payloads';
+import { readVerifyOutput } from '../../contract/call-payloads';
 
 /**
  * The purpose of an activity. Our own activities are known by their types, the activity of a tool by the id that the

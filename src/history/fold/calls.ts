@@ -10,7 +10,7 @@ import type { CallState } from '../../lifecycle/state';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { CallLost, CallStarted, EventHeader, TurnEvent } from '../events';
-import { isCallOutput } from '../../contract/payloads';
+import { isCallOutput } from '../../contract/call-payloads';
 import { type CallStart, is } from './guards';
 import {
   gateActivity,

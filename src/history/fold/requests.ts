@@ -2,13 +2,15 @@ import type { JsonObject } from '../../contract/json';
 import type { Preview } from '../../contract/plan';
 import { previewDigests, seenDigestOf, digestJson } from '../../contract/digest';
 import { callKey, gateMemoKey, MEMO } from '../../contract/names';
-import type { OpenItem, OpenMemo } from '../../contract/turn';
+import type { OpenItem } from '../../contract/open-item';
+import type { OpenMemo } from '../../contract/turn';
 import type { EventOf } from '../decode/events';
 import type { EventHeader, TurnEvent } from '../events';
 import { callSummary } from '../../contract/text/call-summary';
 import { closeByProof, endSettled } from './results';
 import { is } from './guards';
-import { isRequestedCall, readPrepareOutput } from '../../contract/payloads';
+import { isRequestedCall } from '../../contract/call-payloads';
+import { readPrepareOutput } from '../../contract/payloads';
 import { readGateOutput } from '../../contract/gate';
 import {
   CLOSING_CAUSES,

@@ -3,10 +3,10 @@ import { isCallId } from '../../contract/decision';
 import { approvalNote } from '../../lifecycle/results';
 import { type CallState, decisionOf, type DoneCall, standingOf } from '../../lifecycle/state';
 import { handedOver, nextCallId, open } from './asked';
+import { gateFailure } from './call-to-ask';
 import {
   type GateAllowed,
   type GateDecision,
-  gateFailure,
   type GateForbidden,
   type GateRequest,
   type Plain,

@@ -22,7 +22,7 @@ import type { CallState, DoneCall, PreparingCall, RunningCall } from '../../life
 import { act, callIn } from '../approvals';
 import { allowed, start } from '../call-life';
 import { decodedValueOf, MOST_ASKED, rawResult } from '../messages';
-import { type CallToAsk, gateFailure } from './request';
+import { type CallToAsk, gateFailure } from './call-to-ask';
 import type { GateState } from './the-gate';
 
 /** A call that a person may decide, or that has its result already. */
@@ -117,7 +117,6 @@ async function prepared(input: GateInput): Promise<{ call: OpenedCall; schema?: 
     const options = {
       activityId: activityIds.prepare(callId, asked),
       startToCloseTimeout: TIMES.toolTimeout + TIMES.closeMargin,
-      scheduleToCloseTimeout: TIMES.startWithin,
       scheduleToStartTimeout: asked === 1 ? SOON_MS : undefined,
       retry: OWN_RETRY,
       summary: `prepare ${callId} ${tool}`,

@@ -2,14 +2,13 @@ import { LIMITS } from '../../contract/limits';
 import { MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
 import { askPerson } from './ask';
+import { gateFailure, noteBefore } from './call-to-ask';
 import {
   argumentSchemaOf,
   type GateAllowed,
   type GateDecision,
-  gateFailure,
   type GateOptions,
   type GateRequest,
-  noteBefore,
 } from './request';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';

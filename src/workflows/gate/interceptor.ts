@@ -12,21 +12,20 @@ import {
   type WorkflowExecuteInput,
   patched,
   scheduleActivity,
+  TemporalFailure,
   type WorkflowInterceptorsFactory,
   type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
 import { type CallSettings, isValidCall } from '../../contract/call';
-import { canonicalJson } from '../../contract/digest';
 import {
   argumentsIn,
+  argumentsToRun,
   GATE_HEADER,
   childName,
   type GateName,
   type GateNames,
   type GateSettings,
-  shownJson,
-  withArguments,
 } from '../../contract/gate';
 import { parseJson } from '../../contract/json';
 import { RETRY, TIMES } from '../../contract/limits';
@@ -34,13 +33,13 @@ import { LONGEST_READ } from '../../contract/tool';
 import { WORKFLOWS } from '../../contract/names';
 import { outputOf, type ToolFailure } from '../../contract/result';
 import { approvalNote } from '../../lifecycle/results';
-import type { CallState } from '../../lifecycle/state';
+import { untilTrue } from '../call-life';
 import { retryOf } from '../call-rounds';
 import { summaryOf } from '../summary';
 import { act } from '../approvals';
 import { decodedValueOf } from '../messages';
 import { handedOver, nextCallId, open } from './asked';
-import { noteBefore, toMs } from './request';
+import { noteBefore, toMs } from './call-to-ask';
 import { type Ran, runOpen, type Start } from './run-call';
 import { carryGate, installGate, leftBefore, noteCarried, openGate, theGate } from './the-gate';
 
@@ -123,22 +122,45 @@ async function child(
   if (!isValidCall(call)) return fail(call.result.error);
   const state = await handedOver(gate, asked, callId);
   if (state.phase === 'done') return fail(state.result.error);
-  const args = argumentsFor(name, input.options.args, state);
+  const args = argumentsToRun(name, input.options.args, { args: state.effective, tool: read.tool });
   return next({ ...input, options: { ...input.options, args } });
 }
 
 /** What the run before left is taken up when the workflow first asks. */
-function execute(
+async function execute(
   input: WorkflowExecuteInput,
   next: (input: WorkflowExecuteInput) => Promise<unknown>,
 ): Promise<unknown> {
   const header = input.headers[GATE_HEADER];
   if (header !== undefined) noteCarried(decodedValueOf(RawValue.fromPayload(header)));
-  return next(input);
+  try {
+    const value = await next(input);
+    await outcomesKnown();
+    return value;
+  } catch (error) {
+    // Any other error fails the workflow task, and a deploy may change the code.
+    if (error instanceof TemporalFailure) await outcomesKnown();
+    throw error;
+  }
+}
+
+/**
+ * Waits for unsafe calls that run or are in doubt: when the run has ended, nobody can say any more what became of them.
+ * Other calls that run are left, as Temporal leaves every activity.
+ */
+async function outcomesKnown(): Promise<void> {
+  const gate = openGate();
+  if (gate === undefined) return;
+  await untilTrue(() =>
+    [...gate.approvals.calls.values()].every(
+      ({ phase, call }) => (phase !== 'running' && phase !== 'in_doubt') || call.settings.effect !== 'unsafe',
+    ),
+  );
 }
 
 /** Withdraws what waits, and passes on which ids and decisions are spent. */
-function continueAsNew(input: ContinueAsNewInput, next: Next<'continueAsNew'>): Promise<never> {
+async function continueAsNew(input: ContinueAsNewInput, next: Next<'continueAsNew'>): Promise<never> {
+  await outcomesKnown();
   const gate = openGate();
   if (gate !== undefined) {
     for (const callId of gate.approvals.calls.keys()) act(gate, { type: 'withdraw', callId });
@@ -169,7 +191,7 @@ async function gatedActivity(
   const call = await open(gate, asked, { callId, args: read.args });
   if (!isValidCall(call)) return unrun(name, activityType, call.result.error);
   const schedule = ({ state, activityId, isFirst }: Start): Promise<unknown> => {
-    const args = argumentsFor(name, input.args, state);
+    const args = argumentsToRun(name, input.args, { args: state.effective, tool: read.tool });
     const options = { ...input.options, ...optionsFor(state, input.options), activityId };
     const header = gate.headers.get(activityId);
     return isFirst && first !== undefined && header !== undefined
@@ -177,23 +199,6 @@ async function gatedActivity(
       : scheduleActivity(activityType, args, options, typeInfo);
   };
   return toCaller(name, activityType, await runOpen(gate, asked, { callId, schedule }));
-}
-
-/**
- * The arguments to run with: as the workflow gave them, unless people were shown others. A person may have changed them,
- * and so may the workflow, which has the same objects while it waits.
- */
-function argumentsFor(name: GateName, given: readonly unknown[], { effective }: CallState): unknown[] {
-  return shownOf(name, given) === canonicalJson(effective)
-    ? [...given]
-    : withArguments(name, given, effective);
-}
-
-/** The arguments as people would be shown them now. Undefined: nobody could be shown them. */
-function shownOf(name: GateName, given: readonly unknown[]): string | undefined {
-  const now = argumentsIn(name, given);
-  const read = typeof now === 'string' ? undefined : parseJson(shownJson(now.args) ?? '');
-  return read === undefined ? undefined : canonicalJson(read);
 }
 
 /** An unsafe call has one attempt, and its outcome must be known, not assumed. */

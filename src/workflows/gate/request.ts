@@ -1,14 +1,13 @@
-import { ApplicationFailure } from '@temporalio/workflow';
-import { msToNumber } from '@temporalio/common';
 import type { Duration } from '@temporalio/common';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
-import type { GateHeader, GateInput, GivenTool } from '../../contract/gate';
+import type { GateInput, GivenTool } from '../../contract/gate';
 import { isJsonObject, type JsonObject } from '../../contract/json';
-import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
+import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { checkSchema } from '../../contract/schema/schema';
 import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
 import type { Effect, JsonSchema } from '../../contract/tool';
+import { type CallToAsk, gateFailure, toMs } from './call-to-ask';
 import type { CarriedGate } from './the-gate';
 
 /** How to open a gate. */
@@ -17,13 +16,6 @@ export interface GateOptions {
   about?: string;
   /** The state from `gate.carry()` of the previous run, if the workflow continues as new. */
   carried?: CarriedGate;
-}
-
-/** What is asked about: the call as its workflow knows it. */
-export interface CallToAsk
-  extends Pick<GateInput, 'gated' | 'tool' | 'settings'>, Pick<GateHeader, 'hasKey'> {
-  /** The tool for its arguments. The preview of a text is for the first arguments alone. */
-  given?(args: JsonObject | undefined): GivenTool;
 }
 
 /** A call about which a person is asked. */
@@ -169,40 +161,4 @@ export function argumentSchemaOf(tool: string, schema: StandardJsonSchema): Json
 function checkName(tool: string): void {
   if (TOOL_NAME.test(tool) && !RESERVED_TOOL_NAMES.includes(tool)) return;
   throw gateFailure(`${JSON.stringify(tool)} is not a name of a tool: use snake_case, at most 64 characters`);
-}
-
-/**
- * A time in milliseconds.
- *
- * @throws ApplicationFailure `countersign.gate`, not retryable, if the given value is not a time.
- */
-export function toMs(time: Duration, option: string): number {
-  const ms = parseTime(time);
-  if (Number.isFinite(ms) && ms >= 1) return Math.round(ms);
-  const forms = option === 'expiresIn' ? "milliseconds, '2 hours' or 'never'" : "milliseconds or '2 hours'";
-  throw gateFailure(`${option} ${JSON.stringify(time)} is not a time; write ${forms}`);
-}
-
-/** Like `parseDuration` of our tools, which workflows may not import. `contract` may not import Temporal's reader. */
-function parseTime(time: Parameters<typeof msToNumber>[0]): number {
-  try {
-    return msToNumber(time);
-  } catch {
-    return Number.NaN;
-  }
-}
-
-/**
- * The failure for a mistake in the code of the workflow. It fails the workflow, while a plain Error would fail its
- * workflow tasks again and again.
- */
-export function gateFailure(message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, FAILURES.gate);
-}
-
-/** What a model reads of a call: its result, after a note on what a person changed or said. */
-export function noteBefore(note: string | undefined, result: unknown): unknown {
-  if (note === undefined) return result;
-  if (result === undefined) return note;
-  return typeof result === 'string' ? `${note}\n\n${result}` : { note, result };
 }

@@ -23,7 +23,7 @@ import { liveCall } from '../call-life';
 import { freshIn, type Rounds, commonInput, waitGivenBack } from '../call-rounds';
 import { askVerify, lostActivity } from '../outcome';
 import { close, GateCall } from './asked';
-import type { CallToAsk } from './request';
+import type { CallToAsk } from './call-to-ask';
 import type { GateState } from './the-gate';
 
 /** One start of a call as an activity: what runs, under which id. */
@@ -124,7 +124,6 @@ class RunCall<R> extends GateCall {
       if (!('givenBack' in ended)) return this.settled(ended);
       const said = await waitGivenBack(this.context, this.callId, { rounds, said: ended.givenBack });
       if (said !== undefined) return this.settled({ said });
-      if (this.state.phase !== 'running') return this.settled({ doubt: STARTED_BEFORE, thrown: undefined });
     }
   }
 

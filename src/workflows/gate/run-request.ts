@@ -4,7 +4,8 @@ import type { GateSettings } from '../../contract/gate';
 import { RETRY, TIMES } from '../../contract/limits';
 import type { RetryOptions } from '../../contract/tool';
 import type { JsonObject } from '../../contract/json';
-import { type GateAllowed, gateFailure, type GateForbidden, type GateRequest, toMs } from './request';
+import { gateFailure, toMs } from './call-to-ask';
+import type { GateAllowed, GateForbidden, GateRequest } from './request';
 
 /** A call about which a person is asked and which the gate then runs as an activity. */
 export interface GateRunRequest<A extends object = JsonObject> extends GateRequest<A> {

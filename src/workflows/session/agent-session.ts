@@ -22,6 +22,7 @@ import { checkStart } from '../check-start';
 import { continueOnCurrentBuild, resetRun } from '../current-build';
 import { MessageQueue } from '../message-queue';
 import * as messages from '../messages';
+import { CONTROL_BOUNDS, SEND_BOUNDS } from './words';
 import { summarize } from './summarize';
 import { isSessionInput } from './memory';
 import { SessionPublisher } from './publish';
@@ -154,7 +155,7 @@ class SessionRun {
   }
 
   private judge(message: RawValue): JudgedMessage {
-    const read = messages.readMessage(message, messages.SEND_BOUNDS);
+    const read = messages.readMessage(message, SEND_BOUNDS);
     if (read.ok) return judgeMessage(this.session, read.value);
     return { kind: 'refuse', refused: { accepted: false, code: 'malformed', message: read.message } };
   }
@@ -170,7 +171,7 @@ class SessionRun {
   }
 
   private judgeControl(message: RawValue): SessionControl | SessionRefused {
-    const read = messages.readMessage(message, messages.CONTROL_BOUNDS);
+    const read = messages.readMessage(message, CONTROL_BOUNDS);
     return state.judgeControl(this.session, read.ok ? read.value : undefined);
   }
 
@@ -185,7 +186,7 @@ class SessionRun {
   /** Shows a refused message in the memo, because the sender of a signal does not get an answer. */
   private note(message: RawValue, answer: MessageTaken | SessionRefused): void {
     if (answer.accepted) return;
-    const read = messages.readMessage(message, messages.SEND_BOUNDS);
+    const read = messages.readMessage(message, SEND_BOUNDS);
     const given = read.ok && isObject(read.value) ? read.value['messageId'] : undefined;
     const messageId = typeof given === 'string' ? given.slice(0, 64) : undefined;
     this.publisher.refuse({ code: answer.code, messageId });

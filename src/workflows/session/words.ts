@@ -1,13 +1,26 @@
+import type { RawValue } from '@temporalio/common';
+import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import type { TurnWords } from '../../contract/session';
-import { contentOf } from '../../contract/session/files';
+import { SESSION_CONTROL, SESSION_MESSAGE, type TurnWords } from '../../contract/session';
+import { areFiles, contentOf } from '../../contract/session/files';
+import { withFiles } from '../../contract/text/bytes';
+import { originIssues } from '../../contract/turn';
 import { wordsEntry } from '../../contract/transcript';
 import type { CallBasics } from '../../lifecycle/state';
+import { type Bounds, bounds, readMessage } from '../messages';
 import type { StepHook, Turn } from '../turn-state';
 import { withRequesters } from '../../authority/votes/requesters';
 
 /** The most words that wait in a running turn until it takes them up. */
 const TURN_WORDS = 100;
+
+export const SEND_BOUNDS = bounds('message', SESSION_MESSAGE, LIMITS.sessionMessageBytes);
+export const CONTROL_BOUNDS = bounds('control of a session', SESSION_CONTROL);
+export const WORDS_BOUNDS: Bounds = {
+  what: 'message of a session',
+  bytes: LIMITS.sessionMessageBytes,
+  fields: ['messageId', 'text', 'files', 'sender'],
+};
 
 /** New words that arrived in time keep the turn open if it may take more steps. */
 export const WORDS: StepHook = {
@@ -28,6 +41,23 @@ export function addWords(turn: Turn, added: TurnWords | undefined): void {
   if (words.took.includes(messageId) || words.waiting.some((one) => one.messageId === messageId)) return;
   const waiting = [...words.waiting, added].map(contentOf);
   if (transcript.hasRoomFor(waiting.join(' '))) words.waiting.push(added);
+}
+
+/** Reads new words for a turn. Undefined: they cannot be read. Never throws. */
+export function readWords(message: RawValue | undefined): TurnWords | undefined {
+  const read = readMessage(message, WORDS_BOUNDS);
+  const value = read.ok ? read.value : undefined;
+  if (!isObject(value)) return undefined;
+  const { messageId, text, sender, files } = value;
+  const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 64;
+  if (!isId || typeof text !== 'string' || text.trim() === '') return undefined;
+  const isName = typeof sender === 'string' && originIssues({ requester: sender }).length === 0;
+  return {
+    messageId,
+    text,
+    sender: isName ? sender : undefined,
+    ...(areFiles(files) ? withFiles(files) : {}),
+  };
 }
 
 /** Takes up the words that arrived since the model was last asked. False: there are none. */

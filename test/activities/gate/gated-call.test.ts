@@ -1,26 +1,26 @@
-import { defaultPayloadConverter } from '@temporalio/common';
+import { CancelledFailure, defaultPayloadConverter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { gateInterceptor } from '../../../src/activities/gate/gated-call';
 import type { GateTarget } from '../../../src/activities/gate/gated-tools';
 import type { Journal } from '../../../src/activities/journal';
 import { digestJson, seenDigestOf } from '../../../src/contract/digest';
 import { GATE_HEADER } from '../../../src/contract/gate';
+import type { Effect } from '../../../src/contract/tool';
 import { defineTool } from '../../../src/tools/define-tool';
+import type { Tool } from '../../../src/tools/types';
 import { clientWith, EMPTY_JOURNAL, plainOf, workerWith } from '../fake-worker';
 
 const ARGS = { cents: 1 };
 const argsDigest = digestJson(ARGS);
-const tool = defineTool({
-  name: 'refund',
-  description: 'Pays back.',
-  parameters: { type: 'object', properties: { cents: { type: 'number' } } },
-  safety: 'dangerous',
-  effect: 'unsafe',
-  handler: () => undefined,
-});
-const gated = new Map<string, GateTarget>([
-  ['refund', { caller: 'code', toolFor: () => tool, hasSchema: true }],
-]);
+const refundWith = (effect: Effect): Tool =>
+  defineTool({
+    name: 'refund',
+    description: 'Pays back.',
+    parameters: { type: 'object', properties: { cents: { type: 'number' } } },
+    safety: 'dangerous',
+    effect,
+    handler: () => undefined,
+  });
 
 interface Attempt {
   /** The code of the activity. */
@@ -29,15 +29,26 @@ interface Attempt {
   timeoutMs?: number;
   /** The workflow has cancelled it before it begins. */
   cancel?: boolean;
+  effect?: Effect;
 }
 
 /** One attempt of an activity that a person allowed. */
-async function attempt({ run, journal, timeoutMs = 60_000, cancel = false }: Attempt): Promise<unknown> {
+async function attempt({
+  run,
+  journal,
+  timeoutMs = 60_000,
+  cancel = false,
+  effect = 'unsafe',
+}: Attempt): Promise<unknown> {
+  const tool = refundWith(effect);
+  const gated = new Map<string, GateTarget>([
+    ['refund', { caller: 'code', toolFor: () => tool, hasSchema: true }],
+  ]);
   const deps = { ...workerWith(tool), journal: { ...EMPTY_JOURNAL, ...journal } };
   const decision = { decisionId: 'd', decision: 'approved', approver: 'ann' };
   const header = {
     ...{ callId: '1.1', id: '1.1', tool: 'refund', agent: 'pays', callKey: 'k:1.1', generation: 0 },
-    ...{ argsDigest, toolDigest: tool.digest, effect: 'unsafe', timeoutMs, originalRunId: 'run-1' },
+    ...{ argsDigest, toolDigest: tool.digest, effect, timeoutMs, originalRunId: 'run-1' },
     ...{ secret: 's', gated: 'refund', decision: { ...decision, seenDigest: seenDigestOf({ argsDigest }) } },
   };
   const environment = new MockActivityEnvironment(
@@ -98,3 +109,12 @@ it.each<[string, Partial<Attempt>, string]>([
   expect(plainOf(said)).toMatchObject({ secret: 's', result });
   expect(ended).toMatchObject([result]);
 });
+
+it.each(['pure', 'idempotent'] as const)(
+  'a %s call that was cancelled before it began does not start',
+  async (effect) => {
+    const run = jest.fn();
+    await expect(attempt({ run, effect, cancel: true })).rejects.toBeInstanceOf(CancelledFailure);
+    expect(run).not.toHaveBeenCalled();
+  },
+);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FAILURES } from '../../../src/contract/names';
-import { gateFailure, type GateRequest, readRequest, toMs } from '../../../src/workflows/gate/request';
+import { type GateRequest, readRequest } from '../../../src/workflows/gate/request';
 import { PAY_SCHEMA } from '../../support/calls';
 
 const request = (more: Partial<GateRequest> = {}): GateRequest => ({
@@ -85,13 +85,4 @@ describe('a request is refused, and fails its workflow for good,', () => {
       }),
     );
   });
-});
-
-it('a time says which option is wrong', () => {
-  expect(toMs('2 minutes', 'timeout')).toBe(120_000);
-  expect(() => toMs(-1, 'timeout')).toThrow("timeout -1 is not a time; write milliseconds or '2 hours'");
-});
-
-it('its failure is of our type and not retried', () => {
-  expect(gateFailure('no')).toMatchObject({ type: FAILURES.gate, nonRetryable: true, message: 'no' });
 });
