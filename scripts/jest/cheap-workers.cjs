@@ -6,6 +6,7 @@
  */
 const { statSync } = require('node:fs');
 const Module = require('node:module');
+const { shareModules } = require('./cheap-bundles.cjs');
 
 /** Bundles of a test run: ours, and those of tests that bring their own workflows. */
 const MOST_KEPT = 3;
@@ -35,10 +36,15 @@ const leaveOutWatchdogs = (Worker) => {
 
 const load = Module._load;
 let isWorkerCheap = false;
+let isBundlerCheap = false;
 Module._load = function (request, ...rest) {
   const loaded = load.call(this, request, ...rest);
   if (request === './vm-shared' && loaded.globalHandlers !== undefined)
     loaded.globalHandlers.setPromiseHook = () => {};
+  if (request === './workflow/bundler' && loaded.WorkflowCodeBundler !== undefined && !isBundlerCheap) {
+    isBundlerCheap = true;
+    shareModules(loaded.WorkflowCodeBundler);
+  }
   if (/^\.\.?\/worker$/.test(request) && loaded.Worker?.getOrCreateBundle !== undefined && !isWorkerCheap) {
     isWorkerCheap = true;
     shareBundles(loaded.Worker);

@@ -2,6 +2,7 @@ const { appendFileSync, readFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { LegacyFakeTimers, ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
+const { forgetModules } = require('./cheap-bundles.cjs');
 require('./cheap-expect.cjs');
 const disableStores = require('./cheap-stores.cjs');
 require('./cheap-workers.cjs');
@@ -91,6 +92,7 @@ module.exports = class SharedRealm {
     restore(process.env, propertiesOf(this.before.variables));
     process.chdir(this.before.folder);
     disableStores();
+    forgetModules();
     this.writeFigures();
     this.global = null;
   }
