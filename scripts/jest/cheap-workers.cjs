@@ -36,19 +36,15 @@ const leaveOutWatchdogs = (Worker) => {
 
 const load = Module._load;
 let isWorkerCheap = false;
-let isBundlerCheap = false;
 Module._load = function (request, ...rest) {
   const loaded = load.call(this, request, ...rest);
   if (request === './vm-shared' && loaded.globalHandlers !== undefined)
     loaded.globalHandlers.setPromiseHook = () => {};
-  if (request === './workflow/bundler' && loaded.WorkflowCodeBundler !== undefined && !isBundlerCheap) {
-    isBundlerCheap = true;
-    shareModules(loaded.WorkflowCodeBundler);
-  }
   if (/^\.\.?\/worker$/.test(request) && loaded.Worker?.getOrCreateBundle !== undefined && !isWorkerCheap) {
     isWorkerCheap = true;
     shareBundles(loaded.Worker);
     leaveOutWatchdogs(loaded.Worker);
+    shareModules();
   }
   return loaded;
 };

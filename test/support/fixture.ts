@@ -96,7 +96,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await Promise.all([inProcess.stop(), processes.stop()]);
-    if (address === testAddress()) await endTurns(place.taskQueue, client);
+    if (address === testAddress()) await endTurns(place.taskQueue, client).catch(() => undefined);
     await connection.close();
     await server?.stop();
     await rm(directory, { recursive: true, force: true });
@@ -117,17 +117,10 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
 
 /** Ends what still waits: every page and every list of the tests after this one would read it, over and over. */
 async function endTurns(taskQueue: string, { workflow }: Client): Promise<void> {
-  const ended: Promise<unknown>[] = [];
   const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`;
-  for await (const { workflowId } of workflow.list({ query }))
-    // It may have ended since it was listed.
-    ended.push(
-      workflow
-        .getHandle(workflowId)
-        .terminate()
-        .catch(() => undefined),
-    );
-  await Promise.all(ended);
+  const ids: string[] = [];
+  for await (const { workflowId } of workflow.list({ query })) ids.push(workflowId);
+  await Promise.allSettled(ids.map((id) => workflow.getHandle(id).terminate()));
 }
 
 type Place = Pick<Fixture, 'address' | 'taskQueue' | 'directory' | 'stateDir'>;
