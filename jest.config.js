@@ -47,7 +47,6 @@ module.exports = {
   testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
   // It only ends what hangs: a machine may be three times slower than ours.
   testTimeout: 300_000,
-  reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],
   projects: [
     project('unit', {
       testMatch: ['<rootDir>/test/**/*.test.ts'],

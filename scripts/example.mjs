@@ -14,7 +14,6 @@ import { runShown } from './run.mjs';
  * `needs`: starts what the agent needs besides and returns where that is, as environment variables.
  */
 const EXAMPLES = {
-  code: { agent: 'reader', asks: [{ prompt: 'What does the function `defineTool` do?' }] },
   lisp: { agent: 'lisper', asks: [{ prompt: 'What does the function `defun` do?' }] },
   maintainer: { agent: 'maintainer', asks: [{ prompt: 'make the tests pass' }] },
   memory: {

@@ -1,7 +1,7 @@
 /** What commands of this checkout make of a machine with a proxy, or with a home that cannot be written. */
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { at, say } from './root.mjs';
 
 const OWN = ['localhost', '127.0.0.1', '::1'];
@@ -25,9 +25,16 @@ const isOpen = (folder) => {
   }
 };
 
+/** Node's own `recursive` never ends where nobody can make a folder, as in /proc. */
+const makeFolder = (folder) => {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
+};
+
 const isWritable = (folder) => {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
   } catch {
     return false;
   }

@@ -6,6 +6,7 @@
  */
 const { statSync } = require('node:fs');
 const Module = require('node:module');
+const { shareModules } = require('./cheap-bundles.cjs');
 
 /** Bundles of a test run: ours, and those of tests that bring their own workflows. */
 const MOST_KEPT = 3;
@@ -43,6 +44,7 @@ Module._load = function (request, ...rest) {
     isWorkerCheap = true;
     shareBundles(loaded.Worker);
     leaveOutWatchdogs(loaded.Worker);
+    shareModules();
   }
   return loaded;
 };

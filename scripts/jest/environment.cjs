@@ -1,9 +1,10 @@
-const { AsyncLocalStorage } = require('node:async_hooks');
 const { appendFileSync, readFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { LegacyFakeTimers, ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
+const { forgetModules } = require('./cheap-bundles.cjs');
 require('./cheap-expect.cjs');
+const disableStores = require('./cheap-stores.cjs');
 require('./cheap-workers.cjs');
 const expectNothingStarted = require('./starts-nothing.cjs');
 
@@ -20,25 +21,6 @@ const restore = (target, before) => {
     const isSame = now !== undefined && now.value === descriptor.value && now.get === descriptor.get;
     if (!isSame) Reflect.defineProperty(target, key, descriptor);
   }
-};
-
-/** The stores that the current file has used. */
-const stores = new Set();
-for (const name of ['run', 'enterWith']) {
-  const use = AsyncLocalStorage.prototype[name];
-  AsyncLocalStorage.prototype[name] = function (...args) {
-    stores.add(this);
-    return use.apply(this, args);
-  };
-}
-
-/**
- * A store that was used once costs time at every promise of its process until it is disabled, and Jest has one for each file:
- * after 100 files that was a tenth of the run.
- */
-const disableStores = () => {
-  for (const store of stores) store.disable();
-  stores.clear();
 };
 
 /** Processor time in seconds: of this process, and of the children that it has waited for, with theirs. */
@@ -110,6 +92,7 @@ module.exports = class SharedRealm {
     restore(process.env, propertiesOf(this.before.variables));
     process.chdir(this.before.folder);
     disableStores();
+    forgetModules();
     this.writeFigures();
     this.global = null;
   }

@@ -18,5 +18,4 @@ module.exports = {
   maxWorkers: 2,
   testTimeout: 120_000,
   testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
-  reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],
 };

@@ -4,6 +4,7 @@ import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
 import type { Decision } from '../../src/contract/decision';
 import type { JsonObject } from '../../src/contract/json';
+import { SIGNALS } from '../../src/contract/names';
 import { TransportError } from '../../src/tools/errors';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { askUser } from '../../src/tools/builtin/ask-user';
@@ -15,7 +16,7 @@ import { type Fixture, startFixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
-import { waitFor } from '../support/turns';
+import { eventsOf, waitFor } from '../support/turns';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -293,6 +294,12 @@ describe('under notRequester, whoever writes what the model reads', () => {
       await until('the turn', async () => (await session.history()).turns.length === 1);
       await waits(turn, '1.1');
       await session.send({ text: 'pay bob', sender: 'bob', mode: 'steer' });
+      // The session hands it on, and the turn reads it only if it has it before it goes on.
+      await until('the message', async () =>
+        (await eventsOf(fixture.client.workflow.getHandle(turn))).some(
+          ({ workflowExecutionSignaledEventAttributes: of }) => of?.signalName === SIGNALS.words,
+        ),
+      );
       const said = { callId: '1.1', answer: 'declined', approver: 'rita' } as const;
       await client.answer(turn, said);
       return [turn, '2.1'];

@@ -24,7 +24,7 @@ afterAll(() => client.close());
 
 const asksIn = (turn: string) =>
   until(`the request of ${turn}`, async () =>
-    (await client.inbox({ limit: Infinity })).some((item) => item.turn === turn),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.turn === turn),
   );
 
 /** Takes a session back to before its last turn. */

@@ -49,7 +49,7 @@ const asking = async (tag: string): Promise<Session> => {
   const session = client.session(`s-${randomUUID()}`, { agent: 'talker', taskQueue: fixture.taskQueue });
   await session.send(book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, { text: 'paid' }));
   await until('the request', async () =>
-    (await client.inbox({ limit: Infinity })).some((item) => item.session === session.id),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.session === session.id),
   );
   return session;
 };

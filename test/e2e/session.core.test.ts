@@ -150,7 +150,7 @@ test('an interrupt cancels the turn; the model reads what that had done', async 
   });
   await session.send(first);
   await until('the request', async () =>
-    (await client.inbox({ limit: Infinity })).some((item) => item.session === session.id),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.session === session.id),
   );
   expect(await session.send({ text: second, mode: 'interrupt' })).toMatchObject({ outcome: 'interrupting' });
   const view = await ended(session, 2);
@@ -300,7 +300,7 @@ test('the state of a terminated session is not what it wrote last', async () => 
   const session = open();
   await session.send(book.add(call('pay', 'terminated'), { text: 'never' }));
   await until('the request', async () =>
-    (await client.inbox({ limit: Infinity })).some((item) => item.session === session.id),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.session === session.id),
   );
   await fixture.client.workflow.getHandle(session.id).terminate();
   const now = await session.state();
@@ -317,7 +317,7 @@ test('a turn of the same id that was there before is not taken for the one that 
   await fixture.client.workflow.getHandle(turn).result();
   await session.send(book.add(call('pay', 'renamed'), { text: 'never' }));
   await until('the request', async () =>
-    (await client.inbox({ limit: Infinity })).some((item) => item.session === session.id),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.session === session.id),
   );
   expect(await session.state()).toMatchObject({ state: 'running', turn: `${session.id}.t2` });
   await session.close({ cancel: true });
@@ -327,13 +327,13 @@ test('cancelling the turn leaves the session open; closing it leaves what waits'
   const session = open();
   await session.send(book.add(call('pay', 'cancelled'), { text: 'never' }));
   await until('the request', async () =>
-    (await client.inbox({ limit: Infinity })).some((item) => item.session === session.id),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.session === session.id),
   );
   await session.cancelTurn();
   await ended(session, 1);
   await session.send(book.add(call('pay', 'closed'), { text: 'never' }));
   await until('the request', async () =>
-    (await client.inbox({ limit: Infinity })).some((item) => item.turn === `${session.id}.t2`),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.turn === `${session.id}.t2`),
   );
   await session.send({ text: 'never read', messageId: 'left' });
   await session.close({ cancel: true });

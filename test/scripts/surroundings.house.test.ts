@@ -27,10 +27,13 @@ it('leaves a home that can be written as it is', () => {
   for (const name of ['XDG_CACHE_HOME', 'GOPATH']) expect(env).not.toHaveProperty(name);
 });
 
-it('keeps what it downloads in the checkout where the home cannot be written', () => {
-  // Not even root makes a folder in a file.
-  const home = join(scratch(), 'home');
-  writeFileSync(home, '');
+it.each([
+  // Not even root makes a folder in a file, or in this one.
+  ['a file', () => join(scratch(), 'home')],
+  ['where nobody makes folders', () => '/proc/nohome'],
+])('keeps what it downloads in the checkout where the home cannot be written: %s', (_, place) => {
+  const home = place();
+  if (home.startsWith(scratch())) writeFileSync(home, '');
   expect(adapted({ HOME: home })).toMatchObject({
     XDG_CACHE_HOME: join(root, '.countersign', 'cache'),
     XDG_STATE_HOME: join(root, '.countersign', 'state'),

@@ -96,6 +96,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await Promise.all([inProcess.stop(), processes.stop()]);
+    if (address === testAddress()) await endTurns(place.taskQueue, client).catch(() => undefined);
     await connection.close();
     await server?.stop();
     await rm(directory, { recursive: true, force: true });
@@ -112,6 +113,14 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   running.push(fixture);
   for (let n = 0; n < (workers ?? (rest.agents ? 1 : 0)); n++) await fixture.addWorker();
   return fixture;
+}
+
+/** Ends what still waits: every page and every list of the tests after this one would read it, over and over. */
+async function endTurns(taskQueue: string, { workflow }: Client): Promise<void> {
+  const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`;
+  const ids: string[] = [];
+  for await (const { workflowId } of workflow.list({ query })) ids.push(workflowId);
+  await Promise.allSettled(ids.map((id) => workflow.getHandle(id).terminate()));
 }
 
 type Place = Pick<Fixture, 'address' | 'taskQueue' | 'directory' | 'stateDir'>;

@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Approvers, loadApprovers, parseApprovers } from '../../../src/authority/rules/approvers-file';
@@ -305,6 +305,7 @@ it('reads a file, and says so where there is none', async () => {
     file,
     people: [{ name: 'anna' }, { name: 'bob' }],
   });
+  await rm(folder, { recursive: true });
 });
 
 it('does not follow aliases that grow without end', () => {

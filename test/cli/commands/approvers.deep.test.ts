@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporal } from '@temporalio/proto';
@@ -22,6 +22,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'approvers-'));
   file = join(folder, 'approvers.yaml');
 });
+afterEach(() => rm(folder, { recursive: true }));
 
 const CONFIG = `
 const { defineAgent, defineConfig, defineTool } = require('countersign');
