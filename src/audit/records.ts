@@ -16,9 +16,6 @@ import type { ToolResult } from '../contract/result';
 import type { FileRef } from '../contract/session/files';
 import { effectOfDecision } from '../history/decisions';
 
-/** A record of the key by which a worker accepted a signature, without its call. */
-type RosterPart = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
-
 /** A record before its time and place are known. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
 
@@ -320,7 +317,7 @@ function filesText(files: readonly FileRef[] = []): string | undefined {
 }
 
 /** The roster lines by which the worker accepted signatures. They are sealed: keys with their comments name people. */
-function rosterParts(roster: Roster | undefined): RosterPart[] {
+function rosterParts(roster: Roster | undefined): Draft[] {
   if (roster === undefined) return [];
   const { lines, installation, fileDigest } = roster;
   return lines.map(({ decisionId, ...line }) => ({

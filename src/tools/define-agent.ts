@@ -301,7 +301,9 @@ function makeAgent(options: AgentOptions): Agent {
   const { order = 'lane', limits = {}, fallback = NO_FALLBACK, findTools } = given;
   const own = options.tools.filter((tool) => typeof tool !== 'string');
   const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
-  if (toolPatterns.length === 0) requireCore(findTools, own);
+  // Throws for a name in `core` that no tool has: the intended tool would be hidden from the model.
+  if (toolPatterns.length === 0 && findTools?.core !== undefined)
+    createRegistry(own).list({ names: findTools.core });
   const agent: Agent = {
     name,
     instructions,
@@ -352,11 +354,6 @@ export function withTools(agent: Agent, more: readonly Tool[]): Agent {
   } catch (error) {
     throw error instanceof CountersignError ? error : invalidDefinition('agent', agent, error);
   }
-}
-
-/** Throws for a name in `core` that no tool has: the intended tool would be hidden from the model. */
-function requireCore(settings: FindSettings | undefined, tools: readonly Tool[]): void {
-  if (settings?.core !== undefined) createRegistry(tools).list({ names: settings.core });
 }
 
 /** The pattern requires two underlines, because every name of a server's tool has two underlines. */
