@@ -41,13 +41,7 @@ export type {
   WaitingStep,
 } from './types';
 export type { StreamPlace } from '../contract/streamed-text';
-export type {
-  OverlapPolicy,
-  ScheduledTurn,
-  ScheduledTurns,
-  ScheduleSummary,
-  ScheduleTimes,
-} from './schedule-types';
+export type { OverlapPolicy, ScheduleSummary, ScheduleTimes } from './schedule-types';
 export type {
   Abandonment,
   Accepted,
