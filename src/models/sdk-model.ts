@@ -127,14 +127,14 @@ function noStream(): ModelError {
 const REPLY_BYTES = 64 * 1024 * 1024;
 
 /** A `fetch` that follows no redirect, and that fails and closes the connection when a body exceeds the limit. */
-function limitedFetch(limit = REPLY_BYTES): typeof outgoingFetch {
+function limitedFetch(): typeof outgoingFetch {
   return async (input, init) => {
     // A redirect would send the conversation to a server that is not configured.
     const response = await outgoingFetch(input, { ...init, redirect: 'manual' });
     if (response.body === null) return response;
     if (response.ok) refusePage(response, input);
     const { status, statusText, headers } = response;
-    return new Response(response.body.pipeThrough(limiter(limit)), { status, statusText, headers });
+    return new Response(response.body.pipeThrough(limiter(REPLY_BYTES)), { status, statusText, headers });
   };
 }
 
