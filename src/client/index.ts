@@ -73,7 +73,6 @@ export type {
 export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../authority/pauses/pause';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
-export { drawSessionId } from './session';
 export type {
   SendRequest,
   SentMessage,

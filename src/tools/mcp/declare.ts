@@ -264,9 +264,9 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
  *
  * @throws CountersignError `config_invalid` for a variable that is not set and has no default.
  */
-export function fillVariables(text: string, env: NodeJS.ProcessEnv = process.env): string {
+export function fillVariables(text: string): string {
   return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
-    const found = env[name] ?? otherwise;
+    const found = process.env[name] ?? otherwise;
     if (found !== undefined) return found;
     throw invalid(`the variable ${name} is not set`, 'Set it for the worker, or write ${NAME:-default}.');
   });
