@@ -73,7 +73,7 @@ export const HTTP_MODEL_OPTIONS = {
 };
 
 /** The options of every model behind an HTTP API. */
-export interface HttpModelOptions extends z.input<z.ZodObject<typeof HTTP_MODEL_OPTIONS>> {}
+interface HttpModelOptions extends z.input<z.ZodObject<typeof HTTP_MODEL_OPTIONS>> {}
 
 /** Checks the options of a kind against its schema, which includes `HTTP_MODEL_OPTIONS`. */
 export function parseOptions<T>({ name }: HttpModelKind, schema: z.ZodType<T>, options: unknown): T {

@@ -7,7 +7,6 @@ import { MODEL_PROVIDERS } from '../contract/names';
 import {
   HTTP_MODEL_OPTIONS,
   type HttpModelKind,
-  type HttpModelOptions,
   type HttpModelSettings,
   parseOptions,
   toSettings,

@@ -10,7 +10,7 @@ import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer } from './describe';
 import { follow } from './follow';
 import { hostList, invalidOption } from './hosts';
-import { fillReferences, secretRules, secretsIn, type SecretUse } from './references';
+import { fillReferences, secretRules, secretsIn } from './references';
 import {
   checkRequest,
   type HttpRequest,
