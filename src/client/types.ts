@@ -393,7 +393,7 @@ export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'>
 }
 
 /**
- * Schedules that start turns, as Temporal Schedules: `client.schedule` pauses them, runs them now and describes them. Each
+ * Schedules that start turns, as Temporal Schedules: `client.client.schedule` pauses, runs and describes them. Each
  * method may throw `not_found`, `no_server`, `server_failed`.
  */
 export interface Schedules {
