@@ -8,7 +8,7 @@ export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Receives log lines; Temporal's own loggers fit. Contract: does not throw. */
-export interface LineLogger {
+interface LineLogger {
   log(level: LogLevel, message: string): void;
 }
 
