@@ -274,7 +274,7 @@ function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, w
 }
 
 /** A worker that starts on a task queue. */
-export interface StartingWorker {
+interface StartingWorker {
   queue: string;
   identity: string;
   /** Whether the worker also takes turns from the task queue, and not only calls. */

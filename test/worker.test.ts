@@ -1,8 +1,8 @@
 import type { ConnectionLike } from '@temporalio/client';
-import { type StartingWorker, warnOfOtherWorkers } from '../src/worker';
+import { warnOfOtherWorkers } from '../src/worker';
 
 const OWN = '1@here#00000000';
-const starting: StartingWorker = { queue: 'orders', identity: OWN, isMain: true };
+const starting = { queue: 'orders', identity: OWN, isMain: true };
 
 /** A server on whose queues these workers poll, by queue. */
 function serverWith(pollers: Record<string, string[]>): { connection: ConnectionLike; asked: unknown[] } {

@@ -501,8 +501,8 @@ const mutants = [
     name: 'policy-tightens',
     promise: 'a policy cannot let a dangerous call run',
     file: 'src/tools/function-policy.ts',
-    find: "return safety === 'dangerous' ? 'ask' : 'run';",
-    put: "return 'run';",
+    find: "return said.decision === 'run' && safety === 'dangerous' ? { ...said, decision: 'ask' } : said;",
+    put: 'return said;',
     tests: files('tools/function-policy'),
   },
   // Pauses and grants hold until the handler starts.

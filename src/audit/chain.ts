@@ -73,8 +73,13 @@ export function createVerifier(expected: Expected = {}): Verifier {
       if (found.of === undefined) found.of = readFirst(line, expected.key);
       else if (line.sig !== undefined) {
         if (!isSigned(line, found.of.signer)) throw refuse('its signature is not of the key of this file');
-        takeHead(found, line);
-      } else takeRecord(found, line);
+        const { n, at, hash } = line;
+        found.head = { n, at, hash };
+        found.signed = found.records;
+      } else {
+        found.records += 1;
+        found.redacted += line.sealed.size - line.open.size;
+      }
       if (line.n === expected.head?.n && line.hash !== expected.head.hash)
         throw refuse('a head that was kept elsewhere has another record here');
       found.end = { next: line.n + 1, hash: line.hash };
@@ -128,16 +133,6 @@ function assertHead(signer: KeyObject, head: ReadLine | undefined): void {
   if (head === undefined) return;
   const isWhole = sha256(head.body) === head.hash && isSigned(head, signer);
   if (!isWhole) throw notAudit('the head that was given is not signed with the key of this file');
-}
-
-function takeHead(found: Found, { n, at, hash }: ReadLine): void {
-  found.head = { n, at, hash };
-  found.signed = found.records;
-}
-
-function takeRecord(found: Found, { sealed, open }: ReadLine): void {
-  found.records += 1;
-  found.redacted += sealed.size - open.size;
 }
 
 const SALT_BYTES = 16;

@@ -99,7 +99,7 @@ function createWaiting(): WaitingDecisions {
   };
   return {
     push: (line) => {
-      const isVote = isDecision(line);
+      const isVote = line.type === 'decision' || line.type === 'resolution';
       if (isVote && !line.sealed.has('signature')) return [{ decision: line }];
       if (!isVote && line.type !== 'roster' && line.type !== 'turn_ended') return [];
       const { data } = about.safeParse(frameOf(line.body));
@@ -231,9 +231,4 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
     signature,
     hunks: chosen,
   };
-}
-
-/** Whether a record is of a decision or a resolution that was not refused. */
-function isDecision({ type }: ReadLine): boolean {
-  return type === 'decision' || type === 'resolution';
 }

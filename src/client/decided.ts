@@ -1,7 +1,6 @@
 import type { AnswerKind, DecisionKind, ResolutionKind, SignatureKind } from '../contract/decision';
-import type { Answered, DecisionMade, Resolved } from '../history/events';
+import type { Answered, CallNow, DecisionMade, Resolved } from '../history/events';
 import { callTitle } from '../history/labels';
-import type { CallNow } from '../history/call-events';
 import { type CallView, type TurnView, viewOf } from '../history/view';
 import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';

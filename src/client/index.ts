@@ -41,13 +41,7 @@ export type {
   WaitingStep,
 } from './types';
 export type { StreamPlace } from '../contract/streamed-text';
-export type {
-  OverlapPolicy,
-  ScheduledTurn,
-  ScheduledTurns,
-  ScheduleSummary,
-  ScheduleTimes,
-} from './schedule-types';
+export type { OverlapPolicy, ScheduleSummary, ScheduleTimes } from './schedule-types';
 export type {
   Abandonment,
   Accepted,
@@ -79,7 +73,6 @@ export type {
 export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../authority/pauses/pause';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
-export { drawSessionId } from './session';
 export type {
   SendRequest,
   SentMessage,

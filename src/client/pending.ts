@@ -12,7 +12,7 @@ import { decodeFailure, rootOf } from '../history/decode/failure';
 import { Payloads } from '../history/decode/payloads';
 import { is } from '../history/fold/guards';
 import { heardIn } from '../history/fold/results';
-import { NO_TOKEN } from '../history/pages';
+import { NO_TOKEN } from '../history/read-run';
 import { FAILURES, QUERIES, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { guard } from '../contract/schema/message';
 import { list, object, oneOf, text } from '../contract/schema/shape';

@@ -6,9 +6,6 @@
  */
 export type OverlapPolicy = 'skip' | 'buffer-one' | 'buffer-all' | 'cancel-other' | 'allow-all';
 
-/** The policy of a schedule that sets none. */
-export const DEFAULT_OVERLAP: OverlapPolicy = 'skip';
-
 /** When the turns of a schedule start. Exactly one of `cron` and `everyMs` is set. */
 export interface ScheduleTimes {
   /** Minute, hour, day of the month, month and day of the week, or a shorthand such as `@daily`. */
@@ -49,34 +46,6 @@ export interface ScheduleSummary {
    * starts a turn again.
    */
   next: string[];
-  /** The newest turn that the schedule started. Absent if the schedule started none. */
-  last?: ScheduledTurn;
-}
-
-/** A turn that a schedule started. */
-export interface ScheduledTurn {
-  turn: string;
-  /** ISO 8601. */
-  at: string;
-}
-
-/** A schedule in full. */
-export interface ScheduledTurns extends ScheduleSummary {
-  /** The person who asks for its turns. */
-  requester?: string;
-  metadata?: Record<string, string>;
-  taskQueue: string;
-  overlap: string;
-  jitterMs: number;
-  catchUpMs: number;
-  /** The number of turns that it has started. */
-  started: number;
-  /** The number of turns that did not start because another turn was still open. */
-  skipped: number;
-  /** The number of turns that did not start because it was too late after an outage. */
-  missed: number;
-  /** The newest turns that it started, newest first. */
-  recent: ScheduledTurn[];
-  /** The turns that it started and that are open, according to the schedule. */
-  open: string[];
+  /** The newest turn that the schedule started, and when (ISO 8601). Absent if the schedule started none. */
+  last?: { turn: string; at: string };
 }

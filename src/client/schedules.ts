@@ -2,7 +2,6 @@ import { withFiles } from '../contract/text/bytes';
 import {
   ScheduleAlreadyRunning,
   ScheduleClient,
-  type ScheduleDescription,
   type ScheduleHandle,
   ScheduleNotFoundError,
   type ScheduleOverlapPolicy,
@@ -10,25 +9,15 @@ import {
   type ScheduleSpecDescription,
   type ScheduleSummary as Listed,
 } from '@temporalio/client';
-import { msToTs } from '@temporalio/common';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { attributeKey, MEMO, TASK_QUEUE, WORKFLOWS } from '../contract/names';
-import { isTurnInput } from '../contract/payloads';
 import { codecOfSchedule } from '../encryption/codec';
-import { toIso } from '../history/decode/proto';
 import { ask, STATUS, grpcStatusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { startOf } from '../contract/turn';
 import { attach, checkTurnId, inputOf, priorityGiven } from './start-turn';
-import {
-  DEFAULT_OVERLAP,
-  type OverlapPolicy,
-  type ScheduledTurn,
-  type ScheduledTurns,
-  type ScheduleSummary,
-} from './schedule-types';
-import { DAY, SECOND } from '../contract/limits';
+import type { OverlapPolicy, ScheduleSummary } from './schedule-types';
+import { DAY } from '../contract/limits';
 import type { ScheduleRequest, Schedules } from './types';
 
 /** A schedule starts a turn at most this late after an outage of the server, unless the schedule sets it. */
@@ -46,37 +35,21 @@ const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
 const ID_CHARACTERS = 150;
 /** The least catch-up window. The server would make a smaller window larger. */
 const LEAST_CATCH_UP_MS = 10_000;
-const MOST_TIMES = 1_000;
 
 /** The schedules of a namespace. */
 export function makeSchedules(context: ClientContext): Schedules {
   const handle = (id: string): ScheduleHandle => scheduleClient(context, id).getHandle(checkId(id));
-  const get = async (id: string): Promise<ScheduledTurns> =>
-    inFull(await on(context, id, 'reading', () => handle(id).describe()));
   return {
-    get,
     add: async (request) => {
       await create(context, request);
-      const made = await get(request.id);
+      const { id } = request;
+      const made = summaryOf(await on(context, id, 'reading', () => handle(id).describe()));
       if (made.next.length > 0) return made;
-      await handle(request.id).delete();
+      await handle(id).delete();
       throw usage(`${made.when} never comes`, 'there is no such day; look at the day and the month');
     },
     list: () => listSchedules(context),
-    times: async (id, from, to) => {
-      const { connection, namespace } = context;
-      // The server would give times even for a schedule that was removed.
-      await get(id);
-      const range = { startTime: msToTs(Date.parse(from)), endTime: msToTs(Date.parse(to)) };
-      const { startTime } = await on(context, checkId(id), 'reading', () =>
-        connection.workflowService.listScheduleMatchingTimes({ namespace, scheduleId: id, ...range }),
-      );
-      return (startTime ?? []).slice(0, MOST_TIMES).flatMap((time) => toIso(time) ?? []);
-    },
     remove: (id) => on(context, id, 'removing', () => handle(id).delete()),
-    pause: (id, reason) => on(context, id, 'pausing', () => handle(id).pause(reason)),
-    resume: (id, reason) => on(context, id, 'resuming', () => handle(id).unpause(reason)),
-    run: (id) => runNow(context, handle(id)),
   };
 }
 
@@ -84,7 +57,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
   const {
     id,
     taskQueue = TASK_QUEUE,
-    overlap = DEFAULT_OVERLAP,
+    overlap = 'skip',
     catchUpMs = SCHEDULE_CATCH_UP,
     paused = false,
   } = request;
@@ -197,38 +170,10 @@ async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]>
   });
 }
 
-/** The time between two looks whether the turn has started, and the longest wait. */
-const RUN_EVERY_MS = 100;
-const RUN_MS = 5_000;
-
-async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise<string | undefined> {
-  const recent = async (): Promise<ScheduledTurn[]> => recentOf(await schedule.describe());
-  const id = schedule.scheduleId;
-  const before = await on(context, id, 'reading', recent);
-  // The name of a turn contains its second, so two turns of the same second would have the same name.
-  const [{ at } = { at: '' }] = before;
-  if (Date.now() - Date.parse(at) < SECOND) await delay(SECOND);
-  await on(context, id, 'running', () => schedule.trigger('ALLOW_ALL'));
-  for (const until = performance.now() + RUN_MS; performance.now() < until; await delay(RUN_EVERY_MS)) {
-    const after = await on(context, id, 'reading', recent);
-    const started = after.find(({ turn }) => !before.some((one) => one.turn === turn));
-    if (started !== undefined) return started.turn;
-  }
-  return undefined;
-}
-
-/** The turns that a schedule started, newest first. */
-function recentOf({ info }: Listed): ScheduledTurn[] {
-  const turns = info.recentActions.map(({ action, takenAt }) => ({
-    turn: action.workflow.workflowId,
-    at: takenAt.toISOString(),
-  }));
-  return turns.reverse();
-}
-
 function summaryOf(schedule: Listed): ScheduleSummary {
   const { scheduleId: id, spec, state, memo, info, typedSearchAttributes } = schedule;
   const prompt = memo?.[MEMO.prompt];
+  const last = info.recentActions.at(-1);
   return {
     id,
     agent: typedSearchAttributes?.get(attributeKey('agent')) ?? '',
@@ -238,28 +183,7 @@ function summaryOf(schedule: Listed): ScheduleSummary {
     paused: state.paused,
     next: info.nextActionTimes.map((time) => time.toISOString()),
     note: state.note || undefined,
-    last: recentOf(schedule)[0],
-  };
-}
-
-function inFull(schedule: ScheduleDescription): ScheduledTurns {
-  const { action, policies, info, spec } = schedule;
-  const [input] = action.args ?? [];
-  const { origin } = isTurnInput(input) ? input : {};
-  const overlap = Object.entries(OVERLAPS).find(([, policy]) => policy === policies.overlap)?.[0];
-  return {
-    ...summaryOf(schedule),
-    requester: origin?.requester,
-    metadata: origin?.metadata,
-    taskQueue: action.taskQueue,
-    overlap: overlap ?? policies.overlap ?? DEFAULT_OVERLAP,
-    jitterMs: spec.jitter ?? 0,
-    catchUpMs: policies.catchupWindow,
-    started: info.numActionsTaken,
-    skipped: info.numActionsSkippedOverlap,
-    missed: info.numActionsMissedCatchupWindow,
-    recent: recentOf(schedule),
-    open: info.runningActions.map((one) => one.workflow.workflowId),
+    last: last && { turn: last.action.workflow.workflowId, at: last.takenAt.toISOString() },
   };
 }
 

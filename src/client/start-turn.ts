@@ -279,9 +279,9 @@ async function historiesOf(
 const TURN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 
 /** Draws an id for a turn. The id begins with the time, so that newer turns sort after older ones. */
-export function drawTurnId(now = Date.now()): string {
+export function drawTurnId(): string {
   const drawn = randomInt(36 ** 8).toString(36);
-  return `turn-${now.toString(36).padStart(9, '0')}${drawn.padStart(8, '0')}`;
+  return `turn-${Date.now().toString(36).padStart(9, '0')}${drawn.padStart(8, '0')}`;
 }
 
 /** Whether text can be the id of a turn that the client starts. */

@@ -7,7 +7,7 @@ import type { LISTED_STATES } from '../contract/turn-states';
 import { type CallFacet } from '../contract/turn-states';
 import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
-import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
+import type { ScheduleSummary, ScheduleTimes } from './schedule-types';
 import type { StartRequest } from './requests';
 import type { StreamPlace } from '../contract/streamed-text';
 import type { Accepted, Refused } from '../contract/decision';
@@ -394,8 +394,8 @@ export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'>
 }
 
 /**
- * Schedules that start turns, as Temporal Schedules. Each method may throw `not_found`, `no_server`,
- * `server_failed`.
+ * Schedules that start turns, as Temporal Schedules: `client.client.schedule` pauses, runs and describes them. Each
+ * method may throw `not_found`, `no_server`, `server_failed`.
  */
 export interface Schedules {
   /**
@@ -404,22 +404,9 @@ export interface Schedules {
    * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `exists`
    * if the id is taken.
    */
-  add(request: ScheduleRequest): Promise<ScheduledTurns>;
+  add(request: ScheduleRequest): Promise<ScheduleSummary>;
   /** The schedules that start turns, by id. Schedules of other workflows are left out. */
   list(): Promise<ScheduleSummary[]>;
-  get(id: string): Promise<ScheduledTurns>;
-  /**
-   * The times between two moments at which the schedule starts a turn, with jitter. It does not matter whether the
-   * schedule is paused. ISO 8601, at most 1,000.
-   */
-  times(id: string, from: string, to: string): Promise<string[]>;
   /** Deletes a schedule. Turns that it started go on. */
   remove(id: string): Promise<void>;
-  pause(id: string, reason?: string): Promise<void>;
-  resume(id: string, reason?: string): Promise<void>;
-  /**
-   * Starts a turn now, even if the schedule is paused or another turn is open. Undefined if the server does not name
-   * the turn within 5 s.
-   */
-  run(id: string): Promise<string | undefined>;
 }

@@ -44,7 +44,7 @@ export function childStem(workflowId: string): string {
 export const SAW_DIGITS = 32;
 
 /** The digests, in hex, of the request that an approver is shown. */
-export interface ShownDigests {
+interface ShownDigests {
   /** The digest of the arguments. */
   argsDigest: string;
   /** The digest of the preview's text. Absent: the tool has no preview. */

@@ -1,21 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
 import { guard } from '../contract/schema/message';
-import { flag, list, object, refined, text } from '../contract/schema/shape';
+import { flag, list, object, type Of, refined, text } from '../contract/schema/shape';
 import { privateFaultText, type PrivateFault, readPrivateFile } from '../system/files';
-
-/** The sources of keys. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
-export interface EncryptionOptions {
-  /** `<id>:<base64 of 32 bytes>`, newest first. @default `COUNTERSIGN_ENCRYPTION_KEYS` */
-  keys?: readonly string[];
-  /** A file with one key a line, which only its owner may read. @default `COUNTERSIGN_ENCRYPTION_KEY_FILE` */
-  keyFile?: string;
-  /**
-   * Whether plaintext payloads are refused. @default `COUNTERSIGN_ENCRYPTION_REQUIRED`, otherwise true if there are
-   * keys
-   */
-  required?: boolean;
-}
 
 /** The keys, and whether encryption is required. */
 interface EncryptionSettings {
@@ -30,12 +17,27 @@ const KEY_VARIABLES = {
   required: 'COUNTERSIGN_ENCRYPTION_REQUIRED',
 } as const;
 
-const areOptions = guard(
-  refined(
-    object({}, { keys: list(text(), { minItems: 1 }), keyFile: text({ minLength: 1 }), required: flag() }),
-    { additionalProperties: false },
+const OPTIONS = refined(
+  object(
+    {},
+    {
+      /** `<id>:<base64 of 32 bytes>`, newest first. @default `COUNTERSIGN_ENCRYPTION_KEYS` */
+      keys: list(text(), { minItems: 1 }),
+      /** A file with one key a line, which only its owner may read. @default `COUNTERSIGN_ENCRYPTION_KEY_FILE` */
+      keyFile: text({ minLength: 1 }),
+      /**
+       * Whether plaintext payloads are refused. @default `COUNTERSIGN_ENCRYPTION_REQUIRED`, otherwise true if there are
+       * keys
+       */
+      required: flag(),
+    },
   ),
+  { additionalProperties: false },
 );
+const areOptions = guard(OPTIONS);
+
+/** The sources of keys. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
+export interface EncryptionOptions extends Of<typeof OPTIONS> {}
 
 /**
  * Reads keys and the mode.

@@ -141,7 +141,9 @@ function describeCall(event: CallEvent): Described {
     case 'answered':
       return describeAnswer(event);
     case 'signal_recorded':
-      return { text: `${signalText(event)} is on record and waits for a worker` };
+      return {
+        text: `${SAID[event.signal]} of ${event.approver ?? SOMEBODY} is on record and waits for a worker`,
+      };
     case 'decision':
       return describeDecision(event);
     case 'decision_void':
@@ -199,10 +201,6 @@ function requestText({ summary, callId }: TurnEventOf<'request_opened'>): string
 }
 
 const SAID = { approval: 'a decision', resolution: 'a resolution', answer: 'an answer' } as const;
-
-function signalText({ signal, approver = SOMEBODY }: TurnEventOf<'signal_recorded'>): string {
-  return `${SAID[signal]} of ${approver}`;
-}
 
 /**
  * The start of a call in words. Arguments that were approved as proposed are left out, because they were shown just

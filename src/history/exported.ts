@@ -62,7 +62,9 @@ function checkWhole({ events }: History, where: string): void {
   if (!events || events.length === 0) throw badHistory(`there are no events${where}`);
   const gap = events.findIndex((event, index) => toNumber(event.eventId) !== index + 1);
   if (gap !== -1) throw badHistory(`event ${gap + 1}${where} is missing: the history was cut`);
-  if (events.slice(0, -1).some(isEnd)) throw badHistory(`there are events after the end${where}`);
+  // The SDK's replayer never returns if another event comes after the end of a run.
+  if (events.slice(0, -1).some(({ eventType }) => ENDS.includes(eventType)))
+    throw badHistory(`there are events after the end${where}`);
   if (!events[0]?.workflowExecutionStartedEventAttributes)
     throw badHistory(`the first event${where} does not start a workflow`);
 }
@@ -76,11 +78,6 @@ const ENDS: readonly unknown[] = [
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
 ];
-
-/** Whether an event ends a run. The SDK's replayer never returns if another event comes after it. */
-function isEnd({ eventType }: HistoryEvent): boolean {
-  return ENDS.includes(eventType);
-}
 
 function badHistory(message: string, cause?: unknown): CountersignError {
   const hint = 'export one with: temporal workflow show --workflow-id <id> --output json';
@@ -274,14 +271,10 @@ const UNREADABLE: Payload = { metadata: { encoding: encoder.encode('countersign/
 async function rewritePayload(payload: Payload, inside: RewriteState): Promise<Payload> {
   const plain = await openPayload(payload, inside);
   if (decoder.decode(plain.metadata?.['encoding'] ?? undefined) !== 'json/plain') return plain;
-  const value = jsonOf(plain);
+  // Anyone may call any bytes JSON.
+  const value = parseJson(decoder.decode(plain.data ?? undefined));
   if (value === undefined) return UNREADABLE;
   return { ...plain, data: encoder.encode(JSON.stringify(inside.rewriter.value(value))) };
-}
-
-function jsonOf({ data }: Payload): unknown {
-  // Anyone may call any bytes JSON.
-  return parseJson(decoder.decode(data ?? undefined));
 }
 
 async function openPayload(

@@ -11,7 +11,7 @@ import type { ChangedTool } from '../contract/worker-tools';
 import { titleOf } from '../contract/text/call-title';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
-import type { Attribution, CallPhase } from './call-events';
+import type { Attribution, CallPhase } from './events';
 import type { CallView, TurnView } from './view-types';
 import type { CastVote, Authority } from '../contract/authority';
 import { authorityNow } from '../authority/votes/authority-in-force';

@@ -3,7 +3,7 @@ import { type Decode, type History, type HistoryEvent, isReset } from './decode/
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { refuseNewer } from './exported';
-import type { HistoryServer, RunIds } from './pages';
+import type { HistoryServer, RunIds } from './read-run';
 import { readFirst, readHistory, readIfAlone, readRun, wholeRun } from './read-run';
 import {
   ask,

@@ -68,7 +68,9 @@ export function planReset(runs: Runs, before: string): ResetPlan {
           `${turn} has no call ${before}`,
           `countersign show ${shellWord(turn)} lists its calls.`,
         );
-  const anchor = anchorOf(events, before);
+  // Where the call became more than a proposal: somebody was asked about it or, if nobody was asked, it started.
+  const record = recordOf(events, before);
+  const anchor = record.asked ?? record.started;
   if (anchor === undefined) throw refused(`${before} never waited for a decision and never started`);
   if (isWaiting(events, before)) throw refused(`${before} waits for a decision as it is`);
   if (isInBurst(last, anchor))
@@ -191,15 +193,6 @@ function addEvent(record: CallRecord, event: TurnEvent): void {
   const effect = effectOfDecision(event);
   if (effect === 'denies') record.closedAt = event.eventId;
   if (effect === 'approves') record.approvedAt = event.eventId;
-}
-
-/**
- * The event with which a call became more than a proposal: somebody was asked about it or, if nobody was asked, it
- * started.
- */
-function anchorOf(events: readonly TurnEvent[], callId: string): CallRecord['asked'] | CallStarted {
-  const { asked, started } = recordOf(events, callId);
-  return asked ?? started;
 }
 
 /** Whether a call waits for a decision and nothing has come after that. */

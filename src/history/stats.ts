@@ -189,11 +189,6 @@ interface ToolCounter {
   stats(): ToolStats;
 }
 
-/** Whether people kept a call from running, which says nothing about its tool. */
-function isPeoples(code: ToolErrorCode | undefined): boolean {
-  return code === 'denied' || code === 'expired';
-}
-
 /** Makes a counter without calls. */
 function createCounter(): ToolCounter {
   const counts = { calls: 0, succeeded: 0, failed: 0, unfinished: 0, retried: 0 };
@@ -203,7 +198,9 @@ function createCounter(): ToolCounter {
   const decisions = createDecisions();
   const inDoubt = createDoubts();
   const addResult = ({ result, durationMs, attempts = 0 }: CallView): void => {
-    if (result === undefined || isPeoples(result.error?.code)) return void (counts.unfinished += 1);
+    const code = result?.error?.code;
+    // What people kept from running says nothing about its tool.
+    if (result === undefined || code === 'denied' || code === 'expired') return void (counts.unfinished += 1);
     counts[result.success ? 'succeeded' : 'failed'] += 1;
     if (result.error !== undefined) errors[result.error.code] = (errors[result.error.code] ?? 0) + 1;
     if (attempts > 1) counts.retried += 1;

@@ -19,8 +19,8 @@ import type {
   QuestionOpened,
   RequestOpened,
   Resolved,
-} from './call-events';
-import type { TurnEvent } from './events';
+  TurnEvent,
+} from './events';
 
 /** One call, with everything on record about it. */
 export interface CallView extends CallNow {

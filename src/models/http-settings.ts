@@ -4,38 +4,6 @@ import { isObject } from '../contract/json';
 import { isSecretName } from '../contract/text/redact';
 import { parseDuration } from '../tools/option-values';
 
-/** The options of every model behind an HTTP API. */
-export interface HttpModelOptions {
-  /** The model's name, as the server knows it. */
-  model: string;
-  /** The key itself, or the environment variable that has it. */
-  apiKey?: string | { env: string };
-  /** Headers of every request. Secrets in these headers are kept out of messages, too. */
-  headers?: Record<string, string>;
-  /**
-   * The most time for one request, headers and body: milliseconds, or text such as `'2 minutes'`. @default 5 minutes
-   */
-  timeout?: number | string;
-  /**
-   * Whether to ask for the reply as a stream. With or without a stream, the reply is used only when all of it has
-   * arrived. A stream shows the words to people who watch, and keeps the connection busy: some gateways close silent
-   * connections, and some models think longer than five minutes. Without a stream, a reply is one JSON text, with the
-   * id of each call as the server wrote it.
-   *
-   * @default true if somebody can watch, as in every worker
-   */
-  stream?: boolean;
-  /** The id that the timeline shows. */
-  id?: string;
-  /**
-   * Media types of the files that the model takes, such as `application/pdf`. A text such as `image/*` stands for a
-   * whole kind.
-   *
-   * @default what the provider's models usually take: images and PDF, with `google` also sound and video; none for `openaiCompatible`
-   */
-  takes?: readonly string[];
-}
-
 /** The options, checked and with defaults. */
 export interface HttpModelSettings {
   id: string;
@@ -71,14 +39,41 @@ export interface HttpModelKind {
 
 /** The options that all kinds of models share. */
 export const HTTP_MODEL_OPTIONS = {
+  /** The model's name, as the server knows it. */
   model: z.string().min(1),
+  /** The key itself, or the environment variable that has it. */
   apiKey: z.union([z.string(), z.strictObject({ env: z.string().min(1) })]).optional(),
+  /** Headers of every request. Secrets in these headers are kept out of messages, too. */
   headers: z.record(z.string(), z.string()).optional(),
+  /**
+   * The most time for one request, headers and body: milliseconds, or text such as `'2 minutes'`. @default 5 minutes
+   */
   timeout: z.union([z.number(), z.string()]).optional(),
+  /**
+   * Whether to ask for the reply as a stream. With or without a stream, the reply is used only when all of it has
+   * arrived. A stream shows the words to people who watch, and keeps the connection busy: some gateways close silent
+   * connections, and some models think longer than five minutes. Without a stream, a reply is one JSON text, with the
+   * id of each call as the server wrote it.
+   *
+   * @default true if somebody can watch, as in every worker
+   */
   stream: z.boolean().optional(),
+  /** The id that the timeline shows. */
   id: z.string().min(1).optional(),
-  takes: z.array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is not a media type')).optional(),
+  /**
+   * Media types of the files that the model takes, such as `application/pdf`. A text such as `image/*` stands for a
+   * whole kind.
+   *
+   * @default what the provider's models usually take: images and PDF, with `google` also sound and video; none for `openaiCompatible`
+   */
+  takes: z
+    .array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is not a media type'))
+    .readonly()
+    .optional(),
 };
+
+/** The options of every model behind an HTTP API. */
+interface HttpModelOptions extends z.input<z.ZodObject<typeof HTTP_MODEL_OPTIONS>> {}
 
 /** Checks the options of a kind against its schema, which includes `HTTP_MODEL_OPTIONS`. */
 export function parseOptions<T>({ name }: HttpModelKind, schema: z.ZodType<T>, options: unknown): T {

@@ -1,33 +1,10 @@
 import { z } from 'zod';
-import {
-  HTTP_MODEL_OPTIONS,
-  type HttpModelKind,
-  type HttpModelOptions,
-  parseOptions,
-  toSettings,
-} from './http-settings';
+import { HTTP_MODEL_OPTIONS, type HttpModelKind, parseOptions, toSettings } from './http-settings';
 import { idFormOf } from './call-ids';
 import { CHAT } from './chat/reader';
 import { chatCompletions } from './chat/completions';
-import type { JsonObject } from '../contract/json';
 import type { Model } from './model';
 import { sdkModel } from './sdk-model';
-
-/** The options of `openaiCompatible`. */
-export interface OpenAICompatibleOptions extends HttpModelOptions {
-  /** The address without `/chat/completions`, such as `https://api.openai.com/v1`. */
-  baseUrl: string;
-  /** The most tokens of one reply. @default the server's own */
-  maxOutputTokens?: number;
-  /**
-   * Fields of each request's body, as the server names them: `temperature`, `max_tokens`, `parallel_tool_calls`,
-   * `reasoning_effort`, `chat_template_kwargs` or any other. Null leaves a field out that is sent otherwise, such as
-   * `stream_options`.
-   *
-   * @default none
-   */
-  settings?: JsonObject;
-}
 
 const KIND: HttpModelKind = { name: 'openaiCompatible' };
 
@@ -51,10 +28,22 @@ const settingsSchema = z
 
 const schema = z.strictObject({
   ...HTTP_MODEL_OPTIONS,
+  /** The address without `/chat/completions`, such as `https://api.openai.com/v1`. */
   baseUrl: z.string(),
+  /** The most tokens of one reply. @default the server's own */
   maxOutputTokens: z.int().positive().optional(),
+  /**
+   * Fields of each request's body, as the server names them: `temperature`, `max_tokens`, `parallel_tool_calls`,
+   * `reasoning_effort`, `chat_template_kwargs` or any other. Null leaves a field out that is sent otherwise, such as
+   * `stream_options`.
+   *
+   * @default none
+   */
   settings: settingsSchema.optional(),
 });
+
+/** The options of `openaiCompatible`. */
+export interface OpenAICompatibleOptions extends z.input<typeof schema> {}
 
 /**
  * A model behind any server that speaks OpenAI's chat completions, with whatever it sends that has one meaning. Each

@@ -20,8 +20,6 @@ interface ErrorContext {
   model: string;
   /** Texts that must not be seen in any message. */
   secrets: readonly string[];
-  /** Milliseconds since the epoch, for `retry-after` dates. @default Date.now() */
-  now?: number;
   /** Whether the caller ended the request. If so, any error may be thrown. */
   ended?: boolean;
 }
@@ -72,7 +70,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   const conceal = (text: string) => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
   const retryable = RETRIED_FAILURES.some((one) => one === kind);
-  const told = retryAfter(headers ?? {}, context.now ?? Date.now()) ?? asked;
+  const told = retryAfter(headers ?? {}) ?? asked;
   const waitMs = retryable && told !== undefined ? Math.min(told, LONGEST_MS) : undefined;
   return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {
     retryable,
@@ -281,7 +279,7 @@ function detailsOf(details: unknown): { reason?: unknown; waitMs?: number } {
   const list = Array.isArray(details) ? details.filter(isObject).slice(0, 20) : [];
   const reason = list.map((one) => one['reason']).find((word) => typeof word === 'string');
   const delay = list.map((one) => one['retryDelay']).find((text) => typeof text === 'string');
-  return { reason, waitMs: secondsOf(delay?.replace(/s$/, ''), 0) };
+  return { reason, waitMs: secondsOf(delay?.replace(/s$/, '')) };
 }
 
 function innerCode(inner: Record<string, unknown>): unknown {
@@ -313,18 +311,17 @@ const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
  * as a date. Undefined if it gives no readable time.
  *
  * @param headers Names in lower case.
- * @param now Milliseconds since the epoch.
  */
-export function retryAfter(headers: Record<string, string>, now: number): number | undefined {
-  const wait = numberOf(headers['retry-after-ms']) ?? secondsOf(headers['retry-after'], now);
+export function retryAfter(headers: Record<string, string>): number | undefined {
+  const wait = numberOf(headers['retry-after-ms']) ?? secondsOf(headers['retry-after']);
   return wait === undefined ? undefined : Math.min(Math.ceil(wait), LONGEST_MS);
 }
 
-function secondsOf(value: string | undefined, now: number): number | undefined {
+function secondsOf(value: string | undefined): number | undefined {
   const seconds = numberOf(value);
   if (seconds !== undefined) return seconds * 1000;
   if (value === undefined || !HTTP_DATE.test(value)) return undefined;
-  const wait = Date.parse(value) - now;
+  const wait = Date.parse(value) - Date.now();
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 

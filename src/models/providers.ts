@@ -7,7 +7,6 @@ import { MODEL_PROVIDERS } from '../contract/names';
 import {
   HTTP_MODEL_OPTIONS,
   type HttpModelKind,
-  type HttpModelOptions,
   type HttpModelSettings,
   parseOptions,
   toSettings,
@@ -19,28 +18,6 @@ import { sdkModel, type SdkModelOptions } from './sdk-model';
 import { installedVersion } from '../system/installed-version';
 
 type ModelProvider = (typeof MODEL_PROVIDERS)[number];
-
-/** The options of `openai`, `anthropic` and `google`. */
-export interface ProviderOptions extends HttpModelOptions {
-  /** Another address of the provider's API, such as a proxy's. @default the provider's own */
-  baseUrl?: string;
-  /** The most tokens of one reply, thinking included. @default what the provider's package knows of the model */
-  maxOutputTokens?: number;
-  /**
-   * The provider's own settings, as its package takes them: `{ reasoningEffort: 'high' }` for `openai`,
-   * `{ thinking: { type: 'enabled', budgetTokens: 8000 } }` for `anthropic`,
-   * `{ thinkingConfig: { thinkingBudget: 8000 } }` for `google`.
-   *
-   * @default { store: false } for `openai`, { toolStreaming: false } for `anthropic` with another `baseUrl`
-   */
-  settings?: JsonObject;
-  /**
-   * Only `anthropic`: marks the part that the next request repeats, so that the provider reads that part from its
-   * cache.
-   * @default true
-   */
-  cache?: boolean;
-}
 
 /** The package of a provider, and how its models are made. */
 interface Provider extends HttpModelKind {
@@ -110,11 +87,28 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
 
 const schema = z.strictObject({
   ...HTTP_MODEL_OPTIONS,
+  /** Another address of the provider's API, such as a proxy's. @default the provider's own */
   baseUrl: z.string().optional(),
+  /** The most tokens of one reply, thinking included. @default what the provider's package knows of the model */
   maxOutputTokens: z.int().positive().optional(),
+  /**
+   * The provider's own settings, as its package takes them: `{ reasoningEffort: 'high' }` for `openai`,
+   * `{ thinking: { type: 'enabled', budgetTokens: 8000 } }` for `anthropic`,
+   * `{ thinkingConfig: { thinkingBudget: 8000 } }` for `google`.
+   *
+   * @default { store: false } for `openai`, { toolStreaming: false } for `anthropic` with another `baseUrl`
+   */
   settings: z.record(z.string(), z.json()).optional(),
+  /**
+   * Only `anthropic`: marks the part that the next request repeats, so that the provider reads that part from its
+   * cache.
+   * @default true
+   */
   cache: z.boolean().optional(),
 });
+
+/** The options of `openai`, `anthropic` and `google`. */
+export interface ProviderOptions extends z.input<typeof schema> {}
 
 /**
  * A model of OpenAI, by its Responses API. It needs the package `@ai-sdk/openai`; the key is `OPENAI_API_KEY` unless

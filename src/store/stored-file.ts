@@ -114,7 +114,7 @@ function refOf({ name: given, bytes, mediaType }: NewFile): FileRef {
   if (size > LIMITS.fileBytes) throw unfit(name, `is over ${limitText(LIMITS.fileBytes)}`);
   const type = mediaType?.toLowerCase().split(';', 1)[0]?.trim() ?? mediaTypeOf(name, bytes);
   const ref = { digest: hash('sha256', bytes), mediaType: type, size, name };
-  if (!isMediaType(type) || !areFiles([ref]))
+  if (!/^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*$/.test(type) || !areFiles([ref]))
     throw unfit(name, `has no media type ${JSON.stringify(mediaType)}`);
   return ref;
 }
@@ -148,9 +148,4 @@ async function unlessFailed<T>(how: 'read' | 'written', work: () => Promise<T>):
       cause,
     });
   }
-}
-
-/** Whether text is a media type. */
-function isMediaType(text: string): boolean {
-  return /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*$/.test(text);
 }

@@ -8,7 +8,7 @@ export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Receives log lines; Temporal's own loggers fit. Contract: does not throw. */
-export interface LineLogger {
+interface LineLogger {
   log(level: LogLevel, message: string): void;
 }
 
@@ -53,7 +53,7 @@ export function createCallLog(logger: LineLogger, options: CallLogOptions = {}):
     },
     end(result) {
       if (!wants(result.metadata.safety_level)) return;
-      logger.log(result.success ? level : atLeastWarn(level), describeEnd(result));
+      logger.log(result.success || level === 'ERROR' ? level : 'WARN', describeEnd(result));
     },
     warn: (message) => logger.log('WARN', shown(readable(message))),
     line: (level, { tool, callId }, text) =>
@@ -66,10 +66,6 @@ function describeEnd({ tool, content, error, metadata }: ToolResult): string {
   if (error === undefined)
     return `TOOL_SUCCESS ${head} content='${shown(readable(content)).replaceAll("'", "\\'")}'`;
   return `TOOL_FAILED ${head} error=[${error.code}] ${shown(readable(error.message))}`;
-}
-
-function atLeastWarn(level: LogLevel): LogLevel {
-  return level === 'ERROR' ? level : 'WARN';
 }
 
 function readable(text: string): string {

@@ -147,23 +147,6 @@ export interface AgentOptions {
   sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
 }
 
-/** The models to ask if the previous model does not answer, and when to ask them. */
-export interface FallbackOptions {
-  models: readonly (Model | string)[];
-  /**
-   * The kinds of errors after which the next model is asked. After an error that another attempt may end, the same
-   * model is asked again first, for as long as `after`; after other errors the next model is asked immediately.
-   *
-   * @default ['rate_limit', 'timeout', 'server', 'network']
-   */
-  on?: readonly ModelErrorKind[];
-  /**
-   * The time for which we ask a busy, broken or silent model before we ask the next model.
-   * @default `limits.modelRetryFor`
-   */
-  after?: Duration;
-}
-
 /** Fallback models, checked and with every default filled in. */
 interface Fallback {
   readonly models: readonly (Model | string)[];
@@ -209,19 +192,34 @@ export interface Agent {
 const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
 const NO_MODEL = `must be a model { id, generate }, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
 const modelSchema = guarded(isModel, NO_MODEL);
-const modelsSchema = z.array(modelSchema, 'must be a list of models');
+const modelsSchema = z.array(modelSchema, 'must be a list of models').readonly();
 
 const KINDS = [...RETRIED_FAILURES, ...FINAL_FAILURES] as const;
 
+const fallbackOptions = z.strictObject({
+  models: modelsSchema,
+  /**
+   * The kinds of errors after which the next model is asked. After an error that another attempt may end, the same
+   * model is asked again first, for as long as `after`; after other errors the next model is asked immediately.
+   *
+   * @default ['rate_limit', 'timeout', 'server', 'network']
+   */
+  on: z
+    .array(z.enum(KINDS, `must be one of ${KINDS.join(', ')}`))
+    .readonly()
+    .optional(),
+  /**
+   * The time for which we ask a busy, broken or silent model before we ask the next model.
+   * @default `limits.modelRetryFor`
+   */
+  after: duration(0).optional(),
+});
+
+/** The models to ask if the previous model does not answer, and when to ask them. */
+export interface FallbackOptions extends z.input<typeof fallbackOptions> {}
+
 const fallbackSchema = z
-  .union([
-    modelsSchema.transform((models) => ({ models, on: undefined, after: undefined })),
-    z.strictObject({
-      models: modelsSchema,
-      on: z.array(z.enum(KINDS, `must be one of ${KINDS.join(', ')}`)).optional(),
-      after: duration(0).optional(),
-    }),
-  ])
+  .union([modelsSchema.transform((models) => ({ models, on: undefined, after: undefined })), fallbackOptions])
   .transform(({ models, on = RETRIED_FAILURES, after }): Fallback => {
     return { models, on: new Set(on), afterMs: after };
   });
@@ -301,7 +299,9 @@ function makeAgent(options: AgentOptions): Agent {
   const { order = 'lane', limits = {}, fallback = NO_FALLBACK, findTools } = given;
   const own = options.tools.filter((tool) => typeof tool !== 'string');
   const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
-  if (toolPatterns.length === 0) requireCore(findTools, own);
+  // Throws for a name in `core` that no tool has: the intended tool would be hidden from the model.
+  if (toolPatterns.length === 0 && findTools?.core !== undefined)
+    createRegistry(own).list({ names: findTools.core });
   const agent: Agent = {
     name,
     instructions,
@@ -352,11 +352,6 @@ export function withTools(agent: Agent, more: readonly Tool[]): Agent {
   } catch (error) {
     throw error instanceof CountersignError ? error : invalidDefinition('agent', agent, error);
   }
-}
-
-/** Throws for a name in `core` that no tool has: the intended tool would be hidden from the model. */
-function requireCore(settings: FindSettings | undefined, tools: readonly Tool[]): void {
-  if (settings?.core !== undefined) createRegistry(tools).list({ names: settings.core });
 }
 
 /** The pattern requires two underlines, because every name of a server's tool has two underlines. */

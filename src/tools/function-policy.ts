@@ -105,11 +105,7 @@ function understood(answer: unknown): PolicyVerdict {
 
 /** The answer of a policy, tightened by safety. */
 export function tighten(said: PolicyVerdict, safety: Safety): PolicyVerdict {
-  return said.decision === 'run' ? { ...said, decision: bySafety(safety) } : said;
-}
-
-function bySafety(safety: Safety): 'run' | 'ask' {
-  return safety === 'dangerous' ? 'ask' : 'run';
+  return said.decision === 'run' && safety === 'dangerous' ? { ...said, decision: 'ask' } : said;
 }
 
 function refuse(reason: string): PolicyVerdict {

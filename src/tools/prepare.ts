@@ -48,7 +48,8 @@ export interface UnfitCall {
 /** Prepares every call: finds the tool, reads the arguments, fills in defaults and validates. Never throws. */
 export function prepare(registry: Registry, name: string, given: string | JsonObject): ReadyCall | UnfitCall {
   const tool = registry.get(name);
-  const read = readArguments(given);
+  // Objects become text first, so that the same limits apply and the caller cannot change the arguments later.
+  const read = parseArguments(typeof given === 'string' ? given : (JSON.stringify(given) ?? 'undefined'));
   const proposed = read.ok ? read.value : undefined;
   if (tool === undefined) return { ok: false, tool, proposed, failure: unknownTool(registry, name) };
   if (!read.ok) return { ok: false, tool, proposed, failure: validationFailure(read.issues) };
@@ -99,11 +100,6 @@ export function asCalled(tool: Tool, args: JsonObject): Tool {
   if (tool.forCall === undefined) return tool;
   const parsed = tool.parse(args);
   return parsed.ok ? tool.forCall(parsed.value) : tool;
-}
-
-/** Objects become text first, so that the same limits apply and the caller cannot change the arguments later. */
-function readArguments(given: string | JsonObject): ArgumentsText {
-  return parseArguments(typeof given === 'string' ? given : (JSON.stringify(given) ?? 'undefined'));
 }
 
 /** The most bytes of tool names in the answer to a call of an unknown tool. */

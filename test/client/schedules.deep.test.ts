@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { msToTs, tsToMs } from '@temporalio/common/lib/time';
 import { connect, type Countersign, CountersignError, type ScheduleRequest } from '../../src/client';
+import { MEMO } from '../../src/contract/names';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { drawKey } from '../encryption/ring';
 import { type Fixture, startFixture } from '../support/fixture';
 import { startOwnServer, testAddress } from '../support/server';
-import { listedItem } from '../support/turns';
+import { listedItem, runNow } from '../support/turns';
 import { until } from '../support/until';
 import { handleOf } from '../support/vault';
 
@@ -75,7 +77,7 @@ it('starts turns by the clock whose requests are in the inbox, with all that a t
   const item = await until('its request', async () =>
     (await client.inbox({ agent: `payer-${tag}` })).find(({ turn }) => turn.startsWith(id)),
   );
-  await client.schedules.pause(id);
+  await client.client.schedule.getHandle(id).pause();
   expect(item).toMatchObject({ kind: 'request', tool: 'pay', prompt: 'pay the bills' });
   expect(item.turn).toMatch(/^morning-\w+-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   await client.decideOrThrow(item.turn, {
@@ -99,18 +101,18 @@ it('starts turns by the clock whose requests are in the inbox, with all that a t
   expect(types.flat()).not.toContain('workflowPropertiesModifiedEventAttributes');
 });
 
-it('skips a time while its turn waits for a person, and counts it', async () => {
+it('skips a time while its turn waits for a person', async () => {
   const { id } = await client.schedules.add(often('skips'));
   const now = await until('a skipped time', async () => {
-    const one = await client.schedules.get(id);
-    return one.skipped > 0 && one.open.length > 0 && one;
+    const { info } = await client.client.schedule.getHandle(id).describe();
+    return info.numActionsSkippedOverlap > 0 && info.runningActions.length > 0 && info;
   });
   await client.schedules.remove(id);
-  expect(now).toMatchObject({ started: 1, open: [now.last?.turn], recent: [now.last] });
-  await client.cancel(now.open[0] ?? '');
+  expect(now).toMatchObject({ numActionsTaken: 1, runningActions: [expect.anything()] });
+  await client.cancel(now.runningActions[0]?.workflow.workflowId ?? '');
 });
 
-it('says what it is, pauses, resumes, runs now and is removed', async () => {
+it('says what it is, is run and paused by Temporal itself, and is removed', async () => {
   const { schedules } = client;
   const request = yearly('all', {
     timeZone: 'Europe/Berlin',
@@ -122,20 +124,21 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
   const added = await schedules.add({ ...request, requester: 'ann', paused: true });
   expect(added).toMatchObject({
     ...{ id: request.id, agent: request.agent, prompt: request.prompt, when: '0 8 1 1 *' },
-    ...{ timeZone: 'Europe/Berlin', jitterMs: 60_000, catchUpMs: 3_600_000, overlap: 'buffer-one' },
-    ...{ requester: 'ann', taskQueue: fixture.taskQueue, paused: true, started: 0, skipped: 0, open: [] },
+    ...{ timeZone: 'Europe/Berlin', paused: true },
   });
   expect(added.next[0]).toMatch(/^\d{4}-01-01T07:0[01]:/);
-  const [first, second] = [await schedules.run(request.id), await schedules.run(request.id)];
-  expect(first).toMatch(new RegExp(`^${request.id}-\\d{4}`));
-  expect((await schedules.get(request.id)).recent.map(({ turn }) => turn)).toContain(first);
-  expect(second).not.toBe(first);
-  const { priority } = await fixture.client.workflow.getHandle(first ?? '').describe();
+  const schedule = client.client.schedule.getHandle(request.id);
+  expect(await schedule.describe()).toMatchObject({
+    spec: { jitter: 60_000 },
+    policies: { catchupWindow: 3_600_000, overlap: 'BUFFER_ONE' },
+    action: { taskQueue: fixture.taskQueue, args: [{ origin: { requester: 'ann' } }] },
+  });
+  const turn = await runNow(client, request.id);
+  expect(turn).toMatch(new RegExp(`^${request.id}-\\d{4}`));
+  const { priority } = await fixture.client.workflow.getHandle(turn).describe();
   expect(priority).toMatchObject({ priorityKey: 5, fairnessKey: 'acme' });
-  for (const turn of [first, second]) await client.cancel(turn ?? '');
-  await schedules.resume(request.id);
-  expect(await schedules.get(request.id)).toMatchObject({ paused: false });
-  await schedules.pause(request.id, 'on holiday');
+  await client.cancel(turn);
+  await schedule.pause('on holiday');
   // Visibility may still list the schedule as it was added: paused, without a note.
   const listed = await until('the list', async () =>
     (await schedules.list()).find(
@@ -144,9 +147,7 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
   );
   expect(listed).toMatchObject({ note: 'on holiday', when: '0 8 1 1 *', agent: request.agent });
   await schedules.remove(request.id);
-  for (const act of [schedules.get, schedules.remove, schedules.pause, schedules.resume, schedules.run])
-    expect(await refusal(act(request.id))).toBe(`not_found: there is no schedule ${request.id}`);
-  expect(await refusal(schedules.times(request.id, '2027-01-01', '2027-01-02'))).toMatch(/^not_found/);
+  expect(await refusal(schedules.remove(request.id))).toBe(`not_found: there is no schedule ${request.id}`);
 });
 
 it.each([
@@ -161,7 +162,12 @@ it.each([
   const { id } = await client.schedules.add(
     yearly(`dst${from}`, { cron: '30 2 * * *', timeZone: 'Europe/Berlin' }),
   );
-  expect(await client.schedules.times(id, from, to)).toEqual(expected.map((time) => `${time}:00.000Z`));
+  const range = { startTime: msToTs(Date.parse(from)), endTime: msToTs(Date.parse(to)) };
+  const { workflowService } = client.client;
+  const place = { namespace: client.namespace, scheduleId: id };
+  const { startTime } = await workflowService.listScheduleMatchingTimes({ ...place, ...range });
+  const times = (startTime ?? []).map((time) => new Date(tsToMs(time)).toISOString());
+  expect(times).toEqual(expected.map((time) => `${time}:00.000Z`));
 });
 
 it('refuses an id that is taken, and leaves the schedule as it is', async () => {
@@ -170,7 +176,8 @@ it('refuses an id that is taken, and leaves the schedule as it is', async () => 
   expect(await refusal(client.schedules.add({ ...request, prompt: 'another' }))).toBe(
     `exists: there is a schedule ${request.id}`,
   );
-  expect(await client.schedules.get(request.id)).toMatchObject({ prompt: 'pay the bills' });
+  const { memo } = await client.client.schedule.getHandle(request.id).describe();
+  expect(memo).toMatchObject({ [MEMO.prompt]: 'pay the bills' });
 });
 
 it.each<[string, Partial<ScheduleRequest>, RegExp]>([
@@ -199,7 +206,7 @@ it.each<[string, Partial<ScheduleRequest>, RegExp]>([
   const said = await refusal(client.schedules.add(request));
   expect(said).toMatch(/^usage: /);
   expect(said).toMatch(expected);
-  if (more.id === undefined) expect(await refusal(client.schedules.get(request.id))).toMatch(/^not_found/);
+  if (more.id === undefined) expect(await refusal(client.schedules.remove(request.id))).toMatch(/^not_found/);
 });
 
 it('lists no schedule of other workflows', async () => {
@@ -223,7 +230,11 @@ it('shows a schedule that was changed elsewhere as it is now', async () => {
     ...before,
     spec: { calendars: [{ hour: 9 }], intervals: [{ every: '90m' }] },
   }));
-  expect((await client.schedules.get(id)).when).toBe('times that were set elsewhere; every 90m');
+  await until('the change', async () =>
+    (await client.schedules.list()).some(
+      (one) => one.id === id && one.when === 'times that were set elsewhere; every 90m',
+    ),
+  );
 });
 
 it('starts encrypted turns, and gives nothing of a schedule to a turn of another name', async () => {
@@ -233,7 +244,7 @@ it('starts encrypted turns, and gives nothing of a schedule to a turn of another
   const reader = await connect({ address: server.address, encryption });
   const request = yearly('sealed', { taskQueue: sealed.taskQueue });
   expect(await reader.schedules.add(request)).toMatchObject({ prompt: 'pay the bills' });
-  const turn = (await reader.schedules.run(request.id)) ?? '';
+  const turn = await runNow(reader, request.id);
   const item = await listedItem(reader, turn);
   expect(item.prompt).toBe('pay the bills');
   const [history] = await reader.histories(turn);

@@ -115,10 +115,15 @@ describe('a start whose answer is lost', () => {
 
 test('drawn ids are ids, differ, and sort by time', () => {
   const times = [0, 1, 1_700_000_000_000, 1_800_000_000_000, 4_000_000_000_000];
-  const ids = times.map(drawTurnId);
+  const clock = jest.spyOn(Date, 'now');
+  const ids = times.map((time) => {
+    clock.mockReturnValue(time);
+    return drawTurnId();
+  });
   expect(ids.every(isTurnId)).toBe(true);
   expect([...ids].sort()).toEqual(ids);
-  const atOnce = Array.from({ length: 10_000 }, () => drawTurnId(1));
+  const atOnce = Array.from({ length: 10_000 }, drawTurnId);
+  clock.mockRestore();
   expect(new Set(atOnce).size).toBe(10_000);
 });
 

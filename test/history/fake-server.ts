@@ -1,7 +1,7 @@
 import type { ConnectionLike } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import type { HistoryEvent } from '../../src/history/decode/decode';
-import type { HistoryServer } from '../../src/history/pages';
+import type { HistoryServer } from '../../src/history/read-run';
 
 /** What the fake server does with one question for history: gives events, or fails with a gRPC status. */
 export type Reply =

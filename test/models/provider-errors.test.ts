@@ -223,7 +223,7 @@ function circle(): Error {
   return error;
 }
 
-const now = Date.parse('2026-01-01T00:00:00Z');
+const NOW = Date.parse('2026-01-01T00:00:00Z');
 
 it.each<[string, Record<string, string>, number | undefined]>([
   ['a date', { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30_000],
@@ -236,5 +236,7 @@ it.each<[string, Record<string, string>, number | undefined]>([
   ['hexadecimal', { 'retry-after': '0x10' }, undefined],
   ['empty', { 'retry-after': '' }, undefined],
 ])('%s', (_, headers, expected) => {
-  expect(retryAfter(headers, now)).toBe(expected);
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(NOW);
+  expect(retryAfter(headers)).toBe(expected);
+  clock.mockRestore();
 });

@@ -39,6 +39,15 @@ export function listedItem(
   );
 }
 
+/** Lets a schedule start its turn now, and gives the id of the turn. */
+export async function runNow({ client, schedules }: Countersign, id: string): Promise<string> {
+  await client.schedule.getHandle(id).trigger('ALLOW_ALL');
+  return until(
+    'the turn of the schedule',
+    async () => (await schedules.list()).find((one) => one.id === id)?.last?.turn,
+  );
+}
+
 /** Waits until a call waits for a decision, or is in doubt, and returns its line of the memo. */
 export function waitFor(
   handle: TurnHandle,

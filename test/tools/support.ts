@@ -1,4 +1,4 @@
-import type { LineLogger, LogLevel } from '../../src/tools/call-log';
+import type { LogLevel } from '../../src/tools/call-log';
 import { defineTool } from '../../src/tools/define-tool';
 import type { Parameters, Tool, ToolOptions } from '../../src/tools/types';
 
@@ -18,13 +18,13 @@ export function makeTool(options: Partial<ToolOptions> = {}): Tool {
 }
 
 /** A logger that keeps its lines. */
-export function keepLines(): LineLogger & { lines: string[]; levels: LogLevel[] } {
+export function keepLines() {
   const lines: string[] = [];
   const levels: LogLevel[] = [];
   return {
     lines,
     levels,
-    log(level, message) {
+    log(level: LogLevel, message: string) {
       lines.push(message);
       levels.push(level);
     },

@@ -8,7 +8,7 @@ import { GRANT_TOO_LONG, type GrantSeen, type GrantTerms } from './grant';
 import { type Condition, exactly, isExact, type Narrowing, narrowingProblem } from './narrowing';
 import { CountersignError } from '../../contract/errors';
 import { DAY, LIMITS, TIMES } from '../../contract/limits';
-import type { RequestOpened } from '../../history/call-events';
+import type { RequestOpened } from '../../history/events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import type { GrantOptions, GrantPlan, ConfirmationPlan, GrantCoverage } from './client-types';
 import type { Authority, Assurance } from '../../contract/authority';

@@ -13,7 +13,7 @@ import type {
   SessionNotCompacted,
   SessionTurn,
 } from '../../history/session/events';
-import type { MessageRefused } from '../../history/session/refusals';
+import type { MessageRefused } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import { reviewOne, type WaitingCall } from '../commands/review';
 import { summaryLines } from '../commands/show';

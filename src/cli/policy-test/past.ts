@@ -1,7 +1,7 @@
 import { RAISE_BUDGET } from '../../contract/names';
 import type { PolicyAction } from '../../contract/policy-rule';
 import type { JsonObject } from '../../contract/json';
-import type { RequestOpened } from '../../history/call-events';
+import type { RequestOpened } from '../../history/events';
 import { describePhase } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 

@@ -35,15 +35,10 @@ import type { ClientContext } from '../context';
 import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
-import { attach, budgetGiven, checkTurnId, drawTurnId, originGiven, priorityGiven } from '../start-turn';
+import { attach, budgetGiven, checkTurnId, originGiven, priorityGiven } from '../start-turn';
 import type { FollowOptions } from '../requests';
 import { maybeTaken, onceSent, updateIfServed } from '../update-or-signal';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
-
-/** Draws an id for a session. The id begins with the time, so that newer sessions sort after older ones. */
-export function drawSessionId(now = Date.now()): string {
-  return drawTurnId(now).replace(/^turn/, 'session');
-}
 
 /** A session by its id. No request is sent to the server. */
 export function openSession(context: ClientContext, id: string, options: SessionOptions = {}): Session {

@@ -1,13 +1,12 @@
 import canonicalize from 'canonicalize';
 import { namesOfFields, isObject, type JsonObject } from '../json';
-import type { CheckResult } from './keyword-result';
 import { isRegularExpression } from './pattern';
 
 /** A schema and a value, for the keywords that are about the value itself. */
 interface Asserted {
   schema: JsonObject;
   value: unknown;
-  result: Pick<CheckResult, 'fail'>;
+  result: { fail(message: string | (() => string)): void };
   /** Compiles a pattern of a schema, once for each pattern. */
   pattern: (pattern: string) => (text: string) => boolean;
   /** Counts work, and may throw to end the check. */
@@ -141,7 +140,7 @@ export const FORMATS: readonly (readonly [string, (text: string) => boolean])[] 
   ['date', isDate],
   ['time', (text) => isTime(text)],
   ['date-time', isDateTime],
-  ['duration', isDuration],
+  ['duration', (text) => text.length < 80 && DURATION.test(text)],
   ['uri', isUri],
   ['uri-reference', isUriReference],
   ['uri-template', fits(/^(?:[^\x00-\x20"'<>%\\^`{|}]|%[0-9a-f]{2}|\{[+#./;?&=,!@|]?[^{}\s]+\})*$/i)],
@@ -191,10 +190,6 @@ function isDateTime(text: string): boolean {
 
 const DURATION =
   /^P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:[.,]\d+)?S)?)?)$/;
-
-function isDuration(text: string): boolean {
-  return text.length < 80 && DURATION.test(text);
-}
 
 const URI_CHARACTERS = /^(?:[a-z0-9\-._~:/?#[\]@!$&'()*+,;="]|%[0-9a-f]{2})*$/i;
 

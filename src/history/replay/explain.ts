@@ -134,7 +134,7 @@ function eventIn(message: string): number | undefined {
  * The place where code and history differ. `other`: the code does something else. `missing`: the code does not do an
  * action of the history. `extra`: the code does an action that the history does not have.
  */
-export type Difference =
+type Difference =
   | { kind: 'other'; recorded: RecordedCommand; done: Command }
   | { kind: 'missing'; recorded: RecordedCommand }
   | { kind: 'extra'; done: Command; afterId: number };

@@ -7,7 +7,7 @@ import { type Agent, isAgent } from '../define-agent';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import { checkedOptions, invalidDefinition } from '../option-values';
-import type { Duration, SubAgent, Tool } from '../types';
+import type { SubAgent, Tool, ToolOptions } from '../types';
 
 /**
  * The most levels of child turns, unless the tool sets it. The limit is needed because an agent may call itself by
@@ -18,8 +18,27 @@ const CHILD_DEPTH = 3;
 /** The most child turns that one turn starts, unless the tool sets it. */
 const CHILDREN_PER_TURN = 50;
 
-/** The options of `agentTool`. */
-export interface AgentToolOptions {
+const ownSchema = z.object({
+  /** The most child turns that may be nested, counting the turn of this tool; at most 6. @default 3 */
+  depth: z.int().min(1).max(LIMITS.childDepthMost).optional(),
+  /** The most child turns that one turn may start; at most 1,000. @default 50 */
+  most: z.int().min(1).max(1000).optional(),
+  /**
+   * The effect of a second run of a call. With `pure`, up to 16 child turns of a step run at the same time; with
+   * `idempotent`, one after another. In both cases a call starts one child turn, never two.
+   *
+   * @default 'idempotent'
+   */
+  effect: z.enum(['pure', 'idempotent'], 'must be pure or idempotent').optional(),
+  /** Queue of the workers that have the agent. @default the queue of the turn that calls */
+  taskQueue: z.string().min(1).optional(),
+});
+
+/** The options of `agentTool`. `requestExpires`, `startWithin` and `noBatch` are for a dangerous tool. */
+export interface AgentToolOptions
+  extends
+    z.input<typeof ownSchema>,
+    Pick<ToolOptions, 'requestExpires' | 'startWithin' | 'noBatch' | 'outputLimit'> {
   /** snake_case. @default the agent's name, with `_` for `-` */
   name?: string;
   /**
@@ -33,35 +52,7 @@ export interface AgentToolOptions {
    * @default 'safe'
    */
   safety?: Safety;
-  /**
-   * The effect of a second run of a call. With `pure`, up to 16 child turns of a step run at the same time; with
-   * `idempotent`, one after another. In both cases a call starts one child turn, never two.
-   *
-   * @default 'idempotent'
-   */
-  effect?: 'pure' | 'idempotent';
-  /** Queue of the workers that have the agent. @default the queue of the turn that calls */
-  taskQueue?: string;
-  /** The most child turns that may be nested, counting the turn of this tool; at most 6. @default 3 */
-  depth?: number;
-  /** The most child turns that one turn may start; at most 1,000. @default 50 */
-  most?: number;
-  /** For a dangerous tool: a request without a decision becomes a denial after this time. @default 7 days */
-  requestExpires?: Duration | 'never';
-  /** An approved call has to start within this time. @default 1 hour */
-  startWithin?: Duration;
-  /** True: requests of this tool can be decided only one by one. @default false */
-  noBatch?: boolean;
-  /** The most bytes of the answer that are kept. @default 64 KiB */
-  outputLimit?: number;
 }
-
-const ownSchema = z.object({
-  depth: z.int().min(1).max(LIMITS.childDepthMost).optional(),
-  most: z.int().min(1).max(1000).optional(),
-  effect: z.enum(['pure', 'idempotent'], 'must be pure or idempotent').optional(),
-  taskQueue: z.string().min(1).optional(),
-});
 
 /** Maps a tool to the agent that it was made from. A tool that was made from an agent's name has no entry. */
 const definitions = new WeakMap<SubAgent, Agent>();

@@ -7,38 +7,33 @@ import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import { checkedOptions, invalidDefinition } from '../option-values';
 import { resolveParameters } from '../parameters';
-import type { Duration, Parameters, Tool } from '../types';
+import type { Parameters, Tool } from '../types';
 
-/** The options of `askUser`. */
-export interface AskUserOptions {
+const optionsSchema = z.strictObject({
   /** The name of this tool. @default 'ask_user' */
-  name?: string;
+  name: z.string().optional(),
   /**
    * The time that a question waits, or `'never'`. After this time the model reads that nobody answered.
    * @default 7 days
    */
-  expires?: Duration | 'never';
+  expires: z.union([z.number(), z.string()]).optional(),
   /**
    * The form for questions to which the model adds no form: a zod object or JSON Schema, flat, with texts, numbers, yes
    * or no, and choices.
    * @default one text
    */
-  form?: Parameters;
-  /** Whether the model may make forms of its own. False: every question has `form`. @default true */
-  ownForms?: boolean;
-}
-
-const optionsSchema = z.strictObject({
-  name: z.string().optional(),
-  expires: z.union([z.number(), z.string()]).optional(),
   form: z
     .custom<Parameters>(
       (value) => typeof value === 'object' && value !== null,
       'must be a zod object or a JSON Schema',
     )
     .optional(),
+  /** Whether the model may make forms of its own. False: every question has `form`. @default true */
   ownForms: z.boolean().optional(),
 });
+
+/** The options of `askUser`. */
+export interface AskUserOptions extends z.input<typeof optionsSchema> {}
 
 const DESCRIPTION =
   'Asks a person a question and waits for the answer, for days if need be. Use it when you need a fact, a choice or a ' +

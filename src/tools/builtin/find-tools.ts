@@ -11,17 +11,6 @@ import type { FunctionSchema, Tool } from '../types';
 /** The name of the tool with which a model looks for other tools. */
 export const FIND_TOOLS = 'find_tools';
 
-/** Settings for agents whose model is given only a part of their tools and looks for the other tools itself. */
-export interface FindToolsOptions {
-  /** With more tools than this, the model is given `find_tools` and the core. @default 40 */
-  over?: number;
-  /**
-   * Tools that the model is always given, by name, with `*` for any letters.
-   * @default the agent's own tools, unless these alone are more than `over`
-   */
-  core?: readonly string[];
-}
-
 /**
  * Models choose worse among more than about thirty to fifty tools, and widely used model servers take 128 tools at
  * most.
@@ -34,17 +23,25 @@ export interface FindSettings {
   readonly core: readonly string[] | undefined;
 }
 
+const settings = z.strictObject({
+  /** With more tools than this, the model is given `find_tools` and the core. @default 40 */
+  over: z.int().min(1).max(100_000).default(OVER),
+  /**
+   * Tools that the model is always given, by name, with `*` for any letters.
+   * @default the agent's own tools, unless these alone are more than `over`
+   */
+  core: z
+    .array(z.string().regex(/^[a-z*][a-z0-9_*]*$/, 'must be names of tools, with * for any letters'))
+    .readonly()
+    .optional(),
+});
+
+/** Settings for agents whose model is given only a part of their tools and looks for the other tools itself. */
+export interface FindToolsOptions extends z.input<typeof settings> {}
+
 /** The schema of an agent's option `findTools`. */
 export const findToolsSchema = z
-  .union([
-    z.boolean(),
-    z.strictObject({
-      over: z.int().min(1).max(100_000).default(OVER),
-      core: z
-        .array(z.string().regex(/^[a-z*][a-z0-9_*]*$/, 'must be names of tools, with * for any letters'))
-        .optional(),
-    }),
-  ])
+  .union([z.boolean(), settings])
   .default(true)
   .transform((given): FindSettings | undefined => {
     if (given === false) return undefined;

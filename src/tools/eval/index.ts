@@ -17,48 +17,38 @@ import { defineTool, inPlace } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
 import { duration, checkedOptions, wrongOptions } from '../option-values';
 import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
-import type { Duration, Tool } from '../types';
+import type { Tool } from '../types';
 import { isWellFormed } from '../../contract/text/bytes';
 import { createEvalSessions } from './session';
 
-/** The options of `createEvalTools`. */
-export interface EvalOptions {
+const optionsSchema = z.strictObject({
   /** The sandbox in which code runs. @default one without folders to write and without network */
-  sandbox?: Sandbox;
+  sandbox: z
+    .custom<Sandbox>((value) => typeof value === 'object' && value !== null, 'must be made with sandbox')
+    .optional(),
   /** Folder where code starts and from which it imports; the sandbox has to list it. @default its own /tmp */
-  root?: string;
+  root: z.string().min(1).optional(),
   /**
    * `ask`: each call waits for a person. `cautious`: calls are logged and run. @default 'cautious' in a sandbox that
    * lists no folder, has no network and is never left out; 'ask' in any other
    */
-  evaluate?: 'ask' | 'cautious';
-  /** The calls that share a process: the calls of a turn, or of all turns of a session. @default 'turn' */
-  state?: 'turn' | 'session';
-  /** A call that takes longer ends its process, with all that earlier calls had defined. @default 30 s */
-  timeout?: Duration;
-  /** A process without a call ends after this time. @default 10 minutes */
-  idle?: Duration;
-  /** The most processes that run at the same time. If all are busy, a call is refused. @default 8 */
-  most?: number;
-  /** Bytes of output kept. @default 64 KiB */
-  outputLimit?: number;
-  /** The queue of the worker that has the processes. @default the turn's own */
-  taskQueue?: string;
-}
-
-const optionsSchema = z.strictObject({
-  sandbox: z
-    .custom<Sandbox>((value) => typeof value === 'object' && value !== null, 'must be made with sandbox')
-    .optional(),
-  root: z.string().min(1).optional(),
   evaluate: z.enum(['ask', 'cautious']).optional(),
+  /** The calls that share a process: the calls of a turn, or of all turns of a session. @default 'turn' */
   state: z.enum(['turn', 'session']).default('turn'),
+  /** A call that takes longer ends its process, with all that earlier calls had defined. @default 30 s */
   timeout: duration().optional(),
+  /** A process without a call ends after this time. @default 10 minutes */
   idle: duration(1000).default(600_000),
+  /** The most processes that run at the same time. If all are busy, a call is refused. @default 8 */
   most: z.int().min(1).default(8),
+  /** Bytes of output kept. @default 64 KiB */
   outputLimit: z.int().optional(),
+  /** The queue of the worker that has the processes. @default the turn's own */
   taskQueue: z.string().min(1).optional(),
 });
+
+/** The options of `createEvalTools`. */
+export interface EvalOptions extends z.input<typeof optionsSchema> {}
 
 const parameters = z.strictObject({
   code: z

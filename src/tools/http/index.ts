@@ -10,7 +10,7 @@ import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer } from './describe';
 import { follow } from './follow';
 import { hostList, invalidOption } from './hosts';
-import { fillReferences, secretRules, secretsIn, type SecretUse } from './references';
+import { fillReferences, secretRules, secretsIn } from './references';
 import {
   checkRequest,
   type HttpRequest,
@@ -22,51 +22,43 @@ import {
 } from './request';
 import { type Lookup, type Network, systemLookup, unsent } from './send';
 
-/** The options of `createHttpTools`. */
-export interface HttpOptions {
+const names = z.array(z.string()).readonly();
+
+const optionsSchema = z.strictObject({
   /**
    * GET and HEAD to these hosts run without a question: `api.example.com`, `api.example.com:8443`, `*.example.com` for
    * one label in front. @default none
    */
-  hosts?: readonly string[];
-  /** Hosts that may be reached although their addresses are private, written as in `hosts`. @default none */
-  privateHosts?: readonly string[];
-  /** Requests to hosts on neither list: `ask` asks a person, `refuse` refuses them. @default 'ask' */
-  others?: 'ask' | 'refuse';
-  /** Headers that a request may carry without a question, besides the usual headers of clients. @default none */
-  safeHeaders?: readonly string[];
-  /** Secrets that a request may name, with the hosts and headers that each secret may go to. @default none */
-  secrets?: Readonly<Record<string, SecretUse>>;
-  /** The time for the whole request: name, connection, redirects, body. @default 30 s */
-  timeout?: Duration;
-  /** The most bytes of a body, packed and unpacked. A longer body is not shown. @default 1 MiB */
-  maxBytes?: number;
-  /** Bytes of output kept: head and tail. @default 64 KiB */
-  outputLimit?: number;
-  /** Certificates in PEM to trust, besides the certificates that Node trusts. @default none */
-  ca?: string;
-  /** Finds the addresses of a name. @default the system's resolver */
-  lookup?: Lookup;
-  /** The queue of a worker with another network. @default the turn's own */
-  taskQueue?: string;
-}
-
-const names = z.array(z.string());
-
-const optionsSchema = z.strictObject({
   hosts: names.default([]),
+  /** Hosts that may be reached although their addresses are private, written as in `hosts`. @default none */
   privateHosts: names.default([]),
+  /** Requests to hosts on neither list: `ask` asks a person, `refuse` refuses them. @default 'ask' */
   others: z.enum(['ask', 'refuse']).default('ask'),
+  /** Headers that a request may carry without a question, besides the usual headers of clients. @default none */
   safeHeaders: names.default([]),
+  /** Secrets that a request may name, with the hosts and headers that each secret may go to. @default none */
   secrets: z.record(z.string(), z.strictObject({ hosts: names, headers: names })).default({}),
+  /** The most bytes of a body, packed and unpacked. A longer body is not shown. @default 1 MiB */
   maxBytes: z
     .int()
     .min(1024)
     .max(16 * 1024 * 1024)
     .default(1024 * 1024),
+  /** Certificates in PEM to trust, besides the certificates that Node trusts. @default none */
   ca: z.string().optional(),
+  /** Finds the addresses of a name. @default the system's resolver */
   lookup: z.custom<Lookup>((value) => typeof value === 'function', 'must be a function').optional(),
 });
+
+/** The options of `createHttpTools`. */
+export interface HttpOptions extends z.input<typeof optionsSchema> {
+  /** The time for the whole request: name, connection, redirects, body. @default 30 s */
+  timeout?: Duration;
+  /** Bytes of output kept: head and tail. @default 64 KiB */
+  outputLimit?: number;
+  /** The queue of a worker with another network. @default the turn's own */
+  taskQueue?: string;
+}
 
 /** Headers that only say which form of answer a client wants. */
 const READING: readonly string[] = [

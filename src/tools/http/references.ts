@@ -4,7 +4,7 @@ import type { CallContext } from '../types';
 import { hostList, type HostList, invalidOption } from './hosts';
 
 /** The places that a secret may go to. */
-export interface SecretUse {
+interface SecretUse {
   /** Hosts, written as in the list `hosts` of the pack. */
   hosts: readonly string[];
   /** Names of the request's headers. */

@@ -5,7 +5,7 @@ import { readPrivateFile, userStateDir } from '../../system/files';
 import { defineTool, inPlace } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
 import { duration, checkedOptions, wrongOptions } from '../option-values';
-import type { CallContext, Duration, Tool } from '../types';
+import type { CallContext, Tool } from '../types';
 import { createWorkspaceTools } from '../workspace';
 import { compileSearch, restsOf } from '../workspace/search-tool';
 import { createFormHistory, type FormHistory } from './history';
@@ -16,68 +16,53 @@ import { sha256 } from '../../system/sha256';
 
 const filled = z.string().min(1);
 
-/** The options of `createLispTools`. */
-export interface LispOptions {
+const SWANK = /^(\[[0-9a-fA-F:]+\]|[^\s:[\]]+):(\d{1,5})$/;
+
+const optionsSchema = z.strictObject({
   /**
    * Folder of the sources: for the tools for files and buffers, and the working directory of the image.
    *
    * @default no such tools; the image starts in the current folder
    */
-  root?: string;
-  /** `host:port` of a Swank server that runs already, instead of an image of our own. */
-  swank?: string;
-  /** The file with the secret of the Swank server. @default `~/.slime-secret`, if it exists */
-  secretFile?: string;
-  /** The SBCL to start. @default 'sbcl' */
-  program?: string;
-  /** Lisp files that a new image loads first, such as the one that loads your system. */
-  load?: readonly string[];
-  /** Memory of the image for Lisp objects, in MiB. @default 1024 */
-  heapMb?: number;
-  /** Name of the image; packs with the same name and state folder share one image. @default made from `root` */
-  name?: string;
-  /** Folder for the records of images. @default the user's own state directory */
-  stateDir?: string;
-  /** Package for names and forms if a call names no package. @default 'COMMON-LISP-USER' */
-  package?: string;
-  /**
-   * `ask`: each form waits for a person. `cautious`: forms are logged and run, although they can write any file.
-   *
-   * @default 'ask'
-   */
-  evaluate?: 'ask' | 'cautious';
-  /** A form or a question that takes longer is interrupted. @default 30 s */
-  timeout?: Duration;
-  /** Bytes of output kept. @default 64 KiB */
-  outputLimit?: number;
-  /** The queue of the worker that has the image. @default the turn's own */
-  taskQueue?: string;
-}
-
-const SWANK = /^(\[[0-9a-fA-F:]+\]|[^\s:[\]]+):(\d{1,5})$/;
-
-const optionsSchema = z.strictObject({
   root: filled.optional(),
+  /** `host:port` of a Swank server that runs already, instead of an image of our own. */
   swank: z.string().regex(SWANK, 'must be host:port').optional(),
+  /** The file with the secret of the Swank server. @default `~/.slime-secret`, if it exists */
   secretFile: filled.optional(),
+  /** The SBCL to start. @default 'sbcl' */
   program: filled.default('sbcl'),
-  load: z.array(filled).default([]),
+  /** Lisp files that a new image loads first, such as the one that loads your system. */
+  load: z.array(filled).readonly().default([]),
+  /** Memory of the image for Lisp objects, in MiB. @default 1024 */
   heapMb: z
     .int()
     .min(64)
     .max(1024 * 1024)
     .default(1024),
+  /** Name of the image; packs with the same name and state folder share one image. @default made from `root` */
   name: z
     .string()
     .regex(/^[\w-]{1,64}$/, 'must be of letters, digits, _ and -')
     .optional(),
+  /** Folder for the records of images. @default the user's own state directory */
   stateDir: filled.optional(),
+  /** Package for names and forms if a call names no package. @default 'COMMON-LISP-USER' */
   package: filled.default('COMMON-LISP-USER'),
+  /**
+   * `ask`: each form waits for a person. `cautious`: forms are logged and run, although they can write any file.
+   *
+   * @default 'ask'
+   */
   evaluate: z.enum(['ask', 'cautious']).default('ask'),
+  /** A form or a question that takes longer is interrupted. @default 30 s */
   timeout: duration().optional(),
+  /** Bytes of output kept. @default 64 KiB */
   outputLimit: z.int().optional(),
+  /** The queue of the worker that has the image. @default the turn's own */
   taskQueue: filled.optional(),
 });
+/** The options of `createLispTools`. */
+export interface LispOptions extends z.input<typeof optionsSchema> {}
 type Options = z.output<typeof optionsSchema>;
 
 /**

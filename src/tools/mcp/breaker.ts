@@ -1,5 +1,5 @@
 /** Decides when a server that keeps ending may be started again. */
-export interface Breaker {
+interface Breaker {
   /** The time to wait before the next start. Undefined if this is too long for a call. */
   waitMs(): number | undefined;
   /** Seconds until the next start. */
@@ -20,20 +20,21 @@ const PATIENCE_MS = 5_000;
  * Lets a server start again immediately after its first end. After each further early end, the wait doubles, up to a
  * minute. While the wait is longer than a call can wait, calls fail without a start.
  */
-export function createBreaker(now: () => number = () => performance.now()): Breaker {
+export function createBreaker(): Breaker {
   let ends = 0;
   let startedAt: number | undefined;
   let nextAt = 0;
-  const left = () => Math.max(0, nextAt - now());
+  const left = () => Math.max(0, nextAt - performance.now());
   return {
     waitMs: () => (left() > PATIENCE_MS ? undefined : left()),
     seconds: () => Math.ceil(left() / 1000),
-    started: () => void (startedAt = now()),
+    started: () => void (startedAt = performance.now()),
     ended() {
-      const hasWorked = startedAt !== undefined && now() - startedAt >= STABLE_MS;
+      const hasWorked = startedAt !== undefined && performance.now() - startedAt >= STABLE_MS;
       startedAt = undefined;
       ends = hasWorked ? 1 : ends + 1;
-      nextAt = now() + (ends === 1 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(ends - 2, 20)));
+      nextAt =
+        performance.now() + (ends === 1 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(ends - 2, 20)));
     },
   };
 }

@@ -13,7 +13,7 @@ import { LONGEST_TIMER_MS, queueAfter, unlessAborted } from '../wait-within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
 import { type CallQuestions, elicit, questionsOf } from './elicitation';
-import { type Breaker, createBreaker } from './breaker';
+import { createBreaker } from './breaker';
 import { failureOfCall, isAnswer } from './result';
 
 /** A call of a server's tool. */
@@ -60,8 +60,6 @@ interface ConnectionOptions {
   warn(message: string): void;
   /** Whether the server may ask for input in the middle of a call. @default false */
   mayAsk?: boolean;
-  /** @default a new one */
-  breaker?: Breaker;
 }
 
 /** A start may take this long, because some commands first download their server. */
@@ -111,13 +109,11 @@ class Connection implements McpConnection {
   private before: Promise<unknown> = Promise.resolve();
   /** The link that got the last call. */
   private used: Link | undefined;
-  private readonly breaker: Breaker;
+  private readonly breaker = createBreaker();
   /** Aborts when the connection is closed for good. */
   private readonly closing = new AbortController();
 
-  constructor(private readonly options: ConnectionOptions) {
-    this.breaker = options.breaker ?? createBreaker();
-  }
+  constructor(private readonly options: ConnectionOptions) {}
 
   async list(signal: AbortSignal): Promise<Listed[]> {
     try {

@@ -56,23 +56,6 @@ export interface McpAddress {
   state?: McpState;
 }
 
-/** How people log in to a server. Most servers need none of this, because they register clients by themselves. */
-export interface McpOAuth {
-  /** The id of a client that somebody registered. @default one is registered at each login */
-  clientId?: string;
-  /**
-   * The secret of the client `clientId`. If you set the secret, set `issuer` too: the secret is sent only to that
-   * server.
-   */
-  clientSecret?: McpValue;
-  /** The scopes to request. @default what the server asks for */
-  scopes?: readonly string[];
-  /** The only authorization server to log in at. @default the authorization server that the MCP server names */
-  issuer?: string;
-  /** The port of the redirect to this machine, for a client registered with a port. @default any that is free */
-  callbackPort?: number;
-}
-
 /** Servers by name, or the path of a `.mcp.json`, relative to the current folder. */
 export type McpServers = string | Readonly<Record<string, McpCommand | McpAddress>>;
 
@@ -145,10 +128,18 @@ const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/, 'is not a sc
 
 const oauthSchema = z
   .object({
+    /** The id of a client that somebody registered. @default one is registered at each login */
     clientId: filled.optional(),
+    /**
+     * The secret of the client `clientId`. If you set the secret, set `issuer` too: the secret is sent only to that
+     * server.
+     */
     clientSecret: value.optional(),
-    scopes: z.array(scope).max(64).optional(),
+    /** The scopes to request. @default what the server asks for */
+    scopes: z.array(scope).max(64).readonly().optional(),
+    /** The only authorization server to log in at. @default the authorization server that the MCP server names */
     issuer: z.url({ protocol: /^https?$/ }).optional(),
+    /** The port of the redirect to this machine, for a client registered with a port. @default any that is free */
     callbackPort: z.int().min(1).max(65_535).optional(),
   })
   .refine(({ clientId, clientSecret }) => clientSecret === undefined || clientId !== undefined, {
@@ -157,6 +148,9 @@ const oauthSchema = z
   .refine(({ issuer, clientSecret }) => clientSecret === undefined || issuer !== undefined, {
     message: '`clientSecret` needs `issuer`: it goes to no other place',
   });
+
+/** How people log in to a server. Most servers need none of this, because they register clients by themselves. */
+export interface McpOAuth extends z.input<typeof oauthSchema> {}
 
 const address = z.looseObject({
   type: z.enum(['http', 'streamable-http']).optional(),
@@ -270,9 +264,9 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
  *
  * @throws CountersignError `config_invalid` for a variable that is not set and has no default.
  */
-export function fillVariables(text: string, env: NodeJS.ProcessEnv = process.env): string {
+export function fillVariables(text: string): string {
   return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
-    const found = env[name] ?? otherwise;
+    const found = process.env[name] ?? otherwise;
     if (found !== undefined) return found;
     throw invalid(`the variable ${name} is not set`, 'Set it for the worker, or write ${NAME:-default}.');
   });

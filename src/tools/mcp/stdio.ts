@@ -21,7 +21,7 @@ interface Program {
 }
 
 /** The client library's functions between text and messages of the protocol. */
-export interface Codec {
+interface Codec {
   /** @throws Error for a line that is not a message. */
   deserializeMessage(line: string): JSONRPCMessage;
   serializeMessage(message: JSONRPCMessage): string;

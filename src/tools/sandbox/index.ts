@@ -17,50 +17,10 @@ import {
   type ProcessEnd,
   runProcess,
 } from '../run-process';
-import type { Duration } from '../types';
 import { onOneLine } from '../workspace/path';
 import { createFolders, holderOf, listFolders, type Mount } from './folders';
-import { describeLimits, LIMIT_NAMES, type LimitName, limitsSchema } from './limits';
+import { describeLimits, LIMIT_NAMES, limitsSchema } from './limits';
 import { hasSandbox, type Machine, prepareMachine, type Settings, type Wrapped } from './machine';
-
-/** The options of a sandbox. Paths are relative to the current folder. Programs see the same paths as outside. */
-export interface SandboxOptions {
-  /** Folders and files that programs may read, besides the system's programs. @default none */
-  read?: readonly string[];
-  /** Folders that programs may read and write. A `read` folder inside one of them stays read-only. @default none */
-  write?: readonly string[];
-  /**
-   * Hosts that programs reach over HTTP and HTTPS, through our proxy, which they find in `https_proxy`:
-   * `api.example.com`, `*.example.com`, `10.0.0.7:8080`. `privateHosts`: hosts whose addresses may be private.
-   *
-   * @default false
-   */
-  network?: false | { hosts: readonly string[]; privateHosts?: readonly string[] };
-  limits?: SandboxLimits;
-  /** Limits that this machine need not enforce. If it cannot enforce another limit, nothing runs. @default none */
-  allowUnlimited?: readonly LimitName[];
-  /**
-   * True: if this machine has no sandbox, programs run without one. False: such programs are refused.
-   * @default false
-   */
-  unsandboxed?: boolean;
-}
-
-/** Sizes in bytes, at least 1 MiB. */
-export interface SandboxLimits {
-  /** Processor time of each process. @default 60 s */
-  cpu?: Duration;
-  /** Private memory of each process. @default 1 GiB */
-  memory?: number;
-  /** Processes and threads of one sandbox together. @default 128 */
-  processes?: number;
-  /** Open files of each process. @default 1024 */
-  openFiles?: number;
-  /** The largest file. @default 256 MiB */
-  fileSize?: number;
-  /** All files in `/tmp`, which is memory. @default 256 MiB */
-  tmp?: number;
-}
 
 /** A program for a sandbox. */
 export interface SandboxCommand {
@@ -112,19 +72,43 @@ export interface SandboxedProcess {
   mayHaveRun(): boolean;
 }
 
+const paths = z.array(z.string().min(1)).readonly().default([]);
+
 const optionsSchema = z.strictObject({
-  read: z.array(z.string().min(1)).default([]),
-  write: z.array(z.string().min(1)).default([]),
+  /** Folders and files that programs may read, besides the system's programs. @default none */
+  read: paths,
+  /** Folders that programs may read and write. A `read` folder inside one of them stays read-only. @default none */
+  write: paths,
+  /**
+   * Hosts that programs reach over HTTP and HTTPS, through our proxy, which they find in `https_proxy`:
+   * `api.example.com`, `*.example.com`, `10.0.0.7:8080`. `privateHosts`: hosts whose addresses may be private.
+   *
+   * @default false
+   */
   network: z
     .union([
       z.literal(false),
-      z.strictObject({ hosts: z.array(z.string()).min(1), privateHosts: z.array(z.string()).default([]) }),
+      z.strictObject({
+        hosts: z.array(z.string()).min(1),
+        privateHosts: z.array(z.string()).default([]),
+      }),
     ])
     .default(false),
   limits: limitsSchema.prefault({}),
+  /** Limits that this machine need not enforce. If it cannot enforce another limit, nothing runs. @default none */
   allowUnlimited: z.array(z.enum(LIMIT_NAMES)).default([]),
+  /**
+   * True: if this machine has no sandbox, programs run without one. False: such programs are refused.
+   * @default false
+   */
   unsandboxed: z.boolean().default(false),
 });
+
+/** The options of a sandbox. Paths are relative to the current folder. Programs see the same paths as outside. */
+export interface SandboxOptions extends z.input<typeof optionsSchema> {}
+
+/** Sizes in bytes, at least 1 MiB. */
+export interface SandboxLimits extends z.input<typeof limitsSchema> {}
 
 /**
  * A sandbox for programs. They see the system's programs and the listed folders, no home, no sockets, no variables of

@@ -9,11 +9,17 @@ export type LimitName = (typeof LIMIT_NAMES)[number];
 const bytes = () => z.int().min(MIB);
 
 export const limitsSchema = z.strictObject({
+  /** Processor time of each process. @default 60 s */
   cpu: duration(1000).default(60_000),
+  /** Private memory of each process. @default 1 GiB */
   memory: bytes().default(1024 * MIB),
+  /** Processes and threads of one sandbox together. @default 128 */
   processes: z.int().min(1).default(128),
+  /** Open files of each process. @default 1024 */
   openFiles: z.int().min(16).default(1024),
+  /** The largest file. @default 256 MiB */
   fileSize: bytes().default(256 * MIB),
+  /** All files in `/tmp`, which is memory. @default 256 MiB */
   tmp: bytes().default(256 * MIB),
 });
 

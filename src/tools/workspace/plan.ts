@@ -1,9 +1,14 @@
+import { z } from 'zod';
+import { isObject } from '../../contract/json';
 import type { FilePlan, Hunk, Preview } from '../../contract/plan';
+import { defineTool } from '../define-tool';
 import { isToolError, ToolError } from '../errors';
+import type { ArgumentsOf, CallContext, Tool } from '../types';
+import { editText, insertLine } from './edit-text';
 import { applyHunks, HunkMismatch, makeHunks, renderDiff, reverseHunks } from './hunks';
 import { assertWritable, normalPath, splitPath, orIfMissing } from './path';
-import { type FileLocation, readBytes, readBytesIfThere, type Root } from './root';
-import { decodeText, encodeText, type Encoding, encodingOf, isBinary, marked } from './text';
+import { type FileLocation, otherForm, type Pack, readBytes, readBytesIfThere, type Root } from './root';
+import { decodeText, encodeText, type Encoding, encodingOf, fromModel, isBinary, marked } from './text';
 import { requireOneName, writeAtomic } from './write-atomic';
 import { sha256 } from '../../system/sha256';
 
@@ -11,7 +16,7 @@ import { sha256 } from '../../system/sha256';
  * Makes the new text of a file. `base` is null if there is no file. Texts are in the file's encoding. Throws an
  * error for the model.
  */
-export type Change = (base: string | null, encoding: Encoding) => string;
+type Change = (base: string | null, encoding: Encoding) => string;
 
 /**
  * Plans a change of one file. Writes nothing.
@@ -28,7 +33,7 @@ export async function planFile(root: Root, path: string, change: Change): Promis
  * Changes one file without a plan, if nobody is asked. So no diff is made.
  * @throws ToolError if the change cannot be made, or would change nothing.
  */
-export async function changeFile(root: Root, path: string, change: Change): Promise<WrittenFile> {
+async function changeFile(root: Root, path: string, change: Change): Promise<WrittenFile> {
   assertWritable(splitPath(path));
   const current = await readBytesIfThere(root, path);
   const found = current?.path ?? normalPath(path);
@@ -43,7 +48,7 @@ export async function changeFile(root: Root, path: string, change: Change): Prom
  * Changes one file without a plan, if an earlier attempt may have done it. `change` must not depend on the text before.
  * @throws ToolError `conflict` if the change cannot be made now. It says that the earlier attempt may have made it.
  */
-export async function changeFileAgain(root: Root, path: string, change: Change): Promise<WrittenFile> {
+async function changeFileAgain(root: Root, path: string, change: Change): Promise<WrittenFile> {
   assertWritable(splitPath(path));
   try {
     const current = await readBytesIfThere(root, path);
@@ -59,7 +64,7 @@ export async function changeFileAgain(root: Root, path: string, change: Change):
 }
 
 /** The error of a later attempt that wrote nothing. `why`: the reason, unless nothing was tried. */
-export function mayBeChanged(path: string, why?: ToolError): ToolError {
+function mayBeChanged(path: string, why?: ToolError): ToolError {
   const reason = why === undefined ? '.' : `: ${why.message}`;
   const message = `An earlier attempt may have changed "${path}". This attempt wrote nothing${reason} Read the file and propose anew.`;
   return new ToolError(message, { code: 'conflict', cause: why });
@@ -95,7 +100,7 @@ const NOTES: Readonly<Record<Encoding, string>> = {
 };
 
 /** The preview for an approver: the unified diff. */
-export function previewOf(plan: FilePlan): Preview {
+function previewOf(plan: FilePlan): Preview {
   const note = NOTES[plan.encoding];
   const empty = plan.hunks.length === 0 ? '\n(an empty file)' : '';
   const names = { before: plan.baseHash === null ? null : plan.path, after: plan.path };
@@ -103,7 +108,7 @@ export function previewOf(plan: FilePlan): Preview {
 }
 
 /** The result of executing a plan. */
-export interface WrittenFile {
+interface WrittenFile {
   path: string;
   /** Size of the file now; 0 if nothing was written. */
   bytes: number;
@@ -208,7 +213,7 @@ function applyPlanned(plan: FilePlan, kept: readonly Hunk[], base: string): stri
 }
 
 /** The result of a write for the model. */
-export function describeWritten({ path, bytes, done, rejected }: WrittenFile): string {
+function describeWritten({ path, bytes, done, rejected }: WrittenFile): string {
   if (done === 'rejected') {
     return `Nothing was written to ${path}: a person rejected every hunk. Stop, and do not propose this change again.`;
   }
@@ -220,4 +225,121 @@ export function describeWritten({ path, bytes, done, rejected }: WrittenFile): s
   const names = rejected.map(({ id, oldStart }) => `${id} (at line ${oldStart} of the old file)`);
   const left = rejected.length === 1 ? 'this hunk, which was' : 'these hunks, which were';
   return `${what} A person rejected ${left} left out: ${names.join(', ')}. Do not propose that part again.`;
+}
+
+const path = z.string().min(1).describe('File, relative to the workspace root.');
+const content = z.string().describe('The whole new content.');
+const edits = z
+  .array(
+    z.strictObject({
+      old_text: z.string().min(1).describe('Text that stands in the file exactly once, as it stands there.'),
+      new_text: z.string().describe('What takes its place.'),
+    }),
+  )
+  .min(1)
+  .max(200)
+  .describe('Replacements, made in order, each on what the ones before left.');
+const replace_all = z
+  .boolean()
+  .default(false)
+  .describe('Replace every occurrence; old_text may then stand more than once.');
+
+/**
+ * The tools that write the content of one file. Each change is planned, shown as a diff, and executed only on the bytes
+ * for which it was planned.
+ */
+export function createContentTools(root: Root, pack: Pack): Tool[] {
+  const tool = contentTool(root, pack);
+  return [
+    tool({
+      name: 'write_file',
+      description:
+        'Replaces the whole content of a file, or makes the file and the folders it is in. Needs approval.',
+      parameters: z.strictObject({ path, content }),
+      change: (args) => (_, encoding) => fromModel(args.content, encoding),
+    }),
+    tool({
+      name: 'create_file',
+      description: 'Makes a new file, with the folders it is in; refuses where one exists. Needs approval.',
+      parameters: z.strictObject({ path, content }),
+      change: (args) => (base, encoding) => {
+        if (base !== null)
+          throw new ToolError(`"${args.path}" exists. Use edit_file or write_file to change it.`);
+        return fromModel(args.content, encoding);
+      },
+    }),
+    tool({
+      name: 'edit_file',
+      description: 'Replaces exact pieces of text in a file, in order. Needs approval, hunk by hunk.',
+      parameters: z.strictObject({ path, edits, replace_all }),
+      needsBase: true,
+      change: (args) => (base, encoding) => editText({ ...args, base, encoding }),
+    }),
+    tool({
+      name: 'insert_at_line',
+      description:
+        'Puts text before a line of a file (1 is the first; one past the last appends). Needs approval.',
+      parameters: z.strictObject({
+        path,
+        line: z.int().min(1).describe('The line that the text is put before.'),
+        text: z.string().min(1).describe('Whole lines.'),
+      }),
+      needsBase: true,
+      change: (args) => (base, encoding) => insertLine({ ...args, base, encoding }),
+    }),
+    tool({
+      name: 'propose_file_edit',
+      description: 'Proposes new content for a file; a person accepts or rejects each hunk of the diff.',
+      parameters: z.strictObject({ path, new_content: content }),
+      change: (args) => (_, encoding) => fromModel(args.new_content, encoding),
+    }),
+  ];
+}
+
+/** The definition of a tool that writes content. */
+interface ContentTool<P extends z.ZodObject> {
+  name: string;
+  description: string;
+  parameters: P;
+  /** Whether the new text depends on the text before. Without a plan, a second attempt could then change it twice. */
+  needsBase?: boolean;
+  change(args: ArgumentsOf<P>): Change;
+}
+
+function contentTool(root: Root, pack: Pack) {
+  return <P extends z.ZodObject<{ path: z.ZodString }>>({
+    change,
+    needsBase = false,
+    ...about
+  }: ContentTool<P>): Tool =>
+    defineTool({
+      ...pack,
+      ...about,
+      safety: 'dangerous',
+      effect: 'idempotent',
+      preview: async (args: ArgumentsOf<P>) => previewOf(await planFile(root, pathOf(args), change(args))),
+      handler: async (args: ArgumentsOf<P>, context: CallContext) => {
+        const path = pathOf(args);
+        const plan = approved(path, context);
+        context.signal.throwIfAborted();
+        const { hunks, ranBefore } = context;
+        const say = (written: WrittenFile) =>
+          [describeWritten(written), otherForm(path, written.path)].filter(Boolean).join(' ');
+        if (plan !== undefined) return say(await executePlan(root, plan, { hunks, ranBefore }));
+        if (needsBase && ranBefore) throw mayBeChanged(normalPath(path));
+        const write = ranBefore ? changeFileAgain : changeFile;
+        return say(await write(root, path, change(args)));
+      },
+    });
+}
+
+/** The path in the arguments. Every schema above has a path, but the compiler cannot see this through the generic. */
+function pathOf(args: unknown): string {
+  return isObject(args) ? String(args['path']) : '';
+}
+
+/** The approved plan. Refuses a plan for another file, because people never saw it with these arguments. */
+function approved(path: string, { plan }: CallContext): FilePlan | undefined {
+  if (plan === undefined || plan.path.normalize() === normalPath(path).normalize()) return plan;
+  throw new ToolError(`The approved plan is for "${plan.path}". Nothing was written.`, { code: 'conflict' });
 }

@@ -25,7 +25,8 @@ export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replac
     try {
       await place.folder.confirm(name, await handle.stat());
       await handle.writeFile(bytes);
-      await handle.chmod(modeOf(replaced));
+      // A replaced file keeps its permissions, but no set-user or set-group bit.
+      await handle.chmod(replaced === undefined ? 0o644 & ~process.umask() : replaced.mode & 0o777);
       await handle.sync();
     } finally {
       await handle.close();
@@ -103,11 +104,6 @@ async function removeLeftovers({ folder }: FileLocation): Promise<void> {
 async function removeIfOld(path: string): Promise<void> {
   const facts = await lstat(path);
   if (facts.isFile() && Date.now() - facts.mtimeMs > LEFT_OVER_MS) await unlink(path);
-}
-
-/** The mode of the new file. A replaced file keeps its permissions, but no set-user or set-group bit. */
-function modeOf(replaced: Stats | undefined): number {
-  return replaced === undefined ? 0o644 & ~process.umask() : replaced.mode & 0o777;
 }
 
 async function putOver(temp: string, place: FileLocation, replaced: Stats): Promise<void> {

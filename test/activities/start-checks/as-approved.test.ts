@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { asApproved, recheck } from '../../../src/activities/start-checks/as-approved';
 import { allowedOf, startingCall } from '../../../src/activities/start-checks/starting-call';
 import type { CallInput } from '../../../src/contract/call';
-import { digestJson, previewDigests, seenDigestOf, type ShownDigests } from '../../../src/contract/digest';
+import { digestJson, previewDigests, seenDigestOf } from '../../../src/contract/digest';
 import type { JsonObject } from '../../../src/contract/json';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
@@ -43,7 +43,7 @@ describe('the last look before the handler', () => {
     };
   };
 
-  const approvedAs = (shown: ShownDigests): NonNullable<CallInput['decision']> => {
+  const approvedAs = (shown: Parameters<typeof seenDigestOf>[0]): NonNullable<CallInput['decision']> => {
     const { previewDigest } = shown;
     const seen = { seenDigest: seenDigestOf(shown), ...(previewDigest !== undefined && { previewDigest }) };
     return { decisionId: 'd', decision: 'approved', approver: 'ann', ...seen };

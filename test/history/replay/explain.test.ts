@@ -1,24 +1,18 @@
 import type { Command } from '../../../src/history/replay/commands';
-import {
-  type Difference,
-  firstDifference,
-  isThink,
-  stepAndCallOf,
-  commandWords,
-} from '../../../src/history/replay/explain';
+import { firstDifference, isThink, stepAndCallOf, commandWords } from '../../../src/history/replay/explain';
 
 const timer: Command = { what: 'timer' };
 const pay: Command = { what: 'activity', id: 'call-1.1-0', type: 'pay' };
 const give: Command = { what: 'activity', id: 'call-1.1-0', type: 'give' };
 
 /** One workflow task: started by event 3, its commands recorded from event 5 on. */
-const difference = (recorded: Command[], done: Command[]): Difference | undefined =>
+const difference = (recorded: Command[], done: Command[]) =>
   firstDifference(
     [{ startedId: 3, commands: recorded.map((command, at) => ({ command, eventId: 5 + at })) }],
     new Map([[3, done]]),
   );
 
-it.each<[name: string, recorded: Command[], done: Command[], found: Difference | undefined]>([
+it.each<[name: string, recorded: Command[], done: Command[], found: ReturnType<typeof difference>]>([
   ['nothing at all', [], [], undefined],
   ['the same', [timer, pay], [timer, pay], undefined],
   [

@@ -1,10 +1,10 @@
 import { createBreaker } from '../../../src/tools/mcp/breaker';
 
+afterEach(() => jest.useRealTimers());
+
 const make = () => {
-  let now = 0;
-  const breaker = createBreaker(() => now);
-  const pass = (ms: number): void => void (now += ms);
-  return { breaker, pass };
+  jest.useFakeTimers();
+  return { breaker: createBreaker(), pass: (ms: number) => jest.advanceTimersByTime(ms) };
 };
 
 it('lets a server start at once first, and after its first end', () => {

@@ -102,11 +102,14 @@ it.each([
   ['$A and ${}', '$A and ${}'],
   ['${NESTED}', '${A}'],
 ])('%s is filled in as %s', (text, expected) => {
-  expect(fillVariables(text, { A: 'one', NESTED: '${A}' })).toBe(expected);
+  Object.assign(process.env, { A: 'one', NESTED: '${A}' });
+  expect(fillVariables(text)).toBe(expected);
+  delete process.env['A'];
+  delete process.env['NESTED'];
 });
 
 it('names a variable that is not set', () => {
-  expect(() => fillVariables('${NOT_SET}', {})).toThrow(/NOT_SET/);
+  expect(() => fillVariables('${NOT_SET}')).toThrow(/NOT_SET/);
   expect([variablesIn('${A}/${B:-b}'), variablesIn('$A')]).toEqual([['A', 'B'], []]);
 });
 

@@ -1,4 +1,3 @@
-import type { Codec } from '../../../src/tools/mcp/stdio';
 import { stdioTransport } from '../../../src/tools/mcp/stdio';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/client';
 import { readAnswer } from '../../../src/tools/mcp/result';
@@ -7,7 +6,7 @@ import { until } from '../../support/until';
 import { act, always, connect, HOSTILE, hostile } from './support';
 
 const hide = (text: string): string => text;
-const codec: Codec = { deserializeMessage, serializeMessage };
+const codec = { deserializeMessage, serializeMessage };
 const program = (script: string, env: Record<string, string> = {}) =>
   stdioTransport({ command: process.execPath, args: ['-e', script], cwd: '.', env, hide }, codec);
 const message = { jsonrpc: '2.0', id: 1, method: 'ping' } as const;
