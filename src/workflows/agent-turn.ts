@@ -11,7 +11,7 @@ import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
-import { act } from './approvals';
+import { act } from './call-life';
 import { isTurnInput } from '../contract/payloads';
 import { ChangeNotifier } from './changes';
 import { continueTurn, inputOfNext, mustContinue } from './continue-turn';

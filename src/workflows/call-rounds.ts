@@ -14,7 +14,7 @@ import { failureOf } from '../lifecycle/results';
 import type { Settlement } from '../lifecycle/starts';
 import { type CallState, isCancelled, leaveOf } from '../lifecycle/state';
 import { authorityOf } from '../lifecycle/votes';
-import { act, type ApprovalContext, callIn } from './approvals';
+import { act, type ApprovalContext, callIn } from './call-life';
 import { resetRun } from './current-build';
 
 /** What is known of one start of a call, while it is scheduled once or more. */

@@ -1,5 +1,5 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
-import { act, type ApprovalContext } from './approvals';
+import { act, type ApprovalContext } from './call-life';
 import { isIn, type MessageQueue } from './message-queue';
 
 /** Looks at what has changed, and does its own part: it publishes, reports, counts, or sets a timer. */

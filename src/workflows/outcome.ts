@@ -16,7 +16,7 @@ import { proofIn } from '../lifecycle/doubts';
 import { lastResult, outcomeIn, outcomeOfLost } from '../lifecycle/outcomes';
 import type { Settlement } from '../lifecycle/starts';
 import type { CallState } from '../lifecycle/state';
-import { act, callIn } from './approvals';
+import { act, callIn } from './call-life';
 import { decodedValueOf, MOST_ASKED, rawResult } from './messages';
 import type { CallAttempt } from './call-activities';
 import type { Caller } from './call-rounds';

@@ -2,9 +2,8 @@ import { CancellationScope, condition, isCancellation, uuid4 } from '@temporalio
 import type { NotHere, Paused, PreparedCall } from '../contract/call';
 import type { Settlement } from '../lifecycle/starts';
 import type { CallState, PreparingCall, AllowedCall } from '../lifecycle/state';
-import { callIn } from './approvals';
+import { callIn, type Life, untilTrue } from './call-life';
 import { type CallAttempt, prepareCall, scheduleCall } from './call-activities';
-import { type Life, untilTrue } from './call-life';
 import { waitGivenBack } from './call-rounds';
 import { releaseChild, runChild } from './child-turn';
 import type { placesIn } from './order';

@@ -1,6 +1,6 @@
 import { condition } from '@temporalio/workflow';
 import { makeApprovals } from '../../src/lifecycle/state';
-import { type ApprovalContext, markChanged } from '../../src/workflows/approvals';
+import { type ApprovalContext, markChanged } from '../../src/workflows/call-life';
 import { ChangeNotifier } from '../../src/workflows/changes';
 import { approvalsWith } from '../support/calls';
 import { endWorkflow, WorkflowUnderTest } from '../support/workflow';

@@ -37,7 +37,7 @@ import { approvalNote } from '../../lifecycle/results';
 import type { CallState } from '../../lifecycle/state';
 import { retryOf } from '../call-rounds';
 import { summaryOf } from '../summary';
-import { act } from '../approvals';
+import { act } from '../call-life';
 import { decodedValueOf } from '../messages';
 import { handedOver, nextCallId, open } from './asked';
 import { noteBefore, toMs } from './request';
