@@ -61,8 +61,8 @@ export interface Life {
   until(isTrue: () => boolean): Promise<void>;
   /** Prepares the call anew after an edit, or because an admin asked for it. */
   prepare(state: PreparingCall): Promise<PreparedCall>;
-  /** Waits until a call that is allowed may start. */
-  place(state: AllowedCall): Promise<void>;
+  /** Waits until a call that is allowed may start. Undefined: it may start now. */
+  place(state: AllowedCall): Promise<void> | undefined;
   /** The secret of this start. Undefined: it needs none. */
   secretFor(state: AllowedCall): string | undefined;
   /** Runs the call once, until it has ended in any way. */
@@ -78,8 +78,11 @@ export interface Life {
  */
 export async function liveCall(life: Life): Promise<DoneCall> {
   for (;;) {
-    const state = await allowed(life);
-    if (state.phase === 'ready') await life.place(state);
+    // Each await makes promises, and the SDK keeps a stack of each, so only what is not there yet is awaited.
+    const now = stateOf(life);
+    const state = now.phase === 'ready' ? now : await allowed(life);
+    const placed = state.phase === 'ready' ? life.place(state) : undefined;
+    if (placed !== undefined) await placed;
     // The start spends the decision.
     if (stateOf(life).phase === 'ready') {
       const settlement = await life.attempt(start(life));

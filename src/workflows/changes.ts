@@ -14,6 +14,7 @@ export interface Watcher {
 export class ChangeNotifier {
   /** The last revision to which the watchers have reacted. */
   private seen = -1;
+  private waiting: { isTrue(): boolean; goOn(): void } | undefined;
 
   /** `isQuiet`: nothing is looked at before `begin`. `watchers` look in this order at what has changed. */
   constructor(
@@ -34,6 +35,17 @@ export class ChangeNotifier {
     }
   }
 
+  /**
+   * Waits until it is true after a change at which the watchers have looked, also in a scope that is cancelled. Only one
+   * may wait.
+   */
+  until(isTrue: () => boolean): Promise<void> {
+    return new Promise((goOn) => {
+      if (isTrue()) goOn();
+      else this.waiting = { isTrue, goOn };
+    });
+  }
+
   /** Called when there is something to show. */
   begin(): void {
     this.isQuiet = false;
@@ -49,5 +61,6 @@ export class ChangeNotifier {
     act(this.context, { type: 'look' });
     this.seen = this.context.revision;
     for (const watcher of this.watchers) watcher.look();
+    if (this.waiting?.isTrue() === true) this.waiting.goOn();
   }
 }

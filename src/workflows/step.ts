@@ -40,7 +40,7 @@ export async function runStep(
     void liveCall(new TurnCall(turn, callId, runtime, mayStart));
   const isOver = (): boolean => [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
   while (!isOver()) {
-    await untilTrue(() => isOver() || due() !== undefined, nonCancellable);
+    await changes.until(() => isOver() || due() !== undefined);
     const now = isOver() ? undefined : due();
     if (now !== undefined) await now();
   }
