@@ -62,7 +62,7 @@ export interface Life {
   /** Prepares the call anew after an edit, or because an admin asked for it. */
   prepare(state: PreparingCall): Promise<PreparedCall>;
   /** Waits until a call that is allowed may start. Undefined: it may start now. */
-  place(state: AllowedCall): Promise<void> | undefined;
+  place(): Promise<void> | undefined;
   /** The secret of this start. Undefined: it needs none. */
   secretFor(state: AllowedCall): string | undefined;
   /** Runs the call once, until it has ended in any way. */
@@ -81,7 +81,7 @@ export async function liveCall(life: Life): Promise<DoneCall> {
     // Each await makes promises, and the SDK keeps a stack of each, so only what is not there yet is awaited.
     const now = stateOf(life);
     const state = now.phase === 'ready' ? now : await allowed(life);
-    const placed = state.phase === 'ready' ? life.place(state) : undefined;
+    const placed = state.phase === 'ready' ? life.place() : undefined;
     if (placed !== undefined) await placed;
     // The start spends the decision.
     if (stateOf(life).phase === 'ready') {

@@ -33,14 +33,12 @@ export interface Rounds {
 /** The workflow that makes calls. `agent`: the name by which rules and pauses know it. */
 export type Caller = ApprovalContext & { readonly agent: string; readonly originalRunId: string };
 
-type CommonInput = Omit<CallInput, 'arguments' | 'timeoutMs'>;
-
 /** What the worker of a call gets whatever workflow makes the call. */
 export function commonInput(
   { agent, originalRunId }: Pick<Caller, 'agent' | 'originalRunId'>,
   state: CallState,
   { absent, pauses }: Pick<Rounds, 'absent' | 'pauses'>,
-): CommonInput {
+): Omit<CallInput, 'arguments' | 'timeoutMs'> {
   const { call, voided } = state;
   const leave = leaveOf(state);
   const rounds = (absent?.rounds ?? 0) + pauses + voided;

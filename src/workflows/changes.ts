@@ -14,7 +14,7 @@ export interface Watcher {
 export class ChangeNotifier {
   /** The last revision to which the watchers have reacted. */
   private seen = -1;
-  private waiting: { isTrue(): boolean; goOn(): void } | undefined;
+  private wake = (): void => undefined;
 
   /** `isQuiet`: nothing is looked at before `begin`. `watchers` look in this order at what has changed. */
   constructor(
@@ -41,8 +41,10 @@ export class ChangeNotifier {
    */
   until(isTrue: () => boolean): Promise<void> {
     return new Promise((goOn) => {
-      if (isTrue()) goOn();
-      else this.waiting = { isTrue, goOn };
+      this.wake = () => {
+        if (isTrue()) goOn();
+      };
+      this.wake();
     });
   }
 
@@ -61,6 +63,6 @@ export class ChangeNotifier {
     act(this.context, { type: 'look' });
     this.seen = this.context.revision;
     for (const watcher of this.watchers) watcher.look();
-    if (this.waiting?.isTrue() === true) this.waiting.goOn();
+    this.wake();
   }
 }
