@@ -34,7 +34,7 @@ export const OUTCOME = exact({
 });
 
 /** A message that was read, or the reason why it cannot be read. */
-export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
+type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
 /** Reads messages of one shape. */
 function reader<T>(what: string, shape: Shape<T>): (value: unknown) => Parsed<T> {

@@ -22,7 +22,7 @@ import { readJson, describeIssues } from '../contract/read-json';
 import { SESSION_CONTROL, SESSION_MESSAGE, type TurnWords } from '../contract/session';
 import { areFiles } from '../contract/session/files';
 import { wellFormed, withFiles } from '../contract/text/bytes';
-import { OUTCOME, type Parsed } from '../lifecycle/messages';
+import { OUTCOME } from '../lifecycle/messages';
 import type { MessageQueue } from './message-queue';
 
 /**
@@ -100,11 +100,11 @@ export const WORDS_BOUNDS: Bounds = {
   fields: ['messageId', 'text', 'files', 'sender'],
 };
 
-/**
- * Reads a raw message from any sender. An empty one is undefined. Checks the length first, so the time is bounded. Never
- * throws.
- */
-export function readMessage(message: RawValue | undefined, { what, bytes, fields }: Bounds): Parsed<unknown> {
+/** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */
+type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
+
+/** Reads a raw message from any sender. Checks the length first, so the time is bounded. Never throws. */
+export function readMessage(message: RawValue | undefined, { what, bytes, fields }: Bounds): ReadMessage {
   const size = messageBytes(message);
   if (size > bytes)
     return { ok: false, message: `a ${what} has at most ${bytes} bytes, this one has ${size}` };
