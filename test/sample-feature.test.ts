@@ -14,7 +14,7 @@ import { PAY_INPUT } from './support/calls';
 import { runtimeOf } from './support/turn-runtime';
 import { endWorkflow, WorkflowUnderTest } from './support/workflow';
 import { inputOfNext } from '../src/workflows/continue-turn';
-import { carriedBy, endsBefore, firstOf, STEP_HOOKS } from '../src/workflows/step-hooks';
+import { carriedBy, firstOf, STEP_HOOKS } from '../src/workflows/step-hooks';
 import { makeTurn, type StepHook, type TurnEnding } from '../src/workflows/turn-state';
 
 afterEach(endWorkflow);
@@ -51,7 +51,7 @@ describe('a sample feature', () => {
     const hooks = [...STEP_HOOKS, sample];
     let ending: TurnEnding | undefined;
     await WorkflowUnderTest.start(async () => {
-      ending = await endsBefore(hooks, turn, runtimeOf(turn));
+      ending = await firstOf(hooks, ({ before }) => before?.(turn, runtimeOf(turn)));
     });
     expect(ending).toEqual({ status: 'budget', why: 'a sample of sampled' });
     expect(firstOf(hooks, ({ closes }) => closes?.(turn, []))).toBe('withdrawn');

@@ -79,17 +79,13 @@ interface KnownQuestion {
   secrets: Secrets | undefined;
 }
 
-/** `agent`: its instructions contain the context. `recorded`: the context to record with the reply. */
-interface Known {
-  agent: Agent;
-  recorded: Pick<ThinkOutput, 'context'>;
-}
-
 /**
  * What the model knows before the conversation: the context that was recorded or, for the first reply of a turn, the
- * context that the agent makes.
+ * context that the agent makes. `agent`: its instructions contain the context. `recorded`: what to record with the reply.
  */
-export async function knownBefore(question: KnownQuestion): Promise<Known> {
+export async function knownBefore(
+  question: KnownQuestion,
+): Promise<{ agent: Agent; recorded: Pick<ThinkOutput, 'context'> }> {
   const { agent, input, entries } = question;
   const isFirst = input.after === undefined;
   const context = isFirst ? (input.context ?? (await askContext(question))) : contextIn(entries);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
 import {
@@ -47,28 +46,27 @@ export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: 
   const since = { began, heard: began };
   // The parts of a burst have no heartbeats of their own.
   if (isLocal) return { value: await work(), since };
-  const over = new AbortController();
-  const beats = async (): Promise<void> => {
-    while (await passes(beatMs(), over.signal)) {
-      const sent = readClocks();
-      // The server gave the attempt up while this machine was frozen. A late heartbeat must not hide that.
-      if (passed(since.heard) >= timeoutMs) return;
-      if ((await askByHeartbeat(details)) === undefined) since.heard = sent;
-    }
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  let beating: Promise<void> | undefined;
+  const beat = async (): Promise<void> => {
+    const sent = readClocks();
+    // The server gave the attempt up while this machine was frozen. A late heartbeat must not hide that.
+    if (passed(since.heard) >= timeoutMs) return;
+    if ((await askByHeartbeat(details)) === undefined) since.heard = sent;
+    if (!isOver) beatLater();
   };
-  const beating = beats();
+  const beatLater = (): void => {
+    timer = setTimeout(() => void (beating = beat()), beatMs());
+  };
+  beatLater();
   try {
     return { value: await work(), since };
   } finally {
-    over.abort();
+    isOver = true;
+    clearTimeout(timer);
     await beating;
   }
-}
-
-/** Returns true once the time has passed, and false if the signal aborts before that. */
-async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
-  return !signal.aborted;
 }
 
 /** Why this attempt may no longer run its call. */

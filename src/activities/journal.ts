@@ -106,14 +106,11 @@ export function createJournal(
   return withFault(journal, { probe: () => probe(join(directory, '00')), onFault });
 }
 
-/** How a failed journal is tried, and who hears of it. */
-interface Watch {
-  probe(): Promise<string | undefined>;
-  onFault(why: string | undefined): void;
-}
-
-/** A journal that remembers whether its folder failed. */
-function withFault(journal: Omit<Journal, 'fault'>, { probe, onFault }: Watch): Journal {
+/** A journal that remembers whether its folder failed. `probe` tries one that failed, and `onFault` hears of it. */
+function withFault(
+  journal: Omit<Journal, 'fault'>,
+  { probe, onFault }: { probe(): Promise<string | undefined>; onFault(why: string | undefined): void },
+): Journal {
   let fault: string | undefined;
   // It is tried once before its first use.
   let triedAt: number | undefined;

@@ -149,8 +149,8 @@ function isAnswer(end: UpdateEnd): end is Answer | 'closed' {
 }
 
 function unanswered(turn: string): CountersignError {
-  const message = `turn ${turn} did not answer within ${BUSY_ANSWER / 1000} s, though a worker polls its queue; the changed arguments were not checked, so they were not sent by signal`;
-  const hint = `countersign show ${turn} shows whether the worker fails at it; decide again when it goes on`;
+  const message = `turn ${turn} did not answer within ${BUSY_ANSWER / 1000} s, though a worker polls its queue; the change went by update alone, and may still take effect`;
+  const hint = `countersign show ${turn} shows whether the worker fails at it; decide again if the request still waits when it goes on`;
   return new CountersignError('server_failed', message, { hint, data: { turn } });
 }
 

@@ -11,7 +11,7 @@ import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart, publishScheduled } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
-import { act } from './approvals';
+import { act } from './call-life';
 import { isTurnInput } from '../contract/payloads';
 import { ChangeNotifier } from './changes';
 import { continueTurn, inputOfNext, mustContinue } from './continue-turn';
@@ -24,7 +24,7 @@ import { Publisher } from './publish';
 import { currentDetails, type OpenCall } from './summary';
 import { turnModelFailure } from './outcome';
 import { runStep } from './step';
-import { carriedBy, endsBefore, firstOf, STEP_HOOKS } from './step-hooks';
+import { carriedBy, firstOf, STEP_HOOKS } from './step-hooks';
 import { WorkClock } from './spending';
 import { hasRemote, prepareRemote } from './call-activities';
 import { appendResults, applySeedStep, resultOfTurn } from './think';
@@ -102,8 +102,11 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     inputOfNext(turn, { ...carriedBy(hooks, turn), ...more });
   for (let last: Pick<ThinkOutput, 'text' | 'value'> = { text: '' }; ;) {
     if (turn.step > first && mustContinue(turn)) await continueTurn(turn, runtime, nextInput);
-    const spent = await endsBefore(hooks, turn, runtime);
-    if (spent !== undefined) return resultOfTurn(turn, spent, last);
+    for (const hook of hooks) {
+      const asked = hook.before?.(turn, runtime);
+      const spent = asked && (await asked);
+      if (spent !== undefined) return resultOfTurn(turn, spent, last);
+    }
     turn.step += 1;
     const asked = Date.now();
     const seed = applySeedStep(turn);

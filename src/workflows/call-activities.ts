@@ -15,7 +15,7 @@ import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
 import { type CallState, leaveOf, type PreparingCall } from '../lifecycle/state';
-import { act } from './approvals';
+import { act } from './call-life';
 import { freshIn, retryOf, type Rounds, commonInput } from './call-rounds';
 import { MOST_ASKED, rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';

@@ -1,8 +1,57 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import type { PreparedCall } from '../contract/call';
+import type { SignalVerdict } from '../contract/decision';
+import type { OpenMemo } from '../contract/turn';
+import { type LifeCommand, decide } from '../lifecycle/decide';
+import { apply } from '../lifecycle/events';
+import type { Decided } from '../lifecycle/messages';
 import type { Settlement } from '../lifecycle/starts';
-import type { CallState, DoneCall, PreparingCall, AllowedCall, RunningCall } from '../lifecycle/state';
-import { act, type ApprovalContext, callIn } from './approvals';
+import type {
+  AllowedCall,
+  Approvals,
+  CallState,
+  DoneCall,
+  PreparingCall,
+  RunningCall,
+} from '../lifecycle/state';
+
+/** The state that decisions and other messages are about. A turn has one, and so does a gate in another workflow. */
+export interface ApprovalContext {
+  approvals: Approvals;
+  /** A call's key is `<stepKey>:<callId>`, for all calls that are open at the same time. */
+  stepKey: string;
+  /** See `OpenMemo`. Absent in a gate. */
+  by?: OpenMemo['by'];
+  signalVerdicts: SignalVerdict[];
+  /** The number of signals that have had a verdict so far. */
+  signalCount: number;
+  /** Decisions and resolutions by signal that are not judged yet. */
+  signalsWaiting: number;
+  /** Grows with each change to which the workflow has to react. */
+  revision: number;
+}
+
+/** Makes the workflow look again. */
+export function markChanged(context: ApprovalContext): void {
+  context.revision += 1;
+}
+
+/** Carries out a command, unless it is refused. Nothing else changes the state of calls. */
+export function act(context: ApprovalContext, command: LifeCommand): Decided {
+  const decided = decide(context.approvals, command, Date.now());
+  if (decided.refused !== undefined || decided.events.length === 0) return decided;
+  const next = decided.events.reduce(apply, context.approvals);
+  if (next !== context.approvals) markChanged(context);
+  context.approvals = next;
+  return decided;
+}
+
+/** An open call as it is now. */
+export function callIn({ approvals }: ApprovalContext, callId: string): CallState {
+  const state = approvals.calls.get(callId);
+  if (state === undefined) throw new Error(`call ${callId} is not open`);
+  return state;
+}
 
 /** What the life of a call needs from whoever runs the call: a turn, or a gate in another workflow. */
 export interface Life {
@@ -12,8 +61,8 @@ export interface Life {
   until(isTrue: () => boolean): Promise<void>;
   /** Prepares the call anew after an edit, or because an admin asked for it. */
   prepare(state: PreparingCall): Promise<PreparedCall>;
-  /** Waits until a call that is allowed may start. */
-  place(state: AllowedCall): Promise<void>;
+  /** Waits until a call that is allowed may start. Undefined: it may start now. */
+  place(): Promise<void> | undefined;
   /** The secret of this start. Undefined: it needs none. */
   secretFor(state: AllowedCall): string | undefined;
   /** Runs the call once, until it has ended in any way. */
@@ -29,8 +78,11 @@ export interface Life {
  */
 export async function liveCall(life: Life): Promise<DoneCall> {
   for (;;) {
-    const state = await allowed(life);
-    if (state.phase === 'ready') await life.place(state);
+    // Each await makes promises, and the SDK keeps a stack of each, so only what is not there yet is awaited.
+    const now = stateOf(life);
+    const state = now.phase === 'ready' ? now : await allowed(life);
+    const placed = state.phase === 'ready' ? life.place() : undefined;
+    if (placed !== undefined) await placed;
     // The start spends the decision.
     if (stateOf(life).phase === 'ready') {
       const settlement = await life.attempt(start(life));

@@ -14,7 +14,7 @@ import { failureOf } from '../lifecycle/results';
 import type { Settlement } from '../lifecycle/starts';
 import { type CallState, isCancelled, leaveOf } from '../lifecycle/state';
 import { authorityOf } from '../lifecycle/votes';
-import { act, type ApprovalContext, callIn } from './approvals';
+import { act, type ApprovalContext, callIn } from './call-life';
 import { resetRun } from './current-build';
 
 /** What is known of one start of a call, while it is scheduled once or more. */
@@ -33,14 +33,12 @@ export interface Rounds {
 /** The workflow that makes calls. `agent`: the name by which rules and pauses know it. */
 export type Caller = ApprovalContext & { readonly agent: string; readonly originalRunId: string };
 
-type CommonInput = Omit<CallInput, 'arguments' | 'timeoutMs'>;
-
 /** What the worker of a call gets whatever workflow makes the call. */
 export function commonInput(
   { agent, originalRunId }: Pick<Caller, 'agent' | 'originalRunId'>,
   state: CallState,
   { absent, pauses }: Pick<Rounds, 'absent' | 'pauses'>,
-): CommonInput {
+): Omit<CallInput, 'arguments' | 'timeoutMs'> {
   const { call, voided } = state;
   const leave = leaveOf(state);
   const rounds = (absent?.rounds ?? 0) + pauses + voided;

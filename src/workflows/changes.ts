@@ -1,5 +1,5 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
-import { act, type ApprovalContext } from './approvals';
+import { act, type ApprovalContext } from './call-life';
 import { isIn, type MessageQueue } from './message-queue';
 
 /** Looks at what has changed, and does its own part: it publishes, reports, counts, or sets a timer. */
@@ -14,6 +14,7 @@ export interface Watcher {
 export class ChangeNotifier {
   /** The last revision to which the watchers have reacted. */
   private seen = -1;
+  private wake = (): void => undefined;
 
   /** `isQuiet`: nothing is looked at before `begin`. `watchers` look in this order at what has changed. */
   constructor(
@@ -34,6 +35,19 @@ export class ChangeNotifier {
     }
   }
 
+  /**
+   * Waits until it is true after a change at which the watchers have looked, also in a scope that is cancelled. Only one
+   * may wait.
+   */
+  until(isTrue: () => boolean): Promise<void> {
+    return new Promise((goOn) => {
+      this.wake = () => {
+        if (isTrue()) goOn();
+      };
+      this.wake();
+    });
+  }
+
   /** Called when there is something to show. */
   begin(): void {
     this.isQuiet = false;
@@ -49,5 +63,6 @@ export class ChangeNotifier {
     act(this.context, { type: 'look' });
     this.seen = this.context.revision;
     for (const watcher of this.watchers) watcher.look();
+    this.wake();
   }
 }

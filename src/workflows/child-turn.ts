@@ -45,7 +45,7 @@ import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
 import { resultHead, type ToolResult } from '../contract/result';
 import { factsOf, noted } from '../lifecycle/results';
 import type { CallState } from '../lifecycle/state';
-import { act } from './approvals';
+import { act } from './call-life';
 import { rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
 import type { Turn } from './turn-state';

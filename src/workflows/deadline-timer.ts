@@ -1,6 +1,6 @@
 import { CancellationScope, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
 import { nextDeadline } from '../lifecycle/endings';
-import { type ApprovalContext, markChanged } from './approvals';
+import { type ApprovalContext, markChanged } from './call-life';
 
 /** The longest time from a deadline to its timer. */
 const MOST_SPREAD_MS = 30_000;

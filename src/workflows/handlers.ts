@@ -1,7 +1,7 @@
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
 import { whyHeld } from '../lifecycle/move';
-import { markChanged } from './approvals';
+import { markChanged } from './call-life';
 import { FAILURES, QUERIES, SIGNALS, UPDATES } from '../contract/names';
 import type { TurnRecord } from '../contract/session';
 import type { TranscriptPage } from '../contract/transcript';

@@ -16,7 +16,7 @@ import { proofIn } from '../lifecycle/doubts';
 import { lastResult, outcomeIn, outcomeOfLost } from '../lifecycle/outcomes';
 import type { Settlement } from '../lifecycle/starts';
 import type { CallState } from '../lifecycle/state';
-import { act, callIn } from './approvals';
+import { act, callIn } from './call-life';
 import { decodedValueOf, MOST_ASKED, rawResult } from './messages';
 import type { CallAttempt } from './call-activities';
 import type { Caller } from './call-rounds';
@@ -72,15 +72,12 @@ function verifyCall(turn: Asker, state: CallState, asked: number): Promise<RawVa
   return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
 }
 
-/** How a call ended, that it did not start, or that it goes on as a child turn. */
-type Outcome = CallOutput | ReturnType<typeof outcomeOfLost>;
-
-/** What the end of a call's activity means. */
+/** What the end of a call's activity means: how the call ended, that it did not start, or that it is a child turn. */
 export function outcomeOf(
   state: CallState,
   attempt: CallAttempt,
   running: Promise<RawValue>,
-): Promise<Outcome> {
+): Promise<CallOutput | ReturnType<typeof outcomeOfLost>> {
   return running.then(
     (result) => outcomeIn(state, decodedValueOf(result), Date.now()),
     (error: unknown) => settlementOf(state, attempt, { error, now: Date.now() }),

@@ -7,7 +7,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 import type { CallFacet, TurnState } from '../contract/turn-states';
 import { apply } from '../lifecycle/events';
 import { type CallState, decisionOf, isOpen, leaveOf, resultOf } from '../lifecycle/state';
-import type { ApprovalContext } from './approvals';
+import type { ApprovalContext } from './call-life';
 import { reportChange } from './observe';
 import { closedMemos, type OpenCall, openCalls, openMemo, verdictsMemo } from './summary';
 

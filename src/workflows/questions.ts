@@ -26,8 +26,7 @@ import {
   type RunningCall,
   secretOf,
 } from '../lifecycle/state';
-import { act } from './approvals';
-import { untilTrue } from './call-life';
+import { act, untilTrue } from './call-life';
 import type { MessageQueue } from './message-queue';
 import { memoRoom, recordCall } from './publish';
 import { ASK_BOUNDS, onSignal, rawUpdate, readMessage, refusalFailure, WITHDRAWAL_BOUNDS } from './messages';

@@ -1,6 +1,6 @@
 import { isCallId, type SignalVerdict, type Verdict } from '../contract/decision';
 import { LIMITS } from '../contract/limits';
-import type { ApprovalContext } from './approvals';
+import type { ApprovalContext } from './call-life';
 
 /** Keeps the verdict on a signal for the memo, because the sender of a signal does not get an answer. */
 export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {

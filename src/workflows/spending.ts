@@ -24,7 +24,7 @@ import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedSpending } from '../contract/spending/carried';
 import type { CallState, DoneCall } from '../lifecycle/state';
-import { act, callIn } from './approvals';
+import { act, callIn } from './call-life';
 import { recordCall } from './publish';
 import { askingCalls } from './questions';
 import { runStep } from './step';

@@ -3,7 +3,7 @@ import { MOVES } from './move-turn';
 import { REPEATS } from './repeats';
 import { WORDS } from './session/words';
 import { BUDGETS } from './spending';
-import type { StepHook, Turn, TurnEnding, TurnRuntime } from './turn-state';
+import type { StepHook, Turn } from './turn-state';
 
 /** The hooks, in their order. The first of them that says anything is heard. A feature adds its own here. */
 export const STEP_HOOKS: readonly StepHook[] = [
@@ -27,19 +27,4 @@ export function firstOf<T>(
 /** What the features give the next run. */
 export function carriedBy(hooks: readonly StepHook[], turn: Turn): Partial<CarriedTurn> {
   return Object.assign({}, ...hooks.map(({ carry }) => carry?.(turn)));
-}
-
-/** Why the turn ends before its next step. */
-export async function endsBefore(
-  hooks: readonly StepHook[],
-  turn: Turn,
-  runtime: TurnRuntime,
-): Promise<TurnEnding | undefined> {
-  for (const hook of hooks) {
-    const asked = hook.before?.(turn, runtime);
-    // Each await makes a promise, and the SDK keeps a stack of each.
-    const ending = asked && (await asked);
-    if (ending !== undefined) return ending;
-  }
-  return undefined;
 }

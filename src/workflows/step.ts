@@ -3,8 +3,7 @@ import type { PreparedCall } from '../contract/call';
 import { ENDINGS } from '../contract/call-texts';
 import type { ToolResult } from '../contract/result';
 import { failureOf } from '../lifecycle/results';
-import { act } from './approvals';
-import { liveCall, untilTrue } from './call-life';
+import { act, liveCall } from './call-life';
 import { placesIn } from './order';
 import type { Turn, TurnRuntime } from './turn-state';
 import type { FinishedCall } from './think';
@@ -26,7 +25,7 @@ export async function runStep(
   runtime: TurnRuntime,
   { closedAs, due = () => undefined }: StepOptions = {},
 ): Promise<FinishedCall[]> {
-  const { observer, queue, changes, nonCancellable } = runtime;
+  const { observer, queue, changes } = runtime;
   const isMoved = turn.moved !== undefined;
   open(turn, calls, closedAs);
   observer.begin(calls, isMoved);
@@ -35,13 +34,13 @@ export async function runStep(
   // Messages that arrived before are judged now.
   queue.release();
   // History has their answers before the calls that they allow, however many promises the interceptors of users need.
-  if (wasHeld) await untilTrue(() => !changes.hasUnseen, nonCancellable);
+  if (wasHeld) await changes.until(() => !changes.hasUnseen);
   const mayStart = placesIn(turn);
   for (const callId of turn.approvals.calls.keys())
     void liveCall(new TurnCall(turn, callId, runtime, mayStart));
   const isOver = (): boolean => [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
   while (!isOver()) {
-    await untilTrue(() => isOver() || due() !== undefined, nonCancellable);
+    await changes.until(() => isOver() || due() !== undefined);
     const now = isOver() ? undefined : due();
     if (now !== undefined) await now();
   }

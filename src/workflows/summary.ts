@@ -16,7 +16,7 @@ import {
   type RequestCall,
 } from '../lifecycle/state';
 import { authorityOf } from '../lifecycle/votes';
-import type { ApprovalContext } from './approvals';
+import type { ApprovalContext } from './call-life';
 
 /** One line about a call, for Temporal's own UI. */
 export function summaryOf({ call, effective, note }: CallState): string {

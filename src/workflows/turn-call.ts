@@ -2,9 +2,8 @@ import { CancellationScope, condition, isCancellation, uuid4 } from '@temporalio
 import type { NotHere, Paused, PreparedCall } from '../contract/call';
 import type { Settlement } from '../lifecycle/starts';
 import type { CallState, PreparingCall, AllowedCall } from '../lifecycle/state';
-import { callIn } from './approvals';
+import { callIn, type Life, untilTrue } from './call-life';
 import { type CallAttempt, prepareCall, scheduleCall } from './call-activities';
-import { type Life, untilTrue } from './call-life';
 import { waitGivenBack } from './call-rounds';
 import { releaseChild, runChild } from './child-turn';
 import type { placesIn } from './order';
@@ -30,13 +29,8 @@ export class TurnCall implements Life {
     return prepareCall(this.context, state);
   }
 
-  async place(): Promise<void> {
-    const { states } = this.context;
-    const isReady = (): boolean => this.state.phase === 'ready';
-    const isNext = (): boolean => this.mayStart(this.state);
-    // Calls that become ready together may want the same place. The first of them takes it, before any of them starts.
-    while (isReady() && !(isNext() && states.reserve(this.state.call)))
-      await this.until(() => !isReady() || isNext());
+  place(): Promise<void> | undefined {
+    return this.takesPlace() ? undefined : this.untilPlaced();
   }
 
   secretFor({ call: { settings } }: AllowedCall): string | undefined {
@@ -74,6 +68,17 @@ export class TurnCall implements Life {
 
   private get state(): CallState {
     return callIn(this.context, this.callId);
+  }
+
+  /** Calls that become ready together may want the same place. The first of them takes it. */
+  private takesPlace(): boolean {
+    return this.mayStart(this.state) && this.context.states.reserve(this.state.call);
+  }
+
+  private async untilPlaced(): Promise<void> {
+    const isReady = (): boolean => this.state.phase === 'ready';
+    do await this.until(() => !isReady() || this.mayStart(this.state));
+    while (isReady() && !this.takesPlace());
   }
 
   /** If the worker that held the state of the call did not take the call, that state is lost. */

@@ -18,7 +18,7 @@ import type { ResultStatus } from '../contract/turn-states';
 import type { ENDINGS } from '../contract/call-texts';
 import { type Amounts, type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { makeApprovals } from '../lifecycle/state';
-import type { ApprovalContext } from './approvals';
+import type { ApprovalContext } from './call-life';
 import type { TurnOrigin, Ancestor, PreparedCall } from '../contract/call';
 import type { ChangeNotifier } from './changes';
 import type { MessageQueue } from './message-queue';

@@ -2,7 +2,7 @@ import { setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import type { Accepted, Verdict } from '../contract/decision';
 import { type Decided, parseAbandonment, parseOutcome, refuse } from '../lifecycle/messages';
-import { act, type ApprovalContext, markChanged } from './approvals';
+import { act, type ApprovalContext, markChanged } from './call-life';
 import { decide } from '../lifecycle/decide';
 import { LIMITS } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';

@@ -2,12 +2,14 @@ import { ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ClientContext } from '../../src/client/context';
 import { decideCall } from '../../src/client/decide';
+import type { Decision } from '../../src/contract/decision';
 import { SendLimit } from '../../src/client/send-limit';
 import { STATUS } from '../../src/history/server-errors';
 import { grpcError } from '../history/fake-server';
 import { accepted } from '../history/script';
 
 const TAKEN = accepted('1.1', 'approved');
+const CHANGE: Decision = { callId: '1.1', decision: 'modified', arguments: {} };
 
 /**
  * Decides a call of a turn that gives these answers to updates, one each time, and takes no signal more. It may not be
@@ -22,10 +24,12 @@ async function decidedOn({
   ends,
   signalled = failed(STATUS.invalidArgument, FULL),
   looked = grpcError(STATUS.permissionDenied),
+  decision = { callId: '1.1', decision: 'approved' },
 }: {
   ends: readonly (Error | object)[];
   signalled?: Error;
   looked?: Error;
+  decision?: Decision;
 }) {
   const left = [...ends];
   const handle = {
@@ -43,7 +47,7 @@ async function decidedOn({
   };
   const client = { workflow: { getHandle: () => handle } };
   const context = { connection, client, namespace: 'default', sendLimit: new SendLimit() };
-  return decideCall(context as unknown as ClientContext, 't', { callId: '1.1', decision: 'approved' });
+  return decideCall(context as unknown as ClientContext, 't', decision);
 }
 
 const failed = (code: number, details: string): Error =>
@@ -79,6 +83,7 @@ describe('a server that does not say whether it took a decision', () => {
     ['after it nobody can be asked who polls', { ends: [silence], looked: refused }],
     ['after it the signal does not get out', { ends: [silence, silence], signalled: refused }],
     ['the signal is not answered', { ends: [silence, silence], signalled: silence }],
+    ['a change, which goes by no signal, is not answered', { ends: [silence, silence], decision: CHANGE }],
   ])('%s', async (_, how) => {
     await expect(decidedOn(how)).rejects.toMatchObject({
       code: 'server_failed',

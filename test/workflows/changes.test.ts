@@ -1,6 +1,6 @@
 import { condition } from '@temporalio/workflow';
 import { makeApprovals } from '../../src/lifecycle/state';
-import { type ApprovalContext, markChanged } from '../../src/workflows/approvals';
+import { type ApprovalContext, markChanged } from '../../src/workflows/call-life';
 import { ChangeNotifier } from '../../src/workflows/changes';
 import { approvalsWith } from '../support/calls';
 import { endWorkflow, WorkflowUnderTest } from '../support/workflow';
@@ -53,4 +53,25 @@ it('closes what is due before anybody looks', async () => {
   const context = contextOf(approvalsWith({ expiresMs: 0 }).state);
   await looks(context, []);
   expect(context.approvals.calls.get('1.1')).toMatchObject({ phase: 'done' });
+});
+
+it.each([
+  ['after the watchers, at the change that it waits for', 0, ['look', 'look', 'on']],
+  ['at once where it is true', 1, ['on', 'look', 'look']],
+])('wakes who waits %s', async (_, first, expected) => {
+  const context = contextOf();
+  const order: string[] = [];
+  let count = first;
+  const watcher = { look: () => void order.push('look') };
+  const notifier = new ChangeNotifier(context, [watcher], { hasReapplied: false });
+  const { workflow } = await WorkflowUnderTest.start(async () => {
+    const waited = notifier.until(() => count > 0).then(() => order.push('on'));
+    if (count > 0) await waited;
+    void notifier.run();
+    await condition(() => false);
+  });
+  count = 1;
+  markChanged(context);
+  await workflow.task([]);
+  expect(order).toEqual(expected);
 });

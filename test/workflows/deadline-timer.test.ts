@@ -1,6 +1,6 @@
 import { DeadlineTimer, timerMs } from '../../src/workflows/deadline-timer';
 import { CancellationScope, condition } from '@temporalio/workflow';
-import type { ApprovalContext } from '../../src/workflows/approvals';
+import type { ApprovalContext } from '../../src/workflows/call-life';
 import { approvalsWith } from '../support/calls';
 import { endWorkflow, jobs, lines, WorkflowUnderTest } from '../support/workflow';
 

@@ -4,7 +4,7 @@ import { MEMO, SCHEDULED_BY } from '../../src/contract/names';
 import { type LifeCommand, decide } from '../../src/lifecycle/decide';
 import { apply } from '../../src/lifecycle/events';
 import { makeApprovals } from '../../src/lifecycle/state';
-import type { ApprovalContext } from '../../src/workflows/approvals';
+import type { ApprovalContext } from '../../src/workflows/call-life';
 import type { TurnInput } from '../../src/contract/turn';
 import { publishScheduled } from '../../src/workflows/check-start';
 import { Publisher } from '../../src/workflows/publish';

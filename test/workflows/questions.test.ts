@@ -4,7 +4,7 @@ import { SIGNALS, UPDATES } from '../../src/contract/names';
 import { resultOf, standingOf } from '../../src/lifecycle/state';
 import { whatIsDue } from '../../src/lifecycle/endings';
 import { apply } from '../../src/lifecycle/events';
-import { act, markChanged } from '../../src/workflows/approvals';
+import { act, markChanged } from '../../src/workflows/call-life';
 import { closeQuestions } from '../../src/workflows/questions';
 import { setHandlers } from '../../src/workflows/handlers';
 import { MessageQueue } from '../../src/workflows/message-queue';

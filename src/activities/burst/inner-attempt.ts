@@ -1,9 +1,6 @@
 import { Context, type Info } from '@temporalio/activity';
 import { withinContext } from '../../history/replay/sdk-internals';
 
-/** The attempt that a part of a burst stands for, as its functions find it in `Context.current()`. */
-type InnerAttempt = Pick<Info, 'activityId' | 'activityType' | 'attempt' | 'startToCloseTimeoutMs'>;
-
 /**
  * The values that a part of a burst takes over from the burst, and the function that leaves details for a next attempt.
  * Absent: nowhere.
@@ -21,7 +18,11 @@ interface Outer {
  * Runs a function that would otherwise be an activity of its own. The function finds its own activity id, attempt,
  * times and signal. It sends no heartbeats, because the server knows only the burst.
  */
-export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Promise<T>): Promise<T> {
+export function asAttempt<T>(
+  attempt: Pick<Info, 'activityId' | 'activityType' | 'attempt' | 'startToCloseTimeoutMs'>,
+  outer: Outer,
+  work: () => Promise<T>,
+): Promise<T> {
   const context = Context.current();
   const { info } = context;
   const now = Date.now();

@@ -27,20 +27,12 @@ import { BUDGET } from '../../contract/spending/budget';
 import { stepOfGiven } from '../../contract/turn';
 import { stepTaken } from './think';
 
-/** Turns history into turn events, one event after the other. */
-interface Fold {
-  /**
-   * Returns the turn events that the next history event makes. Most history events make none. Reads no clock and never
-   * throws because of a payload.
-   */
-  push(event: DecodedEvent): TurnEvent[];
-}
-
 /**
  * Makes the fold of a turn's history. Pass it every event of a turn in order, the runs of a chain one after the other.
- * It does not matter whether events are pushed one by one or all together.
+ * `push` returns the turn events that the next history event makes. Most make none. It reads no clock and never throws
+ * because of a payload. It does not matter whether events are pushed one by one or all together.
  */
-export function createFold(): Fold {
+export function createFold(): { push(event: DecodedEvent): TurnEvent[] } {
   const state = makeState();
   return { push: (event) => foldEvent(state, event) };
 }

@@ -69,15 +69,12 @@ export function timeOf({ at }: Pick<EventHeader, 'at'>): number {
   return Date.parse(at);
 }
 
-/** How a call ended, as `endCall` takes it. */
-type CallEnding = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'>;
-
 /** Gives a call its result. A call that has a result keeps it. */
 export function endCall(
   state: FoldState,
   head: EventHeader,
   held: CallFold,
-  ending: CallEnding,
+  ending: Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'>,
 ): CallEnded[] {
   if (held.hasEnded) return [];
   held.hasEnded = true;

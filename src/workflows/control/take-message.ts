@@ -8,18 +8,12 @@ interface Refused {
   message: string;
 }
 
-/** An update, and the type of the failure that refuses it. */
-interface Taking {
-  update: string;
-  failure: string;
-}
-
 /**
  * Sets a handler that judges an update twice. The validator judges it, so that a refused update leaves nothing in
  * history. The handler judges it again, because another update of the same workflow task may have come first.
  */
 export function take<T extends object, R>(
-  { update, failure }: Taking,
+  { update, failure }: { update: string; failure: string },
   judge: (message: RawValue) => T | Refused,
   apply: (taken: Exclude<T, Refused>) => R,
 ): void {

@@ -36,7 +36,7 @@ import { approvalNote } from '../../lifecycle/results';
 import { untilTrue } from '../call-life';
 import { retryOf } from '../call-rounds';
 import { summaryOf } from '../summary';
-import { act } from '../approvals';
+import { act } from '../call-life';
 import { decodedValueOf } from '../messages';
 import { handedOver, nextCallId, open } from './asked';
 import { noteBefore, toMs } from './call-to-ask';

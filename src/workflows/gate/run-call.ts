@@ -18,8 +18,7 @@ import { type FailureText, reportOfWorker, settleOwn } from '../../lifecycle/own
 import { failureOf, successOf } from '../../lifecycle/results';
 import type { Settlement } from '../../lifecycle/starts';
 import { type CallState, type DoneCall, resultOf, type RunningCall } from '../../lifecycle/state';
-import { act } from '../approvals';
-import { liveCall } from '../call-life';
+import { act, liveCall } from '../call-life';
 import { freshIn, type Rounds, commonInput, waitGivenBack } from '../call-rounds';
 import { askVerify, lostActivity } from '../outcome';
 import { close, GateCall } from './asked';

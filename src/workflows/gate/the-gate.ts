@@ -11,7 +11,7 @@ import { isObject } from '../../contract/json';
 import { attributeKey, FAILURES, SIGNALS } from '../../contract/names';
 import { GATE_FAILURES, isCarriedGate } from '../../contract/gate';
 import { carriedDecisions, makeApprovals, type SpentId } from '../../lifecycle/state';
-import { act, type ApprovalContext } from '../approvals';
+import { act, type ApprovalContext } from '../call-life';
 import { ChangeNotifier } from '../changes';
 import { DeadlineTimer } from '../deadline-timer';
 import {

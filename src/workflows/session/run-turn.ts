@@ -29,12 +29,6 @@ import { originOfTurn, type SessionMachine } from './state';
 /** The timeout of one attempt to read the record of a closed turn. A worker replays the whole turn for this. */
 const RECALL_TIMEOUT = 60 * SECOND;
 
-/** How a turn of a session ended, and the record that the session keeps. */
-interface TurnOutcome {
-  status: TurnEnd;
-  record: TurnRecord;
-}
-
 /** The parts of a session's run that a turn needs. */
 interface Run {
   onRenamed(): void;
@@ -58,7 +52,7 @@ export class ChildTurn {
   }
 
   /** Starts the turn and waits for its end. A turn with a call in doubt does not end before that call is resolved. */
-  async outcome(): Promise<TurnOutcome> {
+  async outcome(): Promise<{ status: TurnEnd; record: TurnRecord }> {
     const { running } = this;
     try {
       this.child = await this.scope.run(() => this.start());
