@@ -82,7 +82,8 @@ export function createContext(parts: ContextParts): Context {
       const { address, namespace, readyMs } = wish;
       const timeoutMs = timeout === undefined ? wish.timeoutMs : readTime(timeout, '--timeout', 1);
       const client = await connect({
-        ...{ ...place, env },
+        ...place,
+        env,
         ...defined({ address, namespace, readyMs, timeoutMs }),
         encryption: defined({ keyFile }),
         identity: `${osUser()}@${hostname()}`,

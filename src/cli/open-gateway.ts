@@ -82,7 +82,9 @@ export async function openGateway(
   const rules = await openRules({ ...config, agents: [...others, tools.agent] }, log);
   const worker = { config: tools.config, taskQueue, secrets, rules };
   const backend = openBackend({
-    ...{ agent: tools.agent.name, taskQueue, warn },
+    agent: tools.agent.name,
+    taskQueue,
+    warn,
     open: () => {
       startServers();
       return openLink(options.worker ? worker : undefined, context);
@@ -91,7 +93,10 @@ export async function openGateway(
   const recordsAll = options.record === 'all';
   const gateway = createGateway({ tools, backend, config, secrets, log, rules, recordsAll });
   return {
-    ...{ gateway, config, who: context.as, usersFile: defaultUsersFile(env) },
+    gateway,
+    config,
+    who: context.as,
+    usersFile: defaultUsersFile(env),
     permitOf: async (user) => (await rules.approvers?.current())?.permitOf(user) ?? EVERYTHING,
     signInBy: async (path) => {
       const { approvers } = rules;
@@ -100,7 +105,8 @@ export async function openGateway(
       const { readSignInFile } = await import('./sign-in-file.js');
       return { ...(await readSignInFile(path, env)), people: () => approvers.current() };
     },
-    ...{ begin: backend.begin, onToolsChanged: (tell) => (changed = tell) },
+    begin: backend.begin,
+    onToolsChanged: (tell) => (changed = tell),
     close: async () => {
       await backend.close();
       await tools.close();
@@ -186,7 +192,12 @@ async function startGatewayWorker(
   const open = { config: own, close: () => Promise.resolve() };
   return startWorker(
     {
-      ...{ config: own, address, namespace, profile, encryption: { keyFile }, logLevel: 'ERROR' },
+      config: own,
+      address,
+      namespace,
+      profile,
+      encryption: { keyFile },
+      logLevel: 'ERROR',
       queues: [taskQueue],
       warn: (line) => screen.note(escapeText(line)),
     },

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 
 /** Standard output for one writer. */
-export interface TakenStdout {
+interface TakenStdout {
   stream: Writable;
   /** Gives it back. */
   release(): void;

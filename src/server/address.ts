@@ -33,7 +33,7 @@ const DRAIN_MS = 2_000;
 const IDLE_CHECK_MS = 20;
 
 /** A server that listens, but does not answer yet. */
-export interface Listening {
+interface Listening {
   port: number;
   /** Starts answering. */
   serve<E extends Env>(app: Hono<E>): void;

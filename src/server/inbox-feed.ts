@@ -1,24 +1,18 @@
 import type { TurnNews } from '../contract/streamed-text';
-import type { InboxPage, InboxPageQuery } from './api';
+import type { InboxPage, InboxPageQuery, ApiError, InboxPulse } from './api';
 import type { FormatError } from './failure';
-import { InboxShares } from './inbox-filter';
+import { InboxShares, heldBy } from './inbox-filter';
 import { NamedTurns } from './reading/named-turns';
 import { Pace, type PaceTimes } from './reading/pace';
-import {
-  isTrouble,
-  noAnswerYet,
-  pulse,
-  type Read,
-  stillTroubled,
-  troubled,
-  type Update,
-} from './reading/updates';
 import type { ServerEvent } from './sse';
 import type { Whom } from '../authority/votes/waits-for';
-import type { Permit } from '../authority/rules/permits';
+import { type Permit, EVERYTHING } from '../authority/rules/permits';
 import type { Countersign } from '../client/countersign';
-import type { InboxReader } from '../client/types';
+import type { InboxReader, Waiting } from '../client/types';
 import type { Pauses } from '../authority/pauses/pause';
+import { LIST_PAGE } from '../client/list';
+import { CountersignError } from '../contract/errors';
+import { SERVER_HINTS } from '../contract/text/server-hints';
 
 /** The inbox, which is read once for everybody. Each person sees what their permit allows. */
 export interface InboxFeed {
@@ -318,4 +312,87 @@ function createAsyncEvent(): AsyncEvent {
         waiting.add(wake);
       }),
   };
+}
+
+/** The inbox as it was read, and the time of the last read of visibility. */
+interface Read {
+  waiting: Waiting;
+  at: string;
+}
+
+/** Everything that was read so far. */
+interface Known {
+  read: Read | undefined;
+  paused: Pauses | undefined;
+  shares: InboxShares;
+}
+
+/** The event that a person gets for a read, and a key that changes with its content. */
+interface Pulse {
+  key: string;
+  event: ServerEvent;
+}
+
+/** The result of a read, and a key that changes with its content. */
+interface Update {
+  key: string;
+  seenBy(permit: Permit): Pulse;
+  /** Set if visibility could not be read. */
+  error?: unknown;
+  /** Whether there is more to read. */
+  isPart?: boolean;
+  /** Whether more items wait than one read returns. */
+  isLong?: boolean;
+}
+
+/** The update after a read. `trouble`: only named turns were read, because visibility could not be read. */
+function pulse(known: Known & { read: Read }, trouble?: ApiError): Update {
+  const { waiting, at } = known.read;
+  const seenBy = (permit: Permit): Pulse => {
+    const share = known.shares.of(permit);
+    const { waiting: count, doubts } = share.totalsOf(waiting);
+    const version = share.versionOf(waiting);
+    const held = known.paused === undefined ? [] : heldBy(known.paused, permit);
+    const data: InboxPulse = {
+      version,
+      waiting: count,
+      doubts,
+      complete: waiting.isComplete,
+      at,
+      paused: held.length > 0 ? held : undefined,
+      trouble,
+    };
+    return { key: version + JSON.stringify([held, trouble]), event: { event: 'waiting', data } };
+  };
+  const { items, isComplete } = waiting;
+  return { key: seenBy(EVERYTHING).key, seenBy, isPart: !isComplete, isLong: items.length > LIST_PAGE };
+}
+
+/** The update after a read that failed. */
+function troubled(error: unknown, formatError: FormatError, known: Known): Update {
+  const { body } = formatError(error);
+  const event: ServerEvent = { event: 'trouble', data: body };
+  const { read } = known;
+  if (read === undefined)
+    return { key: JSON.stringify(body), seenBy: () => ({ key: JSON.stringify(body), event }), error };
+  // A person who already saw the trouble gets no event for a turn that they do not see.
+  const { key, seenBy } = pulse({ ...known, read }, body);
+  return { key, seenBy: (permit) => ({ key: seenBy(permit).key, event }), error };
+}
+
+/** The update after named turns were read while visibility could not be read. */
+function stillTroubled(error: unknown, formatError: FormatError, known: Known & { read: Read }): Update {
+  return { ...pulse(known, formatError(error).body), error };
+}
+
+function isTrouble(update: Update | undefined): boolean {
+  return update?.error !== undefined;
+}
+
+function noAnswerYet(): CountersignError {
+  return new CountersignError(
+    'no_server',
+    'the Temporal server has not answered yet',
+    SERVER_HINTS.unanswered,
+  );
 }

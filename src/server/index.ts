@@ -140,7 +140,14 @@ export async function startWeb({
   void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
     createApp({
-      ...{ client, basePath, pageDir, version, undoMs, formatError, push, closing: closing.signal },
+      client,
+      basePath,
+      pageDir,
+      version,
+      undoMs,
+      formatError,
+      push,
+      closing: closing.signal,
       hosts: createHosts({
         host,
         port: listening.port,

@@ -84,7 +84,9 @@ async function fetchThrough(proxy: Proxy, asked: Request, init: RequestInit = {}
   const undici = await import('undici');
   try {
     const response = await undici.fetch(asked.url, {
-      ...{ method: asked.method, redirect: asked.redirect, signal: init.signal ?? asked.signal },
+      method: asked.method,
+      redirect: asked.redirect,
+      signal: init.signal ?? asked.signal,
       headers: [...asked.headers],
       body: asked.body === null ? null : await asked.arrayBuffer(),
       dispatcher: dispatcherFor(proxy, undici),
@@ -106,7 +108,8 @@ function dispatcherFor(proxy: Proxy, { Pool, ProxyAgent }: typeof Undici): Dispa
   const known = dispatchers.get(url.href);
   if (known !== undefined) return known;
   const made = new ProxyAgent({
-    ...{ uri: url.origin, headers: authorizationOf(url) },
+    uri: url.origin,
+    headers: authorizationOf(url),
     // Proxies of companies take CONNECT for https only, so they get the whole address of what is plain http.
     proxyTunnel: false,
     // The library would never cease to try a proxy that hangs up.

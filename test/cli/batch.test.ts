@@ -13,7 +13,7 @@ import type { RequestOpened } from '../../src/history/events';
 import { ruled } from '../notify/support';
 import { runCommand } from './command';
 import { call, inboxItem, NOW, proposal, request, testScreen, turn } from './support';
-import { readWhere } from '../../src/cli/where';
+import { readWhere } from '../../src/cli/batch';
 
 describe('the batch that options mean', () => {
   it.each<[string, BatchFlags, 'approved' | 'denied', string | undefined, RegExp]>([

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import fc from 'fast-check';
 import { readArguments, readCount, readMoment, readText, readTime } from '../../src/cli/flags';
-import { type WhereFacts, readWhere } from '../../src/cli/where';
+import { type WhereFacts, readWhere } from '../../src/cli/batch';
 
 let directory: string;
 beforeAll(() => {

@@ -3,20 +3,26 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/rules/approvers-file';
 import type { KnownNames } from '../../authority/rules/check-rules';
-import { approvalsNeeded } from '../../authority/rules/stricter-rule';
-import { countVotes } from '../../authority/votes/count-votes';
+import { approvalsNeeded, assuranceText } from '../../authority/rules/stricter-rule';
+import { countVotes, type VoteCount } from '../../authority/votes/count-votes';
 import { defined } from '../../contract/defined';
 import { TASK_QUEUE } from '../../contract/names';
 import { shortDigest } from '../../contract/worker-tools';
-import { counted } from '../../history/labels';
+import { counted, authorityOn } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
 import { writeNewFile } from '../../system/named-files';
 import { loadConfig } from '../load-config';
 import { escapeText } from '../../contract/text/escape';
-import { authorityOfRequest, explanationLines, explanationOf } from '../review/explanation';
-import { APPROVERS_FILE, provenVotesOn } from '../review/sign';
+import { APPROVERS_FILE, provenVotesOn, type ProvenVote } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
+import { WHY_NOT } from '../../authority/votes/voters';
+import { seatingOf, type VoteRefusal } from '../../authority/votes/who-may-vote';
+import { span } from '../../contract/text/times';
+import type { CallView, TurnView } from '../../history/view';
+import type { RuleSnapshot, Authority } from '../../contract/authority';
+import { ruleInForce } from '../../authority/votes/authority-in-force';
+import { usageError } from '../../contract/errors';
 
 /** `approvers [config]`, `approvers init` and `approvers explain`. */
 export function addApprovers(program: Command, context: Context): void {
@@ -236,5 +242,107 @@ function unnamedWarning(file: string, config: Config | undefined): string[] {
   if (approvers !== undefined && resolve(approvers) === resolve(file)) return [];
   return [
     `No worker reads this file: the config does not name it. Add to the config: approvers: ${JSON.stringify(file)}`,
+  ];
+}
+
+/** The facts about who may decide a call, as `--json` prints them. */
+interface Explanation extends VoteCount {
+  /** The votes so far, and what each of them proves by the file that is here. */
+  votes: readonly ProvenVote[];
+  turn: string;
+  callId: string;
+  tool: string;
+  /** The rule by which the call was asked about. */
+  rule: RuleSnapshot;
+  ruleDigest: string;
+  /** SHA-256 of the file from which the rule is, and of the file that is here. */
+  fileDigest: string;
+  digest: string;
+  requesters: readonly string[];
+  mayNot: { name: string; why: VoteRefusal }[];
+}
+
+/** The authority of a request. Undefined: no file judged it, so anybody may decide. */
+function authorityOfRequest({ turn }: TurnView, call: CallView): Authority | undefined {
+  if (call.request !== undefined) return authorityOn(call);
+  throw usageError(
+    `${turn}/${call.callId} asked nobody`,
+    'Only calls that wait or waited for a decision are explained.',
+  );
+}
+
+/**
+ * Explains a call by its own request, whatever the file says that is here.
+ *
+ * @param now milliseconds since 1970.
+ */
+function explanationOf(
+  { turn }: TurnView,
+  { callId, tool }: CallView,
+  {
+    authority,
+    approvers,
+    votes,
+    now,
+  }: { authority: Authority; approvers: Approvers; votes: readonly ProvenVote[]; now: number },
+): Explanation {
+  const { ruleDigest, fileDigest, requesters } = authority;
+  const rule = ruleInForce(authority);
+  const people = authority.people ?? approvers.people;
+  const among = { people, requesters, now };
+  const seatingFor = seatingOf(rule, among);
+  const mayNot = people.flatMap(({ name }) => {
+    const seating = seatingFor(name, now);
+    return seating.ok ? [] : [{ name, why: seating.why }];
+  });
+  const judged = votes.map((vote) => ({
+    ...vote,
+    counts: vote.counts && seatingFor(vote.voter, Date.parse(vote.at)).ok,
+  }));
+  return {
+    turn,
+    callId,
+    tool,
+    rule,
+    ruleDigest,
+    fileDigest,
+    digest: approvers.digest,
+    requesters,
+    mayNot,
+    votes: judged,
+    ...countVotes(
+      rule,
+      judged.filter(({ counts }) => counts),
+      among,
+    ),
+  };
+}
+
+/** An explanation in lines for a person. */
+function explanationLines(about: Explanation): string[] {
+  const { rule, fileDigest, digest, mayVote, mayNot, requesters } = about;
+  const isHere = fileDigest === digest;
+  const head = [
+    `${about.turn}/${about.callId} ${about.tool}`,
+    `rule       ${rule.name}`,
+    `file       ${shortDigest(fileDigest)}${isHere ? '' : `, when it was asked; the file here is ${shortDigest(digest)}`}`,
+    `asked by   ${requesters.join(', ') || 'nobody is named'}`,
+  ];
+  const { groups, assurance, expiresMs, escalate } = rule;
+  const groupsText = groups.length === 0 ? '' : `, one of each of ${groups.join(', ')}`;
+  return [
+    ...head,
+    `needs      ${counted(approvalsNeeded(rule), 'approval')}${groupsText}, ${assuranceText(assurance)}`,
+    ...(expiresMs === undefined ? [] : [`expires    ${span(expiresMs)} after it was asked`]),
+    ...(escalate === undefined
+      ? []
+      : [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`]),
+    ...about.votes.map(
+      ({ voter, decision, proof, counts }) =>
+        `has voted  ${voter}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
+    ),
+    `${assurance === 'claimed' ? 'may vote' : 'may sign'}   ${mayVote.join(', ') || 'nobody'}`,
+    ...mayNot.map(({ name, why }) => `may not    ${name}: ${WHY_NOT[why]}`),
+    ...(about.isStuck ? ['Too few people may vote: nobody can approve it.'] : []),
   ];
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Countersign } from '../../client';
 import { DEPLOYMENT, TASK_QUEUE } from '../../contract/names';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
@@ -14,6 +13,7 @@ import {
   checkSdk,
   failed,
   type Finding,
+  SERVER,
 } from '../doctor/machine';
 import { checkParts } from '../doctor/parts';
 import { EXIT, type ExitCode } from '../exit-codes';
@@ -106,51 +106,16 @@ async function examineServer(
   const { queuesOf } = await import('../../tools/define-config.js');
   const queues = config === undefined ? [TASK_QUEUE] : queuesOf(config);
   try {
-    return await context.withClient((client) => {
+    return await context.withClient(async (client) => {
       context.screen.note('looking at the server; a few seconds');
-      return lookAt(client, queues, deployment);
+      const { checkServer } = await import('../doctor/server.js');
+      return checkServer(client, queues, deployment);
     });
   } catch (error) {
     const detail = 'what is registered, paused and polled there: needs the server';
     return [failed(SERVER, error), { name: 'the rest', state: 'skipped', detail }];
   }
 }
-
-async function lookAt(
-  client: Countersign,
-  queues: readonly string[],
-  deployment: string,
-): Promise<Finding[]> {
-  const {
-    checkAgents,
-    checkApprovers,
-    checkAttributes,
-    checkBuilds,
-    checkOtherWorkflows,
-    checkPauses,
-    checkQueue,
-    checkTasks,
-    requireAccess,
-  } = await import('../doctor/server.js');
-  const { checkPriorities, checkTransitions } = await import('../doctor/probes.js');
-  await requireAccess(client);
-  return [
-    { name: SERVER, state: 'ok', detail: `answers; namespace ${client.namespace}` },
-    await checkAttributes(client),
-    await checkTransitions(client),
-    await checkPriorities(client),
-    await checkTasks(client),
-    await checkOtherWorkflows(client),
-    await checkPauses(client),
-    await checkBuilds(client, deployment),
-    ...(await Promise.all([
-      ...queues.map((name, at) => checkQueue(client, { name, half: at === 0 ? 'turns' : 'activities' })),
-      ...queues.slice(0, 1).flatMap((main) => [checkAgents(client, main), checkApprovers(client, main)]),
-    ])),
-  ];
-}
-
-const SERVER = 'server';
 
 /** The exit code: 5 if there is no server, 1 if any other finding is bad. */
 export function verdictOf(findings: readonly Finding[]): ExitCode {

@@ -1,14 +1,18 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { listDecided } from '../decided';
 import { addMineOption, type Mine, type MineOptions, readMine } from '../mine';
-import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
+import { addInboxFilters, type InboxFilters, readInboxQuery, readCount, refuseOptions } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../../client/inbox/live';
-import { idsOn } from '../print/table';
+import { idsOn, type Cell, labelCell, tableLines } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
 import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pause';
+import type { DecidedAnswer, DecidedCall } from '../../client/decided';
+import { escapeText } from '../../contract/text/escape';
+import { dateTime } from '../../contract/text/times';
+import { describePhase, hunksText } from '../../history/labels';
+import type { Screen } from '../print/screen';
 
 interface InboxOptions extends InboxFilters, MineOptions {
   watch?: boolean;
@@ -106,4 +110,37 @@ function printChanges(
     }
     before = after;
   };
+}
+
+/** Prints what a person decided, and how it ended. `--limit` counts turns. */
+async function listDecided(
+  { tool, agent, limit, decided: _, ...others }: InboxFilters & { decided?: boolean },
+  { withClient, screen, as, print }: Context,
+): Promise<void> {
+  refuseOptions(others, 'and --decided exclude each other');
+  const { readDecided } = await import('../../client/decided.js');
+  const turns = limit === undefined ? undefined : readCount(limit, '--limit');
+  const answer = await withClient((client) => readDecided(client, { approver: as, agent, tool, turns }));
+  print(answer, () => decidedLines(answer, as, screen));
+}
+
+/** The decisions of a person as a table, and the number of turns that were searched. */
+export function decidedLines({ calls, looked, isCut }: DecidedAnswer, who: string, screen: Screen): string[] {
+  const where = isCut ? `the newest ${looked} turns; --limit looks at more` : `all ${looked} turns`;
+  if (calls.length === 0) return [`${escapeText(who)} decided nothing in ${where}.`];
+  const head = ['CALL', 'DECIDED', 'WHEN', 'OUTCOME', 'WHAT'];
+  const rows = calls.map((one) => decidedRow(one, screen));
+  return [...tableLines({ head, rows, flex: 4 }, screen), '', screen.style.quiet(`In ${where}.`)];
+}
+
+function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
+  const { turn, callId, what, hunks, at, message, summary } = one;
+  const why = message === undefined ? '' : ` (${message})`;
+  return [
+    escapeText(`${turn}/${callId}`),
+    escapeText(`${what}${hunksText(hunks)}`),
+    dateTime(at),
+    labelCell(describePhase(one), style),
+    escapeText(`${summary}${why}`),
+  ];
 }

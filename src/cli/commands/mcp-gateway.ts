@@ -110,8 +110,13 @@ async function serveHttp(
   const address = http === '0' ? { host: LOOPBACK_HOST, port: 0 } : readListenAddress(http, 'MCP');
   const signIn = file === undefined ? undefined : await signInBy(file);
   const running = await start({
-    ...{ gateway, usersFile, permitOf, signIn, ...address },
-    ...{ hookTools: config.hookTools, version: manifest().version },
+    gateway,
+    usersFile,
+    permitOf,
+    signIn,
+    ...address,
+    hookTools: config.hookTools,
+    version: manifest().version,
     report: (error) => screen.note(`the gateway failed: ${String(error)}`),
   });
   begin();

@@ -42,7 +42,11 @@ async function resolve(
     const signed = await signingResolution(subject, outcome, reason);
     const { approver } = said;
     const resolution = {
-      ...{ resolution: outcome, reason, approver, channel: 'cli', content: returned },
+      resolution: outcome,
+      reason,
+      approver,
+      channel: 'cli',
+      content: returned,
       ...signed,
       callId: call.callId,
       ...doubtKeys(call),

@@ -2,19 +2,31 @@ import type { Command } from 'commander';
 import { addMineOption, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery } from '../flags';
 import type { Context } from '../context';
-import { choose } from '../review/confirm';
+import { choose, askUntilAnswered, type KeyChoice, confirm } from '../review/confirm';
 import { Interrupted, type Terminal, withTerminal } from '../review/terminal';
-import type { Countersign, InboxItem, InboxQuery } from '../../client';
+import type { Countersign, InboxItem, InboxQuery, Answer } from '../../client';
 import { type CallView, type TurnView, waitingEvent } from '../../history/view-types';
 import { CountersignError } from '../../contract/errors';
 import { reportAnswer } from '../answer';
-import { changedIn, rememberPrinted } from '../review/seen';
-import { idOf, type Subject } from '../review/decision';
+import { changedIn, rememberPrinted, confirmDeceptiveText } from '../review/seen';
+import {
+  idOf,
+  type Subject,
+  decide,
+  givenUp,
+  doubtKeys,
+  requestOf,
+  signingResolution,
+} from '../review/decision';
 import { itemKey, retryWhileUnavailable } from '../../client/inbox/live';
 import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../../contract/text/escape';
 import { addSignOption, type Sign, signerOf, type SignOptions } from '../review/sign';
-import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
+import type { ResolutionKind } from '../../contract/decision';
+import { answerByForm, declineAnswer } from '../review/answer';
+import { decideByEditor } from '../review/changed';
+import { decideByHunks } from '../review/hunks';
+import type { Hunk } from '../../contract/plan';
 
 interface ReviewOptions extends InboxFilters, MineOptions, SignOptions {}
 
@@ -272,3 +284,125 @@ export function refreshQueue({ items, at }: Queue, now: readonly InboxItem[]): Q
   const before = still(items.slice(0, at));
   return { items: [...before, ...still(items.slice(at)), ...fresh], at: before.length, fresh: fresh.length };
 }
+
+/** What a person can do with the current item. */
+type ReviewAct =
+  | 'approve'
+  | 'edit'
+  | 'hunks'
+  | 'deny'
+  | 'answer'
+  | 'decline'
+  | 'happened'
+  | 'did-not'
+  | 'run-again'
+  | 'next'
+  | 'back'
+  | 'show'
+  | 'quit';
+
+/** An act that ends in a decision. */
+type DecidingAct = Exclude<ReviewAct, 'next' | 'back' | 'quit' | 'show'>;
+
+const MOVES: readonly KeyChoice<ReviewAct>[] = [
+  { means: 'next', keys: ['n', 'next', 's', 'skip'], does: 'go on; it stays undecided' },
+  { means: 'back', keys: ['b', 'back'], does: 'go back to the one before' },
+  { means: 'show', keys: ['v', 'view'], does: 'show it once more' },
+  { means: 'quit', keys: ['q', 'quit'], does: 'leave; what is undecided stays' },
+];
+
+const REQUEST: readonly KeyChoice<ReviewAct>[] = [
+  { means: 'approve', keys: ['a', 'approve'], does: 'let it run as it is' },
+  { means: 'edit', keys: ['e', 'edit'], does: 'change the arguments in your editor' },
+  { means: 'deny', keys: ['d', 'deny'], does: 'keep it from running, and say why and what instead' },
+];
+
+const HUNKS: readonly KeyChoice<ReviewAct>[] = [
+  { means: 'hunks', keys: ['p', 'patch', 'hunks'], does: 'be asked about its hunks one by one' },
+];
+
+const QUESTION: readonly KeyChoice<ReviewAct>[] = [
+  { means: 'answer', keys: ['a', 'answer'], does: 'fill in what it asks for' },
+  { means: 'decline', keys: ['d', 'decline'], does: 'do not answer, with a reason' },
+];
+
+const DOUBT: readonly KeyChoice<ReviewAct>[] = [
+  { means: 'happened', keys: ['h', 'happened'], does: 'it happened: the turn goes on with what it returned' },
+  { means: 'did-not', keys: ['x', 'did-not'], does: 'it did not happen; the model reads that' },
+  { means: 'run-again', keys: ['r', 'run-again'], does: 'start it once more: a new decision' },
+];
+
+/** The keys for one item. `moves`: the ways to leave the item without a decision. By default these are all ways. */
+function choicesFor(
+  kind: InboxItem['kind'],
+  hunks: readonly Hunk[],
+  moves?: readonly ReviewAct[],
+): readonly KeyChoice<ReviewAct>[] {
+  const ways = moves === undefined ? MOVES : MOVES.filter(({ means }) => moves.includes(means));
+  if (kind === 'in_doubt') return [...DOUBT, ...ways];
+  if (kind === 'question') return [...QUESTION, ...ways];
+  return [...REQUEST, ...(hunks.length > 1 ? HUNKS : []), ...ways];
+}
+
+/**
+ * Asks for everything that an act still needs, and decides. A single key never lets a call run: a second question
+ * confirms each yes.
+ *
+ * @throws CountersignError `failed`, and the errors of the decision. Interrupted.
+ */
+function decideAs(act: DecidingAct, subject: Subject, terminal: Terminal): Promise<Answer> {
+  switch (act) {
+    case 'approve':
+      return approve(subject, terminal);
+    case 'edit':
+      return decideByEditor(subject, { terminal, yes: false });
+    case 'hunks':
+      return decideByHunks(subject, terminal);
+    case 'deny':
+      return deny(subject, terminal);
+    case 'answer':
+      return answerByForm(subject, terminal);
+    case 'decline':
+      return declineAnswer(subject, terminal);
+    default:
+      return resolve(act, subject, terminal);
+  }
+}
+
+async function approve(subject: Subject, terminal: Terminal): Promise<Answer> {
+  const request = requestOf(subject);
+  const sure = await confirm(terminal, `Approve ${idOf(subject)} ${request.tool} as it is?`);
+  if (!sure || !(await confirmDeceptiveText(request, terminal))) throw givenUp('you did not confirm');
+  return decide(subject, { decision: 'approved' });
+}
+
+async function deny(subject: Subject, terminal: Terminal): Promise<Answer> {
+  const reason = await askUntilAnswered(terminal, 'Why not? The model reads it: ');
+  const suggestion = (await terminal.ask('What instead? (Enter: nothing) ')).trim() || undefined;
+  return decide(subject, { decision: 'denied', reason, suggestion });
+}
+
+async function resolve(resolution: ResolutionKind, subject: Subject, terminal: Terminal): Promise<Answer> {
+  const { client, turn, call, said } = subject;
+  const reason = await askUntilAnswered(terminal, 'How do you know? The model reads it: ');
+  const returned =
+    resolution === 'happened' ? await terminal.ask('What did it return? (Enter: nobody knows) ') : '';
+  if (!(await confirm(terminal, QUESTIONS[resolution]))) throw givenUp('you did not confirm');
+  const signed = await signingResolution(subject, resolution, reason);
+  return client.resolve(turn, {
+    callId: call.callId,
+    resolution,
+    reason,
+    approver: said.approver,
+    channel: 'cli',
+    ...doubtKeys(call),
+    ...signed,
+    content: returned.trim() === '' ? undefined : returned,
+  });
+}
+
+const QUESTIONS: Readonly<Record<ResolutionKind, string>> = {
+  happened: 'Go on as if it happened, once?',
+  'did-not': 'Go on as if it did not happen?',
+  'run-again': 'Start it once more?',
+};

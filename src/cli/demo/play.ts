@@ -185,7 +185,7 @@ export function readDemoOptions(args: readonly string[], isTerminal: boolean): D
 type Reply = { answer: 'approve' } | { answer: 'edit'; text: string } | { answer: 'deny'; reason: string };
 
 /** Answers a proposal; `round` counts from 1, because an edit comes back as a new proposal. */
-export type Answerer = (args: JsonObject, round: number) => Promise<Reply>;
+type Answerer = (args: JsonObject, round: number) => Promise<Reply>;
 
 /** Answers without a person: the first proposal may be edited once, and the next proposal is then approved. */
 export function fixedAnswers(answer: DemoAnswer): Answerer {

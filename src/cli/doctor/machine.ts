@@ -18,6 +18,9 @@ export interface Finding {
   todo?: string;
 }
 
+/** The name of the finding that says whether the server answers. */
+export const SERVER = 'server';
+
 /** An error in one line. */
 export function errorLine(error: unknown): string {
   return errorMessage(error).split('\n')[0] ?? '';

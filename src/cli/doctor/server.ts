@@ -16,17 +16,45 @@ import { registerCommand } from '../../engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../engine/server-args';
 import { counted } from '../../history/labels';
 import { STATUS, grpcStatusOf, toCountersignError } from '../../history/server-errors';
-import { checked, type Finding, type Found } from './machine';
+import { checked, type Finding, type Found, SERVER } from './machine';
+import { checkPriorities, checkTransitions } from './probes';
 
 /** The most time for one request, in milliseconds. */
 const ASK_MS = 10_000;
+
+/**
+ * What the server answers, and what is registered, paused and polled there.
+ *
+ * @throws CountersignError as `requireAccess`.
+ */
+export async function checkServer(
+  client: Countersign,
+  queues: readonly string[],
+  deployment: string,
+): Promise<Finding[]> {
+  await requireAccess(client);
+  return [
+    { name: SERVER, state: 'ok', detail: `answers; namespace ${client.namespace}` },
+    await checkAttributes(client),
+    await checkTransitions(client),
+    await checkPriorities(client),
+    await checkTasks(client),
+    await checkOtherWorkflows(client),
+    await checkPauses(client),
+    await checkBuilds(client, deployment),
+    ...(await Promise.all([
+      ...queues.map((name, at) => checkQueue(client, { name, half: at === 0 ? 'turns' : 'activities' })),
+      ...queues.slice(0, 1).flatMap((main) => [checkAgents(client, main), checkApprovers(client, main)]),
+    ])),
+  ];
+}
 
 /**
  * Makes a request that the server authorises. Connecting alone proves nothing: a server accepts every connection.
  *
  * @throws CountersignError `server_failed` if the server refuses, `not_ready`, `no_server`.
  */
-export async function requireAccess({ client }: Countersign): Promise<void> {
+async function requireAccess({ client }: Countersign): Promise<void> {
   try {
     await client.withDeadline(Date.now() + ASK_MS, () =>
       client.workflow.count("ExecutionStatus = 'Running'"),
@@ -46,7 +74,7 @@ function asked(name: string, what: string, check: () => Promise<Found>): Promise
 }
 
 /** Whether the namespace has the search attributes that the inbox needs. */
-export function checkAttributes(client: Countersign): Promise<Finding> {
+function checkAttributes(client: Countersign): Promise<Finding> {
   return checked('search attributes', async () => {
     const missing: string[] = [];
     for (const attribute of Object.keys(ATTRIBUTE_TYPES))
@@ -80,7 +108,7 @@ async function isAccepted(client: Client, attribute: string): Promise<boolean> {
 }
 
 /** Whether anything is paused, and whether calls with an effect may start at all. */
-export function checkPauses(client: Countersign): Promise<Finding> {
+function checkPauses(client: Countersign): Promise<Finding> {
   return asked('pauses', 'asking what is paused', async () => judgePauses(await client.pauses()));
 }
 
@@ -110,7 +138,7 @@ export function checkQueue(client: Countersign, queue: PolledQueue): Promise<Fin
 }
 
 /** Which approvers file the workers of a queue started with. */
-export function checkApprovers(client: Countersign, queue: string): Promise<Finding> {
+function checkApprovers(client: Countersign, queue: string): Promise<Finding> {
   return asked('approvers file', 'asking which approvers file there is', async () => {
     const workers = await askWorkers(client, { name: queue, half: 'turns' });
     const [first, ...others] = approversOf(workers);
@@ -200,7 +228,7 @@ async function firstOf(
 const MOST_OTHERS = 200;
 
 /** Whether workers take work from the queues of workflows that are not turns and gate calls. */
-export function checkOtherWorkflows(client: Countersign): Promise<Finding> {
+function checkOtherWorkflows(client: Countersign): Promise<Finding> {
   const name = 'other workflows that gate calls';
   return asked(name, 'asking which other workflows gate calls', async () => {
     const types = await otherTypes(client);

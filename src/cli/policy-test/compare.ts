@@ -31,7 +31,7 @@ export interface Otherwise {
 }
 
 /** How often a rule fitted. */
-export interface RuleCount {
+interface RuleCount {
   name: string;
   then: PolicyRule['then'];
   fits: number;

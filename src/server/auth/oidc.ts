@@ -111,7 +111,9 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
         redirect_uri: redirect,
         scope: (options.scopes ?? ['openid', 'email', 'profile']).join(' '),
         code_challenge: await client.calculatePKCECodeChallenge(verifier),
-        ...{ code_challenge_method: 'S256', state, nonce },
+        code_challenge_method: 'S256',
+        state,
+        nonce,
         ...(anew ? { prompt: 'login' } : {}),
       });
       return { url: url.href, secret };
@@ -150,7 +152,8 @@ function createUnderWay(now: () => number) {
   const derive = (use: keyof Begun, secret: string): string =>
     createHmac('sha256', key).update(`${use}:${secret}`).digest('base64url');
   const begunWith = (secret: string): Begun => ({
-    ...{ state: derive('state', secret), nonce: derive('nonce', secret) },
+    state: derive('state', secret),
+    nonce: derive('nonce', secret),
     verifier: derive('verifier', secret),
   });
   return {

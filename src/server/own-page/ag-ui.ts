@@ -56,7 +56,7 @@ export function agUi({ threadId, runId, messages, resume }: z.infer<typeof AG_UI
     if (toolCallId !== undefined)
       return before
         ? []
-        : [{ ...{ type: 'TOOL_CALL_RESULT', messageId, toolCallId }, content: now.content, metadata }];
+        : [{ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content: now.content, metadata }];
     const delta = now.content.slice(before?.content.length ?? 0);
     const calls = now.toolCalls.slice(before?.toolCalls.length ?? 0);
     const events = role === 'assistant' && (delta !== '' || calls.length > 0) ? toStep(messageId) : [];
@@ -73,7 +73,9 @@ export function agUi({ threadId, runId, messages, resume }: z.infer<typeof AG_UI
     ...[...close(), ...toStep(), { type: 'RUN_FINISHED', threadId, runId, outcome, result }],
   ];
   return {
-    ...{ thread: threadId, runId, channel: 'ag-ui' },
+    thread: threadId,
+    runId,
+    channel: 'ag-ui',
     words: words.map((one) => ({ messageId: one.id, text: one.content })),
     answers: resume.flatMap(({ interruptId, status, payload }) =>
       status === 'resolved' ? [{ id: interruptId, said: payload }] : [],
@@ -148,7 +150,9 @@ function plain(one: string, role: string, words: string): Message {
 
 function messagesOf({ id: step, text: words, calls }: ShownStep): Message[] {
   const toolCalls = calls.map(({ id: call, tool: name, arguments: args }) => ({
-    ...{ id: call, type: 'function', function: { name, arguments: JSON.stringify(args) } },
+    id: call,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(args) },
   }));
   const outcomes = calls.flatMap((call) => {
     if (call.result === undefined) return [];

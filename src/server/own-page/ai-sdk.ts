@@ -15,7 +15,10 @@ import {
 
 const text = z.string().catch('');
 const part = z.object({
-  ...{ type: text, text, state: text, id: text },
+  type: text,
+  text,
+  state: text,
+  id: text,
   approval: z
     .object({ id: text, approved: z.boolean().optional(), reason: z.string().optional() })
     .optional(),
@@ -42,7 +45,10 @@ export function aiSdk({ id: thread, messages }: z.infer<typeof UI_INPUT>): Threa
   const continued = last?.role === 'assistant' ? last : undefined;
   const begunAt = continued?.parts.findLastIndex(({ type }) => type === 'step-start') ?? -1;
   return {
-    ...{ thread, words, channel: 'ai-sdk', runId: continued?.id ?? '' },
+    thread,
+    words,
+    channel: 'ai-sdk',
+    runId: continued?.id ?? '',
     answers: (continued?.parts ?? []).flatMap(({ state, approval }) => {
       const { id: approvalId = '', approved, reason } = approval ?? {};
       const [, asked = '', seenDigest] = /^(.*)#(.*)$/.exec(approvalId) ?? [];

@@ -88,14 +88,20 @@ async function look(
   const { turns } = thread.session;
   const outcomes = await sendAnswers(deps, c, { ...asked, turns, inbox: who.inbox });
   const about = {
-    ...{ permit, who, outcomes, formatError, holdMs: ownPage?.holdMs ?? HOLD_MS },
+    permit,
+    who,
+    outcomes,
+    formatError,
+    holdMs: ownPage?.holdMs ?? HOLD_MS,
     open: () => open(asked.thread, who.user),
     writer: asked.writer(who),
   };
   const response = eventStream({
     events: (gone) => eventsOf(about, gone),
     isAllowed: mayGoOn(authenticator, c),
-    ...{ closing, formatError, wire: WIRE },
+    closing,
+    formatError,
+    wire: WIRE,
   });
   response.headers.set('Cache-Control', 'no-store');
   response.headers.set('x-vercel-ai-ui-message-stream', 'v1');

@@ -153,7 +153,11 @@ export function itemOf(call: ThreadCall, { user, isApprover, inbox }: PageReader
     schema: formFor(open),
     about: {
       // The rule names people, and the schema stands by itself.
-      ...{ ...open, authority: undefined, schema: undefined, kind: open.type, generation: call.generation },
+      ...open,
+      authority: undefined,
+      schema: undefined,
+      kind: open.type,
+      generation: call.generation,
       link: inboxLink(inbox, call),
       mayDecide: isApprover && (authority === undefined || votingOf(authority, user, now).ok),
       needs: count && stillNeeded(count),
@@ -215,5 +219,8 @@ function formFor(open: WaitingEvent): object {
 }
 
 const formOf = (properties: object, required: string[]): object => ({
-  ...{ type: 'object', properties, required, additionalProperties: false },
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
 });

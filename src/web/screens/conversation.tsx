@@ -1,13 +1,31 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { compactedText } from '../model/conversation';
-import { errorText } from '../model/labels';
-import { parametersOf } from '../model/route';
-import { useAppContext, useLate, useTabTitle } from '../ui/app';
-import { Text } from '../ui/text';
-import { Unreadable } from '../ui/widgets';
-import { type LiveConversation, useConversation } from './conversation-live';
-import { Head, Spoken } from './conversation-view';
+import {
+  compactedText,
+  describeConversation,
+  type Exchange,
+  exchangesOf,
+  type ShownMessage,
+  whatCompacts,
+  type Compacted,
+  keptTurns,
+} from '../model/conversation';
+import { errorText, type Connection } from '../model/labels';
+import { parametersOf, hrefOf } from '../model/route';
+import { useAppContext, useLate, useTabTitle, useNow } from '../ui/app';
+import { Text, Code, Files } from '../ui/text';
+import { Unreadable, Ago, Chip } from '../ui/widgets';
+import { addSpent, budgetText, spentText } from '../../contract/spending/budget';
+import { callTitle, counted, describePhase, describeState } from '../../history/labels';
+import type { TurnView } from '../../history/view-types';
+import type { ControlBody, SessionView, ApiError, SessionEvent, SessionTurnEvent } from '../../server/api';
+import { conversationPath, send } from '../http';
+import { Markdown } from '../ui/markdown';
+import { Writing } from '../ui/writing';
+import type { TurnEvent } from '../../history/events';
+import { sessionViewOf } from '../../history/session/view';
+import { viewOf } from '../../history/view';
+import { type Following, listenToEnd, type LiveText, useEvents, withDelta } from '../live';
 
 interface ScreenProps {
   session: string;
@@ -107,4 +125,333 @@ function useCompacted({ compacted }: LiveConversation): void {
     const tone = compacted.type === 'compacted' ? 'good' : 'bad';
     notify({ text: compactedText(compacted), tone });
   }, [compacted]);
+}
+
+/** What was said and done, and what is happening now. */
+function Spoken({
+  view,
+  live: { running, text, stopped },
+  asks,
+}: {
+  view: SessionView;
+  live: LiveConversation;
+  /** The items that wait for a person. */
+  asks: JSX.Element | undefined;
+}): JSX.Element {
+  const now = useNow();
+  const { summary, waiting } = view;
+  return (
+    <>
+      {summary !== undefined && summary.text !== '' && (
+        <details class="model">
+          <summary>The model knows the first {counted(summary.turns, 'turn')} by this summary</summary>
+          <blockquote>
+            <Text of={summary.text} layout="block" kind="prose" />
+          </blockquote>
+        </details>
+      )}
+      <ol class="exchanges">
+        {exchangesOf(view).map((exchange) => (
+          <OneTurn
+            key={exchange.turn.turn}
+            {...{ exchange, now }}
+            stopped={stopped?.get(exchange.turn.turn)}
+          />
+        ))}
+      </ol>
+      {running !== undefined && <RunningTurn view={running} />}
+      {running !== undefined && <Writing view={running} text={text} pending={undefined} />}
+      {asks}
+      {waiting.length > 0 && (
+        <section aria-label="Messages that wait">
+          {waiting.map((said) => (
+            <Message key={said.messageId} {...{ said, now }} note="waits" />
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+interface TurnProps {
+  exchange: Exchange;
+  now: number;
+  /** What the model had written when the turn was stopped. */
+  stopped: string | undefined;
+}
+
+function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps): JSX.Element {
+  const { answer, error, status } = turn;
+  return (
+    <li>
+      {said.map((one) => (
+        <Message key={one.messageId} said={one} now={now} />
+      ))}
+      <a class="turn-row" href={hrefOf({ at: 'turn', turn: turn.turn })}>
+        <Code of={turn.turn.split('.').at(-1) ?? turn.turn} />{' '}
+        {status === 'not_started' ? 'not started' : <Chip of={describeState(status)} />}
+      </a>
+      {answer !== undefined && answer !== '' && (
+        <div class="said answer">
+          <Markdown of={answer} />
+        </div>
+      )}
+      {stopped !== undefined && (
+        <div class="said answer">
+          <Markdown of={stopped} />
+          <p class="quiet">It was stopped here.</p>
+        </div>
+      )}
+      {error !== undefined && (
+        <p class="said answer bad">
+          <Text of={error} layout="block" kind="prose" />
+        </p>
+      )}
+    </li>
+  );
+}
+
+interface MessageProps {
+  said: ShownMessage;
+  now: number;
+  note?: string;
+}
+
+function Message({ said: { text, files, sender, at, mode }, now, note }: MessageProps): JSX.Element {
+  const facts = [mode === undefined || mode === 'queue' ? '' : mode, note ?? ''].filter(Boolean);
+  return (
+    <div class="said person">
+      <p class="quiet">
+        {sender !== undefined && <Text of={sender} />} {at !== undefined && <Ago at={at} now={now} />}{' '}
+        {facts.join(', ')}
+      </p>
+      <Markdown of={text} />
+      <Files of={files} />
+    </div>
+  );
+}
+
+/** What the running turn has said and asked for so far. */
+function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }): JSX.Element {
+  return (
+    <section class="going-on" aria-label="The turn that runs">
+      {steps.map(({ step, text, callIds }) => (
+        <div key={step}>
+          {text.trim() !== '' && text !== answer && (
+            <div class="said answer">
+              <Markdown of={text.trim()} />
+            </div>
+          )}
+          {calls
+            .filter(({ callId }) => callIds.includes(callId))
+            .map((call) => (
+              <p key={call.callId} class="call-line">
+                <Code of={callTitle(call)} /> <Chip of={describePhase(call)} />
+              </p>
+            ))}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+interface HeadProps {
+  view: SessionView;
+  live: LiveConversation;
+}
+
+/** The agent of the conversation, its state, and what it has spent. */
+function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Element {
+  const { session, agent, state, turns, spent, budget } = view;
+  const limits = budget === undefined ? '' : budgetText(budget);
+  const isRunning = turns.at(-1)?.status === 'running';
+  // A turn adds to what its conversation has spent when it ends.
+  const all = running?.spent === undefined ? spent : addSpent(spent, running.spent);
+  return (
+    <header class="turn-head">
+      <p class="crumbs">
+        <a href={hrefOf({ at: 'conversations' })}>Conversations</a>
+        <Code of={session} />
+      </p>
+      <h1 id="conversation-title">
+        Conversation with <Text of={agent} />
+      </h1>
+      <p class="turn-facts">
+        <Chip of={describeConversation(isRunning && state === 'open' ? 'running' : state)} />{' '}
+        {counted(turns.length, 'turn')}
+        {all.steps > 0 && ` · spent ${spentText(all)}`}
+        {limits !== '' && `; budget ${limits}`}
+      </p>
+      <Controls {...{ view, isRunning, kept }} isStopping={running?.cancelRequested === true} />
+    </header>
+  );
+}
+
+interface ControlsProps {
+  view: SessionView;
+  isRunning: boolean;
+  isStopping: boolean;
+  /** The number of turns that the model reads in full. */
+  kept: number;
+}
+
+/** Buttons that stop the turn, and pause, resume, compact or close the conversation. */
+function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Element {
+  const { notify, fail, session } = useAppContext();
+  const act = async (body: ControlBody, text: string): Promise<void> => {
+    const reply = await send('POST', `${conversationPath(view.session)}/controls`, { body });
+    if (reply.ok) notify({ text, tone: 'quiet' });
+    else fail(reply);
+  };
+  const button: ControlButton = (label, body, text, tone = '') => (
+    <button class={`button ${tone}`} type="button" onClick={() => void act(body, text)}>
+      {label}
+    </button>
+  );
+  const isOpen = view.state === 'open' || view.state === 'paused';
+  const mayStart = session.rights.includes('converse');
+  const compact = (): void => {
+    const { isNeeded, text } = whatCompacts(kept, isRunning);
+    if (isNeeded) void act({ action: 'compact' }, text);
+    else notify({ text, tone: 'quiet' });
+  };
+  const compacts = 'A summary takes the place of all turns but the last';
+  return (
+    <p class="controls">
+      {isRunning && isStopping && <span class="chip quiet">the turn was asked to end</span>}
+      {isRunning &&
+        !isStopping &&
+        button('Stop the turn', { action: 'cancel_turn' }, 'The turn was asked to end.', 'danger')}
+      {view.state === 'open' && button('Pause', { action: 'pause' }, 'No further turn starts.')}
+      {view.state === 'paused' && mayStart && button('Resume', { action: 'resume' }, 'It goes on.')}
+      {isOpen && mayStart && (
+        <button class="button" type="button" title={compacts} onClick={compact}>
+          Compact
+        </button>
+      )}
+      {isOpen && <Closing isRunning={isRunning} button={button} />}
+    </p>
+  );
+}
+
+/** Makes a button that sends a control to the conversation, then shows a notice. */
+type ControlButton = (label: string, body: ControlBody, text: string, tone?: string) => JSX.Element;
+
+/** A button that closes the conversation after the person has read what that means. */
+function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }): JSX.Element {
+  const [isAsked, setAsked] = useState(false);
+  // One button offers and keeps, so that the focus of the keyboard stays.
+  return (
+    <span class="confirm">
+      {isAsked && (
+        <>
+          It takes no more messages, and what waits is left undone.{' '}
+          {button(isRunning ? 'Close it after this turn' : 'Close it', { action: 'close' }, 'It is closed.')}{' '}
+          {isRunning &&
+            button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
+        </>
+      )}
+      <button class="button plain" type="button" onClick={() => setAsked(!isAsked)}>
+        {isAsked ? 'Keep it' : 'Close'}
+      </button>
+    </span>
+  );
+}
+
+/** A conversation as it is now. */
+interface LiveConversation {
+  /** Undefined until everything so far has come. */
+  view?: SessionView | undefined;
+  /** The turn that runs. */
+  running?: TurnView | undefined;
+  /** The text that the model of the running turn writes. */
+  text?: LiveText | undefined;
+  /** What the model had written in turns that were stopped while the person looked. History has no such text. */
+  stopped?: ReadonlyMap<string, string>;
+  /** The number of turns that the model reads in full. */
+  kept?: number;
+  /** The result of the last attempt to summarize, if it ended while the person looked. */
+  compacted?: Compacted | undefined;
+  connection?: Connection;
+  /** Why the conversation cannot be read. */
+  problem?: ApiError | undefined;
+}
+
+/**
+ * Reads a conversation from its start, then follows it while the tab is visible. When `attempt` changes, it is read
+ * again.
+ */
+function useConversation(session: string, attempt: number): LiveConversation {
+  return useEvents<LiveConversation>(conversationPath(session), {}, follow, attempt);
+}
+
+/** The events that have come through one connection so far. */
+interface Received {
+  events: SessionEvent[];
+  turn?: { id: string; events: TurnEvent[] } | undefined;
+  text?: LiveText | undefined;
+  compacted?: Compacted | undefined;
+  isWhole: boolean;
+}
+
+function writtenIn({ turn, text }: Received): string {
+  const said = turn === undefined ? [] : viewOf(turn.events).steps.map((step) => step.text);
+  return [...said, text?.text ?? '']
+    .map((part) => part.trim())
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+/** Follows a conversation and sets its state, until the returned function is called. */
+function follow(url: string, { setState, signedOut }: Following<LiveConversation>): () => void {
+  let got: Received = { events: [], isWhole: false };
+  const stopped = new Map<string, string>();
+  let frame = 0;
+  const draw = (): void => {
+    frame = 0;
+    const { events, turn, text, compacted, isWhole } = got;
+    if (!isWhole) return;
+    const running = turn && viewOf(turn.events);
+    const view = sessionViewOf(events);
+    setState((last) => ({ ...last, view, running, text, stopped, kept: keptTurns(events), compacted }));
+  };
+  // A long conversation sends hundreds of events in a burst, and one render is enough for all of them.
+  const drawSoon = (): void => {
+    frame ||= requestAnimationFrame(draw);
+  };
+  const take = (change: (data: string) => void) => (data: string) => {
+    change(data);
+    drawSoon();
+  };
+  const on = {
+    start: () => void (got = { events: [], isWhole: false }),
+    session: take((data) => takeEvent(got, JSON.parse(data), stopped)),
+    turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
+    text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
+    live: take(() => (got.isWhole = true)),
+    end: take(() => (got.isWhole = true)),
+  };
+  const stop = listenToEnd(url, on, (part) => setState((last) => ({ ...last, ...part })), signedOut);
+  return () => {
+    cancelAnimationFrame(frame);
+    stop();
+  };
+}
+
+function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, string>): void {
+  got.events.push(event);
+  if (got.isWhole && (event.type === 'compacted' || event.type === 'compaction_failed'))
+    got.compacted = event;
+  if (event.type !== 'turn_ended' || event.turn !== got.turn?.id) return;
+  const written = event.status === 'cancelled' ? writtenIn(got) : '';
+  if (written !== '') stopped.set(event.turn, written);
+  got.turn = got.text = undefined;
+}
+
+function takeTurnEvent(got: Received, { turn, event }: SessionTurnEvent): void {
+  if (got.turn?.id !== turn) {
+    got.turn = { id: turn, events: [] };
+    got.text = undefined;
+  }
+  got.turn.events.push(event);
 }

@@ -1,8 +1,7 @@
-import type { DecidedCall } from '../../src/client/decided';
-import { addInbox } from '../../src/cli/commands/inbox';
-import { decidedLines } from '../../src/cli/decided';
-import { runCommand } from './command';
-import { AT, testScreen } from './support';
+import type { DecidedCall } from '../../../src/client/decided';
+import { addInbox, decidedLines } from '../../../src/cli/commands/inbox';
+import { runCommand } from '../command';
+import { AT, testScreen } from '../support';
 
 const one: DecidedCall = {
   ...{
