@@ -19,7 +19,7 @@ import type { ScreenFormat, Style } from '../print/screen';
 import { labelCell, stateCell } from '../print/table';
 import { callText, truncate } from '../../history/describe';
 import { describeOutcome } from '../../history/labels';
-import { wrap } from '../../contract/text/columns';
+import { widthOf, wrap } from '../../contract/text/columns';
 
 interface ForkOptions {
   at: string;
@@ -129,7 +129,8 @@ async function readReply(value: string, context: Context): Promise<GivenReply> {
 }
 
 /**
- * Two paths, from the point at which the fork began. A step that is the same in both paths is printed once.
+ * Two paths side by side, from the point at which the fork began. A step that is the same in both paths is printed
+ * once.
  */
 export function compareLines(comparison: Comparison, screen: ScreenFormat): string[] {
   const { of, fork, from, world, steps, end } = comparison;
@@ -163,19 +164,19 @@ function endLines({ left, right, same }: Comparison['end'], screen: ScreenFormat
   return [style.quiet('the end'), ...both(pathEnd(left, style), pathEnd(right, style), screen)];
 }
 
-/** Prints two texts, one after the other. */
-function both(left: readonly PathLine[], right: readonly PathLine[], screen: ScreenFormat): string[] {
+/** Prints two texts side by side if there is room, otherwise one after the other. */
+function both(left: readonly ColumnLine[], right: readonly ColumnLine[], screen: ScreenFormat): string[] {
+  const lines = besides(left, right, screen.width);
+  if (lines !== undefined) return lines;
   const { quiet } = screen.style;
   return [quiet('first:'), ...left.flatMap(fit(screen)), quiet('second:'), ...right.flatMap(fit(screen))];
 }
 
-/** A line wrapped to the width of a screen. */
-function fit({ width }: ScreenFormat): (line: PathLine) => string[] {
-  return ({ text, indent = 0, paint = (one) => one }) =>
-    wrap(text, width - indent).map((part) => ' '.repeat(indent) + paint(part));
+function fit({ width }: ScreenFormat): (line: ColumnLine) => string[] {
+  return (line) => fitLine(line, width);
 }
 
-function pathLines(path: PathStep | undefined, style: Style): PathLine[] {
+function pathLines(path: PathStep | undefined, style: Style): ColumnLine[] {
   if (path === undefined) return [{ text: '(it did not get this far)', paint: style.quiet }];
   // The answer is printed once, at the end.
   if (path.calls.length === 0) return [{ text: `${escapeText(path.model)} answers`, paint: style.quiet }];
@@ -183,7 +184,10 @@ function pathLines(path: PathStep | undefined, style: Style): PathLine[] {
   return [...text, ...path.calls.flatMap((call) => callLines(call, style))];
 }
 
-function callLines({ callId, tool, arguments: args, outcome, content }: PathCall, style: Style): PathLine[] {
+function callLines(
+  { callId, tool, arguments: args, outcome, content }: PathCall,
+  style: Style,
+): ColumnLine[] {
   const { text: word, paint } = labelCell(describeOutcome(outcome), style);
   const result =
     outcome === 'done' && content !== undefined ? `: ${escapeText(truncate(content.trim()))}` : '';
@@ -193,16 +197,43 @@ function callLines({ callId, tool, arguments: args, outcome, content }: PathCall
   ];
 }
 
-function pathEnd({ status, answer, error }: PathEnd, style: Style): PathLine[] {
+function pathEnd({ status, answer, error }: PathEnd, style: Style): ColumnLine[] {
   const state = stateCell(status, style);
   const said = answer ?? error ?? '';
   return [state, ...(said === '' ? [] : [{ text: escapeProse(truncate(said.trim())) }])];
 }
 
-/** One line of a path: text that is safe to print, and how to colour it. */
-interface PathLine {
+/** One line of a column: text that is safe to print, and how to colour it. */
+interface ColumnLine {
   text: string;
   /** The columns of indentation. Wrapped lines get the same indentation. @default 0 */
   indent?: number;
   paint?: Paint;
+}
+
+const GAP = 3;
+/** Below this width two columns are harder to read than one. */
+const BOTH_FROM = 80;
+/** The most columns that are used, because a pipe has no width to fill. */
+const MOST = 160;
+
+/** Two texts side by side. Undefined on a narrow screen: the texts are then printed one after the other. */
+function besides(
+  left: readonly ColumnLine[],
+  right: readonly ColumnLine[],
+  width: number,
+): string[] | undefined {
+  if (width < BOTH_FROM) return undefined;
+  const each = Math.floor((Math.min(width, MOST) - GAP) / 2);
+  const [first, second] = [left, right].map((lines) => lines.flatMap((line) => fitLine(line, each)));
+  const rows = Math.max(first?.length ?? 0, second?.length ?? 0);
+  return Array.from({ length: rows }, (_, row) => {
+    const [one, two] = [first?.[row] ?? '', second?.[row] ?? ''];
+    return `${one}${' '.repeat(Math.max(0, each - widthOf(one)))} │ ${two}`.trimEnd();
+  });
+}
+
+/** A line of a column, wrapped to its width. */
+function fitLine({ text, indent = 0, paint = (one) => one }: ColumnLine, width: number): string[] {
+  return wrap(text, width - indent).map((part) => ' '.repeat(indent) + paint(part));
 }

@@ -31,14 +31,15 @@ async function stats(options: TurnFilters, { withClient, screen, print }: Contex
   print(found, () => statsLines(found, screen));
 }
 
+const BAR = { wide: 24, narrow: 10, narrowBelow: 80 } as const;
+
 /** Stats in sections: turns, calls, times and sizes. Decisions and doubts get a section if there are any. */
 export function statsLines(stats: Stats, look: ScreenFormat): string[] {
   if (stats.turns.count === 0) return ['There are no turns.'];
-  const { tools, all } = stats;
-  const rows: Row[] = tools.length > 1 ? [...tools, { tool: '(all)', ...all }] : tools;
+  const rows = rowsOf(stats);
   return [
     ...factLines([...turnFacts(stats.turns), ...modelFacts(stats.model)], look),
-    ...section('calls', callsTable(rows, look.style), look),
+    ...section('calls, █ succeeded ░ failed · unfinished', callsTable(rows, look), look),
     ...section('times and sizes', timesTable(rows.filter(({ time }) => time.count > 0)), look),
     ...section('decisions', decisionsTable(rows.filter((row) => row.decisions.requests > 0)), look),
     ...section('in doubt', doubtsTable(rows.filter((row) => row.inDoubt.calls > 0)), look),
@@ -46,6 +47,11 @@ export function statsLines(stats: Stats, look: ScreenFormat): string[] {
 }
 
 type Row = { tool: string } & ToolStats;
+
+/** The rows of tools. With more than one tool, a last row has the totals. */
+function rowsOf({ tools, all }: Stats): Row[] {
+  return tools.length > 1 ? [...tools, { tool: '(all)', ...all }] : tools;
+}
 
 function section(title: string, table: Table, screen: ScreenFormat): string[] {
   return table.rows.length === 0 ? [] : ['', screen.style.strong(title), ...tableLines(table, screen)];
@@ -74,13 +80,15 @@ function modelFacts(model: ModelStats): TableFact[] {
   ];
 }
 
-function callsTable(rows: readonly Row[], style: ScreenFormat['style']): Table {
+function callsTable(rows: readonly Row[], { width, style }: ScreenFormat): Table {
+  const columns = width < BAR.narrowBelow ? BAR.narrow : BAR.wide;
+  const most = Math.max(...rows.filter(({ tool }) => tool !== '(all)').map(({ calls }) => calls));
   return {
-    head: ['TOOL', 'CALLS', 'UNFINISHED', 'OK', 'RETRIED', 'FAILED BY'],
+    head: ['TOOL', 'CALLS', '', 'OK', 'RETRIED', 'FAILED BY'],
     rows: rows.map((row) => [
       escapeText(row.tool),
       String(row.calls),
-      row.unfinished === 0 ? '' : String(row.unfinished),
+      row.tool === '(all)' ? '' : barOf([row.succeeded, row.failed, row.unfinished], most, columns),
       rateCell(row.successRate, style),
       row.retried === 0 ? '' : String(row.retried),
       Object.entries(row.errors)
@@ -133,4 +141,23 @@ function doubtsTable(rows: readonly Row[]): Table {
 
 function spreadCells({ p50, p95, max }: Spread, write: (value: number) => string): string[] {
   return [p50, p95, max].map((value) => (value === null ? '-' : write(value)));
+}
+
+/** The characters for the parts of a bar, which must differ even without colours. */
+const SHADES = ['█', '░', '·'] as const;
+
+/**
+ * Counts as one bar. A total of `most` is as long as `columns`. A part that is not 0 is never left out, so that one
+ * failure among thousands shows.
+ */
+export function barOf(parts: readonly number[], most: number, columns: number): string {
+  const total = parts.reduce((sum, part) => sum + part, 0);
+  if (total === 0 || most === 0) return '';
+  const lengths = parts.map((part) => (part === 0 ? 0 : Math.max(1, Math.round((part / most) * columns))));
+  const over = lengths.reduce((sum, length) => sum + length, 0) - columns;
+  const longest = lengths.indexOf(Math.max(...lengths));
+  return lengths
+    .map((length, at) => (at === longest ? length - Math.max(0, over) : length))
+    .map((length, at) => (SHADES[at] ?? '·').repeat(Math.max(0, length)))
+    .join('');
 }

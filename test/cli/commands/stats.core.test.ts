@@ -82,12 +82,12 @@ it('counts success, failure, sizes, times, decisions and waits', async () => {
   expect(found.tools[0].time).toMatchObject({ count: 9, p50: expect.any(Number) });
 });
 
-it('prints a table that one can read', async () => {
+it('draws bars that one can read', async () => {
   const { code, out } = await runCli(['stats', '--agent', agent], {
     env: { TEMPORAL_ADDRESS: testAddress(), COLUMNS: '100' },
   });
   expect(code).toBe(0);
-  expect(out).toMatch(/look +9 +66 % +tool 3/);
+  expect(out).toMatch(/look +9 +█{16}░{8} +66 % +tool 3/);
   expect(out).toMatch(/decisions\nTOOL/);
 });
 

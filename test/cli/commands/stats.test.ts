@@ -1,4 +1,4 @@
-import { statsLines } from '../../../src/cli/commands/stats';
+import { barOf, statsLines } from '../../../src/cli/commands/stats';
 import { count, widthOf } from '../../../src/contract/text/columns';
 import { createStyle } from '../../../src/cli/print/screen';
 import { sizeText } from '../../../src/contract/text/bytes';
@@ -50,8 +50,8 @@ it('tells turns, calls, times, decisions and doubts', () => {
   expect(text).toMatch(/turns +31: 30 answered, 1 step limit/);
   expect(text).toMatch(/replies +70, 1 retried, p50/);
   expect(text).toMatch(/tokens +12,345 in, 0 out/);
-  expect(text).toMatch(/read_file +120 +98 % +3 +tool 1, timeout 1/);
-  expect(text).toMatch(/\(all\) +124 +1 +97 %/);
+  expect(text).toMatch(/read_file +120 +█{23}░ +98 % +3 +tool 1, timeout 1/);
+  expect(text).toMatch(/\(all\) +124 +97 %/);
   expect(text).toMatch(/read_file +12 ms +2.5 s +2.5 s +1.6 MiB +2.0 KiB +4.8 MiB +4.8 MiB/);
   expect(text).toMatch(/pay +4 +1 +1 +1 +0 +2 +1 min/);
   expect(text).toMatch(/in doubt\nTOOL .*\npay +1 +1 +0 +0/);
@@ -70,6 +70,18 @@ it('leaves out what never happened', () => {
 it('shows what a tool’s name hides', () => {
   const sly = { ...stats, tools: [{ tool: 'pay\u001b[2J\u202e', ...PAY }] };
   expect(printed(100, sly).join('\n')).not.toMatch(/\u001b|\u202e/);
+});
+
+it.each([
+  [[10, 0, 0], 10, '██████████'],
+  [[5, 0, 0], 10, '█████'],
+  [[1000, 1, 0], 1001, '█████████░'],
+  [[0, 1000, 1], 1001, '░░░░░░░░░·'],
+  [[1, 0, 0], 100_000, '█'],
+  [[0, 0, 0], 10, ''],
+  [[3, 3, 3], 9, '███░░░···'],
+])('draws %j of %d', (parts, most, bar) => {
+  expect(barOf(parts, most, 10)).toBe(bar);
 });
 
 it.each([
