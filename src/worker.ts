@@ -10,7 +10,7 @@ import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
 import { connectNative, type NativePlace, requireAnswer, requireNamespace } from './engine/connect-native';
 import { type Encryption, loadEncryption } from './encryption/load';
-import { ensureAttributes, missingAttributes, whenForgotten } from './engine/search-attributes';
+import { ensureAttributes, missingAttributes } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
 import { createWorkers, explainFrozen, runWorkers } from './worker/run-workers';
 import { requireOneSdk } from './worker/sdk-copies';
@@ -31,6 +31,7 @@ import type { ServerPlace } from './system/temporal-settings';
 import type { TurnWorkerSettings } from './worker/settings';
 import { metricsExporter, metricsFailed } from './worker/metrics';
 import { identityOn } from './worker/build-id-and-identity';
+import { whenForgotten } from './worker/lost-data';
 
 /** The settings of a worker that `startWorker` starts. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {

@@ -200,7 +200,7 @@ const mutants = [
   {
     name: 'lane-one-at-a-time',
     promise: 'calls with an effect run one at a time, and one in doubt holds the lane',
-    file: 'src/workflows/order.ts',
+    file: 'src/workflows/next-to-start.ts',
     find: 'if (effectful.some(holdsPlace)) return [];',
     put: '',
     tests: files('workflows/step'),

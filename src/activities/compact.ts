@@ -4,12 +4,12 @@ import { priced } from '../contract/spending/prices';
 import { describeFile, utf8Bytes } from '../contract/text/bytes';
 import { cutContent, type TranscriptEntry } from '../contract/transcript';
 import type { Agent } from '../tools/define-agent';
-import { agentOf, inTime, withModel } from './model/ask-model';
+import { agentOf, inTime, withModel } from './model/with-model';
 import { earlierWords } from './conversation';
 import type { ActivityDeps } from './deps';
 import { EmptyReply } from './model/model-tries';
 import { requireUnpaused } from '../authority/pauses/worker-hold';
-import { noteUsage } from './model/model-reply';
+import { noteUsage } from './model/ask-model';
 
 /** The time within which one model has to give a summary, all attempts together. People's messages wait meanwhile. */
 const SUMMARY_RETRY = 120 * SECOND;

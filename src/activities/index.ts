@@ -22,7 +22,7 @@ import { proven } from './given-back';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './leave-to-another';
 import { handBackUnregistered, runTool } from './run-tool';
-import { agentOf } from './model/ask-model';
+import { agentOf } from './model/with-model';
 import { compact } from './compact';
 import { think } from './think';
 import { verify } from './check-doubt';

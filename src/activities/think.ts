@@ -23,13 +23,13 @@ import {
 } from './conversation';
 import type { ActivityDeps } from './deps';
 import { STREAM } from '../contract/streamed-text';
-import { agentOf, withModel } from './model/ask-model';
+import { agentOf, withModel } from './model/with-model';
 import { aboutTurn } from './execute';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
 import { requireUnpaused } from '../authority/pauses/worker-hold';
 import { LIMITS } from '../contract/limits';
 import type { AgentModel } from './model/model-tries';
-import { askModel, noteUsage, type ValuedReply } from './model/model-reply';
+import { askModel, noteUsage, type ValuedReply } from './model/ask-model';
 import { callIdIn, ownCallId } from '../contract/names';
 
 /** Asks the model for one step and prepares the calls of its reply. A replay needs nothing but the result. */

@@ -1,5 +1,5 @@
 import type { PreparedCall } from '../contract/call';
-import { afterStep, isLoop, isRepeated } from '../contract/spending/repeats';
+import { afterStep, isLoop, isRepeated } from '../contract/repeats';
 import type { StepHook, Turn } from './turn-state';
 
 const LOOP = 'the model asked for the same calls again and again, although it read that this leads nowhere';

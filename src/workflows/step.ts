@@ -4,7 +4,7 @@ import { ENDINGS } from '../contract/call-texts';
 import type { ToolResult } from '../contract/result';
 import { failureOf } from '../lifecycle/results';
 import { act, liveCall } from './call-life';
-import { placesIn } from './order';
+import { placesIn } from './next-to-start';
 import type { Turn, TurnRuntime } from './turn-state';
 import type { FinishedCall } from './think';
 import { TurnCall } from './turn-call';

@@ -6,7 +6,7 @@ import { callIn, type Life, untilTrue } from './call-life';
 import { type CallAttempt, prepareCall, scheduleCall } from './call-activities';
 import { waitGivenBack } from './call-rounds';
 import { releaseChild, runChild } from './child-turn';
-import type { placesIn } from './order';
+import type { placesIn } from './next-to-start';
 import { askVerify, outcomeOf, usedIn } from './outcome';
 import { closeQuestions } from './questions';
 import type { Turn, TurnRuntime } from './turn-state';

@@ -4,7 +4,7 @@ import type { Decided } from '../../src/lifecycle/messages';
 import { apply as applyEvent } from '../../src/lifecycle/events';
 import { failureOf } from '../../src/lifecycle/results';
 import { type CallState, leaveOf, makeApprovals } from '../../src/lifecycle/state';
-import { nextToStart } from '../../src/workflows/order';
+import { nextToStart } from '../../src/workflows/next-to-start';
 import { approvalsWith, type Calls, type CallShape, PLAN, validCall } from '../support/calls';
 import { runs } from '../support/properties';
 

@@ -6,7 +6,7 @@ import type { InDoubt } from '../../src/contract/call';
 import { resultOf } from '../../src/lifecycle/state';
 import { act, liveCall } from '../../src/workflows/call-life';
 import { turnModelFailure, settlementOf } from '../../src/workflows/outcome';
-import { placesIn } from '../../src/workflows/order';
+import { placesIn } from '../../src/workflows/next-to-start';
 import { TurnCall } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { result } from '../history/script';

@@ -2,7 +2,7 @@ import type { PreparedCall } from '../../src/contract/call';
 import { digestText } from '../../src/contract/digest';
 import type { ForkInput } from '../../src/contract/fork';
 import { secretOf } from '../../src/lifecycle/state';
-import { nextToStart, placesIn } from '../../src/workflows/order';
+import { nextToStart, placesIn } from '../../src/workflows/next-to-start';
 import { runStep } from '../../src/workflows/step';
 import type { FinishedCall } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';

@@ -1,7 +1,7 @@
 import type { CallSettings } from '../../src/contract/call';
 import type { CallState } from '../../src/lifecycle/state';
 import { liveCall } from '../../src/workflows/call-life';
-import { placesIn } from '../../src/workflows/order';
+import { placesIn } from '../../src/workflows/next-to-start';
 import { TurnCall } from '../../src/workflows/turn-call';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
 import { callsWith, validCall } from '../support/calls';

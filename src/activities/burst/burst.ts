@@ -15,7 +15,7 @@ import { MIB, TIMES } from '../../contract/limits';
 import { activityIds, ACTIVITIES } from '../../contract/names';
 import { addSpent, countedInReply, noSpending, smallerOf, type Spent } from '../../contract/spending/budget';
 import { NOTHING_REPEATED, type Repeated } from '../../contract/spending/carried';
-import { afterStep } from '../../contract/spending/repeats';
+import { afterStep } from '../../contract/repeats';
 import { estimatedTokens } from '../../contract/spending/usage';
 import { utf8Bytes } from '../../contract/text/bytes';
 import type { GateMode, ThinkInput, ThinkOutput } from '../../contract/think';

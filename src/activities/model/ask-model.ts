@@ -1,193 +1,252 @@
-import { errorMessage } from '../../contract/errors';
-import type { JsonObject } from '../../contract/json';
-import type { Usage } from '../../contract/spending/usage';
-import { span } from '../../contract/text/times';
-import type { TurnOrigin } from '../../contract/call';
-import { type Model, ModelError, type ModelReply, type ModelRequest } from '../../models/model';
-import { modelOf } from '../../models/providers';
+import { defined } from '../../contract/defined';
+import { distinct, isJsonObject, type JsonObject, parseJson } from '../../contract/json';
+import { addUsage, type Usage } from '../../contract/spending/usage';
+import { utf8Bytes } from '../../contract/text/bytes';
+import type { ModelNote } from '../../contract/think';
+import { dropOutput, dropOutputs, type TranscriptEntry } from '../../contract/transcript';
+import { ModelError, type ModelMessage, type ModelReply, type ModelRequest } from '../../models/model';
+import { toolIn, writtenCall } from '../../models/written-call';
+import { offeredTools } from '../../tools/builtin/find-tools';
 import type { Agent } from '../../tools/define-agent';
-import { unlessAborted } from '../../tools/wait-within';
-import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../heartbeat';
 import type { ActivityDeps } from '../deps';
-import { lackOf, leaveToAnother } from '../leave-to-another';
-import { modelFailure, EmptyReply, ModelTries } from './model-tries';
-import { inChatSpan } from '../spans';
+import type { TextWriter } from '../text-streams';
+import { type Asking, inTime } from './with-model';
+import { toMessages } from './model-messages';
+import { EmptyReply } from './model-tries';
 
-/** The model that an attempt asks, and what the attempt needs for that. */
-export interface Asking {
-  model: Model;
-  /** Whether the model is one of `fallback`. */
-  isFallback: boolean;
-  /** What models used in the attempts before this one. */
-  spent: Usage | undefined;
-  guard: AttemptGuard;
-  /** The time that this attempt may still take, in milliseconds. */
-  timeLeft(): number;
-  /** Called with the outcome of one question to the model. */
-  note(asked: { outcome: string; since: number }): void;
-  /** Asks once, in a span. */
-  inSpan(request: Omit<ModelRequest, 'signal'>, ask: () => Promise<ModelReply>): Promise<ModelReply>;
-}
-
-/** The turn for which a model is asked. */
-interface AskedFor {
-  agent: Agent;
-  /** The name of one of the agent's `models`. Undefined: the agent's own model. */
-  named: string | undefined;
-  origin?: TurnOrigin | undefined;
-  /** The record that an earlier activity left of its attempts to ask. */
-  tried?: JsonObject | undefined;
+interface AskingHow {
+  asking: Asking;
+  store: ActivityDeps['files'];
+  /** Whether old outputs were left out for an earlier step. */
+  isShortened: boolean;
+  writer?: TextWriter;
 }
 
 /**
- * Does work that needs a model of the agent. An error of the work becomes a failure that makes Temporal try this model
- * again, ask the next model, or end the activity.
+ * Asks the model once. It is asked a second time if it wrote a call as text, and if its answer does not fit.
  */
-export async function withModel<T>(
-  deps: ActivityDeps,
-  { agent, named, origin, tried }: AskedFor,
-  work: (asking: Asking) => Promise<T>,
-): Promise<T> {
-  const tries = new ModelTries(agent, modelsFor(deps, agent, named), tried, deps.pricing);
-  tries.checkOver();
-  const guard = startHeartbeat(tries.details);
-  try {
-    const { model, isFallback, spent } = tries;
-    const of = { agent: agent.name, model: model.id };
-    const note: Asking['note'] = (asked) =>
-      deps.observe?.({ kind: 'model', ...of, ...asked, at: Date.now() });
-    const asked = { ...of, origin };
-    const inSpan: Asking['inSpan'] = (request, ask) => inChatSpan(deps, asked, { request, ask });
-    return await work({ model, guard, timeLeft: () => tries.timeLeft(), note, inSpan, isFallback, spent });
-  } catch (error) {
-    // The heartbeats stop first: a further heartbeat would replace the details that the failure leaves for the next
-    // attempt.
-    guard.stop();
-    throw tries.failureOf(error);
-  } finally {
-    guard.stop();
-  }
+export async function askModel(
+  agent: Agent,
+  entries: readonly TranscriptEntry[],
+  { asking, store, isShortened, writer }: AskingHow,
+): Promise<ValuedReply> {
+  const reader = { model: asking.model, store };
+  let messages = await toMessages(entries, reader);
+  let droppedBefore: number | undefined;
+  const notes = new Set<ModelNote>();
+  if (asking.isFallback) notes.add('fallback');
+  if (isShortened) notes.add('shortened');
+  const instructions = instructionsOf(agent);
+  const tools = offeredTools(agent, entries);
+  const names = tools.map((tool) => tool.function.name);
+  return inTime(asking, async (generate) => {
+    const ask = async (more: readonly ModelMessage[] = []): Promise<ModelReply> => {
+      const reply = await generate({
+        instructions,
+        messages: [...messages, ...more],
+        tools,
+        // The text of a second answer would follow that of the first, so it comes only with the finished reply.
+        onText: more.length === 0 ? writer?.add : undefined,
+      });
+      return {
+        ...reply,
+        toolCalls: reply.toolCalls.map((call) => ({ ...call, name: toolIn(call.name, names) ?? call.name })),
+      };
+    };
+    const askWithin = async (): Promise<ModelReply> => {
+      try {
+        return await ask();
+      } catch (error) {
+        droppedBefore = isTooLong(error) ? oldOutputsEnd(entries) : undefined;
+        if (droppedBefore === undefined) throw error;
+        messages = await toMessages(dropOutputs(entries, droppedBefore), reader);
+        notes.add('shortened');
+        return await ask();
+      }
+    };
+    const first = await askWithin();
+    if (isCutShort({ instructions, messages, tools }, first)) notes.add('cut');
+    const reply = await calledReply(agent, { names, reply: first, ask });
+    const fitting = await fittingReply(agent, { names, reply: checked(reply, entries), ask });
+    return { ...fitting, ...defined({ notes: notes.size === 0 ? undefined : [...notes], droppedBefore }) };
+  });
 }
 
-/** The agent of this name. If this worker lacks it, another worker of the task queue may have it. */
-export function agentOf(deps: ActivityDeps, name: string): Agent {
-  const agent = deps.agents.get(name);
-  if (agent !== undefined) return agent;
-  throw leaveToAnother(deps, lackOf(deps, { agent: name }) ?? name);
+/** Whether a model refused a conversation because it is too long. */
+function isTooLong(error: unknown): boolean {
+  return error instanceof ModelError && error.kind === 'request' && TOO_LONG.test(error.message);
+}
+
+const TOO_LONG =
+  /context[ _-]?(?:length|window|size)|maximum (?:context|prompt|input)|too[ _](?:long|large)|too many (?:input )?tokens|(?:tokens?|input|prompt)\b.{0,40}\bexceed|exceed.{0,60}\b(?:tokens?|context)|\bn(?:um)?_ctx\b/i;
+
+/** The index of the last reply, if entries before it have outputs. */
+function oldOutputsEnd(entries: readonly TranscriptEntry[]): number | undefined {
+  const last = entries.findLastIndex(({ kind }) => kind === 'reply');
+  return entries.slice(0, Math.max(0, last)).some((entry) => dropOutput(entry) !== entry) ? last : undefined;
+}
+
+/** Fewer bytes than this are never called cut: a template's own tokens count for too much there. */
+const LEAST_BYTES = 8 * 1024;
+
+/** A token of less than this many bytes is usual in any language and in code. */
+const MOST_BYTES_OF_A_TOKEN = 8;
+
+/** Whether the counted tokens are too few for what was sent, as where a server drops the front of it silently. */
+function isCutShort(
+  sent: Pick<ModelRequest, 'instructions' | 'messages' | 'tools'>,
+  { usage }: ModelReply,
+): boolean {
+  const { inputTokens } = usage ?? {};
+  if (inputTokens === undefined || inputTokens === 0) return false;
+  const texts = sent.messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? [message.content, ...message.toolCalls.map((call) => call.name + call.arguments)]
+      : message.content,
+  );
+  const all = [sent.instructions, JSON.stringify(sent.tools), ...texts];
+  const bytes = all.reduce((sum, text) => sum + utf8Bytes(text), 0);
+  return bytes > LEAST_BYTES && inputTokens * MOST_BYTES_OF_A_TOKEN < bytes;
+}
+
+/** A reply, the names of the tools that the model has, and how it is asked with more messages at the end. */
+interface Replied {
+  names: readonly string[];
+  reply: ModelReply;
+  ask(more: readonly ModelMessage[]): Promise<ModelReply>;
 }
 
 /**
- * The models of an agent, in the order in which they are asked: the agent's own model or the named one, then the models
- * of `fallback`. Another worker may have a model that this worker lacks.
+ * A reply that has no call as text. A model that writes one learns that once.
+ *
+ * @throws ModelError `request` if the second reply has one, too.
  */
-function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined): [Model, ...Model[]] {
-  const { name, models, fallback } = agent;
-  const first = named === undefined ? agent.model : models.get(named);
-  if (first !== undefined) return [modelOf(first), ...fallback.models.map(modelOf)];
-  const names = [...models.keys()].join(', ') || 'none';
-  throw leaveToAnother(deps, `agent "${name}" has no model "${named}" here; its models: ${names}`);
+async function calledReply(agent: Agent, { names, reply, ask }: Replied): Promise<ModelReply> {
+  const tool = writtenIn(agent, names, reply);
+  if (tool === undefined) return reply;
+  const told = `You wrote a call of the tool "${tool}" as text. Nothing ran. Call tools as the interface has it, never in your text.`;
+  const second = await askAgain(reply, told, ask);
+  refuseWritten(agent, names, second);
+  return second;
 }
 
-/** Asks a model once. */
-type Generate = (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>;
+/** The tool whose call a reply has as text. An answer with the agent's schema is not a call. */
+function writtenIn({ output }: Agent, names: readonly string[], reply: ModelReply): string | undefined {
+  const { text, toolCalls, thoughts = '' } = reply;
+  if (toolCalls.length > 0) return undefined;
+  if (output !== undefined && 'value' in readOutput(text, output)) return undefined;
+  return writtenCall(text.trim() === '' ? thoughts : text, names);
+}
+
+function refuseWritten(agent: Agent, names: readonly string[], reply: ModelReply): void {
+  const tool = writtenIn(agent, names, reply);
+  if (tool === undefined) return;
+  const message = `the model writes its calls as text, so ${tool} did not run: its server has no tool parser for this model. Set one: --enable-auto-tool-choice and --tool-call-parser for vLLM, --tool-call-parser for SGLang, --jinja for llama.cpp, a template with tools for Ollama and LM Studio`;
+  throw new ModelError('request', message, { retryable: false, usage: reply.usage });
+}
+
+/** Asks again after a reply, and says why. The usage of both replies counts. */
+async function askAgain(reply: ModelReply, why: string, ask: Replied['ask']): Promise<ModelReply> {
+  const { text, opaque, usage } = reply;
+  const said: ModelMessage[] =
+    text === '' ? [] : [{ role: 'assistant', content: text, toolCalls: [], opaque }];
+  const second = await ask([...said, { role: 'user', content: why }]);
+  return { ...second, ...defined({ usage: second.usage && addUsage(usage ?? {}, second.usage) }) };
+}
 
 /**
- * Calls `ask`, until the time of the attempt is over or the attempt is given up. Errors name the model.
+ * Checks that a reply is not empty. After a tool's result an empty reply is an answer, with which some models end a
+ * turn.
  */
-export async function inTime<T>(asking: Asking, ask: (generate: Generate) => Promise<T>): Promise<T> {
-  const { model, guard } = asking;
-  try {
-    return await askWithin(asking, ask);
-  } catch (error) {
-    const lostReason = guard.lost();
-    // The next attempt asks again, because the model did not cause this failure.
-    if (lostReason !== undefined)
-      throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
-    throw named(model, error);
-  }
+function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelReply {
+  const { text, toolCalls, finishReason, usage } = reply;
+  if (text !== '' || toolCalls.length > 0) return reply;
+  const isCut = ['length', 'error', 'tool-calls'].includes(finishReason);
+  if (entries.at(-1)?.kind === 'result' && !isCut) return reply;
+  const message = `the model answered nothing (${finishReason})`;
+  throw new EmptyReply('server', message, { retryable: true, usage });
 }
 
-async function askWithin<T>(
-  { model, guard, timeLeft, note, inSpan }: Asking,
-  ask: (generate: Generate) => Promise<T>,
-): Promise<T> {
-  const timeoutMs = timeLeft();
-  const limit = limitTo(timeoutMs, guard.signal);
-  const { signal } = limit;
-  const generate: Generate = (request) =>
-    unlessAborted(
-      model.generate({ ...request, signal }),
-      // A model that ignores its signal must not keep the attempt waiting.
-      signal,
-      () => new Error('the request was given up'),
-    );
-  try {
-    return await ask((request) => inSpan(request, () => noted(() => generate(request), { note, limit })));
-  } catch (error) {
-    throw limit.isOver()
-      ? new ModelError(
-          'timeout',
-          `the model did not answer in the ${span(timeoutMs)} that were left of its time`,
-          {
-            retryable: true,
-            cause: error,
-          },
-        )
-      : error;
-  } finally {
-    limit.end();
-  }
+/** A reply. If it is an answer and the agent asks for a value, it has the value of its text, too. */
+export interface ValuedReply extends ModelReply {
+  value?: JsonObject;
+  /** What people should know about how the reply came about. */
+  notes?: ModelNote[];
+  /** The index before which outputs were left out because the conversation was too long. Absent: nothing more was. */
+  droppedBefore?: number;
 }
 
-/** A limit of time. Its signal aborts when the time is over or `outer` aborts, whichever is first. */
-interface Limit {
-  signal: AbortSignal;
-  /** Whether the time was over. */
-  isOver(): boolean;
-  end(): void;
+/**
+ * The agent's instructions with the form of the answer. The model reads this in words, because not every provider has
+ * both tools and schemas.
+ */
+function instructionsOf({ instructions, output }: Agent): string {
+  if (output === undefined) return instructions;
+  const schema = JSON.stringify(output.schema);
+  return `${instructions}\n\nWhen you answer without calling a tool, the answer is one JSON object and nothing else. It fits this JSON Schema:\n${schema}`;
 }
 
-/** Sets a limit. `AbortSignal.any` would do the same, but a step of a burst would then take noticeably longer. */
-function limitTo(ms: number, outer: AbortSignal): Limit {
-  const over = new AbortController();
-  let isOver = false;
-  const onTimeout = (): void => {
-    isOver = true;
-    over.abort(new DOMException('the time was over', 'TimeoutError'));
-  };
-  const onAbort = (): void => over.abort(outer.reason);
-  const timer = setTimeout(onTimeout, ms).unref();
-  if (outer.aborted) onAbort();
-  else outer.addEventListener('abort', onAbort, { once: true });
-  const end = (): void => {
-    clearTimeout(timer);
-    outer.removeEventListener('abort', onAbort);
-  };
-  return { signal: over.signal, isOver: () => isOver, end };
+/**
+ * A reply whose answer fits the agent's schema. An answer that does not fit is given back to the model once.
+ *
+ * @throws ModelError `request` if the second answer does not fit either.
+ */
+async function fittingReply(agent: Agent, { names, reply, ask }: Replied): Promise<ValuedReply> {
+  const { output } = agent;
+  if (output === undefined || reply.toolCalls.length > 0) return reply;
+  const first = readOutput(reply.text, output);
+  if ('value' in first) return { ...reply, ...first };
+  const told = `${first.wrong} Answer again, with the whole JSON object only.`;
+  const second = await askAgain(reply, told, ask);
+  refuseWritten(agent, names, second);
+  if (second.toolCalls.length > 0) return second;
+  const value = readOutput(second.text, output);
+  if ('value' in value) return { ...second, ...value };
+  throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, {
+    retryable: false,
+    usage: second.usage,
+  });
 }
 
-/** Asks once and notes the outcome: `cancelled` if the attempt was ended from outside. */
-async function noted<T>(
-  ask: () => Promise<T>,
-  { note, limit }: Pick<Asking, 'note'> & { limit: Limit },
-): Promise<T> {
-  const since = Date.now();
-  try {
-    const reply = await ask();
-    note({ outcome: 'success', since });
-    return reply;
-  } catch (error) {
-    const kind = error instanceof ModelError ? error.kind : limit.signal.aborted ? 'cancelled' : 'error';
-    note({ outcome: limit.isOver() ? 'timeout' : kind, since });
-    throw error;
-  }
+/** Reports how much of its model a reply used. */
+export function noteUsage(
+  { observe }: ActivityDeps,
+  { name: agent }: Agent,
+  { model, usage }: { model: string; usage?: Usage },
+): void {
+  if (usage !== undefined) observe?.({ kind: 'usage', agent, model, usage });
 }
 
-function named({ id }: Model, error: unknown): unknown {
-  const message = errorMessage(error);
-  if (message.startsWith(`${id}: `)) return error;
-  const name = `${id}: ${message}`;
-  if (error instanceof EmptyReply) return new EmptyReply(error.kind, name, error.options);
-  if (error instanceof ModelError) return new ModelError(error.kind, name, error.options);
-  return new Error(name, { cause: error });
+/** The most issues that the model reads, which is enough to correct an answer. */
+const MOST_ISSUES = 20;
+
+/** The value of an answer, or what is wrong with the answer. */
+type ReadAnswer = { value: JsonObject } | { wrong: string };
+
+/**
+ * Reads the value that an agent asks for from a text: the whole text or, as models like to write, one JSON object in a
+ * Markdown fence or between words. Several objects that fit have no one meaning.
+ */
+function readOutput(text: string, output: NonNullable<Agent['output']>): ReadAnswer {
+  const objects = objectsIn(text);
+  const fitting = objects.filter((value) => output.parse(value).ok);
+  const [value, ...others] = distinct(fitting);
+  if (others.length > 0) return { wrong: 'The answer has several JSON objects that fit.' };
+  if (value !== undefined) return { value };
+  const [first] = objects;
+  if (first === undefined) return { wrong: 'The answer is not a JSON object.' };
+  const parsed = output.parse(first);
+  const issues = parsed.ok ? [] : parsed.issues.slice(0, MOST_ISSUES);
+  const words = issues.map(({ path, message }) => `${path || '/'}: ${message}`);
+  return { wrong: `The answer does not fit its schema: ${words.join('; ')}.` };
+}
+
+function objectsIn(text: string): JsonObject[] {
+  const whole = parseJson(text.trim());
+  if (whole !== undefined) return isJsonObject(whole) ? [whole] : [];
+  const fenced = [...text.matchAll(/^[ \t]*```[^\n`]*\n([\s\S]*?)```/gm)];
+  const found = fenced.map(([, inner = '']) => parseJson(inner)).filter(isJsonObject);
+  if (found.length > 0) return found;
+  const between = parseJson(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+  return isJsonObject(between) ? [between] : [];
 }

@@ -35,7 +35,7 @@ import { decideByHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/offer-grant';
 import { addSignOption, type SignOptions } from '../review/sign';
 import { withSubject } from './deny';
-import { decideByEditor, decideChanged, type Looking } from '../review/changed';
+import { decideByEditor, decideChanged, type Looking } from '../review/edit-arguments';
 import { usageError } from '../../contract/errors';
 
 interface ApproveOptions extends BatchFlags, SignOptions, GrantFlags {

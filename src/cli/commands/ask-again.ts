@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { reportAnswer } from '../answer';
 import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
-import { nextRevision, notTaken } from '../review/changed';
+import { nextRevision, notTaken } from '../review/edit-arguments';
 import { decide, idOf, requestOf } from '../review/decision';
 import { type VoteOptions, withSubject } from './deny';
 

@@ -8,7 +8,7 @@ import { count } from '../../contract/text/columns';
 import type { Screen } from '../print/screen';
 import { escapeText } from '../../contract/text/escape';
 import { shellWord } from '../../contract/text/shell-word';
-import { isFile } from '../open-turn';
+import { isFile } from '../turn-or-file';
 import { withProgress } from '../progress';
 import { parseTarget } from '../target';
 import { isObject } from '../../contract/json';

@@ -24,7 +24,7 @@ import { escapeLines, escapeText } from '../../contract/text/escape';
 import { addSignOption, type Sign, signerOf, type SignOptions } from '../review/sign';
 import type { ResolutionKind } from '../../contract/decision';
 import { answerByForm, declineAnswer } from '../review/answer';
-import { decideByEditor } from '../review/changed';
+import { decideByEditor } from '../review/edit-arguments';
 import { decideByHunks } from '../review/hunks';
 import type { Hunk } from '../../contract/plan';
 

@@ -13,7 +13,7 @@ import { momentLines, timelineLines } from '../print/timeline';
 import { changedIn, rememberPrinted } from '../review/seen';
 import type { Context } from '../context';
 import { sessionOf } from '../open-session';
-import { isFile, readTurnEvents } from '../open-turn';
+import { isFile, readTurnEvents } from '../turn-or-file';
 import { callLines, limitsText, pendingLines, printPlaceOf, storyOf } from '../print/turn';
 import { findCall, parseTarget, type Target } from '../target';
 import { watchTurn } from '../watch-turn';

@@ -4,7 +4,7 @@ import { refuseNewer, turnEventsOfRuns } from '../../history/exported';
 import { explain, type ReplayFinding } from '../../history/replay/explain';
 import type { ReplayedRun, RunToReplay } from '../../history/replay/replayer';
 import type { Context } from '../context';
-import { fileDecode } from '../open-turn';
+import { fileDecode } from '../turn-or-file';
 
 /** A run of a turn, by its ids if they are known. */
 export interface NamedRun extends RunToReplay {

@@ -7,7 +7,7 @@ import { on, once } from 'node:events';
 import { race } from '../../system/race';
 import type { History } from '../../history/decode/decode';
 import { turnEventsOfRuns } from '../../history/exported';
-import { fileDecode, readTurnRuns } from '../open-turn';
+import { fileDecode, readTurnRuns } from '../turn-or-file';
 import { readCount } from '../flags';
 import {
   type Done,

@@ -3,7 +3,7 @@ import { usageError } from '../../contract/errors';
 import type { Hunk } from '../../contract/plan';
 import { hunkLines, planHead } from '../print/diff';
 import { escapeText } from '../../contract/text/escape';
-import { decideByEditor } from './changed';
+import { decideByEditor } from './edit-arguments';
 import { askUntilAnswered, type KeyChoice, choose, confirm } from './confirm';
 import { decide, givenUp, idOf, requestOf, type Subject } from './decision';
 import { confirmDeceptiveText } from './seen';

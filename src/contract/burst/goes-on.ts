@@ -1,7 +1,7 @@
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
 import { KIB, LIMITS, TIMES } from '../limits';
 import { addSpent, crossingOf, type Spent } from '../spending/budget';
-import { isRepeated } from '../spending/repeats';
+import { isRepeated } from '../repeats';
 import type { Repeated } from '../spending/carried';
 import type { GateMode, ThinkOutput } from '../think';
 import type { Order, RetryOptions } from '../tool';

@@ -8,7 +8,7 @@ import {
 } from '../../../src/contract/burst/goes-on';
 import { makeFailure } from '../../../src/contract/result';
 import type { Order } from '../../../src/contract/tool';
-import { afterStep } from '../../../src/contract/spending/repeats';
+import { afterStep } from '../../../src/contract/repeats';
 import { type CallShape, validCall } from '../../support/calls';
 
 const NONE = { calls: '', results: '', times: 0, refused: 0 };

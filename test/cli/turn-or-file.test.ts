@@ -1,4 +1,4 @@
-import { isFile } from '../../src/cli/open-turn';
+import { isFile } from '../../src/cli/turn-or-file';
 
 it.each<[string, string, boolean]>([
   ['an id', 'turn-01j9', false],

@@ -1,8 +1,8 @@
-import type { InvalidCall } from '../../../src/contract/call';
-import { LIMITS } from '../../../src/contract/limits';
-import { afterStep, isLoop, isRepeated, type Repeats } from '../../../src/contract/spending/repeats';
-import { result } from '../../history/script';
-import { validCall } from '../../support/calls';
+import type { InvalidCall } from '../../src/contract/call';
+import { LIMITS } from '../../src/contract/limits';
+import { afterStep, isLoop, isRepeated, type Repeats } from '../../src/contract/repeats';
+import { result } from '../history/script';
+import { validCall } from '../support/calls';
 
 const NONE = { calls: '', results: '', times: 0, refused: 0 };
 const calls = [{ ...validCall({ kind: 'run', effect: 'pure' }) }];

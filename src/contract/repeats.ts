@@ -1,7 +1,7 @@
-import { digestText } from '../digest';
-import { isValidCall, type PreparedCall } from '../call';
-import { LIMITS } from '../limits';
-import type { Repeated } from './carried';
+import { digestText } from './digest';
+import { isValidCall, type PreparedCall } from './call';
+import { LIMITS } from './limits';
+import type { Repeated } from './spending/carried';
 
 /**
  * The last steps that were alike, and their limit. After that many steps, the calls of another such step do not run.

@@ -1,4 +1,4 @@
-import { whenForgotten } from '../../src/engine/search-attributes';
+import { whenForgotten } from '../../src/worker/lost-data';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

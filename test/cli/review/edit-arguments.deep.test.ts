@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decideByEditor, documentOf, draftOf, readDocument } from '../../../src/cli/review/changed';
+import { decideByEditor, documentOf, draftOf, readDocument } from '../../../src/cli/review/edit-arguments';
 import type { Subject } from '../../../src/cli/review/decision';
 import type { Terminal } from '../../../src/cli/review/terminal';
 import type { Answer } from '../../../src/client';
