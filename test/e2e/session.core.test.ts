@@ -333,7 +333,9 @@ test('cancelling the turn leaves the session open; closing it leaves what waits'
   await ended(session, 1);
   await session.send(book.add(call('pay', 'closed'), { text: 'never' }));
   await until('the request', async () =>
-    (await client.inbox({ agent: 'talker', limit: Infinity })).some((item) => item.turn === `${session.id}.t2`),
+    (await client.inbox({ agent: 'talker', limit: Infinity })).some(
+      (item) => item.turn === `${session.id}.t2`,
+    ),
   );
   await session.send({ text: 'never read', messageId: 'left' });
   await session.close({ cancel: true });

@@ -70,7 +70,7 @@ test('what is the same in both is shown once, and an answer at the end only', ()
     steps: [{ step: 3, left: step, right: step, same: true }],
     end: { left: end, right: end, same: true },
   });
-  expect(compareLines(same, testScreen(90)).slice(5)).toEqual([
+  expect(compareLines(same, testScreen(90)).slice(2)).toEqual([
     '',
     'step 3, the same in both',
     'm answers',
