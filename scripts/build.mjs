@@ -171,7 +171,9 @@ const withoutMemberComments = async (code) => {
   const { parse } = await import('acorn');
   const kept = [];
   let from = 0;
-  const onComment = (_isBlock, _text, start, end) => {
+  const onComment = (_isBlock, text, start, end) => {
+    // It tells a bundler what to leave alone.
+    if (text.includes('webpackIgnore')) return;
     // With code behind it on its line, the columns of that code would no longer be those of the map.
     if (/^[^\S\n]*\S/.test(code.slice(end, end + 200))) return;
     kept.push(

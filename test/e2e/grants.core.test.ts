@@ -113,7 +113,10 @@ it('takes what a range and a glob let through, also for a call that its worker r
   await waitFor(handle, '1.2');
   await until('the other one', async () => (await effects.lines('wide-1')).length === 1);
   expect(await effects.lines('wide-2')).toEqual([]);
-  const [ran] = (await client.view(handle.workflowId)).calls;
+  const ran = await until('its result', async () => {
+    const [first] = (await client.view(handle.workflowId)).calls;
+    return first?.phase === 'done' && first;
+  });
   expect(ran).toMatchObject({ grant: { id, use: 1, assurance: 'claimed' } });
   const plan = await client.grants.plan(handle.workflowId, '1.2', { by: 'ann', times: 2 });
   expect(plan.sentence).toMatch(

@@ -70,12 +70,8 @@ test('a fork is followed, then both paths are shown step by step; nothing was pa
     `a fork of ${turn} from 1.1 on, in a dry world; another decision; 0 results taken`,
   );
   const [, steps = ''] = out.split('\nstep 1\n');
-  expect(steps).toMatch(
-    /^first:\n1\.1 pay amount=10\n +done: paid 10\nsecond:\n1\.1 pay amount=10\n +denied/,
-  );
-  expect(steps).toMatch(
-    /first:\nanswered\nfirst heard: paid 10\nsecond:\nanswered\nfirst heard: Error \[denied\]/,
-  );
+  expect(steps).toMatch(/^1\.1 pay amount=10 +│ 1\.1 pay amount=10\n +done: paid 10 +│ +denied/);
+  expect(steps).toMatch(/answered +│ answered\nfirst heard: paid 10 +│ first heard: Error \[denied\]/);
   expect(await paid()).toBe('pay 10\n');
 });
 
