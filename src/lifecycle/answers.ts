@@ -1,4 +1,4 @@
-import type { Decision, QuestionAnswer, Refused } from '../contract/decision';
+import type { QuestionAnswer, Refused } from '../contract/decision';
 import { answered, declined } from '../contract/call-texts';
 import { misfitText } from '../contract/read-json';
 import { checkAnswer } from '../contract/schema/question-form';
@@ -14,15 +14,21 @@ import {
   refuse,
   type ReceivedMessage,
 } from './messages';
+import { unlessVoid } from './decide';
 import { failureOf, successOf } from './results';
 import { type Approvals, type CallState, type QuestionCall, standingOf } from './state';
 import { SOMEBODY } from '../contract/authority';
 
 /**
  * What an answer leads to at workflow time `now` (ms). The first valid answer wins. At or after the deadline it is
- * `expired`, like a decision. Only a question takes an answer, and a question takes nothing else.
+ * `expired`, like a decision. Only a question takes an answer, and a question takes nothing else. Only turns ask
+ * questions, so this is not a part of `decide`, which is bundled with every gate.
  */
 export function decideAnswer(calls: Approvals, said: ReceivedMessage, now: number): Decided {
+  return unlessVoid(calls, said, judged(calls, said, now));
+}
+
+function judged(calls: Approvals, said: ReceivedMessage, now: number): Decided {
   const read = readNew(calls, parseAnswer(said.message), { ...said, now });
   if ('decided' in read) return read.decided;
   const { message: answer, fresh } = read;
@@ -39,12 +45,6 @@ export function decideAnswer(calls: Approvals, said: ReceivedMessage, now: numbe
     return { refused, isChecked: true };
   }
   return { ...answeredBy(state, { ...answer, content }, fresh), isChecked: true };
-}
-
-/** Refuses a decision that was sent for a question: a question takes only an answer. */
-export function refuseDecision(decision: Pick<Decision, 'callId' | 'decisionId'>): Refused {
-  const why = `call ${decision.callId} is a question: it is answered, not decided`;
-  return refuse('malformed', why, decision);
 }
 
 function notAsked(calls: Approvals, answer: QuestionAnswer, state: CallState | undefined): Refused {

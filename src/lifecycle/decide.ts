@@ -2,7 +2,6 @@ import type { OutcomeReport } from '../contract/call';
 import { DECIDED_BEFORE } from '../contract/call-texts';
 import type { Abandonment } from '../contract/decision';
 import type { ToolResult } from '../contract/result';
-import { decideAnswer } from './answers';
 import { decideDecision } from './decisions';
 import { prove, takeAbandonment, takeOutcome } from './doubts';
 import { cancelAll, whatIsDue, withdraw } from './endings';
@@ -15,8 +14,8 @@ import type { Approvals } from './state';
 
 /** What somebody says, what the workflow has to do about its calls, or a fact that nobody can refuse. */
 export type LifeCommand =
-  /** A person decides on a request, resolves a call in doubt, or answers a question. */
-  | ({ type: 'decision' | 'resolution' | 'answer' } & ReceivedMessage)
+  /** A person decides on a request, or resolves a call in doubt. Questions are answered with `decideAnswer`. */
+  | ({ type: 'decision' | 'resolution' } & ReceivedMessage)
   | { type: 'start'; callId: string; secret?: string }
   | { type: 'settle'; callId: string; settlement: Settlement }
   | { type: 'prove'; callId: string; result: ToolResult }
@@ -36,8 +35,6 @@ export function decide(calls: Approvals, command: LifeCommand, now: number): Dec
       return unlessVoid(calls, command, decideDecision(calls, command, now));
     case 'resolution':
       return unlessVoid(calls, command, decideResolution(calls, command, now));
-    case 'answer':
-      return unlessVoid(calls, command, decideAnswer(calls, command, now));
     case 'start':
       return decideStart(calls, command.callId, command.secret);
     case 'settle':
@@ -62,7 +59,11 @@ export function decide(calls: Approvals, command: LifeCommand, now: number): Dec
 }
 
 /** A message that a reset applies again is refused where its decision would be void. */
-function unlessVoid(calls: Approvals, { isAgain, message }: ReceivedMessage, decided: Decided): Decided {
+export function unlessVoid(
+  calls: Approvals,
+  { isAgain, message }: ReceivedMessage,
+  decided: Decided,
+): Decided {
   if (!isAgain || decided.refused !== undefined || decided.events.length === 0) return decided;
   const state = calls.calls.get(decided.verdict?.callId ?? '');
   return state !== undefined && isVoidAfterReset(state)

@@ -16,7 +16,6 @@ import { checkSchema, withDefaults } from '../contract/schema/schema';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { Issue } from '../contract/tool';
 import { describeIssues } from '../contract/read-json';
-import { refuseDecision } from './answers';
 import { type CallEvent, type Edited, evolve } from './events';
 import {
   accepted,
@@ -89,7 +88,12 @@ function checkPhase(
   { state, now }: { state: CallState | undefined; now: number },
 ): Refused | undefined {
   const closed = approvals.closed.get(decision.callId);
-  if (state?.phase === 'question') return refuseDecision(decision);
+  if (state?.phase === 'question')
+    return refuse(
+      'malformed',
+      `call ${decision.callId} is a question: it is answered, not decided`,
+      decision,
+    );
   if (closed?.cause === 'expired' || closed?.cause === 'unanswered') return expired(decision);
   const isTakenBack = closed?.cause === 'neverStarted' || closed?.cause === 'withdrawn';
   if (isTakenBack || (approvals.cancelled && state?.phase === 'request')) {

@@ -36,9 +36,13 @@ export function markChanged(context: ApprovalContext): void {
   context.revision += 1;
 }
 
-/** Carries out a command, unless it is refused. Nothing else changes the state of calls. */
+/** Carries out a command, unless it is refused. */
 export function act(context: ApprovalContext, command: LifeCommand): Decided {
-  const decided = decide(context.approvals, command, Date.now());
+  return carryOut(context, decide(context.approvals, command, Date.now()));
+}
+
+/** Carries out what was decided, unless it is refused. Nothing else changes the state of calls. */
+export function carryOut(context: ApprovalContext, decided: Decided): Decided {
   if (decided.refused !== undefined || decided.events.length === 0) return decided;
   const next = decided.events.reduce(apply, context.approvals);
   if (next !== context.approvals) markChanged(context);

@@ -1,5 +1,6 @@
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
+import { decideAnswer } from '../lifecycle/answers';
 import { whyHeld } from '../lifecycle/move';
 import { markChanged } from './call-life';
 import { FAILURES, QUERIES, SIGNALS, UPDATES } from '../contract/names';
@@ -8,18 +9,27 @@ import type { TranscriptPage } from '../contract/transcript';
 import { setAskHandlers } from './questions';
 import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
-import { firstAsked, onSignal, rawQuery, rawUpdate } from './messages';
+import { ANSWER_BOUNDS, firstAsked, onSignal, rawQuery, rawUpdate } from './messages';
 import { addWords, readWords } from './session/words';
 import { turnRecordOf } from './think';
 import type { Turn } from './turn-state';
 import {
-  ANSWERS,
   DECISION_MESSAGES,
   RESOLUTION_MESSAGES,
   setAbandonHandler,
   setOutcomeHandler,
   setVerdictHandlers,
+  type VerdictMessage,
 } from './verdict-handlers';
+
+/** The messages with which a person answers a question. */
+const ANSWERS: VerdictMessage = {
+  judge: decideAnswer,
+  update: UPDATES.answer,
+  signal: SIGNALS.answer,
+  bounds: ANSWER_BOUNDS,
+  description: 'Answer a question: answered (with content) or declined',
+};
 
 /**
  * Sets the handlers of a turn. The validator of an update refuses a message before history has it. A refused signal

@@ -1,7 +1,6 @@
 import { proxySinks, workflowInfo } from '@temporalio/workflow';
 import type { ObservedFact, ObserveSinks, WaitEnd } from '../activities/observed';
 import type { PreparedCall, TurnOrigin } from '../contract/call';
-import { isOurWorker } from '../contract/worker-tools';
 import { type Approvals, type CallState, decisionOf, isOpen } from '../lifecycle/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
@@ -9,12 +8,6 @@ const { countersign } = proxySinks<ObserveSinks>();
 /** Reports facts to the worker. In a replay nothing is sent, because the facts were reported before. */
 export function report(...facts: ObservedFact[]): void {
   if (facts.length > 0 && !workflowInfo().unsafe.isReplaying) countersign.observe(...facts);
-}
-
-/** Reports that a request began or ceased to wait for a person in this workflow. */
-export function reportChange(): void {
-  // A worker that is not ours has no such sink, and would log an error.
-  if (isOurWorker() && !workflowInfo().unsafe.isReplaying) countersign.changed();
 }
 
 /** The facts that were reported about one call. */

@@ -1,15 +1,24 @@
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
-import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import {
+  proxySinks,
+  setCurrentDetails,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ObserveSinks } from '../activities/observed';
 import type { ValidCall } from '../contract/call';
 import { LIMITS } from '../contract/limits';
 import { askedBy, attributeKey, facetMark, gateMemoKey, MEMO, NEVER } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { CallFacet, TurnState } from '../contract/turn-states';
+import { isOurWorker } from '../contract/worker-tools';
 import { apply } from '../lifecycle/events';
 import { type CallState, decisionOf, isOpen, leaveOf, resultOf } from '../lifecycle/state';
 import type { ApprovalContext } from './call-life';
-import { reportChange } from './observe';
 import { closedMemos, type OpenCall, openCalls, openMemo, verdictsMemo } from './summary';
+
+const { countersign } = proxySinks<ObserveSinks>();
 
 /** The most bytes of a search attribute that we write. The server takes 2 KB for each. */
 const MOST_BYTES = 2000;
@@ -86,7 +95,8 @@ export class Publisher {
       upsertSearchAttributes(attributesOf(open, state, this.facets));
       this.written = this.facets.size;
     }
-    if (changed) reportChange();
+    // A worker that is not ours has no such sink, and would log an error.
+    if (changed && isOurWorker() && !workflowInfo().unsafe.isReplaying) countersign.changed();
     this.open = text;
     this.state = state;
   }

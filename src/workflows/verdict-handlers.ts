@@ -1,15 +1,21 @@
 import { setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import type { Accepted, Verdict } from '../contract/decision';
-import { type Decided, parseAbandonment, parseOutcome, refuse } from '../lifecycle/messages';
-import { act, type ApprovalContext, markChanged } from './call-life';
+import {
+  type Decided,
+  parseAbandonment,
+  parseOutcome,
+  type ReceivedMessage,
+  refuse,
+} from '../lifecycle/messages';
+import type { Approvals } from '../lifecycle/state';
+import { act, type ApprovalContext, carryOut, markChanged } from './call-life';
 import { decide } from '../lifecycle/decide';
 import { LIMITS } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
 import type { MessageQueue } from './message-queue';
 import {
   ABANDONMENT_BOUNDS,
-  ANSWER_BOUNDS,
   type Bounds,
   DECISION_BOUNDS,
   onSignal,
@@ -27,8 +33,9 @@ import { noteVerdict } from './signal-verdicts';
 const RUN_IS_FULL = `this run has taken ${LIMITS.runUpdates} updates; it takes only decisions and answers from now on`;
 
 /** A kind of message that gets a verdict: its update and its signal. */
-interface VerdictMessage {
-  type: 'decision' | 'resolution' | 'answer';
+export interface VerdictMessage {
+  /** What a message leads to at workflow time `now` (ms). */
+  judge: (calls: Approvals, said: ReceivedMessage, now: number) => Decided;
   update: string;
   signal: string;
   bounds: Bounds;
@@ -38,7 +45,7 @@ interface VerdictMessage {
 
 /** The messages with which a person decides on a request. */
 export const DECISION_MESSAGES: VerdictMessage = {
-  type: 'decision',
+  judge: (calls, said, now) => decide(calls, { type: 'decision', ...said }, now),
   update: UPDATES.decide,
   signal: SIGNALS.approval,
   bounds: DECISION_BOUNDS,
@@ -47,20 +54,11 @@ export const DECISION_MESSAGES: VerdictMessage = {
 
 /** The messages with which a person resolves a call in doubt. */
 export const RESOLUTION_MESSAGES: VerdictMessage = {
-  type: 'resolution',
+  judge: (calls, said, now) => decide(calls, { type: 'resolution', ...said }, now),
   update: UPDATES.resolve,
   signal: SIGNALS.resolution,
   bounds: RESOLUTION_BOUNDS,
   description: 'Resolve a call in doubt: happened, did-not or run-again',
-};
-
-/** The messages with which a person answers a question. */
-export const ANSWERS: VerdictMessage = {
-  type: 'answer',
-  update: UPDATES.answer,
-  signal: SIGNALS.answer,
-  bounds: ANSWER_BOUNDS,
-  description: 'Answer a question: answered (with content) or declined',
 };
 
 /**
@@ -84,7 +82,7 @@ export function setVerdictHandlers(
   queue: MessageQueue,
   kind: VerdictMessage,
 ): void {
-  const { type, description } = kind;
+  const { judge, description } = kind;
   const { runId } = workflowInfo();
   const validator = (message: RawValue): void => {
     // The call that the message names is about to be registered, and the handler will judge the message.
@@ -93,7 +91,7 @@ export function setVerdictHandlers(
     if (!read.ok) throw refusalFailure(refuse('malformed', read.message, undefined));
     // A validator may not draw an id: the replay does not call it.
     const said = { message: read.value, newId: () => '', runId, isAgain: queue.isBeforeReset(taskNow()) };
-    const judged = decide(context.approvals, { type, ...said }, Date.now());
+    const judged = judge(context.approvals, said, Date.now());
     if (judged.refused !== undefined) throw refusalFailure(judged.refused);
     // The server takes only so many updates for one run. The last of them are for those that settle something.
     if (queue.answered >= LIMITS.runUpdates && !settles(judged))
@@ -105,7 +103,8 @@ export function setVerdictHandlers(
     const read = readMessage(message, kind.bounds);
     markChanged(context);
     if (!read.ok) return refuse('malformed', read.message, undefined);
-    const judged = act(context, { type, message: read.value, newId: uuid4, runId, isAgain });
+    const said = { message: read.value, newId: uuid4, runId, isAgain };
+    const judged = carryOut(context, judge(context.approvals, said, Date.now()));
     if (judged.isChecked === true) queue.spend(CHECK_WEIGHT);
     return judged.refused ?? judged.verdict ?? refuse('malformed', 'nothing was said', read.value);
   };

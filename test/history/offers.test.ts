@@ -3,6 +3,7 @@ import { type Offer, offersOn, type Onlooker } from '../../src/history/offers';
 import { describeVoting } from '../../src/history/labels';
 import type { CallView, TurnView } from '../../src/history/view';
 import { isAtLeast, ROLES } from '../../src/authority/rules/permits';
+import { decideAnswer } from '../../src/lifecycle/answers';
 import { decide } from '../../src/lifecycle/decide';
 import type { CallState } from '../../src/lifecycle/state';
 import { call, request, turn } from '../cli/support';
@@ -95,8 +96,12 @@ function isTaken(calls: Calls, { offer, who, now }: Asked): boolean {
   const { seenDigest, votes } = calls.call();
   const takes = (type: 'decision' | 'resolution' | 'answer', said: object): boolean => {
     const message = { callId: '1.1', approver: who.user, ...said };
-    const asked = { type, message, newId: () => 'd', runId: 'run', isAgain: false };
-    return decide(calls.state, asked, now).refused === undefined;
+    const asked = { message, newId: () => 'd', runId: 'run', isAgain: false };
+    const decided =
+      type === 'answer'
+        ? decideAnswer(calls.state, asked, now)
+        : decide(calls.state, { type, ...asked }, now);
+    return decided.refused === undefined;
   };
   const decides = (said: object): boolean => takes('decision', { seenDigest, ...said });
   switch (offer) {

@@ -6,6 +6,7 @@ import type { Question } from '../../src/contract/question';
 import type { Effect } from '../../src/contract/tool';
 import type { ToolResult } from '../../src/contract/result';
 import { makeApprovals, type Approvals, type CallState, resultOf } from '../../src/lifecycle/state';
+import { decideAnswer } from '../../src/lifecycle/answers';
 import { type LifeCommand, decide } from '../../src/lifecycle/decide';
 import { apply, type LifeEvent } from '../../src/lifecycle/events';
 import type { Decided } from '../../src/lifecycle/messages';
@@ -100,7 +101,10 @@ export class Calls {
 
   /** Carries out a command. */
   do(command: LifeCommand, now = 1): Decided {
-    const decided = decide(this.state, command, now);
+    return this.carryOut(decide(this.state, command, now));
+  }
+
+  private carryOut(decided: Decided): Decided {
     if (decided.refused === undefined) this.take(...decided.events);
     return decided;
   }
@@ -113,7 +117,11 @@ export class Calls {
   /** The verdict on a message. */
   say(type: 'decision' | 'resolution' | 'answer', message: unknown, now = 1, isAgain = false) {
     const newId = (): string => `drawn-${(this.drawn += 1)}`;
-    const { refused, ...decided } = this.do({ type, message, newId, runId: 'run', isAgain }, now);
+    const said = { message, newId, runId: 'run', isAgain };
+    const { refused, ...decided } =
+      type === 'answer'
+        ? this.carryOut(decideAnswer(this.state, said, now))
+        : this.do({ type, ...said }, now);
     const verdict = refused ?? ('verdict' in decided ? decided.verdict : undefined);
     if (verdict === undefined) throw new Error('no verdict');
     return verdict;
