@@ -3,11 +3,18 @@ import { type Offer, offersOn, type Onlooker } from '../../src/history/offers';
 import { describeVoting } from '../../src/history/labels';
 import type { CallView, TurnView } from '../../src/history/view';
 import { isAtLeast, ROLES } from '../../src/authority/rules/permits';
-import { decideAnswer } from '../../src/lifecycle/answers';
-import { decide } from '../../src/lifecycle/decide';
 import type { CallState } from '../../src/lifecycle/state';
 import { call, request, turn } from '../cli/support';
-import { AGE, type Calls, callsWith, type CallShape, PAY_SCHEMA, PLAN, validCall } from '../support/calls';
+import {
+  AGE,
+  type Calls,
+  callsWith,
+  type CallShape,
+  decideTurn,
+  PAY_SCHEMA,
+  PLAN,
+  validCall,
+} from '../support/calls';
 
 const person = (name: string, groups: string[] = []): Voter => ({ name, groups, delegates: [] });
 const PEOPLE = [person('anna'), person('bob'), person('rita'), person('lea', ['leads'])];
@@ -96,12 +103,8 @@ function isTaken(calls: Calls, { offer, who, now }: Asked): boolean {
   const { seenDigest, votes } = calls.call();
   const takes = (type: 'decision' | 'resolution' | 'answer', said: object): boolean => {
     const message = { callId: '1.1', approver: who.user, ...said };
-    const asked = { message, newId: () => 'd', runId: 'run', isAgain: false };
-    const decided =
-      type === 'answer'
-        ? decideAnswer(calls.state, asked, now)
-        : decide(calls.state, { type, ...asked }, now);
-    return decided.refused === undefined;
+    const asked = { type, message, newId: () => 'd', runId: 'run', isAgain: false };
+    return decideTurn(calls.state, asked, now).refused === undefined;
   };
   const decides = (said: object): boolean => takes('decision', { seenDigest, ...said });
   switch (offer) {

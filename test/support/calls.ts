@@ -9,7 +9,7 @@ import { makeApprovals, type Approvals, type CallState, resultOf } from '../../s
 import { decideAnswer } from '../../src/lifecycle/answers';
 import { type LifeCommand, decide } from '../../src/lifecycle/decide';
 import { apply, type LifeEvent } from '../../src/lifecycle/events';
-import type { Decided } from '../../src/lifecycle/messages';
+import type { Decided, ReceivedMessage } from '../../src/lifecycle/messages';
 
 /** Schema of the tool that made-up calls use. */
 export const PAY_SCHEMA: JsonObject = {
@@ -91,6 +91,13 @@ export const PLAN: FilePlan = {
   })),
 };
 
+/** What a turn decides: the commands of calls, and answers to questions. */
+export type TurnCommand = LifeCommand | ({ type: 'answer' } & ReceivedMessage);
+
+export function decideTurn(calls: Approvals, command: TurnCommand, now: number): Decided {
+  return command.type === 'answer' ? decideAnswer(calls, command, now) : decide(calls, command, now);
+}
+
 /** The calls of a step, as commands change them. */
 export class Calls {
   /** Everything that has happened. */
@@ -100,11 +107,8 @@ export class Calls {
   constructor(public state: Approvals = makeApprovals()) {}
 
   /** Carries out a command. */
-  do(command: LifeCommand, now = 1): Decided {
-    return this.carryOut(decide(this.state, command, now));
-  }
-
-  private carryOut(decided: Decided): Decided {
+  do(command: TurnCommand, now = 1): Decided {
+    const decided = decideTurn(this.state, command, now);
     if (decided.refused === undefined) this.take(...decided.events);
     return decided;
   }
@@ -117,11 +121,7 @@ export class Calls {
   /** The verdict on a message. */
   say(type: 'decision' | 'resolution' | 'answer', message: unknown, now = 1, isAgain = false) {
     const newId = (): string => `drawn-${(this.drawn += 1)}`;
-    const said = { message, newId, runId: 'run', isAgain };
-    const { refused, ...decided } =
-      type === 'answer'
-        ? this.carryOut(decideAnswer(this.state, said, now))
-        : this.do({ type, ...said }, now);
+    const { refused, ...decided } = this.do({ type, message, newId, runId: 'run', isAgain }, now);
     const verdict = refused ?? ('verdict' in decided ? decided.verdict : undefined);
     if (verdict === undefined) throw new Error('no verdict');
     return verdict;

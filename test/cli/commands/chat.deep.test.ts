@@ -240,7 +240,7 @@ describe('at a terminal', () => {
     await until('its end', async () => (await client.session(id).state()).state === 'idle');
     terminal.type('/compact\r');
     await terminal.sees('there is nothing to summarize: a summary takes the place of all turns but the last');
-    await away.stop();
+    await Promise.all(away.workers.map((worker) => worker.stop()));
     terminal.type('/compact\r');
     await terminal.sees('compact by ann: there is nothing to summarize');
     terminal.type('/exit\r');
