@@ -6,7 +6,8 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 
 const { disable, enterWith, getStore, run } = AsyncLocalStorage.prototype;
-const all = new AsyncLocalStorage();
+/** With Node's own methods, which call one another. */
+const all = Object.assign(new AsyncLocalStorage(), { disable, enterWith, getStore, run });
 /** Those that were used, and not disabled since. */
 let used = new WeakSet();
 
