@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type DecidedAnswer, type DecidedCall, readDecided } from '../../client/decided';
 import type { Permit } from '../../authority/rules/permits';
 import type { Countersign } from '../../client/countersign';
+import { SharedRead } from './shared-read';
 
 /** Reads the decisions of people, and how the calls ended. */
 export interface DecidedReader {
@@ -33,32 +34,25 @@ const ENDED_TURNS = 2_000;
 export function createDecidedReader(
   readerOf: (permit: Pick<Permit, 'agents'>) => Pick<Countersign, 'list' | 'timeline'>,
 ): DecidedReader {
-  const known = new LRUCache<string, readonly DecidedCall[]>({ max: ENDED_TURNS, ttl: ENDED_MS });
+  const ended = new LRUCache<string, readonly DecidedCall[]>({ max: ENDED_TURNS, ttl: ENDED_MS });
   const own = new LRUCache<string, LRUCache<string, true>>({ max: USERS });
-  const answers = new LRUCache<string, { of: string; answer: Promise<DecidedAnswer> }>({ max: USERS });
+  const reads = new LRUCache<string, { of: string; read: SharedRead<DecidedAnswer> }>({ max: USERS });
   return {
     read: (approver, permit) => {
       const of = JSON.stringify(permit.agents);
       const user = approver ?? '';
-      const fresh = answers.get(user);
-      if (fresh?.of === of) return fresh.answer;
+      const known = reads.get(user);
+      if (known?.of === of && known.read.isFresh) return known.read.answer;
       const also = [...(own.get(user)?.keys() ?? [])];
-      const answer = readDecided(readerOf(permit), { approver, also }, known);
-      const kept = { of, answer };
-      answers.set(user, kept);
-      const isKept = (): boolean => answers.peek(user) === kept;
-      // After a failure the next request reads again.
-      answer.then(
-        () => isKept() && answers.set(user, kept, { ttl: FRESH_MS }),
-        () => isKept() && answers.delete(user),
-      );
-      return answer;
+      const read = new SharedRead(readDecided(readerOf(permit), { approver, also }, ended), FRESH_MS);
+      reads.set(user, { of, read });
+      return read.answer;
     },
     note: (user, turn) => {
       const turns = own.get(user) ?? new LRUCache<string, true>({ max: OWN_TURNS });
       turns.set(turn, true);
       own.set(user, turns);
-      answers.delete(user);
+      reads.delete(user);
     },
   };
 }

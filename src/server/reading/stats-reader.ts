@@ -7,6 +7,7 @@ import type { Permit } from '../../authority/rules/permits';
 import { CountersignError } from '../../contract/errors';
 import type { StatsAnswer } from '../api';
 import type { RefusalLog } from '../refusal-log';
+import { SharedRead } from './shared-read';
 
 /** The turns to count. */
 interface StatsQuery {
@@ -43,9 +44,7 @@ const MOST_OPEN = 10;
 
 /** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */
 export function createStatsReader({ readerOf, refusals }: StatsReaderParts): StatsReader {
-  // `until` is a time of `performance.now`, which does not change when somebody sets the time of day. Otherwise an
-  // answer could be kept for too long.
-  const answers = new LRUCache<string, { answer: Promise<StatsAnswer>; until: number }>({ max: MAX_ANSWERS });
+  const reads = new LRUCache<string, SharedRead<StatsAnswer>>({ max: MAX_ANSWERS });
   let last: Promise<unknown> = Promise.resolve();
   let open = 0;
   const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
@@ -65,17 +64,11 @@ export function createStatsReader({ readerOf, refusals }: StatsReaderParts): Sta
     read: async (query, permit) => {
       const { sinceMs, agent, tool, limit } = query;
       const key = JSON.stringify([sinceMs, agent, tool, limit, permit.agents]);
-      const known = answers.get(key);
-      if (known !== undefined && performance.now() < known.until) return known.answer;
-      // An answer that is still being read does not expire.
-      const entry = { answer: begin(query, permit), until: Infinity };
-      answers.set(key, entry);
-      entry.answer.then(
-        () => (entry.until = performance.now() + FRESH_MS),
-        // After a failure the next query reads again.
-        () => answers.delete(key),
-      );
-      return entry.answer;
+      const known = reads.get(key);
+      if (known?.isFresh === true) return known.answer;
+      const read = new SharedRead(begin(query, permit), FRESH_MS);
+      reads.set(key, read);
+      return read.answer;
     },
   };
 }
