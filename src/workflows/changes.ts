@@ -20,7 +20,7 @@ export class ChangeNotifier {
   constructor(
     private readonly context: ApprovalContext,
     private readonly watchers: readonly Watcher[],
-    private readonly queue: Pick<MessageQueue, 'hasReapplied'>,
+    private readonly queue: Pick<MessageQueue, 'hasMessages' | 'hasReapplied'>,
     private isQuiet = false,
   ) {}
 
@@ -33,6 +33,11 @@ export class ChangeNotifier {
       await condition(() => !this.isQuiet && this.hasUnseen && !this.queue.hasReapplied);
       this.look();
     }
+  }
+
+  /** Looks now if no message of the workflow task waits for an answer. The SDK's way through `condition()` costs more. */
+  lookAlone(): void {
+    if (!this.isQuiet && this.hasUnseen && !this.queue.hasMessages) this.look();
   }
 
   /**

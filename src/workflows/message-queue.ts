@@ -38,6 +38,7 @@ export class MessageQueue {
   private held = false;
   private random = randomOfRun();
   private updates = 0;
+  private asked = -1;
 
   /** `onReset` is called once in the first task after a reset, before any message of that task is judged. */
   constructor(private readonly onReset: () => void = () => undefined) {
@@ -90,9 +91,15 @@ export class MessageQueue {
     return this.reapplied.updates.length + this.reapplied.signals.length > 0;
   }
 
+  /** Whether the current workflow task brought a message. */
+  get hasMessages(): boolean {
+    return this.asked === workflowInfo().historyLength;
+  }
+
   /** Judges a signal, immediately if there is room. Throws only what its judging throws. */
   add(message: QueuedMessage): void {
     this.enterTask();
+    this.asked = this.task;
     if (this.isReapplying) this.reapply(this.reapplied.signals, message);
     else this.take(message);
   }
@@ -100,6 +107,7 @@ export class MessageQueue {
   /** Judges an update, whose sender waits for the verdict. Throws what its judging throws. */
   answer<T>(weight: number, judge: () => T): T | Promise<T> {
     this.enterTask();
+    this.asked = this.task;
     this.updates += 1;
     if (!this.isReapplying && !this.isBehind && this.hasRoom({ weight })) return judge();
     return new Promise((resolve, reject) => {

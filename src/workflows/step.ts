@@ -37,7 +37,8 @@ export async function runStep(
   if (wasHeld) await changes.until(() => !changes.hasUnseen);
   const mayStart = placesIn(turn);
   for (const callId of turn.approvals.calls.keys())
-    void liveCall(new TurnCall(turn, callId, runtime, mayStart));
+    void liveCall(new TurnCall(turn, callId, runtime, mayStart)).then(() => changes.lookAlone());
+  changes.lookAlone();
   const isOver = (): boolean => [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
   while (!isOver()) {
     await changes.until(() => isOver() || due() !== undefined);

@@ -21,7 +21,7 @@ export async function noteRules(call: StartingCall, worker: ActivityDeps): Promi
 }
 
 /** The call has to be what was approved, and the rules have to allow it still. */
-export async function asApproved(call: StartingCall): Promise<Stop | undefined> {
+export function asApproved(call: StartingCall): Stop | undefined {
   const { asked = { lack: call.lack } } = call;
   if (!('value' in asked)) return asked;
   call.startedBy.roster = asked.roster;

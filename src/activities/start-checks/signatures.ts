@@ -4,7 +4,10 @@ import { startInThisRun, unreadStart } from '../earlier-start';
 import { allowedOf, type StartingCall, type Stop } from './starting-call';
 
 /** The signatures of a call start it once. */
-export async function signaturesUnspent(call: StartingCall, worker: ActivityDeps): Promise<Stop | undefined> {
+export function signaturesUnspent(
+  call: StartingCall,
+  worker: ActivityDeps,
+): Promise<Stop | undefined> | undefined {
   return allowedOf(call).isSigned ? spentBefore(worker, call.input) : undefined;
 }
 

@@ -139,13 +139,21 @@ interface Asking {
  * The output of a call that a pause holds. Undefined: the call may start. A call without an effect always may, and so
  * may a call in a dry world.
  */
-export async function pausedCall(
+export function pausedCall(
   { pauses }: Asking,
   input: CallInput,
   mayHaveRun: boolean,
+): Promise<Paused | undefined> | undefined {
+  if (pauses === undefined || input.effect === 'pure' || input.dry === true) return undefined;
+  return heldBy(pauses, input, mayHaveRun);
+}
+
+async function heldBy(
+  pauses: PausesReader,
+  input: CallInput,
+  mayHaveRun: boolean,
 ): Promise<Paused | undefined> {
-  if (input.effect === 'pure' || input.dry === true) return undefined;
-  const paused = await pauses?.whyHeld({ agent: input.agent, tool: input.tool });
+  const paused = await pauses.whyHeld({ agent: input.agent, tool: input.tool });
   if (paused === undefined) return undefined;
   const ran = mayHaveRun && input.effect !== 'unsafe' ? { mayHaveRun: true as const } : {};
   return { paused, secret: input.secret, ...ran };
