@@ -27,7 +27,7 @@ import { runStep } from './step';
 import { carriedBy, firstOf, STEP_HOOKS } from './step-hooks';
 import { WorkClock } from './spending';
 import { hasRemote, prepareRemote } from './call-activities';
-import { appendResults, applySeedStep, resultOfTurn } from './think';
+import { applySeedStep, endStep, resultOfTurn } from './think';
 
 /**
  * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model
@@ -139,12 +139,11 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     const step = { reply: { ...output, calls }, nextInput };
     const closedAs = firstOf(hooks, ({ closes }) => closes?.(turn, calls));
     const due = () => firstOf(hooks, ({ during }) => during?.(turn, runtime, step));
-    const results = await runStep(turn, calls, runtime, { closedAs, due });
-    appendResults(turn, results);
+    await runStep(turn, calls, runtime, { closedAs, due });
+    const [result] = endStep(turn, calls);
     const ending = firstOf(hooks, ({ after }) => after?.(turn, calls));
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    if (turn.call !== undefined)
-      return { ...resultOfTurn(turn, { status: 'answered' }, last), result: results[0]?.result };
+    if (turn.call !== undefined) return { ...resultOfTurn(turn, { status: 'answered' }, last), result };
     if (ending !== undefined) return resultOfTurn(turn, ending, last);
     if (turn.step >= turn.maxSteps) return resultOfTurn(turn, { status: 'step_limit' }, last);
   }

@@ -28,7 +28,7 @@ import { isSessionState, type KnownState } from '../contract/tool';
 import { requestersOf } from '../authority/votes/requesters';
 
 /** A call that is over, with its result. */
-export interface FinishedCall {
+interface FinishedCall {
   call: PreparedCall;
   result: ToolResult;
   /** Whether the result was made by this workflow, so that the worker cannot know its text. */
@@ -197,6 +197,21 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `step ${turn.step}`,
   };
+}
+
+/** Takes the results of a step whose calls are over. Returns them, in the model's order. */
+export function endStep(turn: Turn, calls: readonly PreparedCall[]): ToolResult[] {
+  const finished = calls.map((call): FinishedCall => {
+    const state = turn.approvals.calls.get(call.callId);
+    if (state?.phase === 'done')
+      return { call, result: state.result, ours: state.contentDigest === undefined };
+    // The result of a call that never runs was prepared together with it.
+    if (call.kind === 'invalid' || call.kind === 'recorded')
+      return { call, result: call.result, ours: false };
+    throw new Error(`call ${call.callId} ended without a result`);
+  });
+  appendResults(turn, finished);
+  return finished.map(({ result }) => result);
 }
 
 /** Adds the results of a step to the transcript, counts them, and keeps what the next `think` is given of them. */
