@@ -163,7 +163,7 @@ const mutants = [
     file: 'src/contract/lost-activity.ts',
     find: "return effect === 'unsafe' ? 1 : retry.maximumAttempts;",
     put: 'return retry.maximumAttempts;',
-    tests: files('workflows/call-activities'),
+    tests: files('workflows/scheduled-call'),
   },
   {
     name: 'lost-in-doubt',

@@ -22,11 +22,11 @@ import { report, StepObserver } from './observe';
 import { beginsOpen, makeTurn, type Turn, type TurnRuntime } from './turn-state';
 import { Publisher } from './publish';
 import { currentDetails, type OpenCall } from './summary';
-import { turnModelFailure } from './outcome';
 import { runStep } from './step';
 import { carriedBy, firstOf, STEP_HOOKS } from './step-hooks';
 import { WorkClock } from './spending';
-import { hasRemote, prepareRemote } from './call-activities';
+import { hasRemote, prepareRemote } from './prepare-call';
+import { FAILURES } from '../contract/names';
 import { applySeedStep, endStep, resultOfTurn } from './think';
 
 /**
@@ -80,6 +80,18 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     if (why instanceof ApplicationFailure) end(turn, publisher, 'failed');
     throw why;
   }
+}
+
+/**
+ * The failure of a turn whose model failed for good. No other activity can fail a turn, because the calls of a step
+ * never throw.
+ */
+export function turnModelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: FAILURES.model,
+    message: cause?.message ?? message,
+    nonRetryable: true,
+  });
 }
 
 function end({ agent, origin, usage, step }: Turn, publisher: Publisher, outcome: TurnState): void {
