@@ -15,7 +15,7 @@ import { errorMessage } from '../contract/errors';
 import { type LostActivity, mostAttempts } from '../contract/lost-activity';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { failureOf } from '../lifecycle/results';
-import type { Settlement } from '../lifecycle/starts';
+import type { Settlement } from '../lifecycle/outcomes';
 import { type CallState, isCancelled, leaveOf } from '../lifecycle/state';
 import { authorityOf } from '../lifecycle/votes';
 import { act, type ApprovalContext, callIn } from './call-life';

@@ -16,7 +16,7 @@ import type { LostCall } from '../../contract/lost-activity';
 import { activityIds } from '../../contract/names';
 import { type FailureText, reportOfWorker, settleOwn } from '../../lifecycle/own-activity';
 import { failureOf, successOf } from '../../lifecycle/results';
-import type { Settlement } from '../../lifecycle/starts';
+import type { Settlement } from '../../lifecycle/outcomes';
 import { type CallState, type DoneCall, resultOf, type RunningCall } from '../../lifecycle/state';
 import { act, liveCall } from '../call-life';
 import { freshIn, lostActivity, type Rounds, commonInput, waitGivenBack } from '../call-rounds';
