@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ThinkOutput } from '../contract/think';
-import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
+import { type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart, publishScheduled } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
@@ -27,7 +27,7 @@ import { carriedBy, firstOf, STEP_HOOKS } from './step-hooks';
 import { WorkClock } from './spending';
 import { hasRemote, prepareRemote } from './prepare-call';
 import { FAILURES } from '../contract/names';
-import { applySeedStep, endStep, resultOfTurn } from './think';
+import { applySeedStep, askForSteps, endStep, resultOfTurn } from './think';
 
 /**
  * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model

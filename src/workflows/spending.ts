@@ -28,7 +28,7 @@ import { act, callIn } from './call-life';
 import { recordCall } from './publish';
 import { askingCalls } from './questions';
 import { runStep } from './step';
-import { countRequest } from './think';
+import { countRequest } from './counts';
 import type { StepHook, Turn, TurnEnding, TurnRuntime } from './turn-state';
 import { isDry } from '../contract/dry-run';
 

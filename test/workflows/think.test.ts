@@ -11,8 +11,8 @@ import {
   appendReply,
   appendResults,
   applySeedStep,
+  askForSteps,
   takeReply,
-  think,
   thinkInput,
   turnRecordOf,
 } from '../../src/workflows/think';
@@ -26,9 +26,10 @@ afterEach(endWorkflow);
 const makeTestTurn = (more: Partial<TurnInput> = {}): Turn =>
   makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...more }, 'run-1');
 
-/** What the model's activity is given, and its id. */
+/** What the model's activity is given after the first reply, and its id. */
 async function scheduled(turn: Turn, asked = 1): Promise<{ id: unknown; input: unknown }> {
-  const { commands } = await WorkflowUnderTest.start(() => think(turn, thinkInput(turn), asked));
+  turn.spending.isSet = true;
+  const { commands } = await WorkflowUnderTest.start(() => askForSteps(turn, asked));
   const activity = commands[0]?.scheduleActivity;
   return { id: activity?.activityId, input: valueIn(activity?.arguments?.[0]) };
 }
