@@ -163,7 +163,7 @@ const mutants = [
     file: 'src/contract/lost-activity.ts',
     find: "return effect === 'unsafe' ? 1 : retry.maximumAttempts;",
     put: 'return retry.maximumAttempts;',
-    tests: files('workflows/call-activities'),
+    tests: files('workflows/scheduled-call'),
   },
   {
     name: 'lost-in-doubt',
@@ -274,7 +274,7 @@ const mutants = [
   {
     name: 'decide-once',
     promise: 'one decision allows one start',
-    file: 'src/lifecycle/starts.ts',
+    file: 'src/lifecycle/decide.ts',
     find: "if (state?.phase !== 'ready')",
     put: "if (state?.phase !== 'ready' && state?.phase !== 'in_doubt')",
     tests: lifecycle('endings'),
@@ -282,7 +282,7 @@ const mutants = [
   {
     name: 'decide-generation',
     promise: 'a decision allows a start of its own generation only',
-    file: 'src/lifecycle/starts.ts',
+    file: 'src/lifecycle/decide.ts',
     find: 'leave.generation === generation;',
     put: 'true;',
     tests: lifecycle('endings'),
@@ -290,7 +290,7 @@ const mutants = [
   {
     name: 'decide-start-seen',
     promise: 'a decision allows a start of exactly what was seen',
-    file: 'src/lifecycle/starts.ts',
+    file: 'src/lifecycle/decide.ts',
     find: 'leave.decision.seenDigest === seenDigest && ',
     put: '',
     tests: lifecycle('endings'),
@@ -387,7 +387,7 @@ const mutants = [
   {
     name: 'life-void-cancelled',
     promise: 'nobody is asked again in a turn that was cancelled',
-    file: 'src/lifecycle/starts.ts',
+    file: 'src/lifecycle/outcomes.ts',
     find: '  if (cancelled) return [neverStarted({ ...state, mayHaveRun: said.mayHaveRun ?? state.mayHaveRun }, now)];\n',
     put: '',
     tests: lifecycle('endings'),
@@ -395,7 +395,7 @@ const mutants = [
   {
     name: 'life-askable',
     promise: 'of an unsafe call only its own worker says that it did not start',
-    file: 'src/lifecycle/starts.ts',
+    file: 'src/lifecycle/outcomes.ts',
     find: "'askAgain' in settlement && isAskable(state.call, state.secret, settlement)",
     put: "'askAgain' in settlement",
     tests: lifecycle('endings', 'votes'),
@@ -411,7 +411,7 @@ const mutants = [
   {
     name: 'life-grant',
     promise: 'a grant lets nothing run again, and nothing whose decision did not hold',
-    file: 'src/lifecycle/starts.ts',
+    file: 'src/lifecycle/decide.ts',
     find: 'generation === 0 && voided === 0',
     put: 'true',
     tests: lifecycle('endings'),
@@ -484,7 +484,7 @@ const mutants = [
   {
     name: 'worker-signed-once',
     promise: 'signatures start a call once',
-    file: 'src/activities/start-checks/signatures.ts',
+    file: 'src/activities/start-checks/index.ts',
     find: 'allowedOf(call).isSigned ? spentBefore(worker, call.input) : undefined',
     put: 'undefined',
     tests: activities('last-checks'),

@@ -52,8 +52,21 @@ export async function earlierStart(
   }
 }
 
+/** What stops a call that may have been started before by the same signatures. Undefined: they did not start it. */
+export async function spentBefore(
+  worker: Pick<ActivityDeps, 'giveBacks'>,
+  input: CallInput,
+): Promise<{ inDoubt: { message: string } } | { lack: string } | undefined> {
+  try {
+    const message = await startInThisRun(worker, input);
+    return message === undefined ? undefined : { inDoubt: { message } };
+  } catch (error) {
+    return { lack: unreadStart(error) };
+  }
+}
+
 /** Why a call does not start if the proof of an earlier start cannot be read. */
-export function unreadStart(error: unknown): string {
+function unreadStart(error: unknown): string {
   return `whether it was started before could not be read: ${errorMessage(error)}`;
 }
 

@@ -14,7 +14,7 @@ import type { ActivityDeps } from './deps';
 import { type AttemptGuard, earlierBeat } from './heartbeat';
 import type { HeldState } from './held-state';
 import { inToolSpan } from './spans';
-import { JobLimiter } from '../contract/job-limiter';
+import { KeyedLimiter } from '../contract/job-limiter';
 import { LIMITS } from '../contract/limits';
 import { FAILURES, SIGNALS, UPDATES } from '../contract/names';
 import { unlessAborted } from '../tools/wait-within';
@@ -153,7 +153,7 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
   const handle = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
   const head = { callId, callKey, generation, secret, attempt: info.attempt };
   const givenUp = (): Error => new Error('the call was given up');
-  const line = lineOf(info.workflowExecution?.runId ?? '');
+  const { runId = '' } = info.workflowExecution ?? {};
   let number = 0;
   // Settles once the turn has closed the previous question. The turn takes one question at a time, and may read two
   // messages in one task.
@@ -173,8 +173,8 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
     withdraw.throwIfAborted();
     const asked = { ...head, number: ++number };
     const taken: { update?: Promise<unknown>; back?: Promise<boolean> } = {};
-    if (line.isFull()) guard.report(IN_LINE);
-    const reply = line.run(async () => {
+    if (questions.isFull(runId)) guard.report(IN_LINE);
+    const reply = questions.run(runId, async () => {
       for (;;) {
         if (signal.aborted || withdraw.aborted) throw givenUp();
         const update = handle.startUpdate<CallReply, [CallQuestion]>(UPDATES.ask, {
@@ -212,23 +212,8 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
 /** The time until a question is sent again for which calls on other workers left no room, in milliseconds. */
 const ASK_AGAIN_MS = 2_000;
 
-/** The questions of this process that are under way, by the run of their turn. Others wait until one is answered. */
-const questions = new Map<string, JobLimiter>();
-
-function lineOf(runId: string): { isFull(): boolean; run: JobLimiter['run'] } {
-  return {
-    isFull: () => questions.get(runId)?.isFull === true,
-    run: async (job) => {
-      const line = questions.get(runId) ?? new JobLimiter(LIMITS.questionsAtOnce);
-      questions.set(runId, line);
-      try {
-        return await line.run(job);
-      } finally {
-        if (line.isIdle) questions.delete(runId);
-      }
-    },
-  };
-}
+/** Limits the questions of this process that are under way in one run. Others wait until one is answered. */
+const questions = new KeyedLimiter(LIMITS.questionsAtOnce);
 
 /** What people see of a call that waits with its question. */
 const IN_LINE = { progress: { text: 'waits in line to ask: other calls of this turn ask already' } };

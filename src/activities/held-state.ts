@@ -1,4 +1,4 @@
-import type { CallInput, CallOutput } from '../contract/call';
+import type { CallInput } from '../contract/call';
 import type { StateHolder } from '../contract/tool';
 import { digestJson } from '../contract/digest';
 import { isTurnIn } from '../contract/session';
@@ -49,10 +49,4 @@ export function heldState(
           isBefore || isElsewhere,
         );
   return { given, holder, isUsed: false };
-}
-
-/** Adds the holder of the state to an output, so that the turn learns of it. */
-export function withHolder(state: HeldState | undefined, output: CallOutput): CallOutput {
-  const isOutcome = 'result' in output || 'inDoubt' in output;
-  return state?.isUsed === true && isOutcome ? { ...output, holder: state.holder } : output;
 }

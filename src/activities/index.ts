@@ -32,9 +32,9 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /** Makes the activities of one worker. */
 export function createActivities(deps: ActivityDeps): Activities {
-  const run = async (input: CallInput): Promise<CallOutput> => proven(deps, await runTool(deps, input));
   const raise = async (input: CallInput): Promise<CallOutput> => proven(deps, await runRaise(deps, input));
-  const tools = [...deps.toolNames].map((name) => [name, readable(run)] as const);
+  const run = readable((input: CallInput): Promise<CallOutput> => runTool(deps, input));
+  const tools = [...deps.toolNames].map((name) => [name, run] as const);
   return {
     [ACTIVITIES.think]: readable((input: FirstInput) => thinkOrBurst(deps, input)),
     [ACTIVITIES.burst]: readable((input: BurstInput): Promise<BurstOutput> => burst(deps, input)),
@@ -47,7 +47,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     [RAISE_BUDGET]: readable(raise),
     [RAISE_SESSION_BUDGET]: readable(raise),
     ...Object.fromEntries(tools),
-    default: readable(async (input: unknown) => proven(deps, await notRegistered(deps, input))),
+    default: readable((input: unknown) => notRegistered(deps, input)),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CallInput, CallOutput, StartedBy } from '../contract/call';
+import type { CallInput, CallOutput } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-texts';
 import { defined } from '../contract/defined';
 import type { ToolResult } from '../contract/result';
@@ -7,7 +7,7 @@ import { lookForChild } from './check-child';
 import type { ActivityDeps } from './deps';
 import { cachedOutput, execute, type Execution, notRunResult, ranBefore, withNote } from './execute';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './heartbeat';
-import { heldState, withHolder } from './held-state';
+import { heldState } from './held-state';
 import { lackOf, retryFailure } from './leave-to-another';
 import { runUnsafe } from './run-unsafe';
 import { whatStops } from './start-checks';
@@ -24,15 +24,20 @@ export async function runTool(deps: ActivityDeps, input: CallInput): Promise<Cal
   const state = heldState(deps, tool, { input: call.input, idempotencyKey: key });
   const { value } = allowedOf(call);
   const execution: Execution = { deps, tool, input: call.input, value, key, state, startedBy };
-  if (tool.child !== undefined) return withLeave(startedBy, await lookForChild(execution, tool.child));
+  if (tool.child !== undefined) return withStart(execution, await lookForChild(execution, tool.child));
   const run = tool.effect === 'unsafe' ? runUnsafe : runRepeatable;
-  return withLeave(startedBy, withHolder(state, await run(execution, since)));
+  return withStart(execution, await run(execution, since));
 }
 
-/** Adds to an output that by which its call started. */
-function withLeave(startedBy: StartedBy, output: CallOutput): CallOutput {
-  const isStarted = 'result' in output || 'inDoubt' in output || 'child' in output;
-  return isStarted ? { ...output, ...defined(startedBy) } : output;
+/** Adds to an output by what its call started and, for the turn, who holds the state that its call used. */
+export function withStart(
+  { startedBy, state }: Pick<Execution, 'startedBy' | 'state'>,
+  output: CallOutput,
+): CallOutput {
+  const isOutcome = 'result' in output || 'inDoubt' in output;
+  if (!isOutcome && !('child' in output)) return output;
+  const held = isOutcome && state?.isUsed === true ? { holder: state.holder } : {};
+  return { ...output, ...held, ...defined(startedBy) };
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   withNote,
   writeOutcome,
 } from './execute';
+import { proven } from './given-back';
 import { isOutcomeOf } from './journal';
 import { notHere } from './leave-to-another';
 import {
@@ -93,7 +94,7 @@ export async function writeIntent({
     if (await deps.journal.begin(key)) return undefined;
     return inDoubt({ message: 'another attempt on this machine had started it' });
   } catch (error) {
-    return unused(input, errorMessage(error));
+    return proven(deps, unused(input, errorMessage(error)));
   }
 }
 

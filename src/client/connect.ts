@@ -9,7 +9,7 @@ import { reasonOfNoAnswer } from '../system/server-probe';
 import { type ResolvedPlace, resolvePlace } from '../system/temporal-settings';
 import { detailsOf, isUpdateLimit, grpcStatusOf } from '../history/server-errors';
 import { openFileStore } from '../store';
-import { SendLimit } from './send-limit';
+import { JobLimiter, KeyedLimiter } from '../contract/job-limiter';
 import { makeRetries } from './retries';
 import { limitVisibility, VisibilityLimit } from './visibility';
 import type { ConnectOptions } from './types';
@@ -53,7 +53,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
   };
   const source = { connection, namespace, decode: makeDecode(loadedDataConverter) };
   const readyMs = options.readyMs ?? READY_MS;
-  const sendLimit = new SendLimit();
+  const sendLimit = new KeyedLimiter(AT_ONCE_PER_TURN, new JobLimiter(AT_ONCE));
   let store: ReturnType<typeof openFileStore>;
   const files = (): typeof store =>
     (store ??= openFileStore(options.files, {
@@ -65,6 +65,18 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
     close,
   );
 }
+
+/**
+ * The most messages that one client sends at the same time. Further messages would wait at the server and count as
+ * unanswered.
+ */
+const AT_ONCE = 50;
+
+/**
+ * The most messages that go to one turn at the same time. The server takes ten updates of a run at a time, and other
+ * clients may send some, too.
+ */
+const AT_ONCE_PER_TURN = 8;
 
 /** The limit of each connection. Several clients of one connection share it. */
 const limits = new WeakMap<ConnectionLike, VisibilityLimit>();

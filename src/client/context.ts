@@ -1,7 +1,7 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { HistorySource } from '../history/read';
 import type { FileStore } from '../store/stored-file';
-import type { SendLimit } from './send-limit';
+import type { KeyedLimiter } from '../contract/job-limiter';
 import type { StreamPlace } from '../contract/streamed-text';
 import type { VisibilityLimit } from './visibility';
 
@@ -20,8 +20,8 @@ export interface ClientContext {
   connection: ConnectionLike;
   namespace: string;
   source: HistorySource;
-  /** The limit that decisions and resolutions go through. */
-  sendLimit: SendLimit;
+  /** The limit that decisions and resolutions go through, by turn. */
+  sendLimit: KeyedLimiter;
   /** The store for the files of messages. Undefined if none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
   /** The web inbox from which streamed text comes. Undefined if it comes from heartbeats. */

@@ -45,7 +45,7 @@ const UNKNOWN_RETRY_MS = 200;
 /**
  * Decides a request by update, or by signal with the same `decisionId` if no worker answers in time. Changed
  * arguments go by signal only if no worker polls the turn's queue. Many decisions at the same time wait for each
- * other, see `SendLimit`. A refusal is an answer. After `unknown_call`, the turn is asked again for a while, because
+ * other, see `sendLimit`. A refusal is an answer. After `unknown_call`, the turn is asked again for a while, because
  * the request may be about to be registered.
  */
 export function decideCall(context: ClientContext, turn: string, decision: Decision): Promise<Answer> {

@@ -30,3 +30,29 @@ export class JobLimiter {
     else next();
   }
 }
+
+/** Lets at most `size` jobs of one key run at the same time, and of all keys no more than `all` lets. */
+export class KeyedLimiter {
+  private readonly limiters = new Map<string, JobLimiter>();
+
+  constructor(
+    private readonly size: number,
+    private readonly all?: JobLimiter,
+  ) {}
+
+  isFull(key: string): boolean {
+    return this.limiters.get(key)?.isFull === true;
+  }
+
+  async run<T>(key: string, job: () => Promise<T>): Promise<T> {
+    const { all } = this;
+    const own = this.limiters.get(key) ?? new JobLimiter(this.size);
+    this.limiters.set(key, own);
+    try {
+      // A job waits for its key first. So many jobs of one key do not hold the places of others while they wait.
+      return await own.run(all === undefined ? job : () => all.run(job));
+    } finally {
+      if (own.isIdle) this.limiters.delete(key);
+    }
+  }
+}

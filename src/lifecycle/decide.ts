@@ -9,8 +9,8 @@ import type { LifeFact } from './events';
 import { type Decided, refuse, type ReceivedMessage } from './messages';
 import { isVoidAfterReset, takeReset } from './reset';
 import { decideResolution } from './resolutions';
-import { decideStart, settle, type Settlement } from './starts';
-import type { Approvals } from './state';
+import { settle, type Settlement } from './outcomes';
+import type { AllowedCall, Approvals } from './state';
 
 /** What somebody says, what the workflow has to do about its calls, or a fact that nobody can refuse. */
 export type LifeCommand =
@@ -69,4 +69,30 @@ export function unlessVoid(
   return state !== undefined && isVoidAfterReset(state)
     ? { refused: refuse('stale_args', `${DECIDED_BEFORE}; look again and decide anew`, message) }
     : decided;
+}
+
+/**
+ * Starts a ready call and spends its decision. It is refused if a call needs a decision and has none that allows this
+ * start: one for this generation, and for exactly what was seen. This is the last line of defence: it refuses only if
+ * this folder has a bug.
+ */
+function decideStart(calls: Approvals, callId: string, secret: string | undefined): Decided {
+  const state = calls.calls.get(callId);
+  const message = { callId };
+  if (state?.phase !== 'ready')
+    return {
+      refused: refuse('not_allowed', `call ${callId} is ${state?.phase ?? 'not open'}, not ready`, message),
+    };
+  if (!isAllowed(state))
+    return {
+      refused: refuse('not_allowed', `call ${callId} has no unspent decision that matches it`, message),
+    };
+  return { events: [{ type: 'started', callId, secret }] };
+}
+
+function isAllowed({ leave, call, generation, seenDigest, voided }: AllowedCall): boolean {
+  if (leave.by === 'decision')
+    return leave.decision.seenDigest === seenDigest && leave.generation === generation;
+  const needsNone = leave.by === 'grant' || call.kind === 'run';
+  return needsNone && call.question === undefined && generation === 0 && voided === 0;
 }

@@ -3,7 +3,7 @@ import { giveUp } from './doubts';
 import type { LifeEvent } from './events';
 import { isTooLate } from './messages';
 import { failureOf } from './results';
-import { neverStarted } from './starts';
+import { neverStarted } from './outcomes';
 import { type Approvals, type CallState, isOpen } from './state';
 import { escalationOf } from './votes';
 

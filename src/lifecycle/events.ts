@@ -364,9 +364,17 @@ function prepared(
     const fresh = { votes: [], isEscalated: undefined, note: undefined, call: asked, ...shown };
     return requestAgain(head, fresh, at);
   }
-  if (renewedBy !== undefined) return { ...head, phase: 'request', since, deadline, note: notRenewed(call) };
+  if (renewedBy !== undefined)
+    return {
+      ...head,
+      phase: 'request',
+      since,
+      deadline,
+      note: `it was not asked again: ${whyInvalid(call)}`,
+    };
   const { arguments: effective, argsDigest: effectiveDigest } = old;
-  return requestAgain(head, { effective, effectiveDigest, note: unpreviewed(call), edit: editBefore }, at);
+  const note = `the edit could not be previewed: ${whyInvalid(call)}`;
+  return requestAgain(head, { effective, effectiveDigest, note, edit: editBefore }, at);
 }
 
 /** The request that a call becomes, with its whole time to decide. */
@@ -428,18 +436,6 @@ function takenUp(
   return state.seenDigest === seenDigest
     ? { ...state, since, deadline, isOther }
     : { ...state, isOther: true };
-}
-
-/** Why the arguments that a person changed were not taken. The request stays as it was. */
-function unpreviewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
-  const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
-  return `the edit could not be previewed: ${why}`;
-}
-
-/** Why a call was not prepared anew. The request stays as it was. */
-function notRenewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
-  const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
-  return `it was not asked again: ${why}`;
 }
 
 /**

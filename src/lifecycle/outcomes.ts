@@ -1,5 +1,5 @@
-import type { AskAgain, CallOutput, NotHere } from '../contract/call';
-import { unreadable, UNREADABLE } from '../contract/call-texts';
+import { type AskAgain, type CallOutput, type InDoubt, isAskable, type NotHere } from '../contract/call';
+import { type ClosingCause, ENDINGS, unreadable, UNREADABLE } from '../contract/call-texts';
 import {
   goesElsewhere,
   HOLDER_GONE,
@@ -10,9 +10,19 @@ import {
 import { FAILURES } from '../contract/names';
 import { readCallOutput, readResult } from '../contract/call-payloads';
 import type { ToolResult } from '../contract/result';
+import type { UsedState } from '../contract/tool';
+import type { LifeEvent } from './events';
 import { failureOf } from './results';
-import type { Settlement } from './starts';
-import { type CallState, secretOf } from './state';
+import { type Approvals, type CallState, decisionOf, type RunningCall, secretOf } from './state';
+
+/**
+ * How the activity of a call ended, or what its failure means. `contentDigest` is set only if an activity made the
+ * result. `cause` is set only if no event of the activity shows it.
+ */
+export type Settlement =
+  | ({ result: ToolResult; contentDigest?: string; cause?: ClosingCause } & UsedState)
+  | ({ inDoubt: InDoubt } & UsedState)
+  | AskAgain;
 
 /** What the activity of a call returned. A value that cannot be read leaves an unsafe call in doubt. */
 export function outcomeIn(state: CallState, value: unknown, now: number): CallOutput {
@@ -73,4 +83,50 @@ export function lastResult(
   callId: string,
 ): ToolResult | undefined {
   return type === FAILURES.retry ? readResult(details?.[0], callId) : undefined;
+}
+
+/** Settles a call that runs, at workflow time `now` (ms). */
+export function settle(calls: Approvals, callId: string, settlement: Settlement, now: number): LifeEvent[] {
+  const state = calls.calls.get(callId);
+  if (state?.phase !== 'running') return [];
+  if ('inDoubt' in settlement && state.reported !== undefined)
+    return [{ type: 'closed', callId, cause: 'proven', result: state.reported, at: now }];
+  if ('result' in settlement) {
+    const { result, contentDigest, cause } = settlement;
+    return [{ type: 'closed', callId, result, contentDigest, cause, at: now }];
+  }
+  if ('askAgain' in settlement && isAskable(state.call, state.secret, settlement))
+    return askAgain(calls, state, { said: settlement, now });
+  const doubt = 'askAgain' in settlement ? { message: settlement.askAgain } : settlement.inDoubt;
+  return [{ type: 'lost', callId, doubt, at: now }];
+}
+
+/**
+ * Asks again because the decision does not hold in this run. The call never takes that decision again, and waits for
+ * another decision.
+ */
+function askAgain(
+  { cancelled }: Approvals,
+  state: RunningCall,
+  { said, now }: { said: AskAgain; now: number },
+): LifeEvent[] {
+  const { callId } = state.call;
+  if (cancelled) return [neverStarted({ ...state, mayHaveRun: said.mayHaveRun ?? state.mayHaveRun }, now)];
+  return [
+    { type: 'verdicts_voided', callId, ids: voidIds(state, said.struck), why: said.askAgain },
+    { type: 'voided', callId, said, at: now },
+  ];
+}
+
+/** The ids of the decisions that do not count: the decision that was held, or the votes of the people in `struck`. */
+function voidIds(state: RunningCall, struck: readonly string[] | undefined): string[] {
+  const held = decisionOf(state)?.decision;
+  if (struck === undefined || held?.votes === undefined) return held === undefined ? [] : [held.decisionId];
+  return state.votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));
+}
+
+/** The end of a call that never starts, because it was cancelled. */
+export function neverStarted(state: CallState, now: number): LifeEvent {
+  const result = failureOf(state, ENDINGS.neverStarted, now);
+  return { type: 'closed', callId: state.call.callId, cause: 'neverStarted', result, at: now };
 }

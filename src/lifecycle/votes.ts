@@ -1,6 +1,6 @@
 import { voterIn, votingOf, whyMayNot } from '../authority/votes/voters';
 import { countVotesUnder, stillNeeded, type VoteCount, areSameHunks } from '../authority/votes/count-votes';
-import type { Decision, Refused, VoteSignature, VotesNeeded } from '../contract/decision';
+import type { Decision, Refused, VotesNeeded } from '../contract/decision';
 import type { CallEvent } from './events';
 import { refuse } from './messages';
 import { type CallBasics, type CallState, withoutVoter } from './state';
@@ -8,11 +8,7 @@ import { SOMEBODY, type Authority, type Vote } from '../contract/authority';
 import { authorityNow } from '../authority/votes/authority-in-force';
 
 /** The fields of a person's message that name its sender and its call. */
-interface Said {
-  callId: string;
-  approver?: string | undefined;
-  decisionId?: string | undefined;
-}
+type Said = Pick<Decision, 'callId' | 'approver' | 'decisionId'>;
 
 /**
  * The authority that decides a call, with the people to whom the call was escalated. Undefined: anybody who may signal
@@ -91,17 +87,12 @@ interface Cast {
   needs: VotesNeeded;
 }
 
-/** The content of a person's message, as a vote. */
-interface Ballot extends Said {
-  decision: 'approved' | 'denied';
+/** A person's message as a vote, with its id. `runsAgain`: the vote is to let a call in doubt run again. */
+type Ballot = Omit<Decision, 'decision' | 'decisionId' | 'arguments'> & {
+  decision: Vote['decision'];
   decisionId: string;
-  seenDigest?: string | undefined;
-  hunks?: readonly string[] | undefined;
-  reason?: string | undefined;
-  suggestion?: string | undefined;
-  signature?: VoteSignature | undefined;
   runsAgain?: true;
-}
+};
 
 /** Casts a vote, which replaces the earlier vote of the same voter. Undefined: no rule says who decides. */
 export function castVote(state: CallBasics, ballot: Ballot, now: number): Cast | undefined {

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ThinkOutput } from '../contract/think';
-import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
+import { type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart, publishScheduled } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
@@ -22,12 +22,12 @@ import { report, StepObserver } from './observe';
 import { beginsOpen, makeTurn, type Turn, type TurnRuntime } from './turn-state';
 import { Publisher } from './publish';
 import { currentDetails, type OpenCall } from './summary';
-import { turnModelFailure } from './outcome';
 import { runStep } from './step';
 import { carriedBy, firstOf, STEP_HOOKS } from './step-hooks';
 import { WorkClock } from './spending';
-import { hasRemote, prepareRemote } from './call-activities';
-import { appendResults, applySeedStep, resultOfTurn } from './think';
+import { hasRemote, prepareRemote } from './prepare-call';
+import { FAILURES } from '../contract/names';
+import { applySeedStep, askForSteps, endStep, resultOfTurn } from './think';
 
 /**
  * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model
@@ -80,6 +80,18 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     if (why instanceof ApplicationFailure) end(turn, publisher, 'failed');
     throw why;
   }
+}
+
+/**
+ * The failure of a turn whose model failed for good. No other activity can fail a turn, because the calls of a step
+ * never throw.
+ */
+export function turnModelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: FAILURES.model,
+    message: cause?.message ?? message,
+    nonRetryable: true,
+  });
 }
 
 function end({ agent, origin, usage, step }: Turn, publisher: Publisher, outcome: TurnState): void {
@@ -139,12 +151,11 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     const step = { reply: { ...output, calls }, nextInput };
     const closedAs = firstOf(hooks, ({ closes }) => closes?.(turn, calls));
     const due = () => firstOf(hooks, ({ during }) => during?.(turn, runtime, step));
-    const results = await runStep(turn, calls, runtime, { closedAs, due });
-    appendResults(turn, results);
+    await runStep(turn, calls, runtime, { closedAs, due });
+    const [result] = endStep(turn, calls);
     const ending = firstOf(hooks, ({ after }) => after?.(turn, calls));
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    if (turn.call !== undefined)
-      return { ...resultOfTurn(turn, { status: 'answered' }, last), result: results[0]?.result };
+    if (turn.call !== undefined) return { ...resultOfTurn(turn, { status: 'answered' }, last), result };
     if (ending !== undefined) return resultOfTurn(turn, ending, last);
     if (turn.step >= turn.maxSteps) return resultOfTurn(turn, { status: 'step_limit' }, last);
   }

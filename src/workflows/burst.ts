@@ -1,36 +1,19 @@
 import type { RawValue } from '@temporalio/common';
-import {
-  ActivityCancellationType,
-  type ActivityOptions,
-  ApplicationFailure,
-  CancelledFailure,
-  scheduleActivity,
-  sleep,
-} from '@temporalio/workflow';
-import {
-  type BurstInput,
-  type BurstOutput,
-  type BurstStep,
-  type EndedOf,
-  endedIn,
-  type FirstInput,
-  spanOf,
-} from '../contract/burst/burst';
+import { ApplicationFailure, CancelledFailure, sleep } from '@temporalio/workflow';
+import { type BurstOutput, type BurstStep, type EndedOf, endedIn, spanOf } from '../contract/burst/burst';
 import type { ObservedFact } from '../activities/observed';
 import { addTime } from '../contract/spending/budget';
 import { readBurstOutput } from '../contract/burst/read';
-import { OWN_RETRY, TIMES } from '../contract/limits';
 import { readThinkOutput } from '../contract/payloads';
-import { ACTIVITIES, activityIds, FAILURES, callKey } from '../contract/names';
-import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
+import { FAILURES, callKey } from '../contract/names';
+import type { ThinkOutput } from '../contract/think';
 import { plainMarkdown } from '../contract/text/markdown';
-import { countReply, budgetsOf } from './spending';
-import { MOST_ASKED, rawResult, decodedValueOf } from './messages';
+import { countReply } from './spending';
+import { MOST_ASKED, decodedValueOf } from './messages';
 import { report } from './observe';
 import { noteStep } from './repeats';
-import { addResults, appendResults, takeReply, think, thinkInput } from './think';
+import { addResults, appendResults, takeReply } from './think';
 import type { Turn } from './turn-state';
-import { isDry } from '../contract/dry-run';
 import type { TurnOrigin } from '../contract/call';
 
 /** How the steps of one activity ended in their turn. */
@@ -40,50 +23,6 @@ export interface Taken {
   isOver: boolean;
   /** Why asking for a further step failed, and how long to wait before the model is asked again. */
   failed?: BurstOutput['failed'];
-}
-
-/**
- * Asks for the next steps, for the `asked`th time. A turn knows the mode of its agent from the first reply on. Before
- * that, it schedules a `think` that may answer as a burst.
- */
-export function askForSteps(turn: Turn, asked: number): Promise<RawValue> {
-  const { gate, spending, repeated, step } = turn;
-  const input = thinkInput(turn);
-  if (gate === undefined) return think(turn, spending.isSet ? input : firstInput(turn, input), asked);
-  const burst = { ...gate, ...placeOf(turn), repeated, limits: budgetsOf(turn) };
-  const all: BurstInput = { ...input, burst };
-  return scheduleActivity<RawValue>(ACTIVITIES.burst, [all], optionsOf(step, gate, asked), rawResult);
-}
-
-/** The input before the first reply. It stays small, because most agents take single steps. */
-function firstInput(turn: Turn, input: ThinkInput): FirstInput {
-  const { cap, spending, ofSession, repeated } = turn;
-  const { budget, spent } = spending;
-  const isFree = ofSession === undefined && spent.time === 0;
-  const isUnlimited = isFree && Object.keys({ ...cap, ...budget }).length === 0;
-  const limits = isUnlimited ? {} : { limits: budgetsOf(turn) };
-  return {
-    ...input,
-    burst: { ...placeOf(turn), ...limits, repeated: repeated.times === 0 ? undefined : repeated },
-  };
-}
-
-function placeOf(turn: Turn) {
-  const { transcript, originalRunId } = turn;
-  return { size: transcript.size, originalRunId, dry: isDry(turn) ? (true as const) : undefined };
-}
-
-function optionsOf(step: number, { commitMs }: GateMode, asked: number): ActivityOptions {
-  return {
-    activityId: activityIds.burst(step, asked),
-    startToCloseTimeout: commitMs + TIMES.thinkTimeout + TIMES.burstCall + TIMES.closeMargin,
-    heartbeatTimeout: TIMES.heartbeatTimeout,
-    // As for `think`, the activity decides how often and when to retry.
-    retry: OWN_RETRY,
-    // A cancelled burst gives back the steps that it has finished, and they stay on record.
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    summary: `from step ${step}`,
-  };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { OpenMemo } from '../contract/turn';
 import { type LifeCommand, decide } from '../lifecycle/decide';
 import { apply } from '../lifecycle/events';
 import type { Decided } from '../lifecycle/messages';
-import type { Settlement } from '../lifecycle/starts';
+import type { Settlement } from '../lifecycle/outcomes';
 import type {
   AllowedCall,
   Approvals,

@@ -1,17 +1,21 @@
 import {
   ActivityCancellationType,
   type ActivityOptions,
+  ApplicationFailure,
+  CancelledFailure,
   isCancellation,
   scheduleActivity,
   sleep,
+  TimeoutFailure,
 } from '@temporalio/workflow';
 import type { CallInput, HeldInput, NotHere, Paused, ValidCall } from '../contract/call';
 import { ENDINGS, nobodyHad } from '../contract/call-texts';
 import { TIMES } from '../contract/limits';
-import { mostAttempts } from '../contract/lost-activity';
+import { errorMessage } from '../contract/errors';
+import { type LostActivity, mostAttempts } from '../contract/lost-activity';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { failureOf } from '../lifecycle/results';
-import type { Settlement } from '../lifecycle/starts';
+import type { Settlement } from '../lifecycle/outcomes';
 import { type CallState, isCancelled, leaveOf } from '../lifecycle/state';
 import { authorityOf } from '../lifecycle/votes';
 import { act, type ApprovalContext, callIn } from './call-life';
@@ -187,4 +191,19 @@ const SOON_MS = 500;
 export function pauseAfter(waitedMs: number, round: number, startWithinMs: number): number {
   const most = Math.max(MOST_PAUSE_MS, startWithinMs / MOST_LONG_ROUNDS);
   return Math.min(most, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
+}
+
+/** The reason that the server gives when it cancels an activity that no worker has started. */
+const NOT_STARTED = 'ACTIVITY_ID_NOT_STARTED';
+
+/** How an activity ended without an outcome. */
+export function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
+  return {
+    cancelled,
+    untaken: cause instanceof CancelledFailure && cause.details[0] === NOT_STARTED,
+    timeout: cause instanceof TimeoutFailure ? cause.timeoutType : undefined,
+    beaten: cause instanceof TimeoutFailure && cause.lastHeartbeatDetails !== undefined,
+    type: cause instanceof ApplicationFailure ? (cause.type ?? undefined) : undefined,
+    message: errorMessage(cause),
+  };
 }

@@ -4,7 +4,7 @@ import { movedStep, whyHeld } from '../lifecycle/move';
 import { isInputTooLarge } from './continue-turn';
 import { continueOnCurrentBuild, resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
-import { countCall } from './think';
+import { countCall } from './counts';
 import type { OpenStep, StepHook, Turn, TurnWorkflow } from './turn-state';
 
 /** A turn that waits for people goes on in a run on the current build, if somebody asks for it. */

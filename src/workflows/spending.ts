@@ -19,7 +19,7 @@ import type { Limited } from '../contract/burst/burst';
 import { isValidCall, type PreparedCall, type ValidCall } from '../contract/call';
 import { whyInvalid } from '../contract/call-texts';
 import { raiseCall } from '../contract/spending/raise';
-import { prepareRaise } from './call-activities';
+import { prepareRaise } from './prepare-call';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedSpending } from '../contract/spending/carried';
@@ -28,7 +28,7 @@ import { act, callIn } from './call-life';
 import { recordCall } from './publish';
 import { askingCalls } from './questions';
 import { runStep } from './step';
-import { countRequest } from './think';
+import { countRequest } from './counts';
 import type { StepHook, Turn, TurnEnding, TurnRuntime } from './turn-state';
 import { isDry } from '../contract/dry-run';
 

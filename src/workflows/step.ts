@@ -1,12 +1,10 @@
 import { callKey } from '../contract/names';
 import type { PreparedCall } from '../contract/call';
 import { ENDINGS } from '../contract/call-texts';
-import type { ToolResult } from '../contract/result';
 import { failureOf } from '../lifecycle/results';
 import { act, liveCall } from './call-life';
 import { placesIn } from './next-to-start';
 import type { Turn, TurnRuntime } from './turn-state';
-import type { FinishedCall } from './think';
 import { TurnCall } from './turn-call';
 import { noteRequesters } from './session/words';
 import { resultWithoutRun } from '../contract/dry-run';
@@ -18,13 +16,13 @@ interface StepOptions {
   due?: () => (() => Promise<void>) | undefined;
 }
 
-/** Runs the calls of one reply, until each has its result. Returns the results, in the model's order. */
+/** Runs the calls of one reply, until each has its result. */
 export async function runStep(
   turn: Turn,
   calls: readonly PreparedCall[],
   runtime: TurnRuntime,
   { closedAs, due = () => undefined }: StepOptions = {},
-): Promise<FinishedCall[]> {
+): Promise<void> {
   const { observer, queue, changes } = runtime;
   const isMoved = turn.moved !== undefined;
   open(turn, calls, closedAs);
@@ -48,7 +46,6 @@ export async function runStep(
   // History has everything that has happened before the next reply.
   if (changes.hasUnseen) changes.look();
   noteRequesters(turn, turn.approvals.speakers);
-  return calls.map((call) => finished(turn, call));
 }
 
 function open(turn: Turn, calls: readonly PreparedCall[], closedAs: StepOptions['closedAs']): void {
@@ -63,19 +60,6 @@ function open(turn: Turn, calls: readonly PreparedCall[], closedAs: StepOptions[
   closeDry(turn);
   if (closedAs !== undefined) closeAll(turn, closedAs);
   if (turn.approvals.cancelled) act(turn, { type: 'cancel' });
-}
-
-function finished(turn: Turn, call: PreparedCall): FinishedCall {
-  const state = turn.approvals.calls.get(call.callId);
-  if (state?.phase !== 'done') return { call, result: ownResult(call), ours: false };
-  return { call, result: state.result, ours: state.contentDigest === undefined };
-}
-
-/** The result of a call that never runs. It was prepared together with the call. */
-function ownResult(call: PreparedCall): ToolResult {
-  if (call.kind !== 'invalid' && call.kind !== 'recorded')
-    throw new Error(`call ${call.callId} ended without a result`);
-  return call.result;
 }
 
 /** Closes every call that a fork only records, before the call can start. */

@@ -6,7 +6,9 @@ import {
   type ActivityOptions,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { BurstInput, FirstInput } from '../contract/burst/burst';
 import { digestText } from '../contract/digest';
+import { isDry } from '../contract/dry-run';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import { lastReplyText, replyEntry, resultEntry, type TranscriptEntry } from '../contract/transcript';
@@ -15,20 +17,21 @@ import { addUsage } from '../contract/spending/usage';
 import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
 import type { TurnRecord } from '../contract/session';
+import { countCall } from './counts';
 import { resetRun } from './current-build';
 import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
-import { firstLeave } from '../lifecycle/events';
-import { type CallState, decisionOf, resultOf } from '../lifecycle/state';
+import { budgetsOf } from './spending';
+import { resultOf } from '../lifecycle/state';
 import type { Turn, TurnEnding } from './turn-state';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
-import { stepOfGiven, type TurnCounts, type TurnResult } from '../contract/turn';
+import { stepOfGiven, type TurnResult } from '../contract/turn';
 import { isSessionState, type KnownState } from '../contract/tool';
 import { requestersOf } from '../authority/votes/requesters';
 
 /** A call that is over, with its result. */
-export interface FinishedCall {
+interface FinishedCall {
   call: PreparedCall;
   result: ToolResult;
   /** Whether the result was made by this workflow, so that the worker cannot know its text. */
@@ -41,9 +44,39 @@ export interface FinishedCall {
  */
 const INLINE_BYTES = 4096;
 
-/** Asks the model for the next step, for the `asked`th time. */
-export function think(turn: Turn, input: ThinkInput, asked: number): Promise<RawValue> {
-  return scheduleActivity<RawValue>(ACTIVITIES.think, [input], optionsOf(turn, asked), rawResult);
+/**
+ * Asks for the next steps, for the `asked`th time. A turn knows the mode of its agent from the first reply on. Before
+ * that, it schedules a `think` that may answer as a burst.
+ */
+export function askForSteps(turn: Turn, asked: number): Promise<RawValue> {
+  const { gate, spending, repeated } = turn;
+  const input = thinkInput(turn);
+  const ask = (type: string, all: ThinkInput): Promise<RawValue> =>
+    scheduleActivity<RawValue>(type, [all], optionsOf(turn, asked), rawResult);
+  if (gate === undefined) return ask(ACTIVITIES.think, spending.isSet ? input : firstInput(turn, input));
+  const all: BurstInput = {
+    ...input,
+    burst: { ...gate, ...placeOf(turn), repeated, limits: budgetsOf(turn) },
+  };
+  return ask(ACTIVITIES.burst, all);
+}
+
+/** The input before the first reply. It stays small, because most agents take single steps. */
+function firstInput(turn: Turn, input: ThinkInput): FirstInput {
+  const { cap, spending, ofSession, repeated } = turn;
+  const { budget, spent } = spending;
+  const isFree = ofSession === undefined && spent.time === 0;
+  const isUnlimited = isFree && Object.keys({ ...cap, ...budget }).length === 0;
+  const limits = isUnlimited ? {} : { limits: budgetsOf(turn) };
+  return {
+    ...input,
+    burst: { ...placeOf(turn), ...limits, repeated: repeated.times === 0 ? undefined : repeated },
+  };
+}
+
+function placeOf(turn: Turn) {
+  const { transcript, originalRunId } = turn;
+  return { size: transcript.size, originalRunId, dry: isDry(turn) ? (true as const) : undefined };
 }
 
 /** Adds a reply and its token usage to the turn. */
@@ -185,18 +218,45 @@ function lastReply(entries: readonly TranscriptEntry[]): ThinkInput['after'] {
   return entry?.kind === 'reply' ? { replyId: entry.replyId, count: index + 1 } : undefined;
 }
 
-function optionsOf(turn: Turn, asked: number): ActivityOptions {
-  return {
-    activityId: activityIds.think(turn.step, asked),
-    startToCloseTimeout: TIMES.thinkTimeout,
+function optionsOf({ step, gate }: Turn, asked: number): ActivityOptions {
+  const both = {
     heartbeatTimeout: TIMES.heartbeatTimeout,
     // The activity decides how often and when to retry, because it knows why an attempt failed and what the agent
     // allows.
     retry: OWN_RETRY,
-    // A model call has no effect, so a cancelled turn does not wait for its end.
-    cancellationType: ActivityCancellationType.TRY_CANCEL,
-    summary: `step ${turn.step}`,
   };
+  if (gate === undefined)
+    return {
+      ...both,
+      activityId: activityIds.think(step, asked),
+      startToCloseTimeout: TIMES.thinkTimeout,
+      // A model call has no effect, so a cancelled turn does not wait for its end.
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+      summary: `step ${step}`,
+    };
+  return {
+    ...both,
+    activityId: activityIds.burst(step, asked),
+    startToCloseTimeout: gate.commitMs + TIMES.thinkTimeout + TIMES.burstCall + TIMES.closeMargin,
+    // A cancelled burst gives back the steps that it has finished, and they stay on record.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    summary: `from step ${step}`,
+  };
+}
+
+/** Takes the results of a step whose calls are over. Returns them, in the model's order. */
+export function endStep(turn: Turn, calls: readonly PreparedCall[]): ToolResult[] {
+  const finished = calls.map((call): FinishedCall => {
+    const state = turn.approvals.calls.get(call.callId);
+    if (state?.phase === 'done')
+      return { call, result: state.result, ours: state.contentDigest === undefined };
+    // The result of a call that never runs was prepared together with it.
+    if (call.kind === 'invalid' || call.kind === 'recorded')
+      return { call, result: call.result, ours: false };
+    throw new Error(`call ${call.callId} ended without a result`);
+  });
+  appendResults(turn, finished);
+  return finished.map(({ result }) => result);
 }
 
 /** Adds the results of a step to the transcript, counts them, and keeps what the next `think` is given of them. */
@@ -217,38 +277,4 @@ function resultRef({ call, result, ours }: FinishedCall): ResultRef {
   // The digest in the output of an activity may be that of another text, which an operator wants the model to read.
   const digest = digestText(content);
   return { callId: call.callId, digest, success, text: inline ? content : undefined };
-}
-
-/** Counts a call that is over. */
-export function countCall(
-  { counts, approvals }: Turn,
-  { call, result }: Pick<FinishedCall, 'call' | 'result'>,
-): void {
-  // The turn or run in which the call ran has counted it.
-  if (call.kind === 'recorded') return;
-  counts.calls += 1;
-  if (!result.success) counts.failed += 1;
-  // A worker may have made a request of a call that was prepared to run without one.
-  const state = approvals.calls.get(call.callId);
-  const asked = state?.call ?? call;
-  // Nobody was asked about a call that a grant allowed, also if it ran again after a doubt.
-  const byGrant = state?.voided === 0 && firstLeave(state.call)?.by === 'grant';
-  const isRequest = asked.kind === 'ask' && asked.question === undefined && !byGrant;
-  countRequest(counts, { state, result, isRequest });
-}
-
-/**
- * Counts what people made of a call that is over. A call that no worker takes and a question without an answer have the
- * code `expired`, too. So only a request that nobody allowed counts as denied or expired.
- */
-export function countRequest(
-  counts: TurnCounts,
-  { isRequest, state, result }: { isRequest: boolean; state: CallState | undefined; result: ToolResult },
-): void {
-  if (state?.edit !== undefined) counts.modified += 1;
-  if (!isRequest) return;
-  counts.requests += 1;
-  if (state !== undefined && decisionOf(state) !== undefined) return;
-  if (result.error?.code === 'denied') counts.denied += 1;
-  if (result.error?.code === 'expired') counts.expired += 1;
 }

@@ -1,6 +1,6 @@
 import { setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { Accepted, Verdict } from '../contract/decision';
+import { type Accepted, isCallId, type SignalVerdict, type Verdict } from '../contract/decision';
 import {
   type Decided,
   parseAbandonment,
@@ -28,7 +28,6 @@ import {
   takenOf,
   weightOf,
 } from './messages';
-import { noteVerdict } from './signal-verdicts';
 
 const RUN_IS_FULL = `this run has taken ${LIMITS.runUpdates} updates; it takes only decisions and answers from now on`;
 
@@ -127,6 +126,23 @@ export function setVerdictHandlers(
     },
     { description: `${description.split(':')[0]} when no worker is up; the verdict is in the memo` },
   );
+}
+
+/** Keeps the verdict on a signal for the memo, because the sender of a signal does not get an answer. */
+export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
+  const line: SignalVerdict = {
+    // A message that cannot be read may have any text as its call id.
+    callId: isCallId(verdict.callId) ? verdict.callId : '',
+    verdict: verdict.accepted ? 'accepted' : verdict.code,
+    decisionId: verdict.decisionId ?? '',
+    at: new Date(now).toISOString(),
+    asksAgain: verdict.accepted && verdict.asksAgain === true ? (true as const) : undefined,
+    stillWaits: verdict.accepted && verdict.needs !== undefined ? (true as const) : undefined,
+  };
+  context.signalCount += 1;
+  context.signalsWaiting -= 1;
+  context.signalVerdicts.push(line);
+  if (context.signalVerdicts.length > LIMITS.memoVerdicts) context.signalVerdicts.shift();
 }
 
 /** The current workflow task, by the length of history in it. */

@@ -1,5 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { type HeldState, heldState, withHolder } from '../../src/activities/held-state';
+import { type HeldState, heldState } from '../../src/activities/held-state';
+import { withStart } from '../../src/activities/run-tool';
 import type { CallInput, CallOutput } from '../../src/contract/call';
 import type { PlacedState, StateHolder } from '../../src/contract/tool';
 import type { ToolOptions } from '../../src/tools/types';
@@ -150,5 +151,7 @@ it.each<[string, CallOutput, boolean, boolean]>([
   ['a call that is given back', { notHere: 'no tool' }, true, false],
 ])('names its holder beside %s', async (_, output, isUsed, named) => {
   const state = { ...(await stateOf({})), isUsed };
-  expect(withHolder(state, output)).toEqual(named ? { ...output, holder: state.holder } : output);
+  expect(withStart({ startedBy: {}, state }, output)).toEqual(
+    named ? { ...output, holder: state.holder } : output,
+  );
 });

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ClientContext } from '../../src/client/context';
 import { decideCall } from '../../src/client/decide';
 import type { Decision } from '../../src/contract/decision';
-import { SendLimit } from '../../src/client/send-limit';
+import { JobLimiter, KeyedLimiter } from '../../src/contract/job-limiter';
 import { STATUS } from '../../src/history/server-errors';
 import { grpcError } from '../history/fake-server';
 import { accepted } from '../history/script';
@@ -46,7 +46,12 @@ async function decidedOn({
     withDeadline: async <T>(_: unknown, act: () => Promise<T>): Promise<T> => act(),
   };
   const client = { workflow: { getHandle: () => handle } };
-  const context = { connection, client, namespace: 'default', sendLimit: new SendLimit() };
+  const context = {
+    connection,
+    client,
+    namespace: 'default',
+    sendLimit: new KeyedLimiter(8, new JobLimiter(50)),
+  };
   return decideCall(context as unknown as ClientContext, 't', decision);
 }
 

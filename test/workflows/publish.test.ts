@@ -11,7 +11,7 @@ import { Publisher } from '../../src/workflows/publish';
 import { result } from '../history/script';
 import { approvalsWith, type CallShape } from '../support/calls';
 import { type Command, endWorkflow, lines, valueIn, WorkflowUnderTest } from '../support/workflow';
-import { noteVerdict } from '../../src/workflows/signal-verdicts';
+import { noteVerdict } from '../../src/workflows/verdict-handlers';
 
 afterEach(endWorkflow);
 

@@ -4,8 +4,9 @@ import type { ForkInput } from '../../src/contract/fork';
 import { secretOf } from '../../src/lifecycle/state';
 import { nextToStart, placesIn } from '../../src/workflows/next-to-start';
 import { runStep } from '../../src/workflows/step';
-import type { FinishedCall } from '../../src/workflows/think';
+import { endStep } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn-state';
+import type { ToolResult } from '../../src/contract/result';
 import { result } from '../history/script';
 import { type CallShape, callsWith, validCall } from '../support/calls';
 import { runtimeOf } from '../support/turn-runtime';
@@ -17,15 +18,28 @@ afterEach(endWorkflow);
 const turnWith = (fork?: ForkInput): Turn =>
   makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...(fork === undefined ? {} : { fork }) }, 'run-1');
 
+/** A call that is over. `ours`: the workflow made its result. */
+interface Finished {
+  callId: string;
+  result: ToolResult | undefined;
+  ours: boolean;
+}
+
 /** The results of a step with these calls, once all `tasks` have come; undefined where it still waits. */
 async function finishedBy(
   turn: Turn,
   calls: readonly PreparedCall[],
   ...tasks: readonly Job[][]
-): Promise<FinishedCall[] | undefined> {
-  let results: FinishedCall[] | undefined;
+): Promise<Finished[] | undefined> {
+  let results: Finished[] | undefined;
   const { workflow } = await WorkflowUnderTest.start(async () => {
-    results = await runStep(turn, calls, runtimeOf(turn));
+    await runStep(turn, calls, runtimeOf(turn));
+    const all = endStep(turn, calls);
+    results = turn.results.map(({ callId, text }, at) => ({
+      callId,
+      result: all[at],
+      ours: text !== undefined,
+    }));
   });
   for (const task of tasks) await workflow.task(task);
   return results;
@@ -38,7 +52,7 @@ const own: PreparedCall = {
 };
 
 it('without a call that runs is over at once, with the results that the calls brought', async () => {
-  expect(await finishedBy(turnWith(), [own])).toEqual([{ call: own, result: own.result, ours: false }]);
+  expect(await finishedBy(turnWith(), [own])).toEqual([{ callId: '1.1', result: own.result, ours: false }]);
 });
 
 it('waits until each call has its result', async () => {
@@ -53,11 +67,11 @@ it('gives results in the order of the model, whatever ended first', async () => 
     jobs.completed(callId === '1.1' ? 1 : 2, { result: result(callId), contentDigest: digestText('done') }),
   ]);
   const results = await finishedBy(turnWith(), calls, ...ends);
-  expect(results?.map(({ call }) => call.callId)).toEqual(['1.1', '1.2']);
+  expect(results?.map(({ callId }) => callId)).toEqual(['1.1', '1.2']);
 });
 
 describe('a result', () => {
-  it.each<[string, unknown, Partial<FinishedCall>]>([
+  it.each<[string, unknown, Partial<Finished>]>([
     [
       'of an activity is in history already',
       { result: result('1.1'), contentDigest: digestText('done') },
@@ -79,7 +93,7 @@ it('closes all its calls where the turn is cancelled already', async () => {
   const turn = turnWith();
   turn.approvals = { ...turn.approvals, cancelled: true };
   const results = await finishedBy(turn, [validCall(), validCall({ ...PURE, callId: '1.2' })]);
-  expect(results?.map(({ result: { error } }) => error?.code)).toEqual(['cancelled', 'cancelled']);
+  expect(results?.map((one) => one.result?.error?.code)).toEqual(['cancelled', 'cancelled']);
 });
 
 it('draws a secret for each start of an unsafe call, and for no other', async () => {

@@ -1,6 +1,6 @@
 import type { InvalidCall, PreparedCall } from '../../src/contract/call';
 import { digestText } from '../../src/contract/digest';
-import { makeFailure } from '../../src/contract/result';
+import { makeFailure, type ToolResult } from '../../src/contract/result';
 import type { Usage } from '../../src/contract/spending/usage';
 import type { ThinkInput } from '../../src/contract/think';
 import { DROPPED_OUTPUT } from '../../src/contract/transcript';
@@ -11,9 +11,8 @@ import {
   appendReply,
   appendResults,
   applySeedStep,
-  type FinishedCall,
+  askForSteps,
   takeReply,
-  think,
   thinkInput,
   turnRecordOf,
 } from '../../src/workflows/think';
@@ -27,9 +26,10 @@ afterEach(endWorkflow);
 const makeTestTurn = (more: Partial<TurnInput> = {}): Turn =>
   makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...more }, 'run-1');
 
-/** What the model's activity is given, and its id. */
+/** What the model's activity is given after the first reply, and its id. */
 async function scheduled(turn: Turn, asked = 1): Promise<{ id: unknown; input: unknown }> {
-  const { commands } = await WorkflowUnderTest.start(() => think(turn, thinkInput(turn), asked));
+  turn.spending.isSet = true;
+  const { commands } = await WorkflowUnderTest.start(() => askForSteps(turn, asked));
   const activity = commands[0]?.scheduleActivity;
   return { id: activity?.activityId, input: valueIn(activity?.arguments?.[0]) };
 }
@@ -140,7 +140,7 @@ it('begins with the prompt, and in its next run does not add it again', async ()
 });
 
 describe('the results of a step', () => {
-  const failure = (code: 'denied' | 'expired' | 'tool'): FinishedCall['result'] => {
+  const failure = (code: 'denied' | 'expired' | 'tool'): ToolResult => {
     const { id, callId, tool } = validCall();
     return makeFailure({ id, callId, tool, arguments: {} }, { code, message: 'no' }, { timestamp: '' });
   };
@@ -156,7 +156,7 @@ describe('the results of a step', () => {
     result: failure('tool'),
   };
 
-  it.each<[string, PreparedCall, FinishedCall['result'], Partial<Turn['counts']>]>([
+  it.each<[string, PreparedCall, ToolResult, Partial<Turn['counts']>]>([
     ['a success', validCall({ kind: 'run' }), result('1.1'), { calls: 1 }],
     ['a failure', validCall({ kind: 'run' }), failure('tool'), { calls: 1, failed: 1 }],
     ['a denial', validCall(), failure('denied'), { calls: 1, failed: 1, requests: 1, denied: 1 }],
@@ -206,7 +206,7 @@ describe('the results of a step', () => {
 
   const long = 'x'.repeat(4097);
 
-  it.each<[string, Partial<FinishedCall>, string, string | undefined]>([
+  it.each<[string, { ours: boolean }, string, string | undefined]>([
     ['a short text of the workflow', { ours: true }, 'denied', 'denied'],
     ['a long text of the workflow', { ours: true }, long, undefined],
     ['a text that an activity returned', { ours: false }, 'done', undefined],
@@ -214,7 +214,7 @@ describe('the results of a step', () => {
     'go to the model by the digest of their text, and %s goes along as it has to',
     (_, more, content, text) => {
       const turn = makeTestTurn();
-      appendResults(turn, [{ call: validCall(), result: result('1.1', { content }), ours: true, ...more }]);
+      appendResults(turn, [{ call: validCall(), result: result('1.1', { content }), ...more }]);
       const [sent] = turn.results;
       expect(sent?.digest).toBe(digestText(content));
       expect(sent?.text).toBe(text);

@@ -13,7 +13,6 @@ import { markLate } from '../../tools/outcome';
 import { fitArguments } from '../../tools/prepare';
 import { notRunResult, outcomeReporter, writeOutcome } from '../execute';
 import { describeLostAttempt, type Since, startHeartbeat, whileBeating } from '../heartbeat';
-import { proven } from '../given-back';
 import { isGivenUp, writeIntent } from '../run-unsafe';
 import { whatStops } from '../start-checks';
 import { startingCall, stoppedOutput } from '../start-checks/starting-call';
@@ -107,7 +106,7 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
   const deps = depsFor(worker, info.workflowType ?? '', tool);
   const call = startingCall(deps, { ...input, agent: info.workflowType ?? '', tool: tool.name });
   const { value: stop, since } = await whileBeating(() => whatStops(call, deps));
-  if (stop !== undefined) return saidOf(deps, stoppedOutput(call, deps, stop), input);
+  if (stop !== undefined) return saidOf(await stoppedOutput(call, deps, stop), input);
   if (tool.effect === 'unsafe') return runOnce(worker, call, { run: attempt.run, since });
   const lost = lostSince(since);
   if (lost === undefined) return attempt.run();
@@ -119,13 +118,8 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
  * The output of a call that did not run. Only the worker of the call knows its secret. A value that the journal has is
  * returned as the code of the activity did.
  */
-async function saidOf(
-  deps: GateWorker['deps'],
-  output: CallOutput,
-  { secret }: Pick<CallInput, 'secret'>,
-): Promise<unknown> {
-  if (!('result' in output) || !output.result.success)
-    return new RawValue({ ...(await proven(deps, output)), secret });
+function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unknown {
+  if (!('result' in output) || !output.result.success) return new RawValue({ ...output, secret });
   const { content, contentType } = output.result;
   return contentType === 'json' ? parseJson(content) : content;
 }
@@ -138,7 +132,7 @@ async function runOnce(
 ): Promise<unknown> {
   const { input, key } = call;
   const stop = await writeIntent({ deps, input, key });
-  if (stop !== undefined) return saidOf(deps, stop, input);
+  if (stop !== undefined) return saidOf(stop, input);
   // The checks and the journal took some time. Somebody may have found by now that the call did not run.
   const lost = lostSince(since);
   if (lost !== undefined) {
@@ -146,7 +140,7 @@ async function runOnce(
     const code = lost === 'cancelled' ? lost : 'transport';
     const result = notRunResult({ tool: call.registered?.tool, input }, { code, message });
     await writeOutcome({ deps, input, key }, result);
-    return saidOf(deps, { result }, input);
+    return saidOf({ result }, input);
   }
   const began = Date.now();
   const value = await run();

@@ -1,12 +1,12 @@
 import { claimGrant, voidGrant } from '../../authority/grants/worker-claim';
 import { pausedCall } from '../../authority/pauses/worker-hold';
 import type { ActivityDeps } from '../deps';
+import { spentBefore } from '../earlier-start';
 import { ranBefore } from '../execute';
 import { mayHaveRunBeforeReset, ownEvents, voidDecision } from '../reset-history';
 import { startedBefore } from '../run-unsafe';
 import { asApproved, noteRules } from './as-approved';
 import { asShown } from './as-shown';
-import { signaturesUnspent } from './signatures';
 import { allowedOf, type StartingCall, type Stop } from './starting-call';
 
 /** A check of a call that is about to start. Undefined: the call may go on. */
@@ -87,6 +87,11 @@ function notPausedSinceClaim(call: StartingCall, worker: ActivityDeps): ReturnTy
 /** Notes whether a run before a reset may have run the call. */
 async function noteResetRun(call: StartingCall): Promise<undefined> {
   if (await mayHaveRunBeforeReset(call.input)) call.input = { ...call.input, mayHaveRun: true };
+}
+
+/** The signatures of a call start it once. */
+function signaturesUnspent(call: StartingCall, worker: ActivityDeps): Promise<Stop | undefined> | undefined {
+  return allowedOf(call).isSigned ? spentBefore(worker, call.input) : undefined;
 }
 
 /** A decision counts for one run of the turn. For an unsafe call, the search for an earlier start says more. */

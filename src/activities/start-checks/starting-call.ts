@@ -9,6 +9,7 @@ import { asCalled } from '../../tools/prepare';
 import type { Tool } from '../../tools/types';
 import type { ActivityDeps } from '../deps';
 import { cachedOutput, notRunResult, ranBefore } from '../execute';
+import { proven } from '../given-back';
 import { handBack, lackOf } from '../leave-to-another';
 
 /**
@@ -64,14 +65,14 @@ export function allowedOf({ asked }: StartingCall): Allowed {
   return asked;
 }
 
-/** The output of a call that does not start. */
-export function stoppedOutput(
+/** The output of a call that does not start. If it is given back, this worker proves that. */
+export async function stoppedOutput(
   { input, registered }: StartingCall,
   worker: ActivityDeps,
   stop: Stop,
-): CallOutput {
-  if ('lack' in stop) return handBack(input, stop.lack);
-  if (!('failure' in stop)) return withEarlier(input, stop);
+): Promise<CallOutput> {
+  if ('lack' in stop) return proven(worker, handBack(input, stop.lack));
+  if (!('failure' in stop)) return proven(worker, withEarlier(input, stop));
   const failure = withWhatRan(input, stop.failure);
   return cachedOutput(worker, notRunResult({ tool: registered?.tool, input }, failure));
 }

@@ -1,9 +1,8 @@
 import { unreadable, UNREADABLE } from '../../contract/call-texts';
 import { endedUntaken } from '../../contract/lost-activity';
-import { lastResult, outcomeIn, outcomeOfLost } from '../../lifecycle/outcomes';
+import { lastResult, outcomeIn, outcomeOfLost, settle } from '../../lifecycle/outcomes';
 import { failureOf } from '../../lifecycle/results';
 import { takeReset } from '../../lifecycle/reset';
-import { settle } from '../../lifecycle/starts';
 import { reportOfWorker } from '../../lifecycle/own-activity';
 import { isObject } from '../../contract/json';
 import type { CallState } from '../../lifecycle/state';

@@ -1,122 +1,19 @@
-import {
-  ActivityCancellationType,
-  type ActivityOptions,
-  scheduleActivity,
-  scheduleLocalActivity,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { type ActivityOptions, scheduleActivity } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { CallBase, CallInput, InvalidCall, PreparedCall, RemoteCall, ValidCall } from '../contract/call';
-import type { KnownState, PlacedState } from '../contract/tool';
+import type { CallBase, InvalidCall, PreparedCall, RemoteCall, ValidCall } from '../contract/call';
 import { unprepared } from '../contract/call-texts';
-import { startWithin } from '../contract/lost-activity';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
-import { type CallState, leaveOf, type PreparingCall } from '../lifecycle/state';
+import type { PreparingCall } from '../lifecycle/state';
 import { act } from './call-life';
-import { freshIn, retryOf, type Rounds, commonInput } from './call-rounds';
 import { MOST_ASKED, rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
-import { summaryOf } from './summary';
 import type { Turn } from './turn-state';
-import { askedChild, reserveChild } from './child-turn';
 import { askFirst } from '../contract/fork';
 import { makeFailure } from '../contract/result';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
-import { isDry } from '../contract/dry-run';
-
-/** What is known of one start of a call. */
-export interface CallAttempt extends Rounds {
-  /** What the turn knew about the shared state when it was last scheduled. Only if the call shares state. */
-  placed?: KnownState;
-}
-
-/**
- * Schedules a started call as an activity whose type is the tool's name. `isInherited`: a run before a reset may know
- * the call.
- */
-export function scheduleCall(
-  turn: Turn,
-  state: CallState,
-  attempt: CallAttempt,
-  isInherited = false,
-): Promise<RawValue> {
-  const known = turn.states.place(state.call);
-  if (known !== undefined) attempt.placed = known;
-  reserveChild(turn, state);
-  const leave = leaveOf(state);
-  const input: CallInput = { ...inputOf(turn, state, attempt), ...freshIn(state, isInherited) };
-  attempt.scheduledAt = Date.now();
-  const { tool, settings } = state.call;
-  // A local call leaves only one marker in history, when it ends. After a reset that marker cannot show whether a
-  // decision came before it, so a call with a decision is never local. A call that a worker gave back is not run
-  // locally either, because the same worker would get it.
-  return settings.local === true && leave?.by === 'nobody' && attempt.absent === undefined
-    ? scheduleLocalActivity<RawValue>(
-        tool,
-        [input],
-        {
-          startToCloseTimeout: state.call.settings.timeoutMs + TIMES.closeMargin,
-          retry: retryOf(state),
-          summary: summaryOf(state),
-        },
-        rawResult,
-      )
-    : scheduleActivity<RawValue>(tool, [input], activityOptions(state, attempt), rawResult);
-}
-
-/** Where the shared state is. A turn outside a session and a fork have the state of scope `session` to themselves. */
-function placedIn(
-  { session, fork }: Turn,
-  call: ValidCall,
-  placed: KnownState | undefined,
-): PlacedState | undefined {
-  const isSessions = call.settings.state?.scope === 'session' && session !== undefined && fork === undefined;
-  if (placed === undefined || !isSessions) return placed;
-  // Anybody may start a turn with the name of a session, but the server says which workflow is the parent.
-  return workflowInfo().parent?.workflowId === session.sessionId
-    ? { ...placed, session: session.sessionId }
-    : placed;
-}
-
-function inputOf(turn: Turn, state: CallState, attempt: CallAttempt): CallInput {
-  const { call } = state;
-  const leave = leaveOf(state);
-  return {
-    ...commonInput(turn, state, attempt),
-    arguments: state.effective,
-    timeoutMs: call.settings.timeoutMs,
-    dry: isDry(turn) ? true : undefined,
-    child: askedChild(turn, state),
-    origin: originOfCall(turn, state),
-    grant: leave?.by === 'grant' ? leave.grant : undefined,
-    plan: call.preview?.plan,
-    askMs: call.settings.askMs,
-    state: placedIn(turn, call, attempt.placed),
-    proposed: state.edit === undefined ? undefined : state.proposed,
-  };
-}
-
-function activityOptions(state: CallState, { placed, absent }: CallAttempt): ActivityOptions {
-  const { callId, settings } = state.call;
-  const holder = placed?.holder;
-  return {
-    activityId: activityIds.call(callId, state.generation),
-    startToCloseTimeout: settings.timeoutMs + (settings.askMs ?? 0) + TIMES.closeMargin,
-    scheduleToStartTimeout: startWithin(settings, holder !== undefined),
-    heartbeatTimeout: settings.heartbeatMs,
-    retry: retryOf(state),
-    // A cancelled turn waits for the outcome of a running call: the outcome must be known, not assumed.
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    summary: summaryOf(state),
-    allowEagerDispatch: absent === undefined ? undefined : false,
-    // A call that a person just decided on overtakes other tasks in the queue.
-    priority: leaveOf(state)?.by === 'decision' ? { priorityKey: 1 } : undefined,
-    taskQueue: holder?.queue ?? settings.taskQueue,
-  };
-}
 
 /** Whether some calls use tools on other task queues. */
 export function hasRemote({ calls }: ThinkOutput): boolean {
