@@ -1,6 +1,7 @@
 /**
  * `npm run test:nodes`: tests on the other lines of Node that are supported. npm brings each Node as a package. What only decides
- * or reads sources is left out: it says the same on each. Arguments choose other tests.
+ * or reads sources is left out: it says the same on each. Arguments choose other tests; with `--ending` or `--steady` only those
+ * of them run that end workers, or that do not.
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +23,9 @@ const MEETS_NODE = [
 /** These, all recorded histories, and workers on a real server that are killed or read encrypted turns. */
 const FILES = [...MEETS_NODE, 'test/replay\\.', 'test/e2e/(crash-points|encryption)\\.core\\.'];
 
+/** The stage of files that end workers. */
+const ENDING = 'workers that end';
+
 /** Of one Node; all are tested at the same time. */
 const WORKERS = 2;
 
@@ -33,7 +37,7 @@ const onNode = (version, { title, files }) => {
   return runJest({
     title: `Node ${version}, ${title}`,
     command: ['npm', 'exec', '--yes', packaged, '--', 'node'],
-    args: [`--maxWorkers=${title === 'workers that end' ? 1 : WORKERS}`, '--runTestsByPath', ...files],
+    args: [`--maxWorkers=${title === ENDING ? 1 : WORKERS}`, '--runTestsByPath', ...files],
     files: files.length,
     // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node. Races and properties have all
     // their attempts in `test:all`: another Node does not change what they find.
@@ -41,9 +45,14 @@ const onNode = (version, { title, files }) => {
   });
 };
 
+/** Whether a stage runs where only one kind was asked for. */
+const isAsked = (title, args) => !args.includes(title === ENDING ? '--steady' : '--ending');
+
 const main = async (args) => {
   const runs = [];
-  for (const stage of stagesOf(testFiles(['unit', 'core', 'deep'], args.length > 0 ? args : FILES)))
+  const named = args.filter((arg) => !arg.startsWith('--'));
+  const stages = stagesOf(testFiles(['unit', 'core', 'deep'], named.length > 0 ? named : FILES));
+  for (const stage of stages.filter(({ title }) => isAsked(title, args)))
     runs.push(...(await Promise.all(NODES.map((version) => onNode(version, stage)))));
   process.exitCode = conclude(runs);
 };
