@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { say } from './root.mjs';
 import { conclude, runJest } from './test-run.mjs';
-import { stagesOf, testFiles } from './tests.mjs';
+import { ENDING, isTimed, stagesOf, testFiles } from './tests.mjs';
 
 const NODES = ['22.23.3', '24.21.0'];
 
@@ -22,9 +22,6 @@ const MEETS_NODE = [
 
 /** These, all recorded histories, and workers on a real server that are killed or read encrypted turns. */
 const FILES = [...MEETS_NODE, 'test/replay\\.', 'test/e2e/(crash-points|encryption)\\.core\\.'];
-
-/** The stage of files that end workers. */
-const ENDING = 'workers that end';
 
 /** Of one Node; all are tested at the same time. */
 const WORKERS = 2;
@@ -45,14 +42,13 @@ const onNode = (version, { title, files }) => {
   });
 };
 
-/** Whether a stage runs where only one kind was asked for. */
-const isAsked = (title, args) => !args.includes(title === ENDING ? '--steady' : '--ending');
-
 const main = async (args) => {
   const runs = [];
   const named = args.filter((arg) => !arg.startsWith('--'));
-  const stages = stagesOf(testFiles(['unit', 'core', 'deep'], named.length > 0 ? named : FILES));
-  for (const stage of stages.filter(({ title }) => isAsked(title, args)))
+  const files = testFiles(['unit', 'core', 'deep'], named.length > 0 ? named : FILES);
+  const steady = args.includes('--ending') ? [] : files.filter((file) => !isTimed(file));
+  const ending = args.includes('--steady') ? [] : files.filter(isTimed);
+  for (const stage of [...stagesOf(steady), ...stagesOf(ending)])
     runs.push(...(await Promise.all(NODES.map((version) => onNode(version, stage)))));
   process.exitCode = conclude(runs);
 };
