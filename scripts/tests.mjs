@@ -65,9 +65,9 @@ export const stagesOf = (files) => {
   const areAll = [core, deep, [...timed]].every(({ length }) => length > 0);
   const onServer = areAll
     ? [
+        { title: 'on a server', files: deep, workers: many },
         { title: ENDING, files: [...timed], workers: cores },
         { title: 'core', files: core, workers: some, yields: 10 },
-        { title: 'on a server', files: deep, workers: many },
       ]
     : [
         { title: 'on a server', files: [...core, ...deep], workers: many },
@@ -135,7 +135,7 @@ export const runTests = async (levels, args) => {
     if (memory !== undefined) own.push(`--workerIdleMemoryLimit=${memory}`);
     const selected = ['--selectProjects', ...new Set(chosen.map(levelOf)), '--passWithNoTests'];
     const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...chosen];
-    return runJest({ title, args: jestArgs, files: chosen.length, isBeside, yields });
+    return runJest({ title, args: jestArgs, files: chosen.length, isBeside, ...(isBeside && { yields }) });
   };
   const from = Date.now();
   const runs = [];
