@@ -1,12 +1,13 @@
 /**
  * `npm run test:nodes`: tests on the other lines of Node that are supported. npm brings each Node as a package. What only decides
- * or reads sources is left out: it says the same on each. Arguments choose other tests.
+ * or reads sources is left out: it says the same on each. Arguments choose other tests; with `--ending` or `--steady` only those
+ * of them run that end workers, or that do not.
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { say } from './root.mjs';
 import { conclude, runJest } from './test-run.mjs';
-import { stagesOf, testFiles } from './tests.mjs';
+import { ENDING, isTimed, stagesOf, testFiles } from './tests.mjs';
 
 const NODES = ['22.23.3', '24.21.0'];
 
@@ -33,7 +34,7 @@ const onNode = (version, { title, files }) => {
   return runJest({
     title: `Node ${version}, ${title}`,
     command: ['npm', 'exec', '--yes', packaged, '--', 'node'],
-    args: [`--maxWorkers=${title === 'workers that end' ? 1 : WORKERS}`, '--runTestsByPath', ...files],
+    args: [`--maxWorkers=${title === ENDING ? 1 : WORKERS}`, '--runTestsByPath', ...files],
     files: files.length,
     // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node. Races and properties have all
     // their attempts in `test:all`: another Node does not change what they find.
@@ -43,7 +44,11 @@ const onNode = (version, { title, files }) => {
 
 const main = async (args) => {
   const runs = [];
-  for (const stage of stagesOf(testFiles(['unit', 'core', 'deep'], args.length > 0 ? args : FILES)))
+  const named = args.filter((arg) => !arg.startsWith('--'));
+  const files = testFiles(['unit', 'core', 'deep'], named.length > 0 ? named : FILES);
+  const steady = args.includes('--ending') ? [] : files.filter((file) => !isTimed(file));
+  const ending = args.includes('--steady') ? [] : files.filter(isTimed);
+  for (const stage of [...stagesOf(steady), ...stagesOf(ending)])
     runs.push(...(await Promise.all(NODES.map((version) => onNode(version, stage)))));
   process.exitCode = conclude(runs);
 };

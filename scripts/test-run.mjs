@@ -1,7 +1,7 @@
 /** Runs Jest and follows it: what tests print goes to a file, and what happens becomes counts, progress and the words of failures. */
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { constants, setPriority, tmpdir } from 'node:os';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { getPriority, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endSession } from './processes.mjs';
 import { at, root } from './root.mjs';
@@ -63,22 +63,33 @@ const endOnSignal = (leader) => {
   return listening;
 };
 
-/** Takes a process behind all others, and what it starts. */
-const yieldToOthers = (pid) => {
+/**
+ * Takes a session behind others, by as much as `nice` says. On Linux each may be a group of its own, which shares the processors
+ * evenly with the other groups, however nice its processes are, until it is told as well.
+ */
+const yieldToOthers = (leader, nice) => {
   try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
+    setPriority(leader, nice);
+    if (existsSync(`/proc/${leader}/autogroup`)) writeFileSync(`/proc/${leader}/autogroup`, String(nice));
   } catch {
-    // It has ended.
+    // It has ended, or nobody may say so here.
   }
 };
 
 /**
- * Runs Jest with `args` on so many files. `command` starts another Node than this one; beside another run, it takes what that
- * leaves of the processors. Resolves with the counts, the words of each failure, and the figures and times of each file. Rejects
+ * Runs Jest with `args` on so many files. `command` starts another Node than this one; it yields to others by as much as is said,
+ * or as this process does. Resolves with the counts, the words of each failure, and the figures and times of each file. Rejects
  * where a signal ended it.
  */
 export const runJest = async (options) => {
-  const { title, args, command = [process.execPath], env = process.env, isBeside = false } = options;
+  const {
+    title,
+    args,
+    command = [process.execPath],
+    env = process.env,
+    isBeside = false,
+    yields = getPriority(),
+  } = options;
   const folder = mkdtempSync(join(tmpdir(), 'countersign-tests-'));
   const [events, figures, log] = ['events', 'figures', 'log'].map((name) => join(folder, name));
   const output = openSync(log, 'w');
@@ -92,7 +103,7 @@ export const runJest = async (options) => {
     stdio: ['ignore', output, output],
   });
   closeSync(output);
-  if (isBeside && child.pid !== undefined) yieldToOthers(child.pid);
+  if (child.pid !== undefined && yields > 0) yieldToOthers(child.pid, yields);
   const signalled = endOnSignal(child.pid);
   const progress = makeProgress(process.stdout, { ...options, isBeside });
   let seen = [];

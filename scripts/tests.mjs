@@ -29,7 +29,7 @@ const levelOf = (file) => /\.(core|deep|house|cluster)\.test\.ts$/.exec(file)?.[
 const read = (file) => readFileSync(at(file), 'utf8');
 
 /** Whether it ends or freezes worker processes, itself or by what stands beside it. */
-const isTimed = (file) => {
+export const isTimed = (file) => {
   const text = read(file);
   const beside = [...text.matchAll(/from '\.\/([\w-]+)'/g)]
     .map(([, name]) => `${dirname(file)}/${name}.ts`)
@@ -46,32 +46,45 @@ export const testFiles = (levels, patterns) =>
     .filter((name) => patterns.length === 0 || patterns.some((pattern) => new RegExp(pattern).test(name)))
     .sort();
 
+/** The stage of files that end workers. */
+export const ENDING = 'workers that end';
+
 /**
  * Unit tests wait for nothing. Tests on a server wait for more than half of the time, so more processes than cores fill them; but
- * where a worker is killed, its heartbeat has to be served in seconds. What looks at the house computes in what these leave idle.
- * Unit tests start no program, so their processes may grow: a fresh one loads all packages anew.
+ * where a worker is killed, its heartbeat has to be served in seconds. So these go before the core tests beside them, and what looks
+ * at the house computes in what others leave. Unit tests start no program, so their processes may grow: a fresh one loads all
+ * packages anew.
  */
 export const stagesOf = (files) => {
   const of = (...levels) => files.filter((file) => levels.includes(levelOf(file)));
-  const onServer = of('core', 'deep');
-  const timed = new Set(onServer.filter(isTimed));
+  const timed = new Set(of('core', 'deep').filter(isTimed));
+  const [core, deep] = ['core', 'deep'].map((level) => of(level).filter((file) => !timed.has(file)));
+  const many = Math.ceil(2.5 * cores);
+  const some = Math.ceil(1.5 * cores);
+  // Core files take as long as those that end workers, which alone would leave half of the processors idle.
+  const areAll = [core, deep, [...timed]].every(({ length }) => length > 0);
+  const onServer = areAll
+    ? [
+        { title: 'on a server', files: deep, workers: many },
+        { title: ENDING, files: [...timed], workers: cores },
+        { title: 'core', files: core, workers: some, yields: 10 },
+      ]
+    : [
+        { title: 'on a server', files: [...core, ...deep], workers: many },
+        { title: ENDING, files: [...timed], workers: some },
+      ];
   return [
-    { title: 'unit', files: of('unit'), workers: Math.ceil(1.5 * cores), memory: '800MB' },
-    {
-      title: 'on a server',
-      files: onServer.filter((file) => !timed.has(file)),
-      workers: Math.ceil(2.5 * cores),
-    },
-    { title: 'workers that end', files: [...timed], workers: Math.ceil(1.5 * cores) },
-    { title: 'house', files: of('house'), workers: cores, isLeftover: true },
+    { title: 'unit', files: of('unit'), workers: some, memory: '800MB' },
+    ...onServer,
+    { title: 'house', files: of('house'), workers: cores, yields: 19 },
   ].filter((stage) => stage.files.length > 0);
 };
 
-/** The stages that run at the same time: what runs beside others starts with the one before it. */
+/** The stages that run at the same time: what yields to others runs beside the stage before it. */
 const together = (stages) => {
   const groups = [];
   for (const stage of stages) {
-    if (stage.isLeftover && groups.length > 0) groups.at(-1).push({ ...stage, isBeside: true });
+    if (stage.yields !== undefined && groups.length > 0) groups.at(-1).push({ ...stage, isBeside: true });
     else groups.push([stage]);
   }
   return groups;
@@ -117,12 +130,12 @@ export const runTests = async (levels, args) => {
       `not here: ${titles}; ${isThorough ? 'every test has to run' : 'tests that need one are left out'}\n`,
     );
   const isCounted = options.some((option) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(option));
-  const runStage = ({ title, files: chosen, workers, memory, isBeside = false }) => {
+  const runStage = ({ title, files: chosen, workers, memory, yields, isBeside = false }) => {
     const own = isCounted ? [] : [`--maxWorkers=${workers}`];
     if (memory !== undefined) own.push(`--workerIdleMemoryLimit=${memory}`);
     const selected = ['--selectProjects', ...new Set(chosen.map(levelOf)), '--passWithNoTests'];
     const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...chosen];
-    return runJest({ title, args: jestArgs, files: chosen.length, isBeside });
+    return runJest({ title, args: jestArgs, files: chosen.length, isBeside, ...(isBeside && { yields }) });
   };
   const from = Date.now();
   const runs = [];

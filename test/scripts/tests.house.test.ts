@@ -24,6 +24,17 @@ describe('which tests run together', () => {
     expect(stages).toEqual([title]);
   });
 
+  it('puts core files beside those that end workers where all are run', () => {
+    const files = JSON.stringify(
+      ['turn.core', 'kill.deep', 'news.deep'].map((name) => `test/e2e/${name}.test.ts`),
+    );
+    expect(evaluate(`tests.stagesOf(${files}).map(({ title, yields }) => [title, yields ?? 0])`)).toEqual([
+      ['on a server', 0],
+      ['workers that end', 0],
+      ['core', 10],
+    ]);
+  });
+
   it('takes each file of a level once', () => {
     const [chosen, staged] = [1, 2].map((n) =>
       evaluate(

@@ -19,6 +19,8 @@ const stateDir = join(folder, 'state');
 const args = { args: ['order'], parameters: z.object({ order: z.string() }) };
 const plugin = new CountersignPlugin({ gate: { pay: args, tell: args }, stateDir });
 const orders = Array.from({ length: 50 }, (_, at) => `order-${String(at).padStart(2, '0')}`);
+/** Most of what the test may take: a machine may be busy. */
+const LONG_S = 230;
 const isDenied = (order: string): boolean => Number(order.slice(-2)) % 5 === 4;
 
 let server: Awaited<ReturnType<typeof startOwnServer>>;
@@ -93,35 +95,39 @@ it('50 calls at once all end; none runs undecided, and no unsafe one twice, thou
   const found = new Map<string, number>();
   let isOver = false;
   const over = handle.result().finally(() => (isOver = true));
-  const people = async (): Promise<void> => {
-    while (!isOver) {
-      const { requests, calls } = await view();
-      for (const { callId, arguments: asked } of requests) {
-        const order = String(asked['order']);
-        decided.add(order);
-        await say(() =>
-          countersign.decide('often', {
-            ...{ callId, approver: 'ann', decision: isDenied(order) ? 'denied' : 'approved' },
-          }),
-        );
-      }
-      for (const { callId, phase, arguments: asked } of calls) {
-        if (phase !== 'in_doubt') continue;
-        const order = String(asked['order']);
-        const resolution = happened(order).length > 0 ? 'happened' : 'did-not';
-        found.set(order, happened(order).length);
-        await say(() =>
-          countersign.resolve('often', {
-            ...{ callId, resolution, approver: 'bob' },
-            ...(resolution === 'happened' ? { content: `"found ${order}"` } : {}),
-          }),
-        );
-      }
-    }
-  };
+  const people = (): Promise<boolean> =>
+    until(
+      'the end',
+      async () => {
+        const { requests, calls } = await view();
+        for (const { callId, arguments: asked } of requests) {
+          const order = String(asked['order']);
+          decided.add(order);
+          await say(() =>
+            countersign.decide('often', {
+              ...{ callId, approver: 'ann', decision: isDenied(order) ? 'denied' : 'approved' },
+            }),
+          );
+        }
+        for (const { callId, phase, arguments: asked } of calls) {
+          if (phase !== 'in_doubt') continue;
+          const order = String(asked['order']);
+          const resolution = happened(order).length > 0 ? 'happened' : 'did-not';
+          found.set(order, happened(order).length);
+          await say(() =>
+            countersign.resolve('often', {
+              ...{ callId, resolution, approver: 'bob' },
+              ...(resolution === 'happened' ? { content: `"found ${order}"` } : {}),
+            }),
+          );
+        }
+        return isOver;
+      },
+      LONG_S,
+    );
   const killing = async (): Promise<void> => {
     for (const effect of [3, 9, 16, 24]) {
-      await until(`${effect} effects`, async () => isOver || happened().length >= effect);
+      await until(`${effect} effects`, () => isOver || happened().length >= effect, LONG_S);
       await kill();
       if (effect === 9) {
         await control.kill();
