@@ -27,15 +27,14 @@ describe('a sample feature', () => {
       asked.push(input.tool);
       return input.tool === 'pay' ? { failure: { code: 'refused', message: 'a sample' } } : undefined;
     };
-    const worker = workerWith(
-      defineTool({
-        name: 'other',
-        description: 'x',
-        safety: 'safe',
-        parameters: { type: 'object' },
-        handler: () => '',
-      }),
-    );
+    const other = defineTool({
+      name: 'other',
+      description: 'x',
+      safety: 'safe',
+      parameters: { type: 'object' },
+      handler: () => '',
+    });
+    const worker = workerWith({ tools: [other] });
     const stop = await whatStops(startingCall(worker, PAY_INPUT), worker, [sample, sample]);
     expect(stop).toEqual({ failure: { code: 'refused', message: 'a sample' } });
     expect(asked).toEqual(['pay']);

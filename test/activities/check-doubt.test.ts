@@ -1,15 +1,10 @@
 import { hostname } from 'node:os';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
-import { createJournal } from '../../src/activities/journal';
-import { createMemory } from '../../src/activities/conversation';
 import { verify } from '../../src/activities/check-doubt';
 import type { VerifyOutput } from '../../src/contract/call';
-import { scriptedModel } from '../../src/models/scripted';
-import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
+import { workerWith } from './fake-worker';
 
-const logger = new DefaultLogger('ERROR');
 const pay = defineTool({
   name: 'pay',
   description: 'Pays.',
@@ -18,19 +13,7 @@ const pay = defineTool({
   verify: () => ({ outcome: 'did_not' }),
   handler: () => 'paid',
 });
-const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([]), tools: [pay] });
-const deps = {
-  agents: new Map([['a', agent]]),
-  toolNames: new Set(['pay']),
-  taskQueue: 'q',
-  holderQueue: 'countersign-worker:1@here:1',
-  agentWaitMs: 60_000,
-  pricing: { currency: 'EUR', prices: {} },
-  run: {},
-  memory: createMemory(),
-  journal: createJournal('/nonexistent'),
-  log: logger,
-};
+const deps = workerWith({ tools: [pay] }, { agentWaitMs: 60_000 });
 
 /** Asks about a call of this agent and tool, so long after it was first scheduled. */
 function ask({
@@ -49,7 +32,7 @@ function ask({
   };
   const environment = new MockActivityEnvironment(
     { attempt, scheduledTimestampMs: Date.now() - waited },
-    { logger },
+    { logger: deps.log },
   );
   return new Promise<VerifyOutput>((resolve, reject) => {
     environment.run(() => verify(deps, { ...call, ...named }).then(resolve)).catch(reject);

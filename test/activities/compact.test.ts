@@ -1,14 +1,12 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
 import { compact } from '../../src/activities/compact';
 import { createMemory } from '../../src/activities/conversation';
-import { createJournal } from '../../src/activities/journal';
 import type { CompactOutput } from '../../src/contract/session';
 import { type Model, ModelError } from '../../src/models/model';
-import { type AgentOptions, defineAgent } from '../../src/tools/define-agent';
+import type { AgentOptions } from '../../src/tools/define-agent';
+import { workerWith } from './fake-worker';
 
-const logger = new DefaultLogger('ERROR');
 const MINUTE = 60_000;
 
 const broken: Model = {
@@ -22,21 +20,15 @@ const good: Model = {
 
 /** Attempts as Temporal makes them, without the waits between them, whose sum is given. */
 async function attempts(options: Partial<AgentOptions>) {
-  const agent = defineAgent({ name: 'a', instructions: 'x', model: broken, tools: [], ...options });
   const memory = createMemory();
   memory.remember('s', { replyId: 'd', entries: [{ kind: 'words', text: 'before' }], bytes: 6 });
-  const deps = {
-    ...{ agents: new Map([['a', agent]]), toolNames: new Set<string>(), taskQueue: 'q' },
-    ...{ holderQueue: 'countersign-worker:1@here:1', agentWaitMs: 0, run: {}, memory, log: logger },
-    pricing: { currency: 'EUR', prices: {} },
-    journal: createJournal('/nonexistent'),
-  };
+  const deps = workerWith({ model: broken, ...options }, { memory });
   const session = { sessionId: 's', runId: 'r', count: 1, digest: 'd' };
   let heartbeatDetails: unknown;
   let waited = 0;
   for (let attempt = 1; attempt < 100; attempt++) {
     const info = { attempt, heartbeatDetails, startToCloseTimeoutMs: 10 * MINUTE };
-    const environment = new MockActivityEnvironment(info, { logger });
+    const environment = new MockActivityEnvironment(info, { logger: deps.log });
     environment.on('heartbeat', (details: unknown) => (heartbeatDetails = details));
     try {
       const run = (): Promise<CompactOutput> => compact(deps, { agent: 'a', session, turns: 1, entries: 1 });

@@ -7,8 +7,7 @@ import type { ActivityDeps } from '../../src/activities/deps';
 import type { Journal } from '../../src/activities/journal';
 import type { HistoryEvent } from '../../src/history/decode/decode';
 import { scriptedModel } from '../../src/models/scripted';
-import { defineAgent } from '../../src/tools/define-agent';
-import type { Tool } from '../../src/tools/types';
+import { type AgentOptions, defineAgent } from '../../src/tools/define-agent';
 
 const { WORKFLOW_EXECUTION_STATUS_RUNNING: RUNNING } = temporal.api.enums.v1.WorkflowExecutionStatus;
 
@@ -51,12 +50,12 @@ export const EMPTY_JOURNAL: Journal = {
   fault: async () => undefined,
 };
 
-/** A worker with the agent `a` and one tool, and nothing that is kept anywhere. */
-export function workerWith(tool: Tool): ActivityDeps {
-  const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([]), tools: [tool] });
+/** A worker with the agent `a`, which is as `own` says, and nothing that is kept anywhere; `parts` are its other parts. */
+export function workerWith(own: Partial<AgentOptions>, parts: Partial<ActivityDeps> = {}): ActivityDeps {
+  const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([]), tools: [], ...own });
   return {
     agents: new Map([['a', agent]]),
-    toolNames: new Set([tool.name]),
+    toolNames: new Set(agent.registry.list().map(({ name }) => name)),
     taskQueue: 'q',
     holderQueue: 'countersign-worker:1@here:1',
     agentWaitMs: 0,
@@ -66,6 +65,7 @@ export function workerWith(tool: Tool): ActivityDeps {
     journal: EMPTY_JOURNAL,
     // Failures are what some of these tests are about; the SDK need not tell them as well.
     log: new DefaultLogger('ERROR'),
+    ...parts,
   };
 }
 

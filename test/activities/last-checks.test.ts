@@ -67,7 +67,7 @@ const run = async ({
   const starts: string[] = [];
   const own = toolOf(effect, starts, preview);
   const tool = isPlaced === true ? inPlace(own, {}) : own;
-  const worker = { ...workerWith(tool), ...deps?.(tool) };
+  const worker = workerWith({ tools: [tool] }, deps?.(tool));
   const call: CallInput = {
     ...PAY_INPUT,
     ...{ arguments: ARGS, argsDigest: digestJson(ARGS), toolDigest: tool.digest, effect },

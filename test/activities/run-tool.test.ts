@@ -2,26 +2,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
 import { sha256 } from '../../src/system/sha256';
 import { createActivities } from '../../src/activities/index';
 import { createJournal } from '../../src/activities/journal';
-import { createMemory } from '../../src/activities/conversation';
 import { retryFailure } from '../../src/activities/leave-to-another';
 import { runTool } from '../../src/activities/run-tool';
 import type { CallInput, CallOutput } from '../../src/contract/call';
 import { digestJson, seenDigestOf } from '../../src/contract/digest';
 import { makeFailure, makeSuccess } from '../../src/contract/result';
 import type { Effect } from '../../src/contract/tool';
-import { scriptedModel } from '../../src/models/scripted';
-import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { nothingDone, ToolError, TransportError } from '../../src/tools/errors';
 import { PAY_INPUT } from '../support/calls';
-
-// Failures are what some of these tests are about; the SDK need not tell them as well.
-const logger = new DefaultLogger('ERROR');
+import { workerWith } from './fake-worker';
 
 let directory: string;
 let runs: string[];
@@ -44,21 +38,8 @@ const makeTool = (effect: Effect, handler: () => unknown = () => 'paid') =>
     },
   });
 
-function makeDeps(tool: ReturnType<typeof makeTool>) {
-  const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([]), tools: [tool] });
-  return {
-    agents: new Map([['a', agent]]),
-    toolNames: new Set(['pay']),
-    taskQueue: 'q',
-    holderQueue: 'countersign-worker:1@here:1',
-    agentWaitMs: 0,
-    pricing: { currency: 'EUR', prices: {} },
-    run: {},
-    memory: createMemory(),
-    journal: createJournal(join(directory, 'journal')),
-    log: logger,
-  };
-}
+const makeDeps = (tool: ReturnType<typeof makeTool>) =>
+  workerWith({ tools: [tool] }, { journal: createJournal(join(directory, 'journal')) });
 
 const SEEN = seenDigestOf({ argsDigest: digestJson({ n: 1 }) });
 
@@ -77,11 +58,13 @@ const run = (
   tool: ReturnType<typeof makeTool>,
   change: Partial<CallInput> = {},
   attempt = 1,
-): Promise<CallOutput> =>
-  new MockActivityEnvironment(
+): Promise<CallOutput> => {
+  const deps = makeDeps(tool);
+  return new MockActivityEnvironment(
     { attempt, startToCloseTimeoutMs: 60_000, heartbeatTimeoutMs: 10_000 },
-    { logger },
-  ).run(() => runTool(makeDeps(tool), inputOf(tool, change)));
+    { logger: deps.log },
+  ).run(() => runTool(deps, inputOf(tool, change)));
+};
 
 describe.each<Effect>(['pure', 'idempotent'])('a call that is %s', (effect) => {
   it('runs with its key and keeps its text with the worker', async () => {
@@ -201,9 +184,7 @@ describe('an unsafe call', () => {
     const tool = makeTool('unsafe');
     const { default: unknown } = createActivities({ ...makeDeps(tool), toolNames: new Set<string>() });
     const landed = (input: unknown): Promise<unknown> =>
-      new MockActivityEnvironment({ activityType: 'pay' }, { logger }).run(async () =>
-        unknown?.(input as never),
-      );
+      new MockActivityEnvironment({ activityType: 'pay' }).run(async () => unknown?.(input as never));
     expect(await landed(inputOf(tool))).toEqual({
       inDoubt: { message: 'this machine had started it before' },
     });

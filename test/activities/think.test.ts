@@ -1,14 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
-import { createJournal } from '../../src/activities/journal';
-import { createMemory } from '../../src/activities/conversation';
 import { think } from '../../src/activities/think';
 import type { ThinkOutput } from '../../src/contract/think';
 import { scriptedModel, type ScriptedReply } from '../../src/models/scripted';
-import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-
-const logger = new DefaultLogger('ERROR');
+import { workerWith } from './fake-worker';
 
 /** One step of an agent that is asked for this. */
 function step(reply: ScriptedReply, preview: () => string) {
@@ -20,21 +15,9 @@ function step(reply: ScriptedReply, preview: () => string) {
     preview,
     handler: () => 'paid',
   });
-  const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([reply]), tools: [tool] });
-  const deps = {
-    agents: new Map([['a', agent]]),
-    toolNames: new Set(['pay']),
-    taskQueue: 'q',
-    holderQueue: 'countersign-worker:1@here:1',
-    agentWaitMs: 0,
-    pricing: { currency: 'EUR', prices: {} },
-    run: {},
-    memory: createMemory(),
-    journal: createJournal('/nonexistent'),
-    log: logger,
-  };
+  const deps = workerWith({ model: scriptedModel([reply]), tools: [tool] });
   const input = { agent: 'a', step: 1, words: ['go'], results: [], droppedBefore: 0 };
-  const environment = new MockActivityEnvironment({}, { logger });
+  const environment = new MockActivityEnvironment({}, { logger: deps.log });
   return new Promise<ThinkOutput>((resolve, reject) => {
     environment.run(() => think(deps, input).then(resolve)).catch(reject);
   });

@@ -1,21 +1,17 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
 import { burst } from '../../../src/activities/burst/burst';
 import { createMemory } from '../../../src/activities/conversation';
 import type { ActivityDeps } from '../../../src/activities/deps';
-import { createJournal } from '../../../src/activities/journal';
 import type { BurstInput, BurstOutput } from '../../../src/contract/burst/burst';
 import { defined } from '../../../src/contract/defined';
 import { readBurstOutput } from '../../../src/contract/burst/read';
 import { ModelError } from '../../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
-import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
+import type { AgentOptions } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
 import { ToolError } from '../../../src/tools/errors';
-import type { Tool } from '../../../src/tools/types';
-
-const log = new DefaultLogger('ERROR');
+import { workerWith } from '../fake-worker';
 
 /** Something that a test waits for. */
 function makeGate(): { opened: Promise<void>; open(): void } {
@@ -74,7 +70,6 @@ interface Given {
   agent?: Partial<AgentOptions>;
   deps?: Partial<ActivityDeps>;
   attempt?: number;
-  tools?: Tool[];
   startToCloseTimeoutMs?: number;
   heartbeatDetails?: unknown;
   during?: (environment: MockActivityEnvironment) => Promise<void>;
@@ -84,18 +79,9 @@ interface Given {
 async function run(steps: readonly ScriptedStep[], given: Given = {}): Promise<BurstOutput> {
   const { input, tried, agent: more, deps, attempt = 1, heartbeatDetails, during } = given;
   const { startToCloseTimeoutMs = 600_000 } = given;
-  const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel(steps), tools, ...more });
-  const all: ActivityDeps = {
-    agents: new Map([['a', agent]]),
-    toolNames: new Set((given.tools ?? tools).map(({ name }) => name)),
-    ...{ taskQueue: 'q', holderQueue: 'countersign-worker:1@here:1', agentWaitMs: 0, run: {}, log },
-    pricing: { currency: 'EUR', prices: {} },
-    memory: createMemory(),
-    journal: createJournal('/nonexistent'),
-    ...deps,
-  };
+  const all = workerWith({ model: scriptedModel(steps), tools, ...more }, deps);
   const info = { attempt, heartbeatDetails, startToCloseTimeoutMs, heartbeatTimeoutMs: 10_000 };
-  const environment = new MockActivityEnvironment(info, { logger: log });
+  const environment = new MockActivityEnvironment(info, { logger: all.log });
   const output: Promise<BurstOutput> = environment.run(() =>
     burst(all, {
       ...{ agent: 'a', step: 1, words: ['go'], results: [], droppedBefore: 0 },
@@ -166,8 +152,8 @@ test('a call that may take longer than the activity has left is left to the turn
     handler: () => 'x',
   });
   const steps: ScriptedStep[] = [{ toolCalls: [call('slow')] }, end];
-  expect(shape(await run(steps, { agent: { tools: [slow] }, tools: [slow] }))).toBe('1 open');
-  const left = { agent: { tools: [slow] }, tools: [slow], startToCloseTimeoutMs: 540_000 };
+  expect(shape(await run(steps, { agent: { tools: [slow] } }))).toBe('1 open');
+  const left = { agent: { tools: [slow] }, startToCloseTimeoutMs: 540_000 };
   expect(shape(await run(steps, left))).toBe('open');
 });
 

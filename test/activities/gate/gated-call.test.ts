@@ -44,7 +44,7 @@ async function attempt({
   const gated = new Map<string, GateTarget>([
     ['refund', { caller: 'code', toolFor: () => tool, hasSchema: true }],
   ]);
-  const deps = { ...workerWith(tool), journal: { ...EMPTY_JOURNAL, ...journal } };
+  const deps = workerWith({ tools: [tool] }, { journal: { ...EMPTY_JOURNAL, ...journal } });
   const decision = { decisionId: 'd', decision: 'approved', approver: 'ann' };
   const header = {
     ...{ callId: '1.1', id: '1.1', tool: 'refund', agent: 'pays', callKey: 'k:1.1', generation: 0 },

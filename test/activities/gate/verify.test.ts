@@ -46,7 +46,7 @@ const startedAs = (type: string, callKey = input.callKey): HistoryEvent[] => [
 ];
 
 const verified = (events: HistoryEvent[]): Promise<unknown> => {
-  const deps = workerWith(own);
+  const deps = workerWith({ tools: [own] });
   const environment = new MockActivityEnvironment(
     {
       ...{ activityType: ACTIVITIES.verify, workflowType: 'pays', namespace: 'default' },

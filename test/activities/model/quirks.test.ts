@@ -1,12 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
 import { createMemory } from '../../../src/activities/conversation';
-import { createJournal } from '../../../src/activities/journal';
 import { think } from '../../../src/activities/think';
 import type { ThinkOutput } from '../../../src/contract/think';
 import { openaiCompatible } from '../../../src/models/openai-compatible';
-import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
+import type { AgentOptions } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
 import {
   completion,
@@ -18,8 +16,8 @@ import {
   wireCall,
   type Answer,
 } from '../../models/openai/server';
+import { workerWith } from '../fake-worker';
 
-const logger = new DefaultLogger('ERROR');
 const server = useServer();
 
 const look = defineTool({
@@ -39,25 +37,13 @@ async function turn(
   const rest = [...answers];
   server.answer = (response, request) => (rest.shift() ?? json({ choices: [] }))(response, request);
   const model = openaiCompatible({ baseUrl: server.baseUrl, model: 'm' });
-  const agent = defineAgent({ name: 'a', instructions: 'x', model, tools: [look], ...more });
   const memory = createMemory();
-  const deps = {
-    agents: new Map([['a', agent]]),
-    toolNames: new Set(['look']),
-    taskQueue: 'q',
-    holderQueue: 'countersign-worker:1@here:1',
-    agentWaitMs: 0,
-    pricing: { currency: 'EUR', prices: {} },
-    run: {},
-    memory,
-    journal: createJournal('/nonexistent'),
-    log: logger,
-  };
-  const environment = new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }, { logger });
-  const outputs: ThinkOutput[] = [];
   const texts = { open: () => ({ add: () => undefined, finish: () => undefined, end: () => undefined }) };
+  const deps = workerWith({ model, tools: [look], ...more }, { memory, texts });
+  const environment = new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }, { logger: deps.log });
+  const outputs: ThinkOutput[] = [];
   const ask = (input: Parameters<typeof think>[1]): Promise<ThinkOutput> =>
-    environment.run(() => think({ ...deps, texts }, input));
+    environment.run(() => think(deps, input));
   let input: Parameters<typeof think>[1] = {
     agent: 'a',
     step: 1,

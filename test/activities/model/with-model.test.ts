@@ -1,16 +1,12 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
-import { createMemory } from '../../../src/activities/conversation';
-import { createJournal } from '../../../src/activities/journal';
 import { think } from '../../../src/activities/think';
 import type { ThinkOutput } from '../../../src/contract/think';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from '../../../src/models/model';
 import { scriptedModel } from '../../../src/models/scripted';
-import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
-
-const logger = new DefaultLogger('ERROR');
+import type { AgentOptions } from '../../../src/tools/define-agent';
+import { workerWith } from '../fake-worker';
 
 describe('asking a model', () => {
   const MINUTE = 60_000;
@@ -22,21 +18,9 @@ describe('asking a model', () => {
   async function attempt(ask: Ask, options: Attempt = {}): Promise<Outcome> {
     const { number = 1, heartbeatDetails, limits = {}, results = [], more = {} } = options;
     const model: Model = { id: 'test/m', generate: async () => ask(number) };
-    const agent = defineAgent({ name: 'a', instructions: 'x', model, tools: [], limits, ...more });
-    const deps = {
-      agents: new Map([['a', agent]]),
-      toolNames: new Set<string>(),
-      taskQueue: 'q',
-      holderQueue: 'countersign-worker:1@here:1',
-      agentWaitMs: 0,
-      pricing: { currency: 'EUR', prices: {} },
-      run: {},
-      memory: createMemory(),
-      journal: createJournal('/nonexistent'),
-      log: logger,
-    };
+    const deps = workerWith({ model, limits, ...more });
     const info = { attempt: number, heartbeatDetails, startToCloseTimeoutMs: 10 * MINUTE };
-    const environment = new MockActivityEnvironment(info, { logger });
+    const environment = new MockActivityEnvironment(info, { logger: deps.log });
     let left: unknown = heartbeatDetails;
     environment.on('heartbeat', (details: unknown) => {
       left = details;

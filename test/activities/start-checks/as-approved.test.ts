@@ -125,7 +125,7 @@ it('lets no check count on what the rules allow before they have allowed it', as
     parameters: { type: 'object' },
     handler,
   });
-  const call = startingCall(workerWith(other), PAY_INPUT);
+  const call = startingCall(workerWith({ tools: [other] }), PAY_INPUT);
   expect(() => allowedOf(call)).toThrow('the rules have not allowed this call');
   expect(await asApproved(call)).toEqual({ lack: expect.stringContaining('no worker with') });
   expect(() => allowedOf({ ...call, asked: { lack: 'x' } })).toThrow('the rules have not allowed this call');
