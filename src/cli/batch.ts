@@ -48,7 +48,7 @@ const MANY = 200;
 
 /** The line that says how many of the waiting calls fit, and how many of them the limit lets through. */
 function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
-  const count = (many: number): string => many.toLocaleString('en');
+  const count = (many: number) => many.toLocaleString('en');
   const fit = `${count(planned.length)} of ${count(looked)} waiting fit`;
   return planned.length <= limit
     ? `${fit}.`
@@ -334,7 +334,7 @@ function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: Batc
 export interface WhereFacts {
   args: JsonObject;
   /** The schema of the tool, if the record has it. */
-  schema?: JsonSchema | undefined;
+  schema?: JsonSchema;
   tool: string;
   agent: string;
   turn: string;

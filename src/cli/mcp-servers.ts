@@ -137,7 +137,7 @@ export function othersIn(tools: readonly ToolReport[]): ToolReport[] {
 
 /** Says how many tools are allowed, and how many are refused. */
 export function countDecided(tools: readonly ToolReport[]): string {
-  const number = (wanted: ToolReport['standing']): number =>
+  const number = (wanted: ToolReport['standing']) =>
     tools.filter(({ standing }) => standing === wanted).length;
   const refused = number('refused');
   return `${counted(number('allowed'), 'tool')} as allowed${refused === 0 ? '' : `, ${refused} refused`}`;

@@ -123,7 +123,7 @@ async function openPeople(
   const { openApprovers } = await import('../authority/rules/current-file.js');
   const { inboxGrantSigner, inboxSigner, openInboxKey } =
     await import('../authority/signatures/inbox-key.js');
-  const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
+  const warn = (line: string) => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
   const { inboxKeys } = await approvers.current();

@@ -59,7 +59,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no ser
       writeErr: () => undefined,
       outputError: () => undefined,
     });
-  const options = (): GlobalOptions => program.opts<GlobalOptions>();
+  const options = () => program.opts<GlobalOptions>();
   const typed = typedHere(program, env);
   const context = createContext({ screen, env, keyboard, options, typed, exitWith });
   for (const [group, added] of Object.entries(commands)) {

@@ -30,7 +30,7 @@ export function errorLines(error: unknown, { style, typed, debug }: ReportOption
   return debug && error instanceof Error ? [...lines, ...stackLines(error)] : lines;
 }
 
-function describe(error: unknown): { message: string; hint?: string | undefined; code: string } {
+function describe(error: unknown): { message: string; hint?: string; code: string } {
   if (error instanceof CountersignError) return error;
   return {
     message: `unexpected: ${errorMessage(error)}`,

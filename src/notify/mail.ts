@@ -38,7 +38,7 @@ export function createMail(settings: MailSettings): Receiver {
   const withTransport = async <T>(
     signal: AbortSignal,
     use: (transport: Transporter<SMTPTransport.SentMessageInfo>) => Promise<T>,
-  ): Promise<T> => {
+  ) => {
     const transport = createTransport(options);
     try {
       return await untilStopped(signal, use(transport));

@@ -104,7 +104,7 @@ async function sendSome(open: readonly Notice[], sending: Sending): Promise<void
 async function sendTo(notice: Notice, { parts, tries, now }: Sending): Promise<void> {
   const { receiver, sent, channel = '', note, signal } = parts;
   const about = describe(notice);
-  const deliver = async (key: string, target?: string): Promise<boolean> => {
+  const deliver = async (key: string, target?: string) => {
     if (sent.has(key)) return true;
     const act = () => receiver.deliver(notice, signal, target);
     if (!(await tries.attempt({ key, about, now, act }))) return false;

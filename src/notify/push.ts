@@ -92,7 +92,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
   const seal = webPush.generateRequestDetails;
   let opened: Promise<Kept<Pushed>> | undefined;
   // The file is opened late, because another process may hold it until then.
-  const pushed = (): Promise<Kept<Pushed>> => (opened ??= openPushed(postsFile));
+  const pushed = () => (opened ??= openPushed(postsFile));
   const board = { ...settings, seal, pushed, lookedAt: new Map<string, number>() };
   return {
     name: 'web push',

@@ -110,7 +110,7 @@ export async function openSlack(access: SlackAccess): Promise<SlackApi> {
   };
   const client = new WebClient(access.token, { ...options, logger });
   let known: Promise<SlackIdentity> | undefined;
-  const identify = (): Promise<SlackIdentity> => {
+  const identify = () => {
     known ??= whoIs(client);
     known.catch(() => (known = undefined));
     return known;

@@ -89,7 +89,7 @@ function createBoard({ client, page, postsFile, appToken, answers }: SlackSettin
   const isSigned = answers?.signer !== undefined;
   const rules = { isHeard: appToken !== undefined && answers !== undefined, isSigned };
   let opened: Promise<Kept<Post>> | undefined;
-  const posts = (): Promise<Kept<Post>> => (opened ??= openPosts(postsFile));
+  const posts = () => (opened ??= openPosts(postsFile));
   return { client, page, api, rules, posts, lookedAt: new Map() };
 }
 

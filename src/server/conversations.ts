@@ -49,7 +49,7 @@ const controlSchema = z.strictObject({
 /** The routes that list conversations, read a conversation, send a message to it, and stop, pause or close it. */
 export function conversationRoutes(deps: AppDeps): Hono<Env> {
   const { texts, authenticator, closing, formatError } = deps;
-  const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
+  const named = (c: Context<Env>) => c.get('reader').session(c.req.param('session') ?? '');
   return new Hono<Env>()
     .get('/', async (c) => {
       const { open, ...query } = checkInput(listSchema, c.req.query());

@@ -71,7 +71,7 @@ export interface AppDeps extends Signers {
   /**
    * The approvers file, which says which requests wait for which person. Undefined: this web inbox has no such file.
    */
-  voters?: (() => Promise<VotersFile>) | undefined;
+  voters?: () => Promise<VotersFile>;
   /** The token with which workers and programs may stream. Undefined: workers and programs may not stream. */
   streamToken: string | undefined;
   /** The path under which browsers reach the web inbox, such as `/countersign`. Empty: at the root of its host. */

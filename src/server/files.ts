@@ -17,7 +17,7 @@ import { type Env, requireConverse } from './session';
 export function createSentFiles(store: ReturnType<Countersign['files']>): SentFiles | undefined {
   if (store === undefined) return undefined;
   const key = drawSecret();
-  const proofOf = (user: string, { digest, mediaType, size, name }: FileRef): string =>
+  const proofOf = (user: string, { digest, mediaType, size, name }: FileRef) =>
     createHmac('sha256', key)
       .update(JSON.stringify([user, digest, mediaType, size, name]))
       .digest('hex');

@@ -303,7 +303,7 @@ type GrantSigners = Pick<Signers, 'grantSigner' | 'grantPasskeys'>;
 interface Wanted {
   assurance: Assurance;
   /** Absent: the passkey was not asked. */
-  grantPasskey?: SignedByPasskey | undefined;
+  grantPasskey?: SignedByPasskey;
 }
 
 /** The signature to send, if there is one. */

@@ -304,7 +304,7 @@ function createAsyncEvent(): AsyncEvent {
     wait: (ms) =>
       new Promise((resolve) => {
         const timer = ms === undefined ? undefined : setTimeout(() => wake(), ms);
-        const wake = (): void => {
+        const wake = () => {
           clearTimeout(timer);
           waiting.delete(wake);
           resolve();

@@ -40,7 +40,7 @@ export class InboxShares {
 export function heldBy(found: Pauses, permit: Permit): HeldPause[] {
   const trouble = controlTrouble(found);
   if (trouble !== undefined) return [{ text: CONTROL_STATES[trouble] }];
-  const isSeen = ({ agent }: Pause): boolean => agent === undefined || isSeenBy(permit, { agent });
+  const isSeen = ({ agent }: Pause) => agent === undefined || isSeenBy(permit, { agent });
   return found.pauses.filter(isSeen).map((pause) => {
     const { agent, tool } = pause;
     return { text: pauseText(pause), of: { agent, tool } };

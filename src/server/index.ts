@@ -127,7 +127,7 @@ export async function startWeb({
   const formatError = createErrorFormatter(options.report);
   const { client, pageDir, version, undoMs = UNDO_MS, push } = options;
   const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
-  const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
+  const linkOf = (local: Codes) => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   const feed = createFeed({ client, formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);

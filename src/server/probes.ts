@@ -109,7 +109,7 @@ export type Reachable = Pick<ConnectionLike, 'withDeadline' | 'workflowService'>
  */
 export function createReach(connectionOf: () => Reachable): () => Promise<boolean> {
   let asked: { at: number; answer: Promise<boolean> } | undefined;
-  const ask = async (): Promise<boolean> => {
+  const ask = async () => {
     try {
       const connection = connectionOf();
       await connection.withDeadline(Date.now() + ANSWER_MS, () =>

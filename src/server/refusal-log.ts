@@ -63,7 +63,7 @@ const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | consta
 export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
   // Refusals are written one after the other, because two rotations at the same time would lose a file.
   let written = Promise.resolve();
-  const read = async (query: RefusalQuery): Promise<LoggedRefusal[]> => {
+  const read = async (query: RefusalQuery) => {
     await written;
     return readRefusals(file, query);
   };
@@ -85,7 +85,7 @@ async function readRefusals(
 ): Promise<LoggedRefusal[]> {
   const lines = [...(await linesOf(`${file}.1`)), ...(await linesOf(file))];
   const all = lines.flatMap(parseLine);
-  const isWanted = (one: LoggedRefusal): boolean =>
+  const isWanted = (one: LoggedRefusal) =>
     one.namespace === (namespace ?? one.namespace) &&
     one.at >= since &&
     isSeenBy({ agents }, { ...one, agent: one.agent ?? UNKNOWN_AGENT });

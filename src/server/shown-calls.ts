@@ -3,7 +3,7 @@ import type { SignableTurn, SignableTurns, VoteToSign } from './signer';
 
 /** A vote that names the request that the page showed, by digest and key. */
 type VoteOnShown = Pick<VoteToSign, 'turn' | 'callId' | 'decision' | 'seenDigest'> & {
-  callKey?: string | undefined;
+  callKey?: string;
 };
 
 /** The requests in the form in which this web inbox last showed them. */

@@ -57,7 +57,7 @@ export function createTextStore(namespace: string, limits: StoreLimits = LIMITS)
   const streams = new Map<string, Stream>();
   const watchers = new Map<string, Set<() => void>>();
   let characters = 0;
-  const put = (stream: Stream): void => {
+  const put = (stream: Stream) => {
     characters += stream.text.length - (streams.get(stream.turn)?.text.length ?? 0);
     streams.delete(stream.turn);
     streams.set(stream.turn, stream);
@@ -68,11 +68,11 @@ export function createTextStore(namespace: string, limits: StoreLimits = LIMITS)
       streams.delete(oldest.turn);
     }
   };
-  const close = ({ turn, scheduledAt }: Stream): void => {
+  const close = ({ turn, scheduledAt }: Stream) => {
     const stream = streams.get(turn);
     if (stream?.scheduledAt === scheduledAt && !stream.closed) put({ ...stream, text: '', closed: true });
   };
-  const takeOne = (piece: StreamedText): StreamGap[] => {
+  const takeOne = (piece: StreamedText) => {
     if (piece.namespace !== namespace) return [];
     const stream = extended(streams.get(piece.turn), piece);
     if (stream === 'past') return [];
@@ -157,7 +157,7 @@ function nextChange(turn: string, signal: AbortSignal, watchers: Watching['watch
   return new Promise((resolve) => {
     const set = watchers.get(turn) ?? new Set();
     watchers.set(turn, set);
-    const wake = (): void => {
+    const wake = () => {
       set.delete(wake);
       if (set.size === 0 && watchers.get(turn) === set) watchers.delete(turn);
       signal.removeEventListener('abort', wake);
@@ -234,7 +234,7 @@ export function streamRoutes(deps: StreamDeps): Hono {
       const { turn, namespace } = checkInput(watchSchema, c.req.query());
       if (namespace !== client.namespace)
         throw new CountersignError('not_found', `this web inbox is of the namespace ${client.namespace}`);
-      const isAllowed = async (): Promise<boolean> => true;
+      const isAllowed = async () => true;
       return eventStream({
         isAllowed,
         closing,

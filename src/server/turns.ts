@@ -108,7 +108,7 @@ async function callDetails(
   const tools = call.phase === 'request' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
   const now = Date.now();
-  const mayAct = (person: string): boolean => {
+  const mayAct = (person: string) => {
     const permit = file?.permitOf?.(person) ?? EVERYTHING;
     const callers = view.lineage?.map((one) => one.agent);
     return isAtLeast(permit.role, 'approver') && isSeenBy(permit, { agent: view.agent, callers });

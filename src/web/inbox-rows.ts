@@ -37,7 +37,7 @@ export function useInboxRows(
   const isReading = useRef(false);
   const isShown = useRef(true);
   const isVisible = useTabVisible();
-  const read = async (): Promise<void> => {
+  const read = async () => {
     isReading.current = true;
     for (let asked = wanted.current; asked !== undefined; asked = wanted.current) {
       wanted.current = undefined;

@@ -66,7 +66,7 @@ export function useEvents<S>(
   const [state, setState] = useState(empty);
   const isVisible = useTabVisible();
   const { fail } = useAppContext();
-  const signedOut = (error: ApiError): void => fail({ status: 401, error });
+  const signedOut = (error: ApiError) => fail({ status: 401, error });
   useEffect(
     () => (isVisible ? follow(eventsAt(path), { setState, signedOut }) : undefined),
     [path, attempt, isVisible],
@@ -109,17 +109,17 @@ function followTurn(
   byPlace: Map<number, TurnEvent>,
   { setState, signedOut }: Following<LiveTurn>,
 ): () => void {
-  const set = (part: Partial<LiveTurn>): void => setState((last) => ({ ...last, ...part }));
+  const set = (part: Partial<LiveTurn>) => setState((last) => ({ ...last, ...part }));
   let drawn = 0;
   let isWhole = false;
-  const draw = (): void => {
+  const draw = () => {
     drawn = 0;
     const events = [...byPlace.values()];
     if (isWhole) return set({ events, view: viewOf(events) });
     setState((last) => (last.view === undefined ? { ...last, events } : last));
   };
   // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
-  const drawSoon = (part: Partial<LiveTurn> = {}): void => {
+  const drawSoon = (part: Partial<LiveTurn> = {}) => {
     set(part);
     drawn ||= requestAnimationFrame(draw);
   };

@@ -1,4 +1,4 @@
-import { type JSX, render } from 'preact';
+import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxSession } from '../server/api';
 import { readSession, showUser, signIn, signOut, readCall } from './http';
@@ -45,7 +45,7 @@ function endedText({ signedIn }: ApiError): string {
 }
 
 /** The sign-in, or the page of the signed-in user. */
-function App(): JSX.Element {
+function App() {
   const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
   useEffect(() => void openSession().then(setState), []);
   const { session, isOpen, problem } = state;
@@ -55,11 +55,11 @@ function App(): JSX.Element {
     [],
   );
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
-  const enter = (entered: InboxSession): void => {
+  const enter = (entered: InboxSession) => {
     forgetTyped(entered);
     setState({ session: entered, isOpen: true });
   };
-  const out = (problem: string | undefined): void => {
+  const out = (problem: string | undefined) => {
     forgetTyped();
     // Notifications for this person must not be shown to the next person at this browser.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
@@ -97,12 +97,12 @@ interface SignInProps {
 }
 
 /** The form that asks for a token. */
-function SignInScreen({ problem, enter }: SignInProps): JSX.Element {
+function SignInScreen({ problem, enter }: SignInProps) {
   const [token, setToken] = useState('');
   const [message, setMessage] = useState(problem);
   const [issuer, setIssuer] = useState<string>();
   useEffect(() => void readSession().then((reply) => reply.ok || setIssuer(reply.error.signInAt)), []);
-  const submit = async (event: Event): Promise<void> => {
+  const submit = async (event: Event) => {
     event.preventDefault();
     const reply = await signIn({ token: token.trim() });
     if (reply.ok) return enter(reply.data);
@@ -151,7 +151,7 @@ interface PageProps {
 }
 
 /** The page of a signed-in user. */
-function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
+function Page({ session, isOpen, signedOut, signOut }: PageProps) {
   const route = useRoute();
   const isLeft = useRef(false);
   useEffect(() => () => void (isLeft.current = true), []);
@@ -229,11 +229,11 @@ const loadChips = () => import('./screens/chips');
 const loadAccount = () => import('./screens/account/account');
 
 /** The navigation, the number of waiting items, the connection, and the user. The menu of the user is loaded later. */
-function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
+function Header({ session, route, inbox, signOut }: HeaderProps) {
   const { state, label, title } = connectionStatus(inbox.connection, inbox.trouble);
   const late = useLate(loadAccount, true);
   const [isHelpOpen, setHelpOpen] = useState(false);
-  const help = (): void => setHelpOpen(true);
+  const help = () => setHelpOpen(true);
   useKeys({ '?': help });
   return (
     <header class="header">
@@ -296,14 +296,14 @@ function useFollowed(notify: Notify): (one: Followed) => void {
   return useCallback((one: Followed) => {
     if (timers.current.size >= MOST) return;
     const giveUpAt = Date.now() + GIVE_UP_MS;
-    const wait = (ms: number): void => {
+    const wait = (ms: number) => {
       const timer = setTimeout(() => {
         timers.current.delete(timer);
         void look(ms);
       }, ms);
       timers.current.add(timer);
     };
-    const look = async (waited: number): Promise<void> => {
+    const look = async (waited: number) => {
       const reply = await readCall(one.turn, one.callId);
       const call = reply.ok ? reply.data.view.calls.find(({ callId }) => callId === one.callId) : undefined;
       const trouble = call && troubleOf(call);

@@ -51,7 +51,7 @@ interface ScreenProps {
 }
 
 /** The screen of a route. */
-export function Screen({ route, screens = SCREENS }: ScreenProps): JSX.Element {
+export function Screen({ route, screens = SCREENS }: ScreenProps) {
   switch (route.at) {
     case 'inbox':
       return <InboxScreen query={route.query} />;

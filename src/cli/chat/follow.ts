@@ -34,7 +34,7 @@ export async function* followChat(
 ): AsyncGenerator<ChatEvent> {
   let isLive = before === undefined;
   const shown = new Set<string>();
-  const onCaughtUp = (): void => {
+  const onCaughtUp = () => {
     isLive = true;
   };
   for await (const event of session.followWithText({ signal, onCaughtUp })) {

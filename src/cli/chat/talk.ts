@@ -68,7 +68,7 @@ class Talk {
       this.finish = resolve;
       this.fail = reject;
     });
-    const leave = (): void => this.finish('interrupted');
+    const leave = () => this.finish('interrupted');
     process.once('SIGTERM', leave).once('SIGHUP', leave);
     if (before !== undefined) this.follow();
     this.prompt.show();
@@ -113,7 +113,7 @@ class Talk {
 
   /** Sends a message, and tries again while the server is away. The message has an id, so it counts only once. */
   private async send(message: SendRequest): Promise<void> {
-    const note = (text: string): void => this.shown.quiet(text);
+    const note = (text: string) => this.shown.quiet(text);
     const { signal } = this.stop;
     this.shown.sent(await retryWhileUnavailable(() => this.session.send(message), { note, signal }));
     this.follow();
@@ -185,7 +185,7 @@ class Talk {
   private follow(): void {
     if (this.follows) return;
     this.follows = true;
-    const read = async (): Promise<void> => {
+    const read = async () => {
       for await (const event of followChat(this.chat, { signal: this.stop.signal, mine: this.mine })) {
         this.silence.broken();
         this.take(event);

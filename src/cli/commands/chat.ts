@@ -108,7 +108,7 @@ async function chatByLines(plan: Chat, context: Context): Promise<void> {
   const { screen, json } = context;
   if (!json) screen.note(escapeText(`session ${plan.session.id}`));
   const stop = new AbortController();
-  const interrupt = (): void => {
+  const interrupt = () => {
     context.exitWith(EXIT.interrupted);
     stop.abort();
   };
@@ -119,7 +119,7 @@ async function chatByLines(plan: Chat, context: Context): Promise<void> {
   const silence = watchSilence(async () => {
     if (turn !== undefined) await noteWaits(plan, turn, (line) => screen.note(context.typed(line)));
   });
-  const print = (event: ChatEvent): void => {
+  const print = (event: ChatEvent) => {
     silence.broken();
     if (event.type === 'turn_started') ({ turn } = event);
     if (event.type === 'turn_ended') turn = undefined;

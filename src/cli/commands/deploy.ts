@@ -46,7 +46,7 @@ interface MadeCurrent {
 
 async function makeCurrent(client: Countersign, build: BuildId, screen: Screen): Promise<MadeCurrent> {
   const { current: before = null } = (await client.builds(build.deployment)) ?? {};
-  const say = (): string => `waiting for a worker of build ${escapeText(build.build)}`;
+  const say = () => `waiting for a worker of build ${escapeText(build.build)}`;
   await withWaitingNote(screen, say, () => client.makeCurrent(build));
   return { current: build.build, before };
 }
@@ -84,7 +84,7 @@ export function drainedLine(drained: Drained): string {
 }
 
 function summaryLine(build: string, all: readonly Drained[]): string {
-  const of = (outcome: Drained['outcome']): number => all.filter((one) => one.outcome === outcome).length;
+  const of = (outcome: Drained['outcome']) => all.filter((one) => one.outcome === outcome).length;
   const held = of('held');
   const rest = held === 0 ? '' : `; ${held} held, so its worker is still needed: drain again later`;
   return `build ${escapeText(build)}: ${of('moved')} moved${rest}`;

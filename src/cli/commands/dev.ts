@@ -77,7 +77,7 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
   const server = await openServer(wanted, options, context);
   try {
     if (stop.signal.aborted) return;
-    const work = async (inbox?: OpenWebInbox): Promise<void> => {
+    const work = async (inbox?: OpenWebInbox) => {
       const { address, namespace, gone } = server;
       const { encryptionKeyFile: keyFile } = context.options();
       const settings = {
@@ -115,7 +115,7 @@ async function openServer(wanted: Ports, options: DevOptions, context: Context):
     return foreign(address, namespace ?? 'default');
   }
   const { resolveEngine } = await import('../../engine/resolve.js');
-  const progress = (line: string): void => context.screen.note(line);
+  const progress = (line: string) => context.screen.note(line);
   const engine = await resolveEngine(context.env, { progress });
   if (engine.kind === 'existing') {
     assertNoOwnServer(options, `TEMPORAL_ADDRESS or temporal.toml names ${engine.address}`);

@@ -66,7 +66,7 @@ async function sendTests(
   { env, screen, as: to }: Context,
 ): Promise<Finding[]> {
   const { checkChannels } = await import('../doctor/notify.js');
-  const warn = (line: string): void => screen.note(escapeText(line));
+  const warn = (line: string) => screen.note(escapeText(line));
   return checkChannels(channels, env, { only: send === true ? undefined : send, to, warn });
 }
 

@@ -42,7 +42,7 @@ async function answer(agent: HookedAgent, options: HookOptions, context: Context
   const stop = takeStopSignals(() => undefined);
   let opened: OpenedGateway | undefined;
   // What an agent does after an exit code that it does not know is to run the call.
-  const block = (): never => process.exit(EXIT.usage);
+  const block = () => process.exit(EXIT.usage);
   process.once('uncaughtException', block).once('unhandledRejection', block);
   const { answerHook, claudeCodeOutput, codexRefusal } = await import('../../gateway/hooks.js');
   try {

@@ -39,7 +39,7 @@ export function projectFiles(directory: string, countersign: string): ProjectFil
     .sort()
     .map((file) => {
       const path = file.slice(TEMPLATE.length + 1);
-      const fill = (mark: string, name: string): string => facts[name] ?? mark;
+      const fill = (mark: string, name: string) => facts[name] ?? mark;
       const text = readFileSync(file, 'utf8').replace(/\{\{(\w+)\}\}/g, fill);
       return { path: RENAMED[path] ?? path, text };
     });
@@ -47,8 +47,8 @@ export function projectFiles(directory: string, countersign: string): ProjectFil
 
 function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
   const { dependencies, peerDependencies } = manifest();
-  const of = (name: string): string => dependencies[name] ?? '';
-  const peer = (name: string): string => peerDependencies[name] ?? '';
+  const of = (name: string) => dependencies[name] ?? '';
+  const peer = (name: string) => peerDependencies[name] ?? '';
   return {
     zod: of('zod'),
     jiti: of('jiti'),

@@ -228,7 +228,7 @@ async function withRedirect<T>(port = 0, use: (redirect: Redirect) => Promise<T>
   const bound = server.address();
   const url = `http://${LOOPBACK_HOST}:${typeof bound === 'object' ? bound?.port : port}${PATH}`;
   try {
-    const answerTo = (one: OpenLogin): Promise<URLSearchParams> => {
+    const answerTo = (one: OpenLogin) => {
       open = one;
       return answered;
     };

@@ -56,7 +56,7 @@ export function addMcp(program: Command, context: Context): void {
     .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
     .action((options: McpOptions) => list(options, context));
   mcp.configureHelp({ ...mcp.configureHelp(), showGlobalOptions: true });
-  const config = (): McpOptions => mcp.opts<McpOptions>();
+  const config = () => mcp.opts<McpOptions>();
   mcp
     .command('test [server]')
     .description('start the allowed servers, and say what has changed')
@@ -108,7 +108,7 @@ async function allow(
   checkMcpStart(name, named.server.start);
   if (json && !yes)
     throw new CountersignError('usage', 'with --json nobody is shown what would be allowed', 'Add --yes.');
-  const ask = (question: string): Promise<boolean> =>
+  const ask = (question: string) =>
     yes
       ? Promise.resolve(true)
       : withTerminal(context.keyboard, 'Look at the server, then add --yes.', (one) =>
@@ -150,7 +150,7 @@ function choose(tools: readonly ToolReport[], only: readonly string[] | undefine
       `two tools of the server are called ${unclear}`,
       'Allow the server without --only, or not at all: one tool takes the name of another.',
     );
-  const isAllowed = (tool: ToolReport): boolean =>
+  const isAllowed = (tool: ToolReport) =>
     only?.some((name) => isCalled(tool, name)) ?? tool.standing !== 'refused';
   return {
     // A tool that was refused before has to be looked at like a new tool.
@@ -187,7 +187,7 @@ function choiceLines({ allowed, refused, gone }: Choice, named: NamedServer, scr
 }
 
 function question({ allowed, refused, gone }: Choice): string {
-  const number = (wanted: ToolReport['standing']): number =>
+  const number = (wanted: ToolReport['standing']) =>
     allowed.filter(({ standing }) => standing === wanted).length;
   const others = refused.length === 0 ? '' : `, ${refused.length} refused`;
   return `Allow this server, with ${number('new')} new and ${number('changed')} changed tools, and ${gone.length} gone${others}?`;

@@ -172,7 +172,7 @@ export function watchPauses(client: Countersign): () => Promise<KnownPauses> {
 export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
 
 function knownPauses(found: Pauses): KnownPauses {
-  const lines = (now: number): string[] => pauseLines(found, now);
+  const lines = (now: number) => pauseLines(found, now);
   return lines(0).length === 0 ? NOTHING_PAUSED : { key: JSON.stringify(found), lines };
 }
 

@@ -250,7 +250,7 @@ function patient(review: Reviewing): Subject['client'] {
 
 async function ask<T>({ terminal, context: { screen } }: Reviewing, question: () => Promise<T>): Promise<T> {
   const stop = new AbortController();
-  const note = (text: string): void => screen.note(screen.style.quiet(text));
+  const note = (text: string) => screen.note(screen.style.quiet(text));
   try {
     return await terminal.meanwhile(retryWhileUnavailable(question, { note, signal: stop.signal }));
   } catch (error) {
@@ -278,8 +278,7 @@ export function moved({ items, at }: Queue, by: number): Queue {
 export function refreshQueue({ items, at }: Queue, now: readonly InboxItem[]): Queue & { fresh: number } {
   const waiting = new Map(now.map((item) => [itemKey(item), item]));
   const known = new Set(items.map(itemKey));
-  const still = (some: readonly InboxItem[]): InboxItem[] =>
-    some.flatMap((item) => waiting.get(itemKey(item)) ?? []);
+  const still = (some: readonly InboxItem[]) => some.flatMap((item) => waiting.get(itemKey(item)) ?? []);
   const fresh = now.filter((item) => !known.has(itemKey(item)));
   const before = still(items.slice(0, at));
   return { items: [...before, ...still(items.slice(at)), ...fresh], at: before.length, fresh: fresh.length };

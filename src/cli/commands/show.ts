@@ -103,7 +103,7 @@ function viewLines({
   messages,
   ...spending
 }: SessionView): string[] {
-  const wordsOf = (id: string): string[] =>
+  const wordsOf = (id: string) =>
     messageLines(
       messages.find(({ messageId }) => messageId === id),
       id,

@@ -22,10 +22,10 @@ import { eventLines } from '../print/event';
 /** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs the demo. */
 async function demo(options: DemoOptions, screen: Screen): Promise<void> {
   const stop = new AbortController();
-  const interrupt = (): void => stop.abort();
+  const interrupt = () => stop.abort();
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   const { root, remove } = await copyWorkspace();
-  const note = (text: string): void => screen.note(screen.style.quiet(text));
+  const note = (text: string) => screen.note(screen.style.quiet(text));
   let stage: Stage | undefined;
   try {
     note(`the agent works on a copy: ${root}`);

@@ -67,7 +67,7 @@ async function requireAccess({ client }: Countersign): Promise<void> {
 /** Makes a check that asks the server. `what` begins the message of a request that fails. */
 function asked(name: string, what: string, check: () => Promise<Found>): Promise<Finding> {
   return checked(name, () =>
-    check().catch((error: unknown): never => {
+    check().catch((error: unknown) => {
       throw toCountersignError(error, what);
     }),
   );

@@ -74,7 +74,7 @@ export function changeLines(before: JsonObject, after: JsonObject, style: Style)
 function leafChange({ path, old, now }: ChangedLeaf, style: Style): string[] {
   const name = escapeText(path);
   if (isLines(old) || isLines(now)) return [`${name}:`, ...textChange(textOf(old), textOf(now), style)];
-  const show = (value: Json | undefined): string =>
+  const show = (value: Json | undefined) =>
     value === undefined ? '(absent)' : escapeText(JSON.stringify(value));
   return [`${name}: ${style.bad(show(old))} → ${style.good(show(now))}`];
 }

@@ -167,7 +167,7 @@ function momentText(iso: string, now: number): string {
 
 function resolveLines(id: string, { screen: { style }, command }: WaitingPlace): string[] {
   if (command === undefined) return [];
-  const resolve = (what: string): string =>
+  const resolve = (what: string) =>
     `  ${style.link(command(`resolve ${shellWord(id)} ${what} --reason "…"`))}`;
   return [
     style.quiet('it happened:'),
@@ -231,7 +231,7 @@ function decideLines(request: RequestOpened, place: WaitingPlace): string[] {
   const { style } = screen;
   if (command === undefined) return [];
   const id = shellWord(`${turn}/${request.callId}`);
-  const type = (args: string): string => `  ${style.link(command(args))}`;
+  const type = (args: string) => `  ${style.link(command(args))}`;
   const hunks = request.preview?.plan?.hunks ?? [];
   const approve = [
     type(`approve ${id} --saw ${shellWord(sawOf(request))}`),

@@ -5,8 +5,8 @@ import type { Tone } from '../../history/labels';
 /** A stream to write to: a terminal, a pipe, or a list in a test. */
 export interface Sink {
   write(text: string): unknown;
-  isTTY?: boolean | undefined;
-  columns?: number | undefined;
+  isTTY?: boolean;
+  columns?: number;
 }
 
 /**
@@ -42,15 +42,15 @@ export function createScreen(out: Sink, err: Sink, env: NodeJS.ProcessEnv): Scre
   const style = createStyle(wantsColor(out, env));
   const canDraw = out.isTTY === true && env['TERM'] !== 'dumb';
   let drawn = 0;
-  const erase = (): void => {
+  const erase = () => {
     if (drawn > 0) out.write(`\x1b[${drawn}A\x1b[J`);
     drawn = 0;
   };
-  const line = (text = ''): void => {
+  const line = (text = '') => {
     erase();
     out.write(`${safeLine(text, style.color)}\n`);
   };
-  const json = (text: string): void => {
+  const json = (text: string) => {
     erase();
     out.write(`${text}\n`);
   };
@@ -122,7 +122,7 @@ export function createStyle(color: boolean): Style {
 }
 
 /** Whether to colour: `FORCE_COLOR` first (`0` and `false` are no), then `NO_COLOR`, then whether it is a terminal. */
-export function wantsColor(stream: { isTTY?: boolean | undefined }, env: NodeJS.ProcessEnv): boolean {
+export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   const forced = env['FORCE_COLOR'];
   if (forced !== undefined) return !['0', 'false'].includes(forced);
   if ((env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return false;

@@ -62,8 +62,8 @@ export function tableLines(table: Table, screen: ScreenFormat): string[] {
 }
 
 function without({ head, rows, flex }: Table, column: number, drop: readonly number[]): Table {
-  const moved = (at: number): number => (at > column ? at - 1 : at);
-  const left = <T>(cells: readonly T[]): T[] => cells.filter((_, at) => at !== column);
+  const moved = (at: number) => (at > column ? at - 1 : at);
+  const left = <T>(cells: readonly T[]) => cells.filter((_, at) => at !== column);
   return { head: left(head), rows: rows.map(left), flex: moved(flex), drop: drop.map(moved) };
 }
 

@@ -84,7 +84,7 @@ async function signing(
     hunks: chosen,
     ...words
   }: Partial<Record<'reason' | 'suggestion', string | undefined>> & {
-    hunks?: readonly string[] | undefined;
+    hunks?: readonly string[];
   },
 ): Promise<{ decisionId: string; signature?: VoteSignature }> {
   const { turn, agent, call, sign } = subject;

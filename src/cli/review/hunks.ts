@@ -53,7 +53,7 @@ async function chooseHunks(
   { context: { screen } }: Subject,
   terminal: Terminal,
 ): Promise<HunkAnswers | 'edit' | 'leave'> {
-  const print = (some: readonly Hunk[]): void => {
+  const print = (some: readonly Hunk[]) => {
     for (const hunk of some) screen.lines(hunkLines(hunk, screen.style));
   };
   let choice: HunkAnswers = { ids: hunks.map(({ id }) => id), at: 0, accepted: [] };

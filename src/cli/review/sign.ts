@@ -47,8 +47,8 @@ export type Sign = (about: {
   call: CallView;
   decisionId: string;
   decision: Statement['decision'];
-  reason?: string | undefined;
-  suggestion?: string | undefined;
+  reason?: string;
+  suggestion?: string;
   hunks: readonly string[] | undefined;
 }) => Promise<VoteSignature>;
 
@@ -116,7 +116,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented(statementLines(statement))]) screen.note(line);
     const keys = approvers.keysOf(name);
-    const onWait = (line: string): void => screen.note(escapeText(line));
+    const onWait = (line: string) => screen.note(escapeText(line));
     const { armored } = await withKeyFile({ named, keys, env, name }, (keyFile) =>
       signStatement(statement, { keyFile, keys, onWait, env }),
     );
@@ -126,12 +126,12 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
 
 /** Signs any text for a namespace. The text is shown before it is signed. */
 function textSigner({ approvers, name, named, context }: SignWith) {
-  return async (text: string, namespace: string): Promise<string> => {
+  return async (text: string, namespace: string) => {
     const { signText } = await import('../../authority/signatures/sign-with-ssh.js');
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented([escapeText(text)])]) screen.note(line);
     const keys = approvers.keysOf(name);
-    const onWait = (line: string): void => screen.note(escapeText(line));
+    const onWait = (line: string) => screen.note(escapeText(line));
     const signed = await withKeyFile({ named, keys, env, name }, (keyFile) =>
       signText(text, { keyFile, keys, onWait, env, namespace }),
     );
@@ -236,7 +236,7 @@ export async function provenVotesOn(
   return call.votes.map(({ voter, decision, hunks, at: castAt }) => {
     const cast = { voter, decision, at: castAt };
     const wanted = assuranceWanted(call.request?.authority, decision);
-    const isEnough = (has: Assurance): boolean => wanted === undefined || isAssured(has, wanted);
+    const isEnough = (has: Assurance) => wanted === undefined || isAssured(has, wanted);
     const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
     const { signature, reason, decisionId } = event ?? {};
     if (facts === undefined || signature === undefined)

@@ -22,8 +22,7 @@ export function createAttempts(now: () => number = Date.now): Attempts {
     ttl: WINDOW_MS,
     ...cacheClock(now),
   });
-  const recent = (from: string): number[] =>
-    (failures.peek(from) ?? []).filter((at) => now() - at < WINDOW_MS);
+  const recent = (from: string) => (failures.peek(from) ?? []).filter((at) => now() - at < WINDOW_MS);
   return {
     check: (from) => {
       if (recent(from).length >= MAX_FAILURES)

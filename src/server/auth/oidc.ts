@@ -149,7 +149,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
 function createUnderWay(now: () => number) {
   const key = randomBytes(32);
   const ended = new LRUCache<string, true>({ max: MOST_ENDED, ttl: TIMES.signIn, ...cacheClock(now) });
-  const derive = (use: keyof Begun, secret: string): string =>
+  const derive = (use: keyof Begun, secret: string) =>
     createHmac('sha256', key).update(`${use}:${secret}`).digest('base64url');
   const begunWith = (secret: string): Begun => ({
     state: derive('state', secret),

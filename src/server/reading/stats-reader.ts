@@ -47,7 +47,7 @@ export function createStatsReader({ readerOf, refusals }: StatsReaderParts): Sta
   const reads = new LRUCache<string, SharedRead<StatsAnswer>>({ max: MAX_ANSWERS });
   let last: Promise<unknown> = Promise.resolve();
   let open = 0;
-  const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
+  const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>) => {
     if (open >= MOST_OPEN)
       throw new CountersignError(
         'too_many_attempts',

@@ -18,7 +18,7 @@ export interface Reported {
 /** The requests that a person selected to decide together, and the outcomes of the requests that were decided last. */
 export interface Selection {
   items: readonly InboxItem[];
-  report?: readonly Reported[] | undefined;
+  report?: readonly Reported[];
 }
 
 /** The key under which a decision on several requests is held. */
@@ -75,7 +75,7 @@ export function compareRequests(requests: readonly RequestOpened[]): {
     isArgument: key.startsWith(ARGUMENT),
     values: shown.map((one) => one.get(key)),
   }));
-  const isSame = ({ values: [first, ...others] }: AlikeField): boolean =>
+  const isSame = ({ values: [first, ...others] }: AlikeField) =>
     others.every((value) => JSON.stringify(value) === JSON.stringify(first));
   return { same: fields.filter(isSame), differing: fields.filter((field) => !isSame(field)) };
 }

@@ -176,8 +176,7 @@ const KIND_LABELS: Readonly<Partial<Record<FieldKind, string>>> = {
 
 /** Variants with labels that differ: by their limits, or by their positions. */
 function distinct(variants: readonly Field[]): Field[] {
-  const isAlone = (label: string, all: readonly string[]): boolean =>
-    all.indexOf(label) === all.lastIndexOf(label);
+  const isAlone = (label: string, all: readonly string[]) => all.indexOf(label) === all.lastIndexOf(label);
   const named = variants.map((variant) => ({ ...variant, label: variantLabel(variant) }));
   const kinds = named.map(({ label }) => label);
   const labels = named.map(({ label, limits = label }) => (isAlone(label, kinds) ? label : limits));

@@ -85,7 +85,7 @@ function decisionRows({ tools }: Stats): BarRow[] {
 function timeRows({ tools }: Stats): BarRow[] {
   const ran = tools.filter(({ time }) => time.count > 0);
   const longest = Math.max(1, ...ran.map(({ time }) => time.max ?? 0));
-  const place = (ms: number | null): number => Math.log1p(ms ?? 0) / Math.log1p(longest);
+  const place = (ms: number | null) => Math.log1p(ms ?? 0) / Math.log1p(longest);
   return ran.map(({ tool, time }) => {
     const [p50, p95, max] = [place(time.p50), place(time.p95), place(time.max)];
     const parts: BarPart[] = [

@@ -95,7 +95,7 @@ export function syntaxOf(
 
 /** The line from which to read, so that the text stays within the bounds. */
 function startOf(lines: readonly DiffLine[], from: number, to: number): number {
-  const sizeOf = (index: number): number => (lines[index]?.line.length ?? 0) + 1;
+  const sizeOf = (index: number) => (lines[index]?.line.length ?? 0) + 1;
   let start = from;
   let size = 0;
   for (let index = from; index < to; index++) size += sizeOf(index);
@@ -114,7 +114,7 @@ function colour(
   if (lines.some(({ line }) => line.length > MOST.line)) return;
   for (const { index } of lines) looks.set(index, []);
   let [row, column] = [0, 1];
-  const take = (text: string, token?: ShjToken): void => {
+  const take = (text: string, token?: ShjToken) => {
     const look = token === undefined ? undefined : LOOKS[token];
     for (const [at, part] of text.split('\n').entries()) {
       if (at > 0) [row, column] = [row + 1, 1];

@@ -38,7 +38,7 @@ export function createScale(moments: readonly number[]): Scale {
     if (before !== undefined) places.push((places.at(-1) ?? 0) + Math.log2(1 + (stop - before) / UNIT_MS));
   }
   const whole = places.at(-1) || 1;
-  const at = (index: number): number => (places[index] ?? 0) / whole;
+  const at = (index: number) => (places[index] ?? 0) / whole;
   return {
     place: (ms) => between(stops, at, ms),
     ticks: () => apart(stops.map((stop, index) => ({ at: at(index), iso: new Date(stop).toISOString() }))),
@@ -170,7 +170,7 @@ function toRow({ spans, marks, ...line }: Line, { scale, end, ended }: Frame): R
 
 function linesOf(events: readonly TurnEvent[]): Line[] {
   const lines = new Map<string, Line>();
-  const line = (key: string, kind: Row['kind'], label: string): Line => {
+  const line = (key: string, kind: Row['kind'], label: string) => {
     const known = lines.get(key);
     if (known !== undefined) return known;
     const made: Line = { key, kind, step: key.replace('step-', ''), label, spans: [], marks: [] };

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InboxItem, InboxSession } from '../../server/api';
 import { useInboxRows } from '../inbox-rows';
@@ -27,11 +26,11 @@ interface AsksProps {
  * The items of a conversation and of its child turns that wait for a person. One of them at a time is open, in the
  * panel of the inbox.
  */
-export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
+export function Asks({ session, isAtEnd }: AsksProps) {
   const { inbox, fail, session: signedIn } = useAppContext();
   const { page } = useInboxRows({ query: queryOf({ session }), offset: 0, limit: MOST }, inbox, fail);
   const rows = page?.rows ?? [];
-  const isWriting = (): boolean => isMessageKept(signedIn, session);
+  const isWriting = () => isMessageKept(signedIn, session);
   const { open, show, close, decided, opened } = useOpen(rows, isAtEnd, isWriting);
   const others = rows.filter((item) => open === undefined || placeIn(item) !== placeIn(open));
   const more = (page?.matching ?? 0) - rows.length;
@@ -73,7 +72,7 @@ export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
 /** What a click on a folded item leads to. */
 const OPENS = { request: 'Decide', question: 'Answer', in_doubt: 'Resolve' } as const;
 
-function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element {
+function Row({ item, show }: { item: InboxItem; show: () => void }) {
   const { held } = useAppContext();
   const now = useNow();
   const isHeld = held.some(({ key }) => key === placeIn(item));
@@ -121,13 +120,13 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
   const why = useRef<Why>(undefined);
   const now = useRef({ rows, held, open });
   now.current = { rows, held, open };
-  const nextFree = (): InboxItem | undefined => firstFree(now.current, done);
-  const set = (item: InboxItem | undefined, because: Why): void => {
+  const nextFree = () => firstFree(now.current, done);
+  const set = (item: InboxItem | undefined, because: Why) => {
     why.current = because;
     setOpen(item);
     if (item === undefined) requestAnimationFrame(toComposer);
   };
-  const show = (item: InboxItem): void => {
+  const show = (item: InboxItem) => {
     setMayCome(true);
     set(item, 'wanted');
   };
@@ -169,7 +168,7 @@ function firstFree(
   { rows, held }: { rows: readonly InboxItem[]; held: readonly Held[] },
   done: ReadonlySet<string>,
 ): InboxItem | undefined {
-  const isHeld = (item: InboxItem): boolean => held.some(({ key }) => key === placeIn(item));
+  const isHeld = (item: InboxItem) => held.some(({ key }) => key === placeIn(item));
   return rows.find((item) => !done.has(nameOf(item)) && !isHeld(item));
 }
 

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
 import { describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
@@ -12,7 +11,7 @@ import { Code, Reason, Text } from '../ui/text';
 import { Chip, SearchField, Select } from '../ui/widgets';
 
 /** The decisions of the signed-in user, and how the calls ended. */
-export function DecidedScreen(): JSX.Element {
+export function DecidedScreen() {
   const { session } = useAppContext();
   const [isAll, setAll] = useState(false);
   const [filter, setFilter] = useState<DecidedFilter>({ facet: '', by: '', text: '' });
@@ -79,7 +78,7 @@ export function DecidedScreen(): JSX.Element {
   );
 }
 
-function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JSX.Element {
+function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }) {
   const { turn, callId, summary, what, at, reason, suggestion, hunks, message, approver } = one;
   const now = useNow();
   return (
@@ -100,7 +99,7 @@ function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JS
 }
 
 /** Decisions and resolutions that this web inbox sent and that were refused. History does not have them. */
-export function RefusedScreen(): JSX.Element {
+export function RefusedScreen() {
   const { data: refusals } = usePolled<LoggedRefusal[]>('api/refusals');
   return (
     <ListScreen
@@ -115,7 +114,7 @@ export function RefusedScreen(): JSX.Element {
   );
 }
 
-function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefusal): JSX.Element {
+function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefusal) {
   const now = useNow();
   return (
     <ListRow

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { PushPlace } from '../../server/api';
 import { base64url, send } from '../http';
@@ -91,13 +90,13 @@ function whyNot(error: unknown): string {
 }
 
 /** The screen on which a person lets this browser notify them. */
-export function PushScreen(): JSX.Element {
+export function PushScreen() {
   const [{ place, problem: known }, setStanding] = useState<Standing>({});
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  const refresh = (): Promise<void> => look().then(setStanding);
+  const refresh = () => look().then(setStanding);
   useEffect(() => void refresh(), []);
-  const act = async (work: () => Promise<string | undefined>): Promise<void> => {
+  const act = async (work: () => Promise<string | undefined>) => {
     setBusy(true);
     setProblem(undefined);
     setProblem(await work().catch(whyNot));

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { completeAnswer, fieldsOf, type Question, WORDS_COUNT } from '../../contract/question';
 import type { JsonObject } from '../../contract/json';
@@ -24,7 +23,7 @@ const sendAnswer = poster<AnswerBody>('answers');
 type QuestionProps = DecidingProps & { asked: QuestionOpened };
 
 /** The question of an agent, and the form for the answer. The answer runs nothing, so nothing has to be seen first. */
-export function QuestionPanel(props: QuestionProps): JSX.Element {
+export function QuestionPanel(props: QuestionProps) {
   const { details, call, asked, refusal } = props;
   const form = useForm(asked, props);
   const now = useNow();
@@ -67,11 +66,11 @@ function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
   const from = beginningOf(question);
   const draft = typed.args?.seen === callKey ? typed.args.draft : { value: from, texts: {} };
   const issues = [...issuesOf(draft, question.form), ...refused];
-  const setDraft = (next: ArgumentsDraft): void => {
+  const setDraft = (next: ArgumentsDraft) => {
     change({ args: { draft: next, from, seen: callKey } });
     setRefused([]);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
     event.preventDefault();
     document.getElementById('approve')?.click();
@@ -102,11 +101,7 @@ function beginningOf(question: Question): JsonObject {
 const NOTHING = { text: '' };
 const TOO_LATE = 'It cannot be answered any more.';
 
-function AnswerBar({
-  asked,
-  form,
-  ...props
-}: QuestionProps & { form: ReturnType<typeof useForm> }): JSX.Element {
+function AnswerBar({ asked, form, ...props }: QuestionProps & { form: ReturnType<typeof useForm> }) {
   const { isSending, send } = useSend(props, sendAnswer);
   const fresh = useFresh();
   const now = useNow();
@@ -118,12 +113,12 @@ function AnswerBar({
   });
   const reason = props.typed.reason.trim() || undefined;
   const head = { callId: asked.callId, callKey: asked.callKey, reason };
-  const answer = (): void => {
+  const answer = () => {
     if (form.issues.length > 0) return form.showIssues();
     const { content, setRefused: refused } = form;
     send({ ...head, answer: 'answered', content }, `Answered: ${callTitle(props.call)}`, { refused });
   };
-  const decline = (): void => send({ ...head, answer: 'declined' }, `Declined: ${callTitle(props.call)}`);
+  const decline = () => send({ ...head, answer: 'declined' }, `Declined: ${callTitle(props.call)}`);
   return (
     <DecisionFooter
       {...props}

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { day, relative } from '../../contract/text/times';
 import type { DecidedAnswer, InboxPage, PauseBody } from '../../server/api';
@@ -10,7 +9,7 @@ import { useAppContext, useNow, usePolled } from '../ui/app';
 import { FormDialog, Select } from '../ui/widgets';
 
 /** The right pane while nothing is open: what waits, what this person decided today, and the switch that pauses. */
-export function Today({ page }: { page: InboxPage }): JSX.Element {
+export function Today({ page }: { page: InboxPage }) {
   const { session } = useAppContext();
   const now = useNow(10_000);
   const { data: decided } = usePolled<DecidedAnswer>('api/decided');
@@ -49,7 +48,7 @@ export function Today({ page }: { page: InboxPage }): JSX.Element {
 }
 
 /** A button that holds calls on every worker, after the person has said which and why. */
-function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {
+function PauseSwitch({ page }: { page: InboxPage }) {
   const { session, notify, fail } = useAppContext();
   const [isOpen, setOpen] = useState(false);
   const [body, setBody] = useState<PauseBody>({ reason: '' });
@@ -57,7 +56,7 @@ function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {
     ['', all],
     ...of.map(({ name }): [string, string] => [name, name]),
   ];
-  const pause = async (): Promise<void> => {
+  const pause = async () => {
     const reply = await send('POST', 'api/pauses', { body });
     if (!reply.ok) return fail(reply);
     setOpen(false);

@@ -74,7 +74,7 @@ export function useKeys(keys: Keys): void {
   const current = useRef(keys);
   current.current = keys;
   useEffect(() => {
-    const take = (event: KeyboardEvent): void => {
+    const take = (event: KeyboardEvent) => {
       if (
         event.defaultPrevented ||
         event.repeat ||
@@ -134,7 +134,7 @@ export function useNewest(): () => () => boolean {
 export function useTabVisible(): boolean {
   const [isVisible, setVisible] = useState(!document.hidden);
   useEffect(() => {
-    const take = (): void => setVisible(!document.hidden);
+    const take = () => setVisible(!document.hidden);
     document.addEventListener('visibilitychange', take);
     return () => document.removeEventListener('visibilitychange', take);
   }, []);
@@ -151,14 +151,14 @@ const AGAIN_MS = 15_000;
 export function usePolled<T>(
   path: string,
   everyMs = AGAIN_MS,
-  refused = (_: number): boolean => false,
+  refused = (_: number) => false,
 ): { data: T | undefined; look: () => Promise<void> } {
   const { fail } = useAppContext();
   const isVisible = useTabVisible();
   const [state, setState] = useState<{ path: string; data: T }>();
   const hasFailed = useRef(false);
   const begin = useNewest();
-  const look = useCallback(async (): Promise<void> => {
+  const look = useCallback(async () => {
     const isNewest = begin();
     const reply = await send<T>('GET', path);
     if (reply.ok && isNewest()) setState({ path, data: reply.data });
@@ -186,7 +186,7 @@ function listOf({ at }: Route): keyof typeof left {
 export function useRoute(): Route {
   const [route, setRoute] = useState<Route>(() => parseRoute(location.hash));
   useEffect(() => {
-    const take = (): void => {
+    const take = () => {
       const next = parseRoute(location.hash);
       setRoute(next);
       // The address always says what the list shows.
@@ -227,7 +227,7 @@ export function useKept<T extends object>(name: string, initial: T): Kept<T> {
   const { session } = useAppContext();
   const [value, setValue] = useState(() => loadTyped<T>(session, name) ?? initial);
   const last = useRef(value);
-  const set = (next: T): void => {
+  const set = (next: T) => {
     last.current = next;
     setValue(next);
   };
@@ -261,7 +261,7 @@ const STAYS_MS = 8_000;
 /** The notices: the notices that stay, and below them the newest notice. */
 export function useNotices() {
   const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
-  const close = (closed: ShownNotice): void => setNotices((all) => all.filter((one) => one !== closed));
+  const close = (closed: ShownNotice) => setNotices((all) => all.filter((one) => one !== closed));
   const notify = useCallback<Notify>((next) => {
     setNotices((all) => [...all.filter(({ stays, text }) => stays === true && text !== next.text), next]);
   }, []);
@@ -276,9 +276,9 @@ interface NoticesProps {
 }
 
 /** The notices and the decisions that can be undone, for screen readers too. */
-export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Element {
+export function Notices({ notices, close, held, undo }: NoticesProps) {
   const open = held.filter(({ due }) => due !== undefined);
-  const undoOne = (one: Held | undefined): void => {
+  const undoOne = (one: Held | undefined) => {
     if (one !== undefined && undo(one)) goTo(one.back);
   };
   useKeys({ z: () => undoOne(open.at(-1)) });
@@ -321,7 +321,7 @@ export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Eleme
 }
 
 /** How many seconds are left. It is hidden from screen readers, which would read it each second. */
-function Seconds({ until = 0 }: { until: number | undefined }): JSX.Element {
+function Seconds({ until = 0 }: { until: number | undefined }) {
   const left = Math.ceil((until - useNow(250)) / 1_000);
   return (
     <span class="quiet" aria-hidden="true">
@@ -358,7 +358,7 @@ interface LateProps<T> {
 }
 
 /** A screen or a panel that is loaded when it is opened. */
-export function Late<T extends object>({ load, show, as: Opening = 'p' }: LateProps<T>): JSX.Element {
+export function Late<T extends object>({ load, show, as: Opening = 'p' }: LateProps<T>) {
   const late = useLate(load, true);
   return late === undefined ? <Opening class="empty">Opening …</Opening> : show(late);
 }

@@ -62,9 +62,8 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const here = parseRoute(location.hash);
   const route: Route = here.at === 'conversation' ? here : { at: 'call', turn, callId };
   const back: ShownNotice['to'] = { label: 'Open it', route };
-  const answered = (reply: Reply<Told>, what: string, { isAway, refused }: Away): void => {
-    const bad = (text: string): void =>
-      notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
+  const answered = (reply: Reply<Told>, what: string, { isAway, refused }: Away) => {
+    const bad = (text: string) => notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
     if (!reply.ok) return isAway && reply.status !== 401 ? bad(errorText(reply.error)) : fail(reply);
     const answer = reply.data;
     if (answer.status === 'refused') {
@@ -88,11 +87,11 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     if (!isAway) decided();
   };
   /** Sends the decision. `what` describes the decision in words, for the notice. */
-  const send = (body: B, what: string, { refused, isNow = false }: SendOptions = {}): void => {
+  const send = (body: B, what: string, { refused, isNow = false }: SendOptions = {}) => {
     const sent = { ...body, runId };
     const identified = { ...sent, decisionId: idOf(sent) };
     const isAway = !isNow && session.undoMs > 0;
-    const sendIt = async (): Promise<void> => {
+    const sendIt = async () => {
       const postIt = (signed: Signed) =>
         carefully((signal) => post(turn, { ...identified, ...signed }, signal));
       answered(await sendSigned(what, postIt), what, { isAway, refused });
