@@ -47,7 +47,7 @@ const MOST_DECIDED = 100;
 const MANY = 200;
 
 /** The line that says how many of the waiting calls fit, and how many of them the limit lets through. */
-function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
+function lookedLine(looked: number, { planned }: BatchPlan, limit: number) {
   const count = (many: number) => many.toLocaleString('en');
   const fit = `${count(planned.length)} of ${count(looked)} waiting fit`;
   return planned.length <= limit
@@ -93,7 +93,7 @@ export async function decideBatch(batch: Batch, context: Context): Promise<void>
   });
 }
 
-async function askOnce(count: number, { wish }: Batch, { keyboard }: Context): Promise<void> {
+async function askOnce(count: number, { wish }: Batch, { keyboard }: Context) {
   const word = wish.decision === 'approved' ? 'Approve' : 'Deny';
   const hint = 'Say --yes to decide without being asked.';
   const sure = await withTerminal(keyboard, hint, (terminal) =>
@@ -114,7 +114,7 @@ async function decideOne(
 }
 
 /** @throws CountersignError `refused`, that names how many decisions were refused. */
-function conclude(results: readonly BatchResult[]): void {
+function conclude(results: readonly BatchResult[]) {
   const refused = results.filter(({ answer }) => answer.status === 'refused');
   const [first] = refused;
   if (first === undefined) return;
@@ -323,7 +323,7 @@ function whySigned({ authority }: RequestOpened): string | undefined {
 
 const TOO_LONG = 'it is too long to be shown whole with others; look at it on its own';
 
-function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {
+function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish) {
   if (where === undefined) return true;
   const { agent, turn, since } = item;
   const { arguments: args, tool, schema } = request;

@@ -104,7 +104,7 @@ export function reportAgreed({ server, locked }: NamedServer): ServerReport {
     : { ...head, state: 'not_allowed', why, tokens, tools };
 }
 
-function tokensOf(tools: readonly ToolReport[]): number {
+function tokensOf(tools: readonly ToolReport[]) {
   const shown = tools.flatMap(({ name, standing, definition }) =>
     name === null || standing !== 'allowed' || definition === undefined
       ? []

@@ -50,7 +50,7 @@ export function ownModules(file: string): Record<string, unknown> {
   return modules;
 }
 
-function lend(modules: Record<string, unknown>, name: string, path: string): void {
+function lend(modules: Record<string, unknown>, name: string, path: string) {
   Object.defineProperty(modules, name, { enumerable: true, get: () => load(name, path) });
 }
 

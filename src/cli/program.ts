@@ -126,6 +126,6 @@ export async function main(): Promise<void> {
  * Ignores errors of a closed terminal, where nobody reads the output. SIGHUP also arrives, and ends the command in good
  * order.
  */
-function unlessClosed(error: NodeJS.ErrnoException): void {
+function unlessClosed(error: NodeJS.ErrnoException) {
   if (error.code !== 'EIO') throw error;
 }

@@ -40,7 +40,7 @@ function describe(error: unknown): { message: string; hint?: string; code: strin
 }
 
 /** Makes a hint begin like a sentence, because it is printed on its own line. A name or an address stays as it is. */
-function sentence(text: string): string {
+function sentence(text: string) {
   return text.replace(/^(?!countersign\b)[a-z](?=[a-z]*[ ,;])/, (first) => first.toUpperCase());
 }
 

@@ -89,6 +89,6 @@ function parseValue(assignment: string, at: number): Json {
   );
 }
 
-function noPlace({ path }: Assignment, why: string): CountersignError {
+function noPlace({ path }: Assignment, why: string) {
   return usageError(`--set ${path.join('.')}: ${why}`, '`countersign show <turn>/<call>` lists every path.');
 }

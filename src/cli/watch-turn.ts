@@ -88,7 +88,7 @@ function drawText(screen: Screen): (delta: TextDelta) => void {
 }
 
 /** Notes the progress of running calls, each change once. */
-function noteProgress({ activities }: Pending, last: Map<string, string>, { screen }: Context): void {
+function noteProgress({ activities }: Pending, last: Map<string, string>, { screen }: Context) {
   for (const { callId, name, progress } of activities) {
     if (callId === undefined || progress === undefined) continue;
     const text = describeProgress(progress);
@@ -104,11 +104,7 @@ function noteProgress({ activities }: Pending, last: Map<string, string>, { scre
  */
 type Part = 'past' | 'last' | 'live';
 
-function printEvent(
-  event: TurnEvent,
-  view: TurnView,
-  { context, part }: { context: Context; part: Part },
-): void {
+function printEvent(event: TurnEvent, view: TurnView, { context, part }: { context: Context; part: Part }) {
   const { screen, command } = context;
   screen.lines(eventLines(event, screen));
   if (part === 'past') return;
@@ -126,14 +122,14 @@ function printEvent(
   if (lines.length > 0) screen.lines([...lines, '']);
 }
 
-async function noteSilence(client: Countersign, view: TurnView, { screen, typed }: Context): Promise<void> {
+async function noteSilence(client: Countersign, view: TurnView, { screen, typed }: Context) {
   if (waitsForPerson(view)) return;
   const pending = await client.pendingActivities(view.turn);
   const lines = pendingLines(pending, Date.now());
   for (const line of lines) screen.note(screen.style.quiet(`… ${typed(line)}`));
 }
 
-function conclude({ end, held }: Pick<Followed, 'end' | 'held'>, view: TurnView, context: Context): void {
+function conclude({ end, held }: Pick<Followed, 'end' | 'held'>, view: TurnView, context: Context) {
   if (end === 'interrupted') {
     context.screen.note('');
     context.screen.note(
@@ -270,7 +266,7 @@ export async function followTurn(
 }
 
 /** Whether only a person can move the turn on, according to the record. */
-function waitsForPerson({ status }: TurnView): boolean {
+function waitsForPerson({ status }: TurnView) {
   return status === 'waiting' || status === 'in_doubt';
 }
 

@@ -103,7 +103,7 @@ function transportOf({ url, tls, ca }: MailSettings): SMTPTransport.Options {
   };
 }
 
-function decoded(part: string): string {
+function decoded(part: string) {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -7,17 +7,6 @@ import { notifyFailure } from './notices';
 const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
 const REFUSED_MS = 60 * 60 * SECOND;
 
-/**
- * Calls Slack. An error becomes `failed` with Slack's message. `data.isRefused`: Slack says that it did nothing.
- */
-export async function attempt<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    throw error instanceof CountersignError ? error : inWords(error);
-  }
-}
-
 const errorSchema = z.object({
   code: z.string(),
   retryAfter: z.number().optional(),

@@ -198,6 +198,6 @@ function preformatted(lines: readonly string[]): RichTextBlock {
 }
 
 /** Escapes the three characters that begin a link or a mention in Slack's text. */
-function escapeMrkdwn(text: string): string {
+function escapeMrkdwn(text: string) {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -93,7 +93,7 @@ function createBoard({ client, page, postsFile, appToken, answers }: SlackSettin
   return { client, page, api, rules, posts, lookedAt: new Map() };
 }
 
-async function deliver(board: Board, notice: Notice, target: string): Promise<void> {
+async function deliver(board: Board, notice: Notice, target: string) {
   const { client, page, api, rules } = board;
   if (notice.type === 'test') {
     await api.post(target, slackMessage(notice, { page, target }, rules), notice.id);
@@ -153,7 +153,7 @@ async function correct(
 }
 
 /** Brings all messages about a call up to date. */
-async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }): Promise<void> {
+async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }) {
   for (const [key, { notice }] of (await board.posts()).entries())
     if (notice.data.turn === turn && notice.data.callId === callId) await correct(board, key, true);
 }
@@ -182,7 +182,7 @@ async function isPosted({ notice, target, kept, api }: Delivery): Promise<boolea
 async function postOnce(
   { notice, target, kept, api }: Delivery,
   { message, ...about }: Pick<Post, 'asked' | 'seen'> & { message: Parameters<SlackApi['post']>[1] },
-): Promise<void> {
+) {
   const key = postKey(notice, target);
   const at = Date.now();
   const post: Post = { notice: keptNotice(notice), target, at, ...about };

@@ -107,7 +107,7 @@ async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<
 /** Actions that only stop something. Like cancelling a turn, they need no additional right. */
 const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
 
-async function control(named: () => Session, c: Context<Env>): Promise<void> {
+async function control(named: () => Session, c: Context<Env>) {
   const { action, cancel, reason } = await readBody(c, controlSchema);
   if (!STOPS.includes(action)) checkConverse(c);
   const session = named();

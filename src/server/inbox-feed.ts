@@ -385,11 +385,11 @@ function stillTroubled(error: unknown, formatError: FormatError, known: Known & 
   return { ...pulse(known, formatError(error).body), error };
 }
 
-function isTrouble(update: Update | undefined): boolean {
+function isTrouble(update: Update | undefined) {
   return update?.error !== undefined;
 }
 
-function noAnswerYet(): CountersignError {
+function noAnswerYet() {
   return new CountersignError(
     'no_server',
     'the Temporal server has not answered yet',

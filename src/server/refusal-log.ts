@@ -92,7 +92,7 @@ async function readRefusals(
   return all.filter(isWanted).reverse();
 }
 
-async function append(file: string, refusal: LoggedRefusal, rotateAt: number): Promise<void> {
+async function append(file: string, refusal: LoggedRefusal, rotateAt: number) {
   await makeFolderOf(file);
   if ((await sizeOf(file)) >= rotateAt) await rename(file, `${file}.1`);
   const handle = await open(file, HOW, 0o600);
@@ -124,10 +124,10 @@ function parseLine(line: string): LoggedRefusal[] {
   return parsed.success ? [parsed.data] : [];
 }
 
-async function linesOf(file: string): Promise<string[]> {
+async function linesOf(file: string) {
   return (await readIfThere(file))?.split('\n') ?? [];
 }
 
-async function sizeOf(file: string): Promise<number> {
+async function sizeOf(file: string) {
   return (await unlessMissing(stat(file)))?.size ?? 0;
 }

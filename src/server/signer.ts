@@ -164,7 +164,7 @@ export async function signVote(
   return { ...sent, signature: await signer?.(about) };
 }
 
-function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | undefined): CountersignError {
+function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | undefined) {
   return new CountersignError(
     'signature_needed',
     `the rule of ${call} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,

@@ -111,11 +111,11 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
  * An event that shows that the stream is alive, with the server's time. It is an event and not a comment, because a
  * page does not see comments. It also keeps proxies from closing the connection, and reveals clients that are gone.
  */
-function beat(): string {
+function beat() {
   return encodeNamed({ event: 'beat', data: { at: new Date().toISOString() } });
 }
 
-function encodeNamed({ event, data, id }: ServerEvent): string {
+function encodeNamed({ event, data, id }: ServerEvent) {
   const idLine = id === undefined ? '' : `id: ${id}\n`;
   // JSON contains no line breaks of its own, so this is always one line.
   return `${idLine}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

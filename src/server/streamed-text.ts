@@ -112,7 +112,7 @@ function extended(last: Stream | undefined, piece: StreamedText): Stream | { gap
 /**
  * Whether an event shows that history has the reply of a stream, or never will have it. Both times are the server's.
  */
-function isSettledBy({ step, scheduledAt }: Stream, event: TurnEvent): boolean {
+function isSettledBy({ step, scheduledAt }: Stream, event: TurnEvent) {
   const isEnd =
     event.type === 'turn_ended' ||
     ((event.type === 'step' || event.type === 'think_failed') && event.step >= step);

@@ -15,12 +15,13 @@ import type { AppDeps, VotersFile } from './deps';
 import { createLookers } from './open-elsewhere';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
-import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
+import { callId, checkInput, filterText, id, readBody, reason } from './request-body';
 import { type Env, mayGoOn, senderOf } from './session';
 import { assuranceHere } from './signer';
 import type { Reader } from './visible-turns';
 import type { ForkChange } from '../history/fork';
 import { afterWords } from '../authority/votes/requesters';
+import { type JsonObject, isObject } from '../contract/json';
 
 const moment = z.iso.datetime({ offset: true }).optional();
 
@@ -239,6 +240,9 @@ export function cancelRoutes({ feed }: AppDeps): Hono<Env> {
   });
 }
 
+/** The arguments of a call. They are checked against the tool's schema where they are used. */
+const args = z.custom<JsonObject>(isObject, 'must be an object');
+
 /** The change of a fork, without the approver. The session names the approver. */
 const changeSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('arguments'), arguments: args }),
@@ -278,7 +282,7 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
  * The error for a person who may not fork with effects. Such a fork starts a turn, and its given reply can call any
  * tool of its agent.
  */
-function notAllowed(): CountersignError {
+function notAllowed() {
   return new CountersignError(
     'not_allowed',
     'you may not start forks with effects',

@@ -92,12 +92,12 @@ export function keepTyped(by: Typist, name: string, value: object | undefined): 
   }
 }
 
-function remove(key: string): void {
+function remove(key: string) {
   memory.delete(key);
   storage()?.removeItem(key);
 }
 
-function prefixOf({ user, version }: Typist): string {
+function prefixOf({ user, version }: Typist) {
   return `${PREFIX}${version}/${encodeURIComponent(user)}/`;
 }
 

@@ -88,7 +88,7 @@ function listenAlone(
   return listen(url, { on: { [event]: message, trouble, beat }, connection });
 }
 
-function dispatch(sent: TabMessage, { message, trouble, connection }: SharedHandlers): void {
+function dispatch(sent: TabMessage, { message, trouble, connection }: SharedHandlers) {
   if (sent === 'hello') return;
   if ('data' in sent) message(sent.data);
   else if ('trouble' in sent) trouble(sent.trouble);

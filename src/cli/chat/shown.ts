@@ -12,8 +12,8 @@ import type {
   SessionEnded,
   SessionNotCompacted,
   SessionTurn,
+  MessageRefused,
 } from '../../history/session/events';
-import type { MessageRefused } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import { reviewOne, type WaitingCall } from '../commands/review';
 import { summaryLines } from '../commands/show';

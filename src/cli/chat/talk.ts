@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SendRequest, Session } from '../../client';
+import type { SendRequest, Session, NewFile } from '../../client';
 import type { MessageMode } from '../../contract/turn-states';
 import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
@@ -14,8 +14,13 @@ import { pendingLines } from '../print/turn';
 import { Prompt } from '../review/prompt';
 import type { Keyboard } from '../review/terminal';
 import { watchSilence } from '../watch-turn';
-import { type Chat, type ChatEvent, endOf, followChat, noteWaits, Outgoing, waitingIn } from './follow';
+import { type Chat, type ChatEvent, endOf, followChat, noteWaits } from './follow';
 import { HELP_LINES, Shown } from './shown';
+import { LIMITS } from '../../contract/limits';
+import { readAttached } from '../attached-file';
+import { sizeText } from '../../contract/text/bytes';
+import { counted } from '../../history/labels';
+import type { TurnView } from '../../history/view';
 
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
 export type ChatEnd = 'ended' | 'left' | 'interrupted';
@@ -272,4 +277,44 @@ class Talk {
     if (asked !== undefined || (turn === undefined && outgoing.count === 0)) return;
     await noteWaits(chat, turn, (line) => this.shown.quiet(this.context.typed(line)));
   }
+}
+
+/** Messages that are being sent, one after the other. */
+class Outgoing {
+  /** The number of messages that are not sent yet. */
+  count = 0;
+  /** The files to send with the next message. */
+  readonly files: NewFile[] = [];
+  private last: Promise<void> = Promise.resolve();
+
+  /**
+   * Adds a file to the next message. An empty path drops all files. Returns a line that says which files will be sent.
+   */
+  async attach(path: string): Promise<string> {
+    const { files } = this;
+    if (path === '') files.length = 0;
+    else if (files.length < LIMITS.filesPerMessage) files.push(await readAttached(path));
+    else return `a message has at most ${LIMITS.filesPerMessage} files`;
+    const names = files.map(({ name, bytes }) => `${name} (${sizeText(bytes.byteLength)})`);
+    return names.length === 0 ? 'no file goes along' : `with your next message: ${names.join(', ')}`;
+  }
+
+  /** `send` must not reject. */
+  add(send: () => Promise<void>): void {
+    this.count += 1;
+    this.last = this.last.then(send).finally(() => (this.count -= 1));
+  }
+
+  /** Waits for the messages that were typed before the person left. The wait ends when `dropped` resolves. */
+  async rest(dropped: Promise<unknown>, note: (text: string) => void): Promise<void> {
+    if (this.count === 0) return;
+    note(`sending ${counted(this.count, 'message')}; Ctrl-C drops what is not sent yet`);
+    await Promise.race([this.last, dropped]);
+    if (this.count > 0) note(`${counted(this.count, 'message')} dropped`);
+  }
+}
+
+/** The calls of a turn that wait for a person. */
+function waitingIn({ turn, requests, questions, inDoubt }: TurnView, agent: string): WaitingCall[] {
+  return [...questions, ...requests, ...inDoubt].map((opened) => waitingCall(opened, { turn, agent }));
 }

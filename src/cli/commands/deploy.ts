@@ -24,7 +24,7 @@ export function addDeploy(program: Command, context: Context): void {
     .action((build: string | undefined, options: DeployOptions) => deploy(build, options, context));
 }
 
-async function deploy(build: string | undefined, options: DeployOptions, context: Context): Promise<void> {
+async function deploy(build: string | undefined, options: DeployOptions, context: Context) {
   const { deployment, drain: old } = options;
   if (build === undefined && old === undefined)
     throw usageError('name the build to make current, or one to --drain');
@@ -83,7 +83,7 @@ export function drainedLine(drained: Drained): string {
     : `${id} ${drained.outcome}`;
 }
 
-function summaryLine(build: string, all: readonly Drained[]): string {
+function summaryLine(build: string, all: readonly Drained[]) {
   const of = (outcome: Drained['outcome']) => all.filter((one) => one.outcome === outcome).length;
   const held = of('held');
   const rest = held === 0 ? '' : `; ${held} held, so its worker is still needed: drain again later`;

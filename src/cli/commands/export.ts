@@ -38,7 +38,7 @@ interface Exported {
   redacted: Bundle['redacted'];
 }
 
-async function exportTurn(named: string, options: ExportOptions, context: Context): Promise<void> {
+async function exportTurn(named: string, options: ExportOptions, context: Context) {
   const { screen } = context;
   const exported = await context.withClient(async (client) => {
     const turn = await client.find(named);
@@ -136,7 +136,7 @@ export function createKnownSecrets(): KnownSecrets {
 }
 
 /** The texts that redaction took out completely. */
-function takenTexts(before: unknown, after: unknown): string[] {
+function takenTexts(before: unknown, after: unknown) {
   return changesIn(before, after).flatMap(([was, is]) => (is === REDACTED ? textsIn(was) : []));
 }
 

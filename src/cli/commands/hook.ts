@@ -37,7 +37,7 @@ export function addHook(program: Command, context: Context): void {
 }
 
 /** Answers one event. Whatever fails is a denial, because an agent runs a call whose hook failed. */
-async function answer(agent: HookedAgent, options: HookOptions, context: Context): Promise<void> {
+async function answer(agent: HookedAgent, options: HookOptions, context: Context) {
   const stdout = takeStdout();
   const stop = takeStopSignals(() => undefined);
   let opened: OpenedGateway | undefined;
@@ -76,7 +76,7 @@ async function printSettings(
   agent: HookedAgent,
   { config: named, http, worker }: HookOptions,
   { screen, env }: Context,
-): Promise<void> {
+) {
   const { config, file } = await loadConfig(named);
   const { hookSettings } = await import('../../gateway/hooks.js');
   const tools = Object.keys(config.hookTools);

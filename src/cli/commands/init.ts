@@ -58,7 +58,7 @@ function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
 }
 
 /** A package name that npm accepts, as close to the directory's name as possible. */
-function packageName(directory: string): string {
+function packageName(directory: string) {
   const name = basename(directory)
     .toLowerCase()
     .replace(/[^a-z0-9._~-]+/g, '-')
@@ -86,7 +86,7 @@ export function addInit(program: Command, context: Context): void {
     );
 }
 
-async function init(named: string, { from }: InitOptions, { screen, json }: Context): Promise<void> {
+async function init(named: string, { from }: InitOptions, { screen, json }: Context) {
   const directory = resolve(named);
   await assertEmpty(directory, named === '.' ? 'this directory' : named);
   const { countersign, packed } = await sourceFor(directory, from);

@@ -26,7 +26,7 @@ export function addReset(program: Command, context: Context): void {
     .action((turn: string, options: ResetOptions) => reset(turn, options, context));
 }
 
-async function reset(prefix: string, options: ResetOptions, context: Context): Promise<void> {
+async function reset(prefix: string, options: ResetOptions, context: Context) {
   await context.withClient(async (client) => {
     const turn = await client.find(prefix);
     const plan = await client.planReset(turn, options.before);
@@ -58,7 +58,7 @@ export function resetLines({ turn, before, calls }: ResetPlan, screen: Screen): 
   ];
 }
 
-function needsLook(call: ResetCall): boolean {
+function needsLook(call: ResetCall) {
   const { outcome } = call;
   return outcome === 'in_doubt' || outcome === 'forgotten' || (outcome === 'asked_again' && isSpent(call));
 }
@@ -82,6 +82,6 @@ function outcomeOf(call: ResetCall): string {
   }
 }
 
-function isSpent({ ran, effect }: ResetCall): boolean {
+function isSpent({ ran, effect }: ResetCall) {
   return ran && effect === 'unsafe';
 }

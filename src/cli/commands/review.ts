@@ -23,7 +23,7 @@ import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../../contract/text/escape';
 import { addSignOption, type Sign, signerOf, type SignOptions } from '../review/sign';
 import type { ResolutionKind } from '../../contract/decision';
-import { answerByForm, declineAnswer } from '../review/answer';
+import { answerByForm, declineAnswer } from './answer';
 import { decideByEditor } from '../review/edit-arguments';
 import { decideByHunks } from '../review/hunks';
 import type { Hunk } from '../../contract/plan';
@@ -40,7 +40,7 @@ export function addReview(program: Command, context: Context): void {
   );
 }
 
-async function review(options: ReviewOptions, context: Context): Promise<void> {
+async function review(options: ReviewOptions, context: Context) {
   const asked = readInboxQuery(options);
   const mine = await readMine(options, context);
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
@@ -97,7 +97,7 @@ interface Presented {
  *
  * @throws Interrupted when the person leaves by Ctrl-C.
  */
-async function reviewInbox(review: Review): Promise<void> {
+async function reviewInbox(review: Review) {
   const { screen } = review.context;
   const done = new Set<string>();
   let decided = 0;
@@ -185,7 +185,7 @@ async function look(review: Reviewing, item: WaitingCall, heading: string): Prom
   return call;
 }
 
-function waits(call: CallView, item: WaitingCall): boolean {
+function waits(call: CallView, item: WaitingCall) {
   const open = waitingEvent(call);
   if (open === undefined) return false;
   const { kind, callKey } = waitingCall(open, item);

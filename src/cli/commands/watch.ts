@@ -50,7 +50,7 @@ export function addWatch(program: Command, context: Context): void {
   );
 }
 
-async function watch(options: WatchOptions, context: Context): Promise<void> {
+async function watch(options: WatchOptions, context: Context) {
   const { limit = LIMIT, ...filter } = readInboxQuery(options);
   const beforeMs = readTime(options.before, '--before');
   const open = await readReceivers(options, context);

@@ -67,7 +67,7 @@ async function work(
   named: string | undefined,
   options: WorkerOptions & BuildOptions & PortOptions,
   context: Context,
-): Promise<void> {
+) {
   const { log, deployment, metrics, health } = options;
   if (options.buildId === undefined && (options.makeCurrent === true || deployment !== undefined))
     throw usageError(
@@ -97,7 +97,7 @@ async function work(
  * Makes the build current and prints which build runs. The worker continues even if this fails, because turns of its
  * build may wait for it.
  */
-async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context: Context): Promise<void> {
+async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context: Context) {
   const { screen, command, withClient } = context;
   const name = escapeText(build.build);
   if (makeCurrent !== true)

@@ -20,7 +20,7 @@ import { diffLines } from '../print/diff';
 import { eventLines } from '../print/event';
 
 /** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs the demo. */
-async function demo(options: DemoOptions, screen: Screen): Promise<void> {
+async function demo(options: DemoOptions, screen: Screen) {
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
@@ -43,11 +43,7 @@ async function demo(options: DemoOptions, screen: Screen): Promise<void> {
   }
 }
 
-async function perform(
-  stage: Stage,
-  root: string,
-  how: Pick<Play, 'answer' | 'screen' | 'signal'>,
-): Promise<void> {
+async function perform(stage: Stage, root: string, how: Pick<Play, 'answer' | 'screen' | 'signal'>) {
   const { screen } = how;
   const before = await snapshot(root);
   screen.line();
@@ -58,7 +54,7 @@ async function perform(
   judge(played, diffOfSnapshots(expected(before, played.text), after), screen);
 }
 
-function judge({ text }: Played, wrong: string, screen: Screen): void {
+function judge({ text }: Played, wrong: string, screen: Screen) {
   if (wrong !== '') {
     throw new CountersignError(
       'failed',

@@ -81,7 +81,7 @@ async function timeTransitions(client: Countersign): Promise<Transition> {
   return { waitMs: median(waits.slice(RESERVE)), roundTripMs: median(roundTrips.slice(RESERVE)) };
 }
 
-function median(values: readonly number[]): number {
+function median(values: readonly number[]) {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 

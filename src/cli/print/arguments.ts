@@ -88,7 +88,7 @@ function isLines(value: Json | undefined): value is string {
   return typeof value === 'string' && value.includes('\n');
 }
 
-function textOf(value: Json | undefined): string {
+function textOf(value: Json | undefined) {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

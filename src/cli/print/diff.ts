@@ -42,7 +42,7 @@ export function hunkLines(hunk: Hunk, style: Style): string[] {
   return [head, ...lines.map((line) => paintDiff(line, style))];
 }
 
-function paintDiff(line: string, style: Style): string {
+function paintDiff(line: string, style: Style) {
   if (/^(---|\+\+\+)( |$)/.test(line)) return style.strong(line);
   if (line.startsWith('@@')) return style.link(line);
   if (line.startsWith('+')) return style.good(line);

@@ -161,7 +161,7 @@ function startFacts(call: CallView, { now }: WaitingPlace): TableFact[] {
 }
 
 /** A time, and how long ago it was. */
-function momentText(iso: string, now: number): string {
+function momentText(iso: string, now: number) {
   return `${dateTime(iso)}, ${relative(iso, now)}`;
 }
 

@@ -80,7 +80,7 @@ export function beside(screen: Screen): Screen {
   return { ...screen, line: (text = '') => screen.note(text), lines: (texts) => texts.forEach(screen.note) };
 }
 
-function columnsOf(out: Sink, env: NodeJS.ProcessEnv): number {
+function columnsOf(out: Sink, env: NodeJS.ProcessEnv) {
   const named = Number(env['COLUMNS']);
   if (Number.isInteger(named) && named > 0) return Math.max(20, named);
   if (out.isTTY !== true) return Infinity;

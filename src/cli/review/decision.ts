@@ -192,7 +192,7 @@ export function parseHunks(text: string): string[] {
   return [...new Set(ids)];
 }
 
-function checkKind({ phase, callId }: CallView): void {
+function checkKind({ phase, callId }: CallView) {
   if (phase === 'question')
     throw usageError(`${callId} is a question; it is answered, not approved`, 'Use `countersign answer`.');
   if (phase !== 'in_doubt') return;

@@ -7,21 +7,18 @@ import type { Command } from 'commander';
 import type { Approvers } from '../../authority/rules/approvers-file';
 import type { SignerKey } from '../../authority/signatures/ssh-key';
 import type { Statement } from '../../authority/signatures/statement';
-import type { SignedAt } from '../../authority/signatures/facts-to-sign';
 import type { SaysOfGrant } from '../../authority/grants/grant-votes';
 import type { GrantTerms } from '../../authority/grants/grant';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError, usageError } from '../../contract/errors';
 import { readIfThere } from '../../system/files';
-import { assuranceWanted } from '../../authority/votes/voters';
-import { assuranceText, isAssured } from '../../authority/rules/stricter-rule';
-import type { CallView, TurnView } from '../../history/view';
+import type { CallView } from '../../history/view';
 import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
 import { indented } from '../print/table';
 import type { Countersign } from '../../client';
-import type { Assurance, DatedVote } from '../../contract/authority';
+import type { DatedVote } from '../../contract/authority';
 
 /** The approvers file that is looked for in the current directory if no file is named. */
 export const APPROVERS_FILE = 'approvers.yaml';
@@ -85,7 +82,7 @@ export async function signerOf(
   return { approver: name, sign: signWith(by), signGrant: grantSigner(by) };
 }
 
-function noKey(message: string, hint: string): CountersignError {
+function noKey(message: string, hint: string) {
   return new CountersignError('signature_needed', message, hint);
 }
 
@@ -151,7 +148,7 @@ function grantSigner(by: SignWith): Signer['signGrant'] {
 }
 
 /** The lines that show a statement to a person. The signature is over its canonical JSON. */
-function statementLines(statement: Statement): string[] {
+function statementLines(statement: Statement) {
   return Object.entries(statement).map(([name, value]) => {
     const text = typeof value === 'object' ? Object.values(value).join(', ') : String(value);
     return `${name.padEnd(19)} ${escapeText(text === '' ? '(none)' : text)}`;
@@ -203,7 +200,7 @@ async function ownKeyFile(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): P
   return undefined;
 }
 
-function isKeyIn(text: string, { type, blob }: SignerKey): boolean {
+function isKeyIn(text: string, { type, blob }: SignerKey) {
   return text.split('\n').some((line) => line.startsWith(`${type} ${blob.toString('base64')}`));
 }
 
@@ -220,46 +217,4 @@ export interface ProvenVote extends Pick<DatedVote, 'voter' | 'decision' | 'at'>
   proof: string;
   /** Whether the vote has at least the assurance that the rule of its request requires. */
   counts: boolean;
-}
-
-/** Checks the signatures of the votes on a call, as the worker does directly before the handler runs. */
-export async function provenVotesOn(
-  approvers: Approvers,
-  { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
-): Promise<ProvenVote[]> {
-  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/signatures/vote-signature.js');
-  const { factsToSign } = await import('../../authority/signatures/facts-to-sign.js');
-  const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
-  const said = [...call.decisions, ...call.resolutions].filter(
-    ({ judgement }) => judgement.accepted === true,
-  );
-  return call.votes.map(({ voter, decision, hunks, at: castAt }) => {
-    const cast = { voter, decision, at: castAt };
-    const wanted = assuranceWanted(call.request?.authority, decision);
-    const isEnough = (has: Assurance) => wanted === undefined || isAssured(has, wanted);
-    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
-    const { signature, reason, decisionId } = event ?? {};
-    if (facts === undefined || signature === undefined)
-      return { ...cast, proof: 'claimed', counts: isEnough('claimed') };
-    const { kind, armored, at, notAfter, statement } = signature;
-    const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
-    const vote = {
-      decisionId,
-      decision: word,
-      reason,
-      approver: voter,
-      at,
-      notAfter,
-      seenDigest: facts.seenDigest,
-      hunks: hunks && [...hunks],
-    };
-    const judged = assuranceOf(
-      { ...vote, signature: { kind, armored, statement } },
-      { facts, approvers, now: Date.now() },
-    );
-    if (!judged.ok) return { ...cast, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
-    const { assurance, fingerprint } = judged;
-    const proof = [assuranceText(assurance), fingerprint ?? []].flat().join(', ');
-    return { ...cast, proof, counts: isEnough(assurance) };
-  });
 }

@@ -148,7 +148,7 @@ async function byToken({ users }: AuthenticatorParts, token: string): Promise<Si
 const SIGNED_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** @throws CountersignError as `vouchedBy`. */
-async function byBearer(parts: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
+async function byBearer(parts: AuthenticatorParts, token: string) {
   return SIGNED_TOKEN.test(token) ? vouchedBy(parts, parts.tokens, token) : byToken(parts, token);
 }
 

@@ -68,7 +68,7 @@ export function aiSdk({ id: thread, messages }: z.infer<typeof UI_INPUT>): Threa
 /** A part that names the step in which it stands. It comes back with the message, so it tells what the client has. */
 const STEP = 'data-countersign-step';
 
-function stepsIn(parts: readonly z.infer<typeof part>[] = []): string[] {
+function stepsIn(parts: readonly z.infer<typeof part>[] = []) {
   return parts.flatMap(({ type, id: step }) => (type === STEP ? step : []));
 }
 

@@ -72,7 +72,7 @@ export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): P
   return outcomes;
 }
 
-function whyNotOpen(call: ThreadCall | undefined, isOpen: boolean): string {
+function whyNotOpen(call: ThreadCall | undefined, isOpen: boolean) {
   if (call === undefined) return 'there is no such call here';
   return isOpen
     ? 'it changed since it was shown, or was shown to somebody else; look again'

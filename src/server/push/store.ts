@@ -93,7 +93,7 @@ export function openSubscriptions(folder: string): Subscriptions {
   };
 }
 
-async function makeFolder(folder: string): Promise<void> {
+async function makeFolder(folder: string) {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {

@@ -150,7 +150,7 @@ export class Pace {
 }
 
 /** Forgets entries that are too old. If there are still too many entries, forgets the oldest ones. */
-function forget(times: Map<string, number>, before: number): void {
+function forget(times: Map<string, number>, before: number) {
   for (const [turn, at] of times) {
     if (at >= before && times.size <= MOST_KEPT) return;
     times.delete(turn);

@@ -107,7 +107,7 @@ function pairsOf(
 const MOST_NEAR = 20;
 
 /** The share of two texts that is the same at their beginnings and ends, from 0 to 1. */
-function likeness(one: string, other: string): number {
+function likeness(one: string, other: string) {
   const [shorter, longest] = [Math.min(one.length, other.length), Math.max(one.length, other.length)];
   let start = 0;
   while (start < shorter && one[start] === other[start]) start++;
@@ -166,7 +166,7 @@ function dividedText(text: string, start: number, looks: readonly Look[]): Style
   });
 }
 
-function namesOf(looks: readonly Look[], from: number, to: number): string {
+function namesOf(looks: readonly Look[], from: number, to: number) {
   return looks
     .filter((one) => one.from < to && one.to > from)
     .map(({ look }) => look)

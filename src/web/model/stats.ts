@@ -141,7 +141,7 @@ export function sumsOf({ turns, model, all }: Stats): [string, string, string][]
   ];
 }
 
-function codesOf(errors: ToolStats['errors']): string {
+function codesOf(errors: ToolStats['errors']) {
   return Object.entries(errors)
     .map(([code, times]) => `${code.replaceAll('_', ' ')} ${times}`)
     .join(', ');
@@ -159,10 +159,10 @@ function spreadOf({ p50, p95, max }: Spread): [string, string] {
   return [p50 === null ? '-' : span(p50), tail];
 }
 
-function whole(count: number): string {
+function whole(count: number) {
   return count.toLocaleString('en');
 }
 
-function joined(parts: readonly (string | false)[]): string {
+function joined(parts: readonly (string | false)[]) {
   return parts.filter((part) => part !== false).join(' · ');
 }

@@ -94,7 +94,7 @@ export function syntaxOf(
 }
 
 /** The line from which to read, so that the text stays within the bounds. */
-function startOf(lines: readonly DiffLine[], from: number, to: number): number {
+function startOf(lines: readonly DiffLine[], from: number, to: number) {
   const sizeOf = (index: number) => (lines[index]?.line.length ?? 0) + 1;
   let start = from;
   let size = 0;
@@ -108,7 +108,7 @@ function colour(
   lines: readonly (DiffLine & { index: number })[],
   language: ShjLanguageData,
   looks: Map<number, Look[]>,
-): void {
+) {
   const source = lines.map(({ line }) => line.slice(1)).join('\n');
   if (source.length > MOST.text || MOST.blanks.test(source)) return;
   if (lines.some(({ line }) => line.length > MOST.line)) return;

@@ -92,7 +92,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }) {
 }
 
 /** The name of a call, in the form that held decisions use. */
-function placeIn({ turn, callId }: InboxItem): string {
+function placeIn({ turn, callId }: InboxItem) {
   return `${turn}/${callId}`;
 }
 
@@ -100,7 +100,7 @@ function placeIn({ turn, callId }: InboxItem): string {
  * The name of an item. It differs from the name of an earlier item of the same call: a call in doubt has the same key
  * as its request.
  */
-function nameOf(item: InboxItem): string {
+function nameOf(item: InboxItem) {
   return `${item.kind} ${item.since} ${keyOf(item)}`;
 }
 
@@ -173,7 +173,7 @@ function firstFree(
 }
 
 /** Calls `take` for each held decision that was dropped and not sent. */
-function useUndone(take: (key: string) => void): void {
+function useUndone(take: (key: string) => void) {
   const { held } = useAppContext();
   const before = useRef(held);
   useEffect(() => {
@@ -189,12 +189,12 @@ function useUndone(take: (key: string) => void): void {
  * Whether the person has typed a message. A panel that opened now would push the message away. We read the tab's
  * storage and not the field, because the composer may load later.
  */
-function isMessageKept(by: InboxSession, session: string): boolean {
+function isMessageKept(by: InboxSession, session: string) {
   const { text = '' } = loadTyped<MessageDraft>(by, messageName(session)) ?? {};
   return text.trim() !== '';
 }
 
 /** Moves the focus to the composer if the focused element is gone. */
-function toComposer(): void {
+function toComposer() {
   if (isFocusLost()) document.querySelector<HTMLElement>('textarea#say')?.focus({ preventScroll: true });
 }

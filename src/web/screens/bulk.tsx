@@ -262,7 +262,7 @@ function Report({ of }: { of: readonly Reported[] }) {
   );
 }
 
-function reportText(of: readonly Reported[]): string {
+function reportText(of: readonly Reported[]) {
   const counts = Object.keys(STATES).map((state) => ({
     state,
     count: of.filter((one) => one.state === state).length,
@@ -344,7 +344,7 @@ type Sending = Pick<AppContext, 'session' | 'select' | 'carefully' | 'fail' | 'f
  * Sends the decisions one after the other, and reports each. If the server does not answer, the remaining decisions are
  * not sent.
  */
-async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boolean): Promise<void> {
+async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boolean) {
   const { select, carefully, fail, follow, notify } = context;
   let report: readonly Reported[] = all.map(({ turn, callId, summary }) => {
     return { turn, callId, summary, state: 'waits', text: '' };

@@ -1,8 +1,8 @@
 import { useState, useEffect, useRef } from 'preact/hooks';
 import type { MessageMode } from '../../contract/turn-states';
-import type { SentMessage, SentFile } from '../../server/api';
-import { newDecisionId, sendMessage, type Reply, shownUser } from '../http';
-import { EMPTY_MESSAGE, type MessageDraft, messageName, textProblem } from '../model/conversation';
+import type { SentMessage, SentFile, MessageBody } from '../../server/api';
+import { newDecisionId, type Reply, shownUser, send, conversationPath } from '../http';
+import { type MessageDraft, messageName, textProblem } from '../model/conversation';
 import { errorText } from '../model/labels';
 import { parametersOf } from '../model/route';
 import { useAppContext, useKept } from '../ui/app';
@@ -272,7 +272,7 @@ function whatFits(given: readonly File[], before: number): { fitting: File[]; pr
  * Takes files that are dropped anywhere. Outside the composer, the browser would otherwise open them in place of the
  * page.
  */
-function useDrop(isOn: boolean, add: (files: readonly File[]) => void): boolean {
+function useDrop(isOn: boolean, add: (files: readonly File[]) => void) {
   const [isOver, setOver] = useState(false);
   const current = useRef(add);
   current.current = add;
@@ -410,3 +410,13 @@ function AttachButton({ of: { add }, isSending }: AttachProps) {
     </>
   );
 }
+
+const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
+  send('POST', `${conversationPath(session)}/messages`, { body });
+
+const EMPTY_MESSAGE: MessageDraft = {
+  text: '',
+  files: [],
+  mode: 'queue',
+  messageId: '',
+};

@@ -118,7 +118,7 @@ function useEnd({ view, running, text }: LiveConversation) {
 }
 
 /** Shows a notice with the result of an attempt to summarize. */
-function useCompacted({ compacted }: LiveConversation): void {
+function useCompacted({ compacted }: LiveConversation) {
   const { notify } = useAppContext();
   useEffect(() => {
     if (compacted === undefined) return;
@@ -381,7 +381,7 @@ interface LiveConversation {
  * Reads a conversation from its start, then follows it while the tab is visible. When `attempt` changes, it is read
  * again.
  */
-function useConversation(session: string, attempt: number): LiveConversation {
+function useConversation(session: string, attempt: number) {
   return useEvents<LiveConversation>(conversationPath(session), {}, follow, attempt);
 }
 
@@ -394,7 +394,7 @@ interface Received {
   isWhole: boolean;
 }
 
-function writtenIn({ turn, text }: Received): string {
+function writtenIn({ turn, text }: Received) {
   const said = turn === undefined ? [] : viewOf(turn.events).steps.map((step) => step.text);
   return [...said, text?.text ?? '']
     .map((part) => part.trim())
@@ -438,7 +438,7 @@ function follow(url: string, { setState, signedOut }: Following<LiveConversation
   };
 }
 
-function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, string>): void {
+function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, string>) {
   got.events.push(event);
   if (got.isWhole && (event.type === 'compacted' || event.type === 'compaction_failed'))
     got.compacted = event;
@@ -448,7 +448,7 @@ function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, stri
   got.turn = got.text = undefined;
 }
 
-function takeTurnEvent(got: Received, { turn, event }: SessionTurnEvent): void {
+function takeTurnEvent(got: Received, { turn, event }: SessionTurnEvent) {
   if (got.turn?.id !== turn) {
     got.turn = { id: turn, events: [] };
     got.text = undefined;

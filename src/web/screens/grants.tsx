@@ -1,7 +1,6 @@
 import { dateTime, relative } from '../../contract/text/times';
 import type { GrantRow } from '../../server/api';
 import { send } from '../http';
-import { proofText } from '../model/labels';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { isFocusLost } from './call/head';
 import { Revoke } from './chips';
@@ -9,6 +8,7 @@ import { sendSigned } from './call/send';
 import { SureButton } from '../ui/widgets';
 import { ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
+import type { VoteSignature } from '../../contract/decision';
 
 /** The calls that may run without asking, with buttons that revoke these grants. */
 export function GrantsScreen() {
@@ -95,4 +95,9 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps) {
       act={() => void confirm()}
     />
   );
+}
+
+/** How a grant was signed. The worker checks whether the signature counts. */
+function proofText(signature: VoteSignature | undefined): string {
+  return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
 }

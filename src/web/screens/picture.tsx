@@ -3,7 +3,7 @@ import { clock, day, span } from '../../contract/text/times';
 import type { TurnEvent } from '../../history/events';
 import { Text, visibleText } from '../ui/text';
 import { hrefOf } from '../model/route';
-import { layOutTimeline, type Moment, type Row, STRETCH_LABELS, type Stretch } from '../model/timeline';
+import { layOutTimeline, type Moment, type Row, type Stretch } from '../model/timeline';
 import { useNow } from '../ui/app';
 
 const SIGNS: Readonly<Record<Moment['kind'], string>> = {
@@ -63,7 +63,7 @@ export function Picture({ turn, events, isOpen, cursor, show }: PictureProps) {
 }
 
 /** Whether a tick is on another day than the one before it. */
-function isNewDay(ticks: readonly { iso: string }[], index: number): boolean {
+function isNewDay(ticks: readonly { iso: string }[], index: number) {
   const [before, tick] = [ticks[index - 1], ticks[index]];
   return tick !== undefined && (before === undefined || day(before.iso) !== day(tick.iso));
 }
@@ -120,3 +120,12 @@ function Bar({ kind, left, width, ms, open, failed }: Stretch) {
     </span>
   );
 }
+
+/** The label of each kind of stretch in the timeline. */
+const STRETCH_LABELS: Readonly<Record<Stretch['kind'], string>> = {
+  think: 'the model',
+  wait: 'waits for a person',
+  queue: 'approved, not started',
+  run: 'runs',
+  doubt: 'outcome unknown',
+};

@@ -17,7 +17,7 @@ interface ScriptUrls {
 /** The address is kept, because a policy can be made only once. */
 let made: string | undefined;
 
-function workerUrl(): string {
+function workerUrl() {
   const rules: ScriptUrls = { createScriptURL: () => 'push-worker.js' };
   const policy =
     typeof trustedTypes === 'undefined' ? rules : trustedTypes.createPolicy('countersign', rules);
@@ -30,7 +30,7 @@ const REFUSED =
   'This browser does not let this page notify you. Allow notifications for this address in the settings of the browser, and open this screen again.';
 
 /** Whether the browser supports notifications at all. */
-function isAble(): boolean {
+function isAble() {
   return 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
 }
 

@@ -4,11 +4,10 @@ import type { JsonObject } from '../../contract/json';
 import type { Issue } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';
 import { callTitle } from '../../history/labels';
-import type { ArgumentsDraft } from '../model/draft';
-import type { DecidingProps, KeptTyped } from './call/send';
+import { type ArgumentsDraft, issuesOf } from '../model/draft';
+import { type DecidingProps, type KeptTyped, useSend } from './call/send';
 import type { AnswerBody } from '../../server/api';
 import { poster } from '../http';
-import { issuesOf } from '../model/draft';
 import { useKeys, useNow } from '../ui/app';
 import { focusToDecide } from '../ui/late-keys';
 import { Text } from '../ui/text';
@@ -16,7 +15,6 @@ import { Deadline } from '../ui/widgets';
 import { DecisionFooter, focusReason, useFresh } from './call/decide';
 import { ArgumentsForm } from './call/form';
 import { CallHead, ModelSays, Refusal, UserAsked } from './call/head';
-import { useSend } from './call/send';
 
 const sendAnswer = poster<AnswerBody>('answers');
 

@@ -185,7 +185,9 @@ function TurnRow({ turn, said, now }: TurnRowProps) {
       {turn.pending > 0 && ` · ${turn.pending} waiting`}
       {said && ' · '}
       {said && <Text of={wordsBy(said.what, said.approver)} />}
-      <Reason of={said?.reason ?? said?.suggestion} /> · <Code of={turn.turn} />
+      <Reason of={said?.reason ?? said?.suggestion} />
+      {turn.prompt !== '' && ' · '}
+      {turn.prompt !== '' && <Code of={turn.turn} />}
     </ListRow>
   );
 }
@@ -240,7 +242,7 @@ function useTurns(filter: TurnsFilter) {
   return { pages, readOlder: () => void read(pages ?? []) };
 }
 
-function momentOf(day: string, daysLater: number): string {
+function momentOf(day: string, daysLater: number) {
   const [year, month, date] = day.split('-').map(Number);
   if (year === undefined || month === undefined || date === undefined) return '';
   const moment = new Date(year, month - 1, date + daysLater);

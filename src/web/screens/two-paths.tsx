@@ -3,7 +3,6 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { TurnEvent } from '../../history/events';
 import type { TurnView } from '../../history/view-types';
-import { readTurn } from '../http';
 import { hrefOf } from '../model/route';
 import { Chip } from '../ui/widgets';
 import { Code, Text } from '../ui/text';
@@ -17,6 +16,8 @@ import {
   type PathStep,
 } from '../../history/compare';
 import { titleOf } from '../../contract/text/call-title';
+import { type Reply, send, turnPath } from '../http';
+import type { TurnDetails } from '../../server/api';
 
 interface TwoPathsProps {
   fork: NonNullable<TurnView['fork']>;
@@ -175,3 +176,5 @@ function End({ side, of }: { side: Side; of: PathEnd }) {
     </Path>
   );
 }
+
+const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));

@@ -9,7 +9,7 @@ import { hrefOf, parseRoute, type Route } from '../model/route';
 import type { Careful, Held, Hold, ShownNotice, Notify } from './held';
 import { keepTyped, loadTyped } from '../kept-input';
 import { isField, isLate } from './late-keys';
-import { Text, visibleText } from './text';
+import { visibleText } from './text';
 
 export type { ShownNotice } from './held';
 
@@ -99,11 +99,6 @@ export function useKeys(keys: Keys): void {
   }, []);
 }
 
-/** False on a touch screen, where hints about keys would only take room. */
-export function hasKeyboard(): boolean {
-  return !matchMedia('(pointer: coarse)').matches;
-}
-
 /** The current time of the server, in milliseconds since 1970. It is updated every `everyMs` milliseconds. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(serverNow);
@@ -178,7 +173,7 @@ export function usePolled<T>(
 const left = { inbox: '', turns: '', conversations: '' };
 
 /** The list that a route belongs to. */
-function listOf({ at }: Route): keyof typeof left {
+function listOf({ at }: Route) {
   return at === 'turns' || at === 'conversations' ? at : 'inbox';
 }
 
@@ -253,81 +248,6 @@ export function goTo(route: Route): void {
 export function showInList(route: Route, query: string): void {
   left[listOf(route)] = query;
   location.replace(hrefOf(asLeft(route)));
-}
-
-/** A good notice disappears after this many milliseconds. A bad notice stays until it is closed. */
-const STAYS_MS = 8_000;
-
-/** The notices: the notices that stay, and below them the newest notice. */
-export function useNotices() {
-  const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
-  const close = (closed: ShownNotice) => setNotices((all) => all.filter((one) => one !== closed));
-  const notify = useCallback<Notify>((next) => {
-    setNotices((all) => [...all.filter(({ stays, text }) => stays === true && text !== next.text), next]);
-  }, []);
-  return { notices, notify, close };
-}
-
-interface NoticesProps {
-  notices: readonly ShownNotice[];
-  close: (notice: ShownNotice) => void;
-  held: readonly Held[];
-  undo: (one: Held) => boolean;
-}
-
-/** The notices and the decisions that can be undone, for screen readers too. */
-export function Notices({ notices, close, held, undo }: NoticesProps) {
-  const open = held.filter(({ due }) => due !== undefined);
-  const undoOne = (one: Held | undefined) => {
-    if (one !== undefined && undo(one)) goTo(one.back);
-  };
-  useKeys({ z: () => undoOne(open.at(-1)) });
-  const last = notices.at(-1);
-  useEffect(() => {
-    if (last === undefined || last.tone === 'bad' || last.stays === true) return;
-    const timer = setTimeout(() => close(last), STAYS_MS);
-    return () => clearTimeout(timer);
-  }, [last]);
-  return (
-    <div class="notices" role="status" aria-live="polite">
-      {open.map((one) => (
-        <p class="notice quiet" key={one.key}>
-          <span title={visibleText(one.what)}>
-            Not sent yet: <Text of={one.what} /> <Seconds until={one.due} />
-          </span>
-          <button class="button" type="button" aria-keyshortcuts="z" onClick={() => undoOne(one)}>
-            Undo
-          </button>
-        </p>
-      ))}
-      {notices.map((notice) => (
-        <p class={`notice ${notice.tone}`} key={notice.text}>
-          <span title={visibleText(notice.text)}>
-            <Text of={notice.text} />
-          </span>
-          {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
-          <button
-            class="button plain"
-            type="button"
-            aria-label="Close this notice"
-            onClick={() => close(notice)}
-          >
-            ✕
-          </button>
-        </p>
-      ))}
-    </div>
-  );
-}
-
-/** How many seconds are left. It is hidden from screen readers, which would read it each second. */
-function Seconds({ until = 0 }: { until: number | undefined }) {
-  const left = Math.ceil((until - useNow(250)) / 1_000);
-  return (
-    <span class="quiet" aria-hidden="true">
-      {Math.max(0, left)} s
-    </span>
-  );
 }
 
 /** A part of the page that is loaded later. Undefined until it is loaded. */

@@ -117,7 +117,7 @@ export function useHeld(
 /**
  * Warns before the page is closed. A browser may keep a closed page and show it again, so `leave` ends the page's work.
  */
-function useLeaving(isBusy: boolean, leave: () => void): void {
+function useLeaving(isBusy: boolean, leave: () => void) {
   useEffect(() => {
     if (!isBusy) return;
     const warn = (event: Event) => event.preventDefault();

@@ -172,7 +172,7 @@ const OWN_TEXT = '.sr-only, .grows, .field, .edit';
  * Whether the text before the end of a block is painted: a hit test finds its last character, and no other text of the
  * block within the window is left out of what the browser draws.
  */
-function isPaintedTo(end: Element): boolean {
+function isPaintedTo(end: Element) {
   const block = end.parentElement;
   if (block === null || block.closest(OWN_TEXT) !== null) return true;
   // What is far is not drawn yet.

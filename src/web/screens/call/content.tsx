@@ -63,7 +63,7 @@ export function ArgumentsView({ of, plan, mayFold = false }: ArgumentsProps) {
   }, [of, plan, mayFold]);
 }
 
-function keyed(part: ArgumentsPart): { part: ArgumentsPart; key: string } {
+function keyed(part: ArgumentsPart) {
   return { part, key: JSON.stringify(part) };
 }
 
@@ -139,7 +139,7 @@ function Folded({ what, children }: { what: string; children: ComponentChildren 
 }
 
 /** What contains a leaf, by the leaf's name. */
-function ownerOf({ name }: Leaf): string {
+function ownerOf({ name }: Leaf) {
   return name.slice(0, name.search(/(?:\\\.|[^.])*$/));
 }
 
@@ -282,7 +282,7 @@ function Result({ result, call }: { result: ToolResult; call: CallView }) {
  */
 const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancelled'];
 
-function resultTitle({ outcome = 'done', resolvedBy }: CallView, result: ToolResult): string {
+function resultTitle({ outcome = 'done', resolvedBy }: CallView, result: ToolResult) {
   const [word] = describeOutcome(outcome);
   if (resolvedBy?.resolution === 'did-not') return 'It did not happen';
   if (NOT_RUN.includes(outcome)) return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;

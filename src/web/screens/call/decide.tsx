@@ -68,7 +68,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
 }
 
 /** Why this person can never approve a request. */
-function neverText({ changed, whyNot = '' }: CallDetails): string {
+function neverText({ changed, whyNot = '' }: CallDetails) {
   if (changed !== undefined) return 'Its tool changed: deny it, so that the model can ask again.';
   return `You may only deny it: ${whyNot}.`;
 }
@@ -149,7 +149,7 @@ interface KeyTargets {
 }
 
 /** The keys of a review. `a` and `d` only move the focus, so that no single key decides. */
-function useReviewKeys({ showNext, startEdit, hunks: { all, mayTick, toggle }, offers }: KeyTargets): void {
+function useReviewKeys({ showNext, startEdit, hunks: { all, mayTick, toggle }, offers }: KeyTargets) {
   const digits = mayTick ? all.slice(0, 9) : [];
   useKeys({
     n: showNext,
@@ -340,7 +340,7 @@ function approveLabel(
   { edit, hunks: { all, ticked }, asksAgain }: Review,
   { preview }: RequestOpened,
   isVote: boolean,
-): string {
+) {
   if (asksAgain) return preview === undefined ? 'See it with changes' : 'See what it does now';
   if (edit.isEdited) return 'Approve with changes';
   const word = isVote ? 'Vote to approve' : 'Approve';

@@ -7,7 +7,6 @@ import { type ArgumentsDraft, setText } from '../../model/draft';
 import { type Typed, typedParts } from '../../kept-input';
 import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
-import { hasKeyboard } from '../../ui/app';
 import { focusToDecide } from '../../ui/late-keys';
 import { useSure } from '../../ui/widgets';
 import { wordsBy } from '../../../history/labels';
@@ -58,7 +57,7 @@ export function EditArguments(props: EditProps) {
 }
 
 /** Leaves the field. The first Escape keeps the text in the field. Only the next Escape leaves the request. */
-function leaveField(event: KeyboardEvent): void {
+function leaveField(event: KeyboardEvent) {
   const { target } = event;
   if (!(target instanceof HTMLElement) || !target.matches('input, textarea, select')) return;
   event.preventDefault();
@@ -219,4 +218,9 @@ export function whatHappened(call: CallView): string {
   if (call.outcome === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
   return `It is over: ${wordsBy(wordIn(last) ?? 'decided', last.approver)} at ${dateTime(last.at)}.`;
+}
+
+/** False on a touch screen, where hints about keys would only take room. */
+function hasKeyboard(): boolean {
+  return !matchMedia('(pointer: coarse)').matches;
 }

@@ -13,16 +13,7 @@ import {
   valueAt,
 } from '../../model/draft';
 import { type Field, formOf, variantOf, withUnnamed } from '../../model/argument-form';
-import {
-  ChoiceInput,
-  DateInput,
-  type InputProps,
-  Issues,
-  JsonInput,
-  NumberInput,
-  TextInput,
-  YesNoInput,
-} from './inputs';
+import { Input, Issues } from './inputs';
 import { SeenEnd } from '../../ui/seen';
 import { Text, visibleText } from '../../ui/text';
 import { Select } from '../../ui/widgets';
@@ -143,30 +134,6 @@ function SingleField(props: FieldProps) {
   );
 }
 
-function Input(props: InputProps) {
-  switch (props.field.kind) {
-    case 'number':
-    case 'integer':
-      return <NumberInput {...props} />;
-    case 'boolean':
-      return <YesNoInput {...props} />;
-    case 'choice':
-      return <ChoiceInput {...props} />;
-    case 'date':
-      return <DateInput {...props} />;
-    case 'nothing':
-      return (
-        <output id={props.id} class="quiet">
-          nothing (null)
-        </output>
-      );
-    case 'json':
-      return <JsonInput {...props} />;
-    default:
-      return <TextInput {...props} />;
-  }
-}
-
 function ObjectField(props: FieldProps) {
   const { remove: _, choice: __, ...shared } = props;
   const { fields = [] } = withUnnamed(props.field, valueAt(props.draft.value, props.path));
@@ -255,11 +222,11 @@ function Help({ field, path }: FieldProps) {
   );
 }
 
-function nameOf({ field, path }: FieldProps): string {
+function nameOf({ field, path }: FieldProps) {
   return field.label === '' ? String(path.at(-1) ?? 'the arguments') : field.label;
 }
 
-function idOf(path: Path): string {
+function idOf(path: Path) {
   // Lists of ids are split at blanks, so an id must not contain one.
   return `field${pointerOf(path).replace(/[\s%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

@@ -20,7 +20,7 @@ import { Pieces, Text, visibleText } from '../../ui/text';
 import type { Issue } from '../../../contract/tool';
 
 /** The props of every input. */
-export interface InputProps {
+interface InputProps {
   field: Field;
   path: Path;
   draft: ArgumentsDraft;
@@ -30,6 +30,31 @@ export interface InputProps {
   describedBy: string;
 }
 
+/** The input of a value, by the kind of its field. */
+export function Input(props: InputProps) {
+  switch (props.field.kind) {
+    case 'number':
+    case 'integer':
+      return <NumberInput {...props} />;
+    case 'boolean':
+      return <YesNoInput {...props} />;
+    case 'choice':
+      return <ChoiceInput {...props} />;
+    case 'date':
+      return <DateInput {...props} />;
+    case 'nothing':
+      return (
+        <output id={props.id} class="quiet">
+          nothing (null)
+        </output>
+      );
+    case 'json':
+      return <JsonInput {...props} />;
+    default:
+      return <TextInput {...props} />;
+  }
+}
+
 /** Longer texts get an input with several lines. */
 const ONE_LINE = 48;
 
@@ -37,7 +62,7 @@ const ONE_LINE = 48;
  * An input for text of one or more lines. If the input would not show all characters, the text with marks is below the
  * input.
  */
-export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps) {
+function TextInput({ field, path, draft, setDraft, ...rest }: InputProps) {
   const value = valueAt(draft.value, path);
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
   const isLong = field.kind === 'lines' || text.includes('\n') || text.length > ONE_LINE;
@@ -111,7 +136,7 @@ export function TextArea({ text, take, ...rest }: AreaProps) {
 }
 
 /** A date as text, which is checked, with a calendar beside it. */
-export function DateInput(props: InputProps) {
+function DateInput(props: InputProps) {
   const { path, draft, setDraft } = props;
   const value = valueAt(draft.value, path);
   const isDate = typeof value === 'string' && fitsFormat('date', value) === true;
@@ -132,7 +157,7 @@ export function DateInput(props: InputProps) {
 }
 
 /** An input for a number. Other text stays as typed and is marked as wrong. */
-export function NumberInput({ path, draft, setDraft, ...rest }: InputProps) {
+function NumberInput({ path, draft, setDraft, ...rest }: InputProps) {
   const value = valueAt(draft.value, path);
   const inDraft = typeof value === 'string' ? value : JSON.stringify(value ?? '');
   const given = draft.texts[pointerOf(path)]?.text ?? inDraft;
@@ -157,7 +182,7 @@ export function NumberInput({ path, draft, setDraft, ...rest }: InputProps) {
 }
 
 /** Yes or no. */
-export function YesNoInput({ path, draft, setDraft, ...rest }: InputProps) {
+function YesNoInput({ path, draft, setDraft, ...rest }: InputProps) {
   return (
     <input
       {...common(rest)}
@@ -169,7 +194,7 @@ export function YesNoInput({ path, draft, setDraft, ...rest }: InputProps) {
 }
 
 /** A choice of one of a few values. Any other current value is shown unchanged. */
-export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps) {
+function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps) {
   const options = field.options ?? [];
   const current = valueAt(draft.value, path);
   const value = JSON.stringify(current ?? null);
@@ -194,7 +219,7 @@ export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProp
 }
 
 /** Any value, as JSON. */
-export function JsonInput({ path, draft, setDraft, ...rest }: InputProps) {
+function JsonInput({ path, draft, setDraft, ...rest }: InputProps) {
   const value = valueAt(draft.value, path);
   const given = draft.texts[pointerOf(path)]?.text ?? JSON.stringify(value ?? null, null, 2);
   const [text, setTyped] = useState(given);

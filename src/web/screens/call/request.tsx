@@ -8,7 +8,7 @@ import { DecisionBar, type Review, useReview } from './decide';
 import type { DecidingProps } from './send';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
-import { SAFETY_LABELS, whoDecides } from '../../model/labels';
+import { whoDecides } from '../../model/labels';
 import { changedText, describeEffect } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
 import { useAppContext, useLate, useNow, useTabVisible } from '../../ui/app';
@@ -18,6 +18,7 @@ import { ArgumentsView, Changes } from './content';
 import { PreviewView } from './diff';
 import { EditArguments, LeftOver } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
+import type { Safety } from '../../../contract/tool';
 
 const loadGrant = () => import('../grant');
 const loadVotes = () => import('./votes');
@@ -313,3 +314,9 @@ function Deceiving({ review: { deceiving, isConfirmed, confirm } }: { review: Re
     </div>
   );
 }
+
+const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
+  safe: 'runs without a decision',
+  cautious: 'is logged, then runs',
+  dangerous: 'waits for a decision',
+};

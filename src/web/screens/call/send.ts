@@ -7,9 +7,11 @@ import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
 import { errorText, noticeText, refusalText } from '../../model/labels';
-import { letsRun, voteText } from '../../model/review';
+import { letsRun } from '../../model/review';
 import type { Typed } from '../../kept-input';
 import { type ShownNotice, useAppContext } from '../../ui/app';
+import type { Accepted } from '../../../contract/decision';
+import { approvalsNeeded } from '../../../authority/rules/stricter-rule';
 
 /** The props of every panel of a call. */
 export interface PanelProps {
@@ -133,4 +135,15 @@ function useDecisionId(): (content: unknown) => string {
     if (last.current.content !== text) last.current = { content: text, id: newDecisionId() };
     return last.current.id;
   };
+}
+
+/** A vote that was taken while others are still needed, for a notice. Undefined: it is not an approval, or it decided. */
+function voteText(
+  { decision, needs }: Accepted,
+  call: Pick<CallView, 'tool' | 'effective' | 'request'>,
+): string | undefined {
+  const rule = call.request?.authority?.rule;
+  if (decision !== 'approved' || needs === undefined || rule === undefined) return undefined;
+  const all = approvalsNeeded(rule);
+  return `Your vote, ${all - needs.approvals} of ${all}: ${callTitle(call)}`;
 }

@@ -110,7 +110,7 @@ function AgainDialog({ close, request, ...props }: VotesProps & { close: () => v
   );
 }
 
-function voidText(votes: number): string {
+function voidText(votes: number) {
   if (votes === 0) return '';
   const count = votes === 1 ? 'counts' : 'count';
   return `Its ${counted(votes, 'vote')} ${count} no more: whoever cast one has to look again.`;

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useState, useRef } from 'preact/hooks';
 import {
   counted,
   describeState,
@@ -12,7 +12,7 @@ import { sumUsage } from '../../../contract/spending/usage';
 import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView, CallView, StepView } from '../../../history/view-types';
-import { type LiveTurn, useTurn } from '../../live';
+import { type LiveTurn, useEvents, type Following, withDelta, listenToEnd } from '../../live';
 import { Chip, Unreadable, useSure, Select } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
@@ -23,6 +23,7 @@ import { hrefOf } from '../../model/route';
 import type { Pending, PendingActivity } from '../../../client/types';
 import { type CallFilter, callFits } from '../../model/timeline';
 import { CallCard } from './call-card';
+import { viewOf } from '../../../history/view';
 
 const TITLE_CHARACTERS = 80;
 
@@ -346,7 +347,7 @@ function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }) {
 }
 
 /** Scrolls to a step or a call, and moves the focus there. */
-function focusOn(place: string): void {
+function focusOn(place: string) {
   const found = document.getElementById(place.includes('.') ? `call-${place}` : `step-${place}`);
   found?.scrollIntoView({ block: 'start' });
   found?.focus({ preventScroll: true });
@@ -397,4 +398,65 @@ function StepCard({ step, view, calls, open, toggle }: StepProps) {
       ))}
     </li>
   );
+}
+
+const EMPTY: LiveTurn = {
+  events: [],
+  view: undefined,
+  pending: undefined,
+  text: undefined,
+  connection: 'connecting',
+  problem: undefined,
+  ended: false,
+};
+
+/**
+ * Reads a turn from its start, and then follows it while the tab is visible. The id of an event is its place in the
+ * turn, so an event that comes twice counts once.
+ */
+function useTurn(turn: string): LiveTurn {
+  const byPlace = useRef(new Map<number, TurnEvent>()).current;
+  return useEvents(turnPath(turn), EMPTY, (url, following) => followTurn(url, byPlace, following));
+}
+
+/** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
+function followTurn(
+  url: string,
+  byPlace: Map<number, TurnEvent>,
+  { setState, signedOut }: Following<LiveTurn>,
+): () => void {
+  const set = (part: Partial<LiveTurn>) => setState((last) => ({ ...last, ...part }));
+  let drawn = 0;
+  let isWhole = false;
+  const draw = () => {
+    drawn = 0;
+    const events = [...byPlace.values()];
+    if (isWhole) return set({ events, view: viewOf(events) });
+    setState((last) => (last.view === undefined ? { ...last, events } : last));
+  };
+  // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
+  const drawSoon = (part: Partial<LiveTurn> = {}) => {
+    set(part);
+    drawn ||= requestAnimationFrame(draw);
+  };
+  const on = {
+    turn: (data: string, id: string) => {
+      byPlace.set(Number(id), JSON.parse(data));
+      drawSoon();
+    },
+    pending: (data: string) => {
+      isWhole = true;
+      drawSoon({ pending: JSON.parse(data) });
+    },
+    text: (data: string) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
+    end: () => {
+      isWhole = true;
+      drawSoon({ ended: true });
+    },
+  };
+  const stop = listenToEnd(url, on, set, signedOut);
+  return () => {
+    cancelAnimationFrame(drawn);
+    stop();
+  };
 }
