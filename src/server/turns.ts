@@ -12,7 +12,7 @@ import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import { EVERYTHING, isAtLeast, isSeenBy } from '../authority/rules/permits';
 import type { AppDeps, VotersFile } from './deps';
-import { createLookers } from './open-elsewhere';
+import { Lookers } from './open-elsewhere';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { callId, checkInput, filterText, id, readBody, reason } from './request-body';
@@ -48,7 +48,7 @@ export function turnRoutes({
   voters,
   ...signers
 }: AppDeps): Hono<Env> {
-  const lookers = createLookers();
+  const lookers = new Lookers();
   return new Hono<Env>()
     .get('/', async (c) => c.json(await c.get('reader').turns(checkInput(listSchema, c.req.query()))))
     .get('/:turn', async (c) => c.json(await turnDetails(c.get('reader'), await findExactly(c))))

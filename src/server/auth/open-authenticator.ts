@@ -1,10 +1,10 @@
-import { createAttempts } from './attempts';
+import { Attempts } from './attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './authenticator';
 import { createIssuerTokens } from './issuer-tokens';
 import { createOidc, type Oidc, type OidcOptions } from './oidc';
 import { type Access, createDirectory, type People } from './people';
 import { createProxy, type ProxyOptions } from './proxy';
-import { createSignInSessions } from './sessions';
+import { SignInSessions } from './sessions';
 
 /** How people of an approvers file sign in. */
 export interface SignInOptions {
@@ -25,8 +25,8 @@ export function openAuthenticator(
   const oidc = signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl);
   const authenticator = createAuthenticator({
     ...ways,
-    sessions: createSignInSessions(),
-    attempts: createAttempts(),
+    sessions: new SignInSessions(),
+    attempts: new Attempts(),
     directory: signIn && createDirectory(signIn),
     proxy: signIn?.proxy && createProxy(signIn.proxy),
     tokens: signIn?.oidc && oidc && createIssuerTokens(signIn.oidc, oidc),
