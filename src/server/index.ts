@@ -13,7 +13,7 @@ import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
 import { createSentFiles } from './files';
 import { DecidedReader } from './reading/decided-reader';
-import { createFeed } from './inbox-feed';
+import { InboxFeed } from './inbox-feed';
 import { openMetrics } from './monitoring';
 import type { Push } from './push/store';
 import { RefusalLog } from './refusal-log';
@@ -23,7 +23,7 @@ import { newsFor } from './reading/named-turns';
 import type { Signers } from './signer';
 import { SIGN_IN } from './sign-in-routes';
 import { StatsReader } from './reading/stats-reader';
-import { createTextStore } from './streamed-text';
+import { TextStore } from './streamed-text';
 import type { Countersign } from '../client/countersign';
 import { EVERYTHING } from '../authority/rules/permits';
 
@@ -129,8 +129,8 @@ export async function startWeb({
   const refusals = new RefusalLog({ file: options.refusalsFile, report: options.report });
   const linkOf = (local: Codes) => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
-  const feed = createFeed({ client, formatError, closing: closing.signal });
-  const texts = createTextStore(client.namespace);
+  const feed = new InboxFeed({ client, formatError, closing: closing.signal });
+  const texts = new TextStore(client.namespace);
   const readerOf = createReaders(client);
   const scraped = await openMetrics(options.metrics, feed).catch(async (error: unknown) => {
     await listening.close();

@@ -11,7 +11,7 @@ import { createProxy } from '../../src/server/auth/proxy';
 import { createDirectory } from '../../src/server/auth/people';
 import { SIGN_IN } from '../../src/server/sign-in-routes';
 import { Attempts } from '../../src/server/auth/attempts';
-import { type AuthenticatorParts, createAuthenticator } from '../../src/server/auth/authenticator';
+import { type AuthenticatorParts, Authenticator } from '../../src/server/auth/authenticator';
 import { Codes } from '../../src/server/auth/codes';
 import { SignInSessions } from '../../src/server/auth/sessions';
 import { createUsers, type Users } from '../../src/server/auth/users';
@@ -19,14 +19,14 @@ import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/auth/origin';
 import { DecidedReader } from '../../src/server/reading/decided-reader';
 import { ShownCalls } from '../../src/server/shown-calls';
-import { createFeed } from '../../src/server/inbox-feed';
+import { InboxFeed } from '../../src/server/inbox-feed';
 import { RefusalLog } from '../../src/server/refusal-log';
 import type { AppDeps, OwnPageOptions, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/visible-turns';
 import type { Signers } from '../../src/server/signer';
 import { StatsReader } from '../../src/server/reading/stats-reader';
-import { createTextStore, type TextStore } from '../../src/server/streamed-text';
+import { TextStore } from '../../src/server/streamed-text';
 
 /** Where the tests' web inbox is. */
 export const HOST = '127.0.0.1:7243';
@@ -113,7 +113,7 @@ export async function createTestApp(
   const closing = new AbortController();
   const formatError = createErrorFormatter((error) => void reported.push(error));
   const local = { codes, user: 'owner', onStale: () => void staleCodes.push(1) };
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     users,
     local,
     sessions: new SignInSessions(now),
@@ -127,7 +127,7 @@ export async function createTestApp(
     }),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
-  const feed = createFeed({
+  const feed = new InboxFeed({
     ...{ client, formatError, pace: { usual: 50, told, toldOfMany: told }, lingerMs: 0 },
     closing: closing.signal,
   });
@@ -135,7 +135,7 @@ export async function createTestApp(
   const refusals = new RefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
   const readerOf = createReaders(client);
   const stats = new StatsReader({ readerOf, refusals });
-  const texts = createTextStore('default');
+  const texts = new TextStore('default');
   const app = createApp(
     {
       ...{

@@ -1,5 +1,5 @@
 import { Attempts } from './attempts';
-import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './authenticator';
+import { Authenticator, type AuthenticatorParts } from './authenticator';
 import { createIssuerTokens } from './issuer-tokens';
 import { createOidc, type Oidc, type OidcOptions } from './oidc';
 import { type Access, createDirectory, type People } from './people';
@@ -23,7 +23,7 @@ export function openAuthenticator(
   ways: Pick<AuthenticatorParts, 'users' | 'local' | 'people' | 'signInAt' | 'hint'>,
 ): { authenticator: Authenticator; oidc: Oidc | undefined } {
   const oidc = signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl);
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     ...ways,
     sessions: new SignInSessions(),
     attempts: new Attempts(),

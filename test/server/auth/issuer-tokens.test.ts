@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Attempts } from '../../../src/server/auth/attempts';
-import { createAuthenticator } from '../../../src/server/auth/authenticator';
+import { Authenticator } from '../../../src/server/auth/authenticator';
 import { createIssuerTokens } from '../../../src/server/auth/issuer-tokens';
 import { SignInSessions } from '../../../src/server/auth/sessions';
 
@@ -57,7 +57,7 @@ test.each([
 });
 
 test('such a token is a bearer token of the person in the approvers file, for as long as it counts', async () => {
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     ...{ sessions: new SignInSessions(), attempts: new Attempts(), tokens: tokens() },
     users: {
       list: async () => [],
