@@ -15,7 +15,7 @@ import { withTerminal } from './review/terminal';
 import { waits, withoutId } from './print/inbox';
 import { wrapAll } from '../contract/text/columns';
 import { section, tableLines } from './print/table';
-import { type Room, wholeText } from './print/whole';
+import { type Room, wholeText } from '../history/whole-text';
 import { escapeText } from '../contract/text/escape';
 import { defined } from '../contract/defined';
 import { whyNoBatch, whyNotInBatch } from '../history/batch';

@@ -10,7 +10,7 @@ import { subscriptionId } from '../server/push/subscription';
 import { escapeText } from '../contract/text/escape';
 import { cut } from '../contract/text/columns';
 import { type Browsers, pushToBrowser, type PushSender } from './browsers';
-import { type Room, wholeText } from '../cli/print/whole';
+import { type Room, wholeText } from '../history/whole-text';
 import { whyOnlyLink } from './buttons';
 import { titleIn } from '../contract/text/call-title';
 import { headingOf, inboxPathOf, namesOf } from './mail-text';

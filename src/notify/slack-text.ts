@@ -5,7 +5,7 @@ import { describeVoting } from '../history/labels';
 import type { CallView, TurnView } from '../history/view';
 import { escapeText } from '../contract/text/escape';
 import { cut } from '../contract/text/columns';
-import { wholeText } from '../cli/print/whole';
+import { wholeText } from '../history/whole-text';
 import { type ButtonRules, whyOnlyLink } from './buttons';
 import { SECOND } from '../contract/limits';
 import { EXPIRES, noticeFacts, headingOf, linkTo } from './mail-text';

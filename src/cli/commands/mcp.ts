@@ -36,7 +36,7 @@ import { createTwoFilesPatch } from 'diff';
 import { loginCommand } from '../../tools/mcp/authorization';
 import type { Definition } from '../../tools/mcp/definition';
 import { describeStart } from '../../tools/mcp/servers';
-import { diffLines } from '../print/diff';
+import { diffLines } from '../../history/preview-lines';
 import { factLines, indented, tableLines } from '../print/table';
 
 interface TestOptions extends McpOptions {

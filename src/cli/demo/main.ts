@@ -16,7 +16,7 @@ import { EXIT, exitCodeOf } from '../exit-codes';
 import { createScreen, createStyle, type Screen, wantsColor } from '../print/screen';
 import { errorLines } from '../report-error';
 import type { TurnEvent } from '../../history/events';
-import { diffLines } from '../print/diff';
+import { diffLines } from '../../history/preview-lines';
 import { eventLines } from '../print/event';
 
 /** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs the demo. */

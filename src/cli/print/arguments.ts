@@ -8,7 +8,7 @@ import type { CallView } from '../../history/view';
 import type { FilePlan } from '../../contract/plan';
 import { leavesBeside } from '../../contract/text/plan-leaves';
 import { counted } from '../../history/labels';
-import { diffLines } from './diff';
+import { diffLines } from '../../history/preview-lines';
 import { inner, section } from './table';
 
 /** The most columns for the name of an argument. A longer name gets its own line, so that the values stay aligned. */

@@ -16,7 +16,7 @@ import { allowedBy } from '../../history/decisions';
 import { type CallView, keyOfStart } from '../../history/view';
 import type { TurnOrigin, Ancestor } from '../../contract/call';
 import { argumentLines, changeLines } from './arguments';
-import { previewLines } from './diff';
+import { previewLines } from '../../history/preview-lines';
 import type { ScreenFormat } from './screen';
 import { wrapAll } from '../../contract/text/columns';
 import { type TableFact, factLines, inner, section } from './table';

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { escapeJson, escapeJsonLine, type Paint, safeLine } from '../../contract/text/escape';
 import type { Tone } from '../../history/labels';
+import type { DiffStyle } from '../../history/preview-lines';
 
 /** A stream to write to: a terminal, a pipe, or a list in a test. */
 export interface Sink {
@@ -89,18 +90,10 @@ function columnsOf(out: Sink, env: NodeJS.ProcessEnv) {
 }
 
 /** Colours by their meaning. Without colour, each style leaves text unchanged. */
-export interface Style {
+export interface Style extends DiffStyle {
   readonly color: boolean;
-  strong: Paint;
-  quiet: Paint;
-  good: Paint;
-  bad: Paint;
   /** A text that a person has to look at. */
   warn: Paint;
-  /** A command to type, or a place to go to. */
-  link: Paint;
-  /** A mark that stands for an invisible character. */
-  mark: Paint;
 }
 
 /** The styles, with colour or without. */

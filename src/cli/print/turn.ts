@@ -2,7 +2,7 @@ import type { Answered, DecisionMade, Resolved } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
 import { recordLines } from './arguments';
 import { eventLines } from './event';
-import { previewLines } from './diff';
+import { previewLines } from '../../history/preview-lines';
 import { doubtLines, requestLines, saysLines, type Story, storyFacts, type WaitingPlace } from './request';
 import { questionLines } from './question';
 import { describeRuling } from './ruling';

@@ -1,7 +1,7 @@
 import type { Answer } from '../../client';
 import { usageError } from '../../contract/errors';
 import type { Hunk } from '../../contract/plan';
-import { hunkLines, planHead } from '../print/diff';
+import { hunkLines, planHead } from '../../history/preview-lines';
 import { escapeText } from '../../contract/text/escape';
 import { decideByEditor } from './edit-arguments';
 import { askUntilAnswered, type KeyChoice, choose, confirm } from './confirm';
