@@ -260,7 +260,7 @@ export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: Batc
 }
 
 /** One item of the inbox with its call from the record. Undefined if the call is already gone. */
-export interface Candidate {
+interface Candidate {
   item: InboxItem;
   call: CallView | undefined;
   /** What became of the tool of the call. Absent: it has not changed, or no worker could say. */
@@ -287,7 +287,7 @@ interface BatchPlan {
 }
 
 /** The decision of a batch, and the condition that chooses its calls. Without a condition every call is chosen. */
-export interface BatchWish {
+interface BatchWish {
   decision: 'approved' | 'denied';
   where: Where | undefined;
   /** Milliseconds since 1970. */
@@ -331,7 +331,7 @@ function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: Batc
 }
 
 /** The facts for which a condition is evaluated. */
-export interface WhereFacts {
+interface WhereFacts {
   args: JsonObject;
   /** The schema of the tool, if the record has it. */
   schema?: JsonSchema;

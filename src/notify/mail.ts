@@ -8,7 +8,7 @@ import { type Notice, type Receiver, notifyFailure } from './notices';
 import { untilStopped } from '../system/until-stopped';
 
 /** The settings for sending mail, and the receivers. */
-export interface MailSettings {
+interface MailSettings {
   /** `smtps://user:password@host:465` or `smtp://user:password@host:587`. */
   url: string;
   /** Without TLS, anybody between here and the mail server can read the password. */

@@ -15,7 +15,7 @@ import { slackMessage, overMessage } from './slack-text';
 import { untilStopped } from '../system/until-stopped';
 
 /** The settings of messages to Slack and of answers from there. */
-export interface SlackSettings extends SlackAccess {
+interface SlackSettings extends SlackAccess {
   /** The address of the web inbox. */
   page: string;
   /** The ids of the channels or people that get a notice. */

@@ -40,7 +40,7 @@ export interface VotersFile {
 }
 
 /** How pages of a product use the conversations here. */
-export interface OwnPageOptions {
+interface OwnPageOptions {
   /** The origins of such pages, such as `https://shop.example.com`. */
   allowOrigins?: readonly string[];
   /** The address of the web inbox in links. @default the address that the request names */

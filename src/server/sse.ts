@@ -10,7 +10,7 @@ export interface ServerEvent {
 }
 
 /** The source of the events of a stream, and the signal that ends the stream. */
-export interface EventSource {
+interface EventSource {
   /** Ends when the signal aborts. An error becomes the event `trouble`. */
   events(signal: AbortSignal): AsyncGenerator<ServerEvent>;
   /** Called before each event, and every second in between. False ends the stream. */

@@ -165,7 +165,7 @@ export type PrivateFault =
   'missing' | 'unreadable' | 'not_a_file' | 'too_large' | 'not_yours' | 'open_to_others';
 
 /** The refusal of a private file. There is a cause if the file is missing or unreadable. */
-export interface PrivateRefusal {
+interface PrivateRefusal {
   fault: PrivateFault;
   cause?: unknown;
 }

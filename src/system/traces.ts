@@ -28,7 +28,7 @@ export interface OpenSpan {
 }
 
 /** A span of something that is over. Times are milliseconds since the epoch. */
-export interface PastSpan extends NewSpan {
+interface PastSpan extends NewSpan {
   since: number;
   at: number;
   error?: string;

@@ -21,7 +21,7 @@ import { DecidedReader } from '../../src/server/reading/decided-reader';
 import { ShownCalls } from '../../src/server/shown-calls';
 import { InboxFeed } from '../../src/server/inbox-feed';
 import { RefusalLog } from '../../src/server/refusal-log';
-import type { AppDeps, OwnPageOptions, SentFiles } from '../../src/server/deps';
+import type { AppDeps, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/visible-turns';
 import type { Signers } from '../../src/server/signer';
@@ -80,7 +80,7 @@ interface TestAppOptions {
   /** The routes. @default those of the web inbox */
   routes?: Routes;
   basePath?: string;
-  ownPage?: OwnPageOptions;
+  ownPage?: AppDeps['ownPage'];
   /** Milliseconds between two reads of visibility where workers tell of requests. */
   told?: number;
 }

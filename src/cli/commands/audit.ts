@@ -223,7 +223,7 @@ interface ExportProgress {
 }
 
 /** The part of the client that an export reads with. */
-export type AuditSource = Pick<Countersign, 'runs' | 'runEvents'>;
+type AuditSource = Pick<Countersign, 'runs' | 'runEvents'>;
 
 /** Appends the records that the file lacks, from the runs that the query finds, oldest run first. */
 export async function exportRuns(

@@ -99,7 +99,7 @@ function sides({ kind, history, code, why }: ReplayFinding): TableFact[] {
 }
 
 /** The counts of all runs. */
-export interface ReplaySum {
+interface ReplaySum {
   replayed: number;
   failed: number;
   gone: number;

@@ -260,7 +260,7 @@ async function ask<T>({ terminal, context: { screen } }: Reviewing, question: ()
 }
 
 /** The inbox as a person goes through it. */
-export interface Queue {
+interface Queue {
   readonly items: readonly InboxItem[];
   /** The position of the current item. `items.length` at the end. */
   readonly at: number;

@@ -92,10 +92,10 @@ async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {
  * The answer of a person to one hunk of a proposed file change. `leave` decides nothing; `edit` changes the arguments
  * instead.
  */
-export type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
+type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
 
 /** The answers to hunks so far: the hunks before `at` have an answer. */
-export interface HunkAnswers {
+interface HunkAnswers {
   readonly ids: readonly string[];
   readonly at: number;
   readonly accepted: readonly string[];

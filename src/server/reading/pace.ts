@@ -2,7 +2,7 @@ import { CountersignError } from '../../contract/errors';
 import { NEWS, type TurnNews } from '../../contract/streamed-text';
 
 /** The result of a read of visibility. */
-export interface PastRead {
+interface PastRead {
   error?: unknown;
   /** Whether there is more to read. */
   isPart?: boolean;
