@@ -15,7 +15,7 @@ import { Prompt } from '../review/prompt';
 import type { Keyboard } from '../review/terminal';
 import { watchSilence } from '../watch-turn';
 import { type Chat, type ChatEvent, endOf, followChat, noteWaits } from './follow';
-import { HELP_LINES, Shown } from './shown';
+import { Shown } from './shown';
 import { LIMITS } from '../../contract/limits';
 import { readAttached } from '../attached-file';
 import { sizeText } from '../../contract/text/bytes';
@@ -318,3 +318,21 @@ class Outgoing {
 function waitingIn({ turn, requests, questions, inDoubt }: TurnView, agent: string): WaitingCall[] {
   return [...questions, ...requests, ...inDoubt].map((opened) => waitingCall(opened, { turn, agent }));
 }
+
+/** The lines that `/help` prints. */
+const HELP_LINES = [
+  'What you type is a message; it waits for the next turn while one runs. A line that ends in \\ goes on.',
+  '/steer <words>      the running turn reads them before its next step',
+  '/interrupt <words>  the running turn is cancelled, the next one is about them',
+  '/file <path>        the file goes with your next message; without a path none does',
+  '/pending            what waits for you, and what runs now',
+  '/history            the conversation so far',
+  '/model  /tools      the model that answers, the tools it used',
+  '/cost               tokens so far, and what they cost',
+  '/fork               the command that tries the last turn another way',
+  '/compact            a summary takes the place of all turns but the last',
+  '/pause  /resume     no further turn starts, or does again',
+  '/close              end the session after the running turn',
+  '/exit               leave; the session goes on (Ctrl-D too)',
+  'Ctrl-C cancels the running turn; once more, it leaves.',
+];

@@ -14,13 +14,13 @@ import { type Context, osUser } from '../context';
 import { writeNewFile } from '../../system/named-files';
 import { loadConfig } from '../load-config';
 import { escapeText } from '../../contract/text/escape';
-import { APPROVERS_FILE, type ProvenVote } from '../review/sign';
+import { APPROVERS_FILE } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 import { WHY_NOT, assuranceWanted } from '../../authority/votes/voters';
 import { seatingOf, type VoteRefusal } from '../../authority/votes/who-may-vote';
 import { span } from '../../contract/text/times';
 import type { CallView, TurnView } from '../../history/view';
-import type { RuleSnapshot, Authority, Assurance } from '../../contract/authority';
+import type { RuleSnapshot, Authority, Assurance, DatedVote } from '../../contract/authority';
 import { ruleInForce } from '../../authority/votes/authority-in-force';
 import { usageError } from '../../contract/errors';
 import type { SignedAt } from '../../authority/signatures/facts-to-sign';
@@ -388,4 +388,12 @@ async function provenVotesOn(
     const proof = [assuranceText(assurance), fingerprint ?? []].flat().join(', ');
     return { ...cast, proof, counts: isEnough(assurance) };
   });
+}
+
+/** A vote, and what it proves according to an approvers file. */
+interface ProvenVote extends Pick<DatedVote, 'voter' | 'decision' | 'at'> {
+  /** What the vote proves, in words. */
+  proof: string;
+  /** Whether the vote has at least the assurance that the rule of its request requires. */
+  counts: boolean;
 }

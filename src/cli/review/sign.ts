@@ -18,7 +18,6 @@ import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
 import { indented } from '../print/table';
 import type { Countersign } from '../../client';
-import type { DatedVote } from '../../contract/authority';
 
 /** The approvers file that is looked for in the current directory if no file is named. */
 export const APPROVERS_FILE = 'approvers.yaml';
@@ -209,12 +208,4 @@ async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Prom
   // `ssh-add` ends with 1 if the agent is empty, and with 2 if there is no agent.
   const listed = await promisify(execFile)('ssh-add', ['-L'], { env }).catch(() => ({ stdout: '' }));
   return keys.find((key) => isKeyIn(listed.stdout, key));
-}
-
-/** A vote, and what it proves according to an approvers file. */
-export interface ProvenVote extends Pick<DatedVote, 'voter' | 'decision' | 'at'> {
-  /** What the vote proves, in words. */
-  proof: string;
-  /** Whether the vote has at least the assurance that the rule of its request requires. */
-  counts: boolean;
 }

@@ -15,8 +15,6 @@ export interface SignedIn {
 }
 
 const IDLE_MS = 12 * 3600 * 1000;
-/** The time for which a sign-in at an issuer counts, even if it is used all the time: the issuer may have closed the account since. */
-const VOUCHED_MS = 12 * 3600 * 1000;
 /** The most sessions: more than people have browsers. If there are more, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
 /**
@@ -24,11 +22,6 @@ const MAX_SESSIONS = 1000;
  * was idle longest ends. So nobody signs others out by signing in again and again.
  */
 const MOST_OF_A_USER = 50;
-
-/** Whether an issuer's word for a person still counts at the time `now`, in milliseconds. */
-export function isVouchedStill({ at }: Pick<NonNullable<SignedIn['vouched']>, 'at'>, now: number): boolean {
-  return now - at < VOUCHED_MS;
-}
 
 /**
  * The users who are signed in, by the secret in their cookie. This is kept in memory: a restart signs everybody out. The

@@ -135,26 +135,6 @@ export function Unreadable({ what, problem, children }: UnreadableProps) {
   );
 }
 
-/** Shown in place of a screen that the page does not have. */
-export function Nowhere({ place }: { place: string }) {
-  return (
-    <div class="empty" role="alert">
-      <h1 class="pane-title">This page does not exist</h1>
-      <p>
-        The web inbox has no place{' '}
-        <code>
-          #/
-          <Text of={place} />
-        </code>
-        . Perhaps the address was cut off.
-      </p>
-      <p>
-        <a href={hrefOf({ at: 'inbox' })}>Go to the inbox</a>
-      </p>
-    </div>
-  );
-}
-
 /** A click within this time after another one, in milliseconds, may be the second half of a double click. */
 const DOUBLE_MS = 400;
 
