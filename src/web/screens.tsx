@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { type Route, hrefOf } from './model/route';
+import type { Route } from './model/route';
 import { InboxScreen } from './screens/inbox';
 import { Late } from './ui/app';
 import { Text } from './ui/text';
@@ -120,7 +120,7 @@ function Nowhere({ place }: { place: string }) {
         . Perhaps the address was cut off.
       </p>
       <p>
-        <a href={hrefOf({ at: 'inbox' })}>Go to the inbox</a>
+        <a href="#/">Go to the inbox</a>
       </p>
     </div>
   );

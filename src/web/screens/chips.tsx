@@ -3,7 +3,6 @@ import { relative } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { GrantRow, HeldPause } from '../../server/api';
 import { send } from '../http';
-import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { Text } from '../ui/text';
 import { SureButton } from '../ui/widgets';
@@ -38,14 +37,14 @@ function Grants({ of }: { of: readonly GrantRow[] }) {
     <section class="chips-line" aria-label="What may run without asking">
       {of.slice(0, MOST).map(({ id, tool, by, used, times, until }) => (
         <span class="granted" key={id}>
-          <a href={hrefOf({ at: 'named', name: 'grants' })}>
+          <a href="#/grants">
             <Text of={tool} /> runs without asking
           </a>{' '}
           {counted(times - used, 'time')} more, ends {relative(until, now)}{' '}
           {session.role !== 'viewer' && <Revoke id={id} what={`${tool} by ${by}`} />}
         </span>
       ))}
-      {more > 0 && <a href={hrefOf({ at: 'named', name: 'grants' })}>{counted(more, 'grant')} more</a>}
+      {more > 0 && <a href="#/grants">{counted(more, 'grant')} more</a>}
     </section>
   );
 }

@@ -270,7 +270,7 @@ function Head({ view, live: { running, kept = 0 } }: HeadProps) {
   return (
     <header class="turn-head">
       <p class="crumbs">
-        <a href={hrefOf({ at: 'conversations' })}>Conversations</a>
+        <a href="#/conversations">Conversations</a>
         <Code of={session} />
       </p>
       <h1 id="conversation-title">

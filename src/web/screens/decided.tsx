@@ -4,7 +4,6 @@ import { describePhase, howKnown, hunksText, wordsBy } from '../../history/label
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
 import { decidedFits, type DecidedFilter, FACETS, peopleIn } from '../model/decided';
 import { REFUSAL_LABELS } from '../model/labels';
-import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
@@ -63,7 +62,7 @@ export function DecidedScreen() {
         ))}
       </div>
       <p>
-        <a href={hrefOf({ at: 'named', name: 'passkeys' })}>Make a passkey</a> to sign what you decide.
+        <a href="#/passkeys">Make a passkey</a> to sign what you decide.
       </p>
       {answer && (
         <p class="quiet">

@@ -11,7 +11,6 @@ import type {
 } from '../../server/api';
 import { base64url, send } from '../http';
 import { errorText } from '../model/labels';
-import { hrefOf } from '../model/route';
 import { Text, visibleText } from '../ui/text';
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
@@ -224,7 +223,7 @@ export function PasskeysScreen() {
           </pre>
         </div>
       )}
-      <a href={hrefOf({ at: 'named', name: 'decided' })}>Decided by you</a>
+      <a href="#/decided">Decided by you</a>
     </section>
   );
 }

@@ -2,7 +2,6 @@ import { useEffect, useState } from 'preact/hooks';
 import type { PushPlace } from '../../server/api';
 import { base64url, send } from '../http';
 import { errorText } from '../model/labels';
-import { hrefOf } from '../model/route';
 
 /**
  * The API for script addresses. With a strict policy, a page names the addresses from which scripts may be loaded. This
@@ -131,7 +130,7 @@ export function PushScreen() {
         A notification names the tool and the agent, and shows the arguments only where you may decide it
         there. Signing out ends it.
       </p>
-      <a href={hrefOf({ at: 'inbox' })}>Inbox</a>
+      <a href="#/">Inbox</a>
     </section>
   );
 }

@@ -4,7 +4,7 @@ import { unreadText } from '../../history/stats-text';
 import type { StatsAnswer } from '../../server/api';
 import { type Reply, send } from '../http';
 import { type BarRow, barsOf, sumsOf } from '../model/stats';
-import { hrefOf, queryOf } from '../model/route';
+import { queryOf } from '../model/route';
 import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
@@ -38,7 +38,7 @@ export function StatsScreen() {
       </h1>
       <Filters {...{ filter, setFilter, answer }} />
       <p>
-        <a href={hrefOf({ at: 'named', name: 'refused' })}>Refused decisions, one by one</a>
+        <a href="#/refused">Refused decisions, one by one</a>
       </p>
       {answer === undefined ? <p class="empty">Reading turns …</p> : <Answer {...{ answer, isReading }} />}
     </section>

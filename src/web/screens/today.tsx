@@ -4,7 +4,6 @@ import type { DecidedAnswer, InboxPage, PauseBody } from '../../server/api';
 import { send } from '../http';
 import { hasFailed } from '../model/decided';
 import { grouped } from '../model/inbox';
-import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { FormDialog, Select } from '../ui/widgets';
 
@@ -38,8 +37,7 @@ export function Today({ page }: { page: InboxPage }) {
         )}
       </dl>
       <p>
-        <a href={hrefOf({ at: 'named', name: 'decided' })}>Decided by you</a> ·{' '}
-        <a href={hrefOf({ at: 'named', name: 'grants' })}>Grants</a>
+        <a href="#/decided">Decided by you</a> · <a href="#/grants">Grants</a>
       </p>
       {page.matching > 0 && <p class="quiet">Choose one, or press j.</p>}
       {session.role !== 'viewer' && <PauseSwitch page={page} />}

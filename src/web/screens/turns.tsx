@@ -7,7 +7,7 @@ import type { DecidedAnswer, DecidedCall, TurnsPage, TurnSummary } from '../../s
 import { type Reply, send } from '../http';
 import { FACETS, peopleIn } from '../model/decided';
 import { grouped } from '../model/inbox';
-import { hrefOf, parametersOf, queryOf } from '../model/route';
+import { parametersOf, queryOf } from '../model/route';
 import { Ago, Chip, SearchField, Select } from '../ui/widgets';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
@@ -56,7 +56,7 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }) {
       title={
         <>
           Turns
-          <a class="title-link" href={hrefOf({ at: 'named', name: 'decided' })}>
+          <a class="title-link" href="#/decided">
             Decided by you
           </a>
         </>

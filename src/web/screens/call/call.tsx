@@ -10,7 +10,7 @@ import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
-import { hrefOf, queryOf } from '../../model/route';
+import { queryOf } from '../../model/route';
 import { Text } from '../../ui/text';
 import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
@@ -41,7 +41,7 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps) {
         <Title class="problem">
           <Text of={problem} />
         </Title>
-        <a href={hrefOf({ at: 'turns' })}>All turns</a>
+        <a href="#/turns">All turns</a>
       </div>
     );
   if (details === undefined) return <Title class="empty">Reading the request …</Title>;

@@ -224,7 +224,7 @@ export function Outcome({ call }: { call: CallView }) {
       </ul>
       {call.grant !== undefined && (
         <p>
-          <a href={hrefOf({ at: 'named', name: 'grants' })}>
+          <a href="#/grants">
             <Text of={grantText('Ran by ', call.grant)} />
           </a>
           , so nobody was asked.
