@@ -5,7 +5,6 @@ import type { Approvers, Ruling } from '../../authority/rules/approvers-file';
 import type { KnownNames } from '../../authority/rules/check-rules';
 import { approvalsNeeded, assuranceText, isAssured } from '../../authority/rules/stricter-rule';
 import { countVotes, type VoteCount } from '../../authority/votes/count-votes';
-import { defined } from '../../contract/defined';
 import { TASK_QUEUE } from '../../contract/names';
 import { shortDigest } from '../../contract/worker-tools';
 import { counted, authorityOn } from '../../history/labels';
@@ -42,14 +41,13 @@ export function addApprovers(program: Command, context: Context): void {
 }
 
 async function init(file = APPROVERS_FILE, context: Context) {
-  const { screen, json, typed } = context;
+  const { screen, print, typed } = context;
   const installation = randomBytes(16).toString('hex');
   await writeNewFile(file, firstFile(installation), 0o644);
   const loaded = await loadConfig(undefined).catch(() => undefined);
   const warnings = unnamedWarning(file, loaded?.config);
   const inForce = await filesInForce(loaded?.config.taskQueue ?? TASK_QUEUE, context);
-  if (json) return screen.json({ file, installation, warnings, ...defined({ inForce }) });
-  screen.lines([
+  print({ file, installation, warnings, inForce }, () => [
     screen.style.good(`wrote ${escapeText(file)}`),
     typed(
       'Add the people who decide, review the rules like code, and look at it with `countersign approvers`.',
@@ -89,7 +87,7 @@ rules:
 }
 
 async function check(named: string | undefined, context: Context) {
-  const { screen, json } = context;
+  const { screen, print } = context;
   const { config } = await loadConfig(named);
   // Loaded here, so that no other command waits for the definitions of tools.
   const { rulesAbout } = await import('../../tools/define-config.js');
@@ -103,23 +101,24 @@ async function check(named: string | undefined, context: Context) {
   ];
   const { people, rules, digest } = approvers;
   const inForce = await filesInForce(config.taskQueue, context);
-  if (json)
-    return screen.json({
+  print(
+    {
       file: approvers.file,
       digest,
       people: people.length,
       rules: rules.length,
       warnings,
-      ...defined({ inForce }),
-    });
-  screen.lines([
-    screen.style.good(
-      `${escapeText(approvers.file)} is in order: ${people.length === 1 ? '1 person' : `${people.length} people`}, ${counted(rules.length, 'rule')}`,
-    ),
-    `${screen.style.quiet('digest')}  ${digest}`,
-    screen.style.quiet(inForceLine(inForce, digest)),
-    ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
-  ]);
+      inForce,
+    },
+    () => [
+      screen.style.good(
+        `${escapeText(approvers.file)} is in order: ${people.length === 1 ? '1 person' : `${people.length} people`}, ${counted(rules.length, 'rule')}`,
+      ),
+      `${screen.style.quiet('digest')}  ${digest}`,
+      screen.style.quiet(inForceLine(inForce, digest)),
+      ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
+    ],
+  );
 }
 
 /** Loaded here, so that no other command waits for YAML and CEL. */

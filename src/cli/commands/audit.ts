@@ -307,7 +307,7 @@ export function addAuditKeys(audit: Command, context: Context): void {
 /** The public key, which is for others, unless the user names the files. */
 const PUBLIC_FILE = 'countersign-audit.key.pub';
 
-async function keys(named: string | undefined, { screen, json, env }: Context) {
+async function keys(named: string | undefined, { screen, print, env }: Context) {
   const made = makeKeys();
   const file = named ?? auditKeyFile(env);
   const publicFile = named === undefined ? PUBLIC_FILE : `${named}.pub`;
@@ -320,9 +320,8 @@ async function keys(named: string | undefined, { screen, json, env }: Context) {
     await rm(file, { force: true });
     throw error;
   }
-  if (json) return screen.json({ key: made.id, privateFile: file, publicFile });
   const { good, quiet } = screen.style;
-  screen.lines([
+  print({ key: made.id, privateFile: file, publicFile }, () => [
     good(`wrote ${escapeText(file)} and ${escapeText(publicFile)}`),
     `${quiet('public key')}  ${made.id}`,
     'Keep the first file to yourself; give the public key to everyone who verifies, and let them pin it.',

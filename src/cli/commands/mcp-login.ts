@@ -163,26 +163,27 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 function report(
   { issuer, scopes = [], expiresAt, refreshToken }: Login,
   account: LoginAccount,
-  { screen, json, typed }: Context,
+  { screen, print, typed }: Context,
 ) {
   const file = loginFile(account);
   const expires = expiresAt === undefined ? null : new Date(expiresAt).toISOString();
   const isRenewed = refreshToken !== undefined;
-  if (json)
-    return screen.json({
+  const asked = scopes.length === 0 ? '' : `, with ${scopes.map((scope) => escapeText(scope)).join(', ')}`;
+  print(
+    {
       server: account.name,
       issuer,
       scopes,
       expiresAt: expires,
       renewed: isRenewed,
       file,
-    });
-  const asked = scopes.length === 0 ? '' : `, with ${scopes.map((scope) => escapeText(scope)).join(', ')}`;
-  screen.lines([
-    `Logged in to ${escapeText(account.name)} at ${escapeText(issuer)}${asked}.`,
-    ...(isRenewed || expires === null ? [] : [`The server renews nothing: the login ends at ${expires}.`]),
-    typed('Workers of this user use it at once. `countersign mcp test` tells whether the server does.'),
-  ]);
+    },
+    () => [
+      `Logged in to ${escapeText(account.name)} at ${escapeText(issuer)}${asked}.`,
+      ...(isRenewed || expires === null ? [] : [`The server renews nothing: the login ends at ${expires}.`]),
+      typed('Workers of this user use it at once. `countersign mcp test` tells whether the server does.'),
+    ],
+  );
 }
 
 async function logout(name: string, options: McpOptions, { print }: Context) {

@@ -216,12 +216,11 @@ interface Allowed {
   isSame: boolean;
 }
 
-function report({ name, tools, choice, isSame }: Allowed, { mcpLock }: Config, { screen, json }: Context) {
+function report({ name, tools, choice, isSame }: Allowed, { mcpLock }: Config, { screen, print }: Context) {
   const { allowed, refused } = choice;
-  if (json) return screen.json({ server: name, lock: mcpLock, tools });
   const number = counted(allowed.length, 'tool');
   const others = refused.length === 0 ? '' : `, ${refused.length} refused`;
-  screen.lines([
+  print({ server: name, lock: mcpLock, tools }, () => [
     '',
     isSame
       ? `Nothing is different: ${number}${others}.`

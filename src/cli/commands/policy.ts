@@ -47,7 +47,7 @@ async function rulesOf(config: Config, file: string | undefined): Promise<Policy
   return loadPolicy(source, { known: rulesAbout(config) });
 }
 
-async function check(named: string | undefined, { file }: FileOptions, { screen, json }: Context) {
+async function check(named: string | undefined, { file }: FileOptions, { screen, print }: Context) {
   const { config } = await loadConfig(named);
   const rules = await rulesOf(config, file);
   if (rules === undefined)
@@ -57,8 +57,7 @@ async function check(named: string | undefined, { file }: FileOptions, { screen,
     );
   const now = Date.now();
   const notes = [...rules.rules.flatMap((rule) => noteOn(rule, now)), ...rules.warnings];
-  if (json) return screen.json({ from: rules.from, rules: rules.rules, notes });
-  screen.lines([
+  print({ from: rules.from, rules: rules.rules, notes }, () => [
     screen.style.good(`${escapeText(rules.from)} is in order: ${counted(rules.rules.length, 'rule')}`),
     ...notes.map((note) => screen.style.warn(escapeText(note))),
   ]);

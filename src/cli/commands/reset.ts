@@ -35,10 +35,9 @@ async function reset(prefix: string, options: ResetOptions, context: Context) {
     const ask = () =>
       withTerminal(context.keyboard, hint, (terminal) => confirm(terminal, `Reset ${escapeText(turn)}?`));
     if (options.yes !== true && !(await ask())) return context.screen.line('Nothing was changed.');
-    const { screen, command, json, as: approver } = context;
+    const { screen, command, print, as: approver } = context;
     const { runId } = await client.reset(plan, { reason: options.reason, approver });
-    if (json) return screen.json({ turn, runId, plan });
-    screen.lines([
+    print({ turn, runId, plan }, () => [
       `${escapeText(turn)} was reset`,
       `Follow it: ${command(`show ${shellWord(turn)} --follow`)}`,
     ]);

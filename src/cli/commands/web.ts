@@ -167,7 +167,7 @@ export function addPushKey(web: Command, context: Context): void {
     .action((file: string) => makePushKey(file, context));
 }
 
-async function makePushKey(file: string, { screen, json }: Context) {
+async function makePushKey(file: string, { screen, print }: Context) {
   const { publicKey, privateKey } = makePushKeys();
   try {
     await createWhole(file, `${privateKey}\n`);
@@ -178,8 +178,7 @@ async function makePushKey(file: string, { screen, json }: Context) {
       isThere ? 'Browsers are bound to their key, so it is not replaced. Name another file.' : undefined,
     );
   }
-  if (json) return screen.json({ publicKey, keyFile: file });
-  screen.lines([
+  print({ publicKey, keyFile: file }, () => [
     `The secret key is in ${escapeText(file)}, which only you can read. Add this to ${CHANNELS_FILE}:`,
     '',
     '  browsers:',
