@@ -1,4 +1,4 @@
-import { type CountersignError, usageError } from '../contract/errors';
+import { usageError } from '../contract/errors';
 import { isObject, parseJson, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 

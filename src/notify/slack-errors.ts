@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError, errorMessage } from '../contract/errors';
+import { type CountersignError, errorMessage } from '../contract/errors';
 import { SECOND } from '../contract/limits';
 import { notifyFailure } from './notices';
 

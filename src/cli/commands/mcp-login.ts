@@ -163,7 +163,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 function report(
   { issuer, scopes = [], expiresAt, refreshToken }: Login,
   account: LoginAccount,
-  { screen, print, typed }: Context,
+  { print, typed }: Context,
 ) {
   const file = loginFile(account);
   const expires = expiresAt === undefined ? null : new Date(expiresAt).toISOString();

@@ -216,7 +216,7 @@ interface Allowed {
   isSame: boolean;
 }
 
-function report({ name, tools, choice, isSame }: Allowed, { mcpLock }: Config, { screen, print }: Context) {
+function report({ name, tools, choice, isSame }: Allowed, { mcpLock }: Config, { print }: Context) {
   const { allowed, refused } = choice;
   const number = counted(allowed.length, 'tool');
   const others = refused.length === 0 ? '' : `, ${refused.length} refused`;

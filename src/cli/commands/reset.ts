@@ -35,7 +35,7 @@ async function reset(prefix: string, options: ResetOptions, context: Context) {
     const ask = () =>
       withTerminal(context.keyboard, hint, (terminal) => confirm(terminal, `Reset ${escapeText(turn)}?`));
     if (options.yes !== true && !(await ask())) return context.screen.line('Nothing was changed.');
-    const { screen, command, print, as: approver } = context;
+    const { command, print, as: approver } = context;
     const { runId } = await client.reset(plan, { reason: options.reason, approver });
     print({ turn, runId, plan }, () => [
       `${escapeText(turn)} was reset`,

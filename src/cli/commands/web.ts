@@ -167,7 +167,7 @@ export function addPushKey(web: Command, context: Context): void {
     .action((file: string) => makePushKey(file, context));
 }
 
-async function makePushKey(file: string, { screen, print }: Context) {
+async function makePushKey(file: string, { print }: Context) {
   const { publicKey, privateKey } = makePushKeys();
   try {
     await createWhole(file, `${privateKey}\n`);
