@@ -302,7 +302,6 @@ const boundaries = [
     folders: [
       ...['client', 'contract', 'history', 'system'],
       `authority/(${FILE_PART}|${PURE_PART})`,
-      'cli/print/whole$',
       'server/(api|signer|push/(store|subscription))$',
       'tools/http/',
     ],

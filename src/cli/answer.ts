@@ -85,7 +85,7 @@ function refusal(id: string, verdict: Refused): CountersignError {
 }
 
 /** Keeps text from outside within one line. Control characters are escaped where errors are printed. */
-function inLine(text: string): string {
+function inLine(text: string) {
   return text.replaceAll('\n', '\\n');
 }
 

@@ -15,7 +15,7 @@ import { withTerminal } from './review/terminal';
 import { waits, withoutId } from './print/inbox';
 import { wrapAll } from '../contract/text/columns';
 import { section, tableLines } from './print/table';
-import { type Room, wholeText } from './print/whole';
+import { type Room, wholeText } from '../history/whole-text';
 import { escapeText } from '../contract/text/escape';
 import { defined } from '../contract/defined';
 import { whyNoBatch, whyNotInBatch } from '../history/batch';
@@ -47,8 +47,8 @@ const MOST_DECIDED = 100;
 const MANY = 200;
 
 /** The line that says how many of the waiting calls fit, and how many of them the limit lets through. */
-function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
-  const count = (many: number): string => many.toLocaleString('en');
+function lookedLine(looked: number, { planned }: BatchPlan, limit: number) {
+  const count = (many: number) => many.toLocaleString('en');
   const fit = `${count(planned.length)} of ${count(looked)} waiting fit`;
   return planned.length <= limit
     ? `${fit}.`
@@ -93,7 +93,7 @@ export async function decideBatch(batch: Batch, context: Context): Promise<void>
   });
 }
 
-async function askOnce(count: number, { wish }: Batch, { keyboard }: Context): Promise<void> {
+async function askOnce(count: number, { wish }: Batch, { keyboard }: Context) {
   const word = wish.decision === 'approved' ? 'Approve' : 'Deny';
   const hint = 'Say --yes to decide without being asked.';
   const sure = await withTerminal(keyboard, hint, (terminal) =>
@@ -114,7 +114,7 @@ async function decideOne(
 }
 
 /** @throws CountersignError `refused`, that names how many decisions were refused. */
-function conclude(results: readonly BatchResult[]): void {
+function conclude(results: readonly BatchResult[]) {
   const refused = results.filter(({ answer }) => answer.status === 'refused');
   const [first] = refused;
   if (first === undefined) return;
@@ -260,7 +260,7 @@ export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: Batc
 }
 
 /** One item of the inbox with its call from the record. Undefined if the call is already gone. */
-export interface Candidate {
+interface Candidate {
   item: InboxItem;
   call: CallView | undefined;
   /** What became of the tool of the call. Absent: it has not changed, or no worker could say. */
@@ -287,7 +287,7 @@ interface BatchPlan {
 }
 
 /** The decision of a batch, and the condition that chooses its calls. Without a condition every call is chosen. */
-export interface BatchWish {
+interface BatchWish {
   decision: 'approved' | 'denied';
   where: Where | undefined;
   /** Milliseconds since 1970. */
@@ -323,7 +323,7 @@ function whySigned({ authority }: RequestOpened): string | undefined {
 
 const TOO_LONG = 'it is too long to be shown whole with others; look at it on its own';
 
-function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {
+function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish) {
   if (where === undefined) return true;
   const { agent, turn, since } = item;
   const { arguments: args, tool, schema } = request;
@@ -331,10 +331,10 @@ function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: Batc
 }
 
 /** The facts for which a condition is evaluated. */
-export interface WhereFacts {
+interface WhereFacts {
   args: JsonObject;
   /** The schema of the tool, if the record has it. */
-  schema?: JsonSchema | undefined;
+  schema?: JsonSchema;
   tool: string;
   agent: string;
   turn: string;

@@ -106,7 +106,7 @@ export function agentOption(): Option {
 }
 
 /** The option `--tool`, for the tool of calls. */
-function toolOption(): Option {
+function toolOption() {
   return new Option('--tool <name>', 'only calls of this tool');
 }
 

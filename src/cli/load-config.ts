@@ -60,11 +60,11 @@ export async function queueOf(
   }
 }
 
-function configIn(cwd: string): string | undefined {
+function configIn(cwd: string) {
   return CONFIG_FILES.map((name) => resolve(cwd, name)).find((path) => existsSync(path));
 }
 
-function namedConfig(named: string, cwd: string): string {
+function namedConfig(named: string, cwd: string) {
   const file = resolve(cwd, named);
   if (!existsSync(file)) {
     throw new CountersignError(
@@ -126,14 +126,14 @@ const ownError = z.object({
 });
 
 /** The first line of the message, without the parts that jiti and Node add. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown) {
   if (!isNativeError(error)) return `it threw ${String(error)}`;
   const [first = ''] = error.message.split('\n');
   return first.replace(/^ParseError: /, '').trim() || error.name;
 }
 
 /** `file:line` of the place in the error where the file itself appears first. */
-function locate(error: unknown, file: string, cwd: string): string {
+function locate(error: unknown, file: string, cwd: string) {
   const text = isNativeError(error) ? `${error.message}\n${error.stack ?? ''}` : '';
   for (const line of text.split('\n')) {
     const at = line.lastIndexOf(`${file}:`);

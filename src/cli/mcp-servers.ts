@@ -104,7 +104,7 @@ export function reportAgreed({ server, locked }: NamedServer): ServerReport {
     : { ...head, state: 'not_allowed', why, tokens, tools };
 }
 
-function tokensOf(tools: readonly ToolReport[]): number {
+function tokensOf(tools: readonly ToolReport[]) {
   const shown = tools.flatMap(({ name, standing, definition }) =>
     name === null || standing !== 'allowed' || definition === undefined
       ? []
@@ -137,7 +137,7 @@ export function othersIn(tools: readonly ToolReport[]): ToolReport[] {
 
 /** Says how many tools are allowed, and how many are refused. */
 export function countDecided(tools: readonly ToolReport[]): string {
-  const number = (wanted: ToolReport['standing']): number =>
+  const number = (wanted: ToolReport['standing']) =>
     tools.filter(({ standing }) => standing === wanted).length;
   const refused = number('refused');
   return `${counted(number('allowed'), 'tool')} as allowed${refused === 0 ? '' : `, ${refused} refused`}`;

@@ -29,12 +29,12 @@ export async function readMine(
 ): Promise<Mine> {
   if (mine !== true) return undefined;
   const { openApprovers } = await import('../authority/rules/current-file.js');
-  const note = (line: string): void => screen.note(escapeText(line));
+  const note = (line: string) => screen.note(escapeText(line));
   const source = await openApprovers({ file, warn: note });
   let last = await source.current();
   const person = last.personOf(name);
   if (person === undefined) throw usageError(`${name} is not in ${file}`, 'Say who you are with --as.');
-  const readAgain = async (): Promise<void> => {
+  const readAgain = async () => {
     last = await source.current();
   };
   return {

@@ -65,9 +65,9 @@ export async function openGateway(
   const { createSecrets } = await import('../tools/secrets.js');
   const { createCallLog } = await import('../tools/call-log.js');
   const { openRules } = await import('../authority/rules/worker-verdict.js');
-  const note = (line: string): void => screen.note(escapeText(line));
+  const note = (line: string) => screen.note(escapeText(line));
   const secrets = createSecrets(config.secrets, note);
-  const warn = (line: string): void => note(secrets.hide(line));
+  const warn = (line: string) => note(secrets.hide(line));
   const log = createCallLog({ log: (level, line) => (level === 'WARN' || level === 'ERROR') && note(line) });
   let changed: () => void = () => undefined;
   let startServers: () => void = () => undefined;
@@ -157,7 +157,7 @@ async function findServer(context: Context): Promise<LinkServer> {
   const { isFree } = await import('../engine/server-args.js');
   // What listens there is used, however slowly it answers: another server could not have its port.
   if (!(await isFree(DEV_PORT))) return {};
-  const progress = (line: string): void => context.screen.note(escapeText(line));
+  const progress = (line: string) => context.screen.note(escapeText(line));
   const engine = await resolveEngine(context.env, { progress });
   if (engine.kind === 'existing') return {};
   const folder = join(userStateDir(context.env), 'gateway');
@@ -172,7 +172,7 @@ function lendClient(
   return new Promise((resolve, reject) => {
     let release: () => void = () => undefined;
     const released = new Promise<void>((done) => (release = done));
-    const use = async (client: Countersign): Promise<void> => {
+    const use = async (client: Countersign) => {
       resolve({ client, release });
       await released;
     };

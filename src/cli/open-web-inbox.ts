@@ -8,7 +8,7 @@ import { userStateDir } from '../system/files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
 import { escapeText } from '../contract/text/escape';
-import { readCount, readTime } from './flags';
+import { readCount } from './flags';
 import { usageError } from '../contract/errors';
 
 /** The address of the web inbox, and the files that it uses. */
@@ -123,7 +123,7 @@ async function openPeople(
   const { openApprovers } = await import('../authority/rules/current-file.js');
   const { inboxGrantSigner, inboxSigner, openInboxKey } =
     await import('../authority/signatures/inbox-key.js');
-  const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
+  const warn = (line: string) => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
   const { inboxKeys } = await approvers.current();
@@ -152,11 +152,6 @@ export function defaultUsersFile(env: NodeJS.ProcessEnv): string {
 /** Reads the port of the web inbox. 0 means any free port. */
 export function readPort(port: string | undefined, option: string): { port?: number } {
   return port === undefined ? {} : { port: readCount(port, option, 0) };
-}
-
-/** Reads how long a decision can be undone. */
-export function readUndo(undo: string | undefined, option: string): { undoMs?: number } {
-  return undo === undefined ? {} : { undoMs: readTime(undo, option) };
 }
 
 /** The lines with the link. The link has its own line and is never broken, because people copy it. */

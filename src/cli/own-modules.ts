@@ -50,8 +50,8 @@ export function ownModules(file: string): Record<string, unknown> {
   return modules;
 }
 
-function lend(modules: Record<string, unknown>, name: string, path: string): void {
-  Object.defineProperty(modules, name, { enumerable: true, get: (): unknown => load(name, path) });
+function lend(modules: Record<string, unknown>, name: string, path: string) {
+  Object.defineProperty(modules, name, { enumerable: true, get: () => load(name, path) });
 }
 
 function load(name: string, path: string): unknown {
@@ -72,13 +72,13 @@ function load(name: string, path: string): unknown {
 export function programName(env: NodeJS.ProcessEnv, cwd = process.cwd()): string {
   const { name } = manifest();
   const own = join(ROOT, 'bin', 'countersign.js');
-  const isOwn = (file: string): boolean => realpathOf(file) === realpathOf(own);
+  const isOwn = (file: string) => realpathOf(file) === realpathOf(own);
   // npm adds folders to the path while it runs a command. They are not there afterwards.
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.endsWith(BIN));
   if (folders.some((folder) => folder !== '' && isOwn(join(folder, name)))) return name;
   // Yarn may keep packages without a folder of them.
   if (process.versions['pnp'] !== undefined) return `yarn ${name}`;
-  const isHere = (folder: string): boolean => realpathOf(folder) === realpathOf(ROOT);
+  const isHere = (folder: string) => realpathOf(folder) === realpathOf(ROOT);
   const isNear = foldersFrom(cwd).some((folder) => isHere(folder) || isHere(join(folder, MODULES, name)));
   // npx keeps a downloaded package in its own folder, and finds it there again.
   if (isNear || ROOT.includes(join('_npx', ''))) return `npx ${name}`;

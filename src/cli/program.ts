@@ -59,7 +59,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no ser
       writeErr: () => undefined,
       outputError: () => undefined,
     });
-  const options = (): GlobalOptions => program.opts<GlobalOptions>();
+  const options = () => program.opts<GlobalOptions>();
   const typed = typedHere(program, env);
   const context = createContext({ screen, env, keyboard, options, typed, exitWith });
   for (const [group, added] of Object.entries(commands)) {
@@ -126,6 +126,6 @@ export async function main(): Promise<void> {
  * Ignores errors of a closed terminal, where nobody reads the output. SIGHUP also arrives, and ends the command in good
  * order.
  */
-function unlessClosed(error: NodeJS.ErrnoException): void {
+function unlessClosed(error: NodeJS.ErrnoException) {
   if (error.code !== 'EIO') throw error;
 }

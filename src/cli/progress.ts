@@ -37,7 +37,7 @@ export async function readEachTurn(
   const turns = await client.list(query);
   let done = 0;
   const unread: CountersignError[] = [];
-  const say = (): string => `read ${done} of ${turns.length} turns`;
+  const say = () => `read ${done} of ${turns.length} turns`;
   await withProgress(screen, say, async () => {
     for await (const events of readTurns(client, turns, (error) => unread.push(error))) {
       await take(events);

@@ -30,7 +30,7 @@ export function errorLines(error: unknown, { style, typed, debug }: ReportOption
   return debug && error instanceof Error ? [...lines, ...stackLines(error)] : lines;
 }
 
-function describe(error: unknown): { message: string; hint?: string | undefined; code: string } {
+function describe(error: unknown): { message: string; hint?: string; code: string } {
   if (error instanceof CountersignError) return error;
   return {
     message: `unexpected: ${errorMessage(error)}`,
@@ -40,7 +40,7 @@ function describe(error: unknown): { message: string; hint?: string | undefined;
 }
 
 /** Makes a hint begin like a sentence, because it is printed on its own line. A name or an address stays as it is. */
-function sentence(text: string): string {
+function sentence(text: string) {
   return text.replace(/^(?!countersign\b)[a-z](?=[a-z]*[ ,;])/, (first) => first.toUpperCase());
 }
 

@@ -1,4 +1,4 @@
-import { type CountersignError, usageError } from '../contract/errors';
+import { usageError } from '../contract/errors';
 import { isObject, parseJson, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 
@@ -89,6 +89,6 @@ function parseValue(assignment: string, at: number): Json {
   );
 }
 
-function noPlace({ path }: Assignment, why: string): CountersignError {
+function noPlace({ path }: Assignment, why: string) {
   return usageError(`--set ${path.join('.')}: ${why}`, '`countersign show <turn>/<call>` lists every path.');
 }

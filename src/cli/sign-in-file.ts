@@ -123,7 +123,7 @@ async function proxyOf(
   return { ...head, keys: { set: read.data } };
 }
 
-function readSecret(file: string): string {
+function readSecret(file: string) {
   const read = readPrivateFile(file, { strict: true });
   if (!('text' in read))
     throw invalid(`the client's secret in ${file} cannot be used: it ${privateFaultText(read)}`, file);
@@ -132,6 +132,6 @@ function readSecret(file: string): string {
   return secret;
 }
 
-function invalid(message: string, file: string): CountersignError {
+function invalid(message: string, file: string) {
   return new CountersignError('config_invalid', message, { hint: `correct ${file}`, data: { file } });
 }

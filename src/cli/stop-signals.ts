@@ -18,7 +18,7 @@ export function takeStopSignals(onSecond: () => void): StopSignals {
   const controller = new AbortController();
   let first: (signal: NodeJS.Signals) => void = () => undefined;
   const asked = new Promise<NodeJS.Signals>((resolve) => (first = resolve));
-  const take = (signal: NodeJS.Signals): void => {
+  const take = (signal: NodeJS.Signals) => {
     if (controller.signal.aborted) {
       onSecond();
       process.exit(EXIT.interrupted);
@@ -27,6 +27,6 @@ export function takeStopSignals(onSecond: () => void): StopSignals {
     first(signal);
   };
   for (const signal of SIGNALS) process.on(signal, take);
-  const release = (): void => SIGNALS.forEach((signal) => void process.removeListener(signal, take));
+  const release = () => SIGNALS.forEach((signal) => void process.removeListener(signal, take));
   return { asked, signal: controller.signal, release };
 }

@@ -33,7 +33,7 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
   const past = json ? 0 : (await client.timeline(turn)).length;
   let seen = 0;
   const stop = new AbortController();
-  const interrupt = (): void => stop.abort();
+  const interrupt = () => stop.abort();
   process.once('SIGINT', interrupt);
   const progress = new Map<string, string>();
   try {
@@ -88,7 +88,7 @@ function drawText(screen: Screen): (delta: TextDelta) => void {
 }
 
 /** Notes the progress of running calls, each change once. */
-function noteProgress({ activities }: Pending, last: Map<string, string>, { screen }: Context): void {
+function noteProgress({ activities }: Pending, last: Map<string, string>, { screen }: Context) {
   for (const { callId, name, progress } of activities) {
     if (callId === undefined || progress === undefined) continue;
     const text = describeProgress(progress);
@@ -104,16 +104,12 @@ function noteProgress({ activities }: Pending, last: Map<string, string>, { scre
  */
 type Part = 'past' | 'last' | 'live';
 
-function printEvent(
-  event: TurnEvent,
-  view: TurnView,
-  { context, part }: { context: Context; part: Part },
-): void {
+function printEvent(event: TurnEvent, view: TurnView, { context, part }: { context: Context; part: Part }) {
   const { screen, command } = context;
   screen.lines(eventLines(event, screen));
   if (part === 'past') return;
   // Requests that were open at the start are printed once, then each new request.
-  const isNew = ({ eventId, callId }: { eventId: number; callId: string }): boolean =>
+  const isNew = ({ eventId, callId }: { eventId: number; callId: string }) =>
     part === 'last' || (eventId === event.eventId && 'callId' in event && event.callId === callId);
   const { requests, questions, inDoubt } = view;
   const opened = {
@@ -126,14 +122,14 @@ function printEvent(
   if (lines.length > 0) screen.lines([...lines, '']);
 }
 
-async function noteSilence(client: Countersign, view: TurnView, { screen, typed }: Context): Promise<void> {
+async function noteSilence(client: Countersign, view: TurnView, { screen, typed }: Context) {
   if (waitsForPerson(view)) return;
   const pending = await client.pendingActivities(view.turn);
   const lines = pendingLines(pending, Date.now());
   for (const line of lines) screen.note(screen.style.quiet(`… ${typed(line)}`));
 }
 
-function conclude({ end, held }: Pick<Followed, 'end' | 'held'>, view: TurnView, context: Context): void {
+function conclude({ end, held }: Pick<Followed, 'end' | 'held'>, view: TurnView, context: Context) {
   if (end === 'interrupted') {
     context.screen.note('');
     context.screen.note(
@@ -225,10 +221,10 @@ export async function followTurn(
   const signal = AbortSignal.any([plan.signal, stop.signal]);
   let isLate = false;
   let held = RUNS;
-  const tooLate = (): boolean => isLate && (waitsForPerson(live.current()) || held.lines.length > 0);
-  const isBegun = (): boolean => plan.isNew !== true || live.current().steps.length > 0;
-  const isHopeless = (): boolean => !isBegun() && held.lack !== undefined;
-  const look = async (): Promise<void> => {
+  const tooLate = () => isLate && (waitsForPerson(live.current()) || held.lines.length > 0);
+  const isBegun = () => plan.isNew !== true || live.current().steps.length > 0;
+  const isHopeless = () => !isBegun() && held.lack !== undefined;
+  const look = async () => {
     const runs = live.current().calls.some(({ phase }) => phase === 'running');
     if (isBegun() && !isLate && !runs) return;
     if (!tooLate()) held = await plan.look();
@@ -237,7 +233,7 @@ export async function followTurn(
   // The code that follows the turn gets the same error, and reports it.
   const tryLook = (): void => void look().catch(() => undefined);
   const looks = setInterval(tryLook, LOOK_MS);
-  const late = (): void => {
+  const late = () => {
     isLate = true;
     tryLook();
   };
@@ -270,7 +266,7 @@ export async function followTurn(
 }
 
 /** Whether only a person can move the turn on, according to the record. */
-function waitsForPerson({ status }: TurnView): boolean {
+function waitsForPerson({ status }: TurnView) {
   return status === 'waiting' || status === 'in_doubt';
 }
 
@@ -282,10 +278,10 @@ function waitsForPerson({ status }: TurnView): boolean {
 export function watchSilence(report: () => Promise<void>): { broken(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const start = (times: number): void => {
+  const start = (times: number) => {
     const ms = SILENCE_MS[Math.min(times, SILENCE_MS.length - 1)];
     const own = (timer = setTimeout(() => {
-      const goOn = (): void => {
+      const goOn = () => {
         // If the silence was broken during the report, a new timer has already been set.
         if (timer === own) start(times + 1);
       };

@@ -2,7 +2,7 @@ import { assuranceWanted } from '../authority/votes/voters';
 import { assuranceText, isAssured } from '../authority/rules/stricter-rule';
 import { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 import type { RequestOpened } from '../history/events';
-import { type Room, wholeText } from '../cli/print/whole';
+import { type Room, wholeText } from '../history/whole-text';
 import type { Notice, NoticeType } from './notices';
 
 /** The conditions under which a message gets buttons that decide. */

@@ -117,7 +117,7 @@ interface AnswerParts extends Pick<ChannelParts, 'warn'> {
 async function openAnswers({ approvers: file, inboxKey, decider: client, warn }: AnswerParts) {
   const { openApprovers } = await import('../authority/rules/current-file.js');
   const source = await openApprovers({ file, warn });
-  const approvers = (): ReturnType<typeof source.current> => source.current();
+  const approvers = () => source.current();
   const parts = { client, approvers };
   if (inboxKey === undefined) return parts;
   const { inboxSigner, readInboxKey } = await import('../authority/signatures/inbox-key.js');

@@ -104,6 +104,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-function escapeHtml(text: string): string {
+function escapeHtml(text: string) {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }

@@ -8,7 +8,7 @@ import { type Notice, type Receiver, notifyFailure } from './notices';
 import { untilStopped } from '../system/until-stopped';
 
 /** The settings for sending mail, and the receivers. */
-export interface MailSettings {
+interface MailSettings {
   /** `smtps://user:password@host:465` or `smtp://user:password@host:587`. */
   url: string;
   /** Without TLS, anybody between here and the mail server can read the password. */
@@ -38,7 +38,7 @@ export function createMail(settings: MailSettings): Receiver {
   const withTransport = async <T>(
     signal: AbortSignal,
     use: (transport: Transporter<SMTPTransport.SentMessageInfo>) => Promise<T>,
-  ): Promise<T> => {
+  ) => {
     const transport = createTransport(options);
     try {
       return await untilStopped(signal, use(transport));
@@ -103,7 +103,7 @@ function transportOf({ url, tls, ca }: MailSettings): SMTPTransport.Options {
   };
 }
 
-function decoded(part: string): string {
+function decoded(part: string) {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -55,10 +55,7 @@ export function createOutbox(parts: OutboxParts): NoticeOutbox {
 }
 
 /** Listens for answers. If this fails, notices are still sent. */
-async function listenTo(
-  receiver: Receiver,
-  { note, signal }: Pick<OutboxParts, 'note' | 'signal'>,
-): Promise<void> {
+async function listenTo(receiver: Receiver, { note, signal }: Pick<OutboxParts, 'note' | 'signal'>) {
   try {
     await receiver.listen?.(signal);
   } catch (error) {
@@ -67,7 +64,7 @@ async function listenTo(
 }
 
 /** The key of a notice or, with a target, of its delivery to one of several targets. */
-function keyOf({ id }: Notice, channel: string, target?: string): string {
+function keyOf({ id }: Notice, channel: string, target?: string) {
   // A target is an address, so only its digest is kept.
   const of = target === undefined ? [] : [digestText(target).slice(0, 16)];
   return [...(channel === '' ? [] : [channel]), id, ...of].join(' ');
@@ -83,7 +80,7 @@ interface Sending {
  * Sends notices until the limit is reached. A notice that waits after a failure does not count, so notices that always
  * fail do not keep the others back.
  */
-async function sendSome(open: readonly Notice[], sending: Sending): Promise<void> {
+async function sendSome(open: readonly Notice[], sending: Sending) {
   const { parts, tries } = sending;
   const { limit = Infinity, receiver, note } = parts;
   let tried = 0;
@@ -104,7 +101,7 @@ async function sendSome(open: readonly Notice[], sending: Sending): Promise<void
 async function sendTo(notice: Notice, { parts, tries, now }: Sending): Promise<void> {
   const { receiver, sent, channel = '', note, signal } = parts;
   const about = describe(notice);
-  const deliver = async (key: string, target?: string): Promise<boolean> => {
+  const deliver = async (key: string, target?: string) => {
     if (sent.has(key)) return true;
     const act = () => receiver.deliver(notice, signal, target);
     if (!(await tries.attempt({ key, about, now, act }))) return false;
@@ -180,6 +177,6 @@ function wishOf(error: unknown): { retryInMs: number; holdsAll: boolean } {
   return { retryInMs: typeof retryInMs === 'number' ? retryInMs : 0, holdsAll: holdsAll === true };
 }
 
-function describe({ type, data: { turn, callId, tool } }: Notice): string {
+function describe({ type, data: { turn, callId, tool } }: Notice) {
   return `${type} ${turn}/${callId} ${tool}`;
 }

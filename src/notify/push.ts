@@ -10,7 +10,7 @@ import { subscriptionId } from '../server/push/subscription';
 import { escapeText } from '../contract/text/escape';
 import { cut } from '../contract/text/columns';
 import { type Browsers, pushToBrowser, type PushSender } from './browsers';
-import { type Room, wholeText } from '../cli/print/whole';
+import { type Room, wholeText } from '../history/whole-text';
 import { whyOnlyLink } from './buttons';
 import { titleIn } from '../contract/text/call-title';
 import { headingOf, inboxPathOf, namesOf } from './mail-text';
@@ -58,12 +58,12 @@ const pushedForm = z.strictObject({
 type Pushed = z.output<typeof pushedForm>;
 
 /** The key of a message. A call has one key for each browser, because a later message replaces an earlier one. */
-function pushedKey({ data: { turn, callId } }: Pick<Notice, 'data'>, target: string): string {
+function pushedKey({ data: { turn, callId } }: Pick<Notice, 'data'>, target: string) {
   return digestText(`${turn}/${callId} ${target}`).slice(0, 32);
 }
 
 /** Opens the messages about calls that may still wait. */
-function openPushed(file: string | undefined): Promise<Kept<Pushed>> {
+function openPushed(file: string | undefined) {
   return openKept(file, { value: pushedForm, isOld: ({ at }, now) => now - at > KEEP_MS });
 }
 
@@ -92,7 +92,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
   const seal = webPush.generateRequestDetails;
   let opened: Promise<Kept<Pushed>> | undefined;
   // The file is opened late, because another process may hold it until then.
-  const pushed = (): Promise<Kept<Pushed>> => (opened ??= openPushed(postsFile));
+  const pushed = () => (opened ??= openPushed(postsFile));
   const board = { ...settings, seal, pushed, lookedAt: new Map<string, number>() };
   return {
     name: 'web push',
@@ -133,7 +133,7 @@ interface Delivery {
   signal: AbortSignal;
 }
 
-async function deliver(board: Board, { notice, target, signal }: Delivery): Promise<void> {
+async function deliver(board: Board, { notice, target, signal }: Delivery) {
   const { subscriptions, pushed } = board;
   const subscription = subscriptions.get(target);
   // The subscription ended in the meantime.
@@ -161,7 +161,7 @@ const LONGEST = 7 * DAY;
 const SHORTEST = 60;
 
 /** How long a push service keeps the notice for a browser that is not connected, in seconds. */
-function secondsOf({ data: { deadline } }: Notice): number {
+function secondsOf({ data: { deadline } }: Notice) {
   if (deadline === null) return LONGEST;
   const left = Math.ceil((Date.parse(deadline) - Date.now()) / SECOND);
   return Math.min(LONGEST, Math.max(SHORTEST, left));

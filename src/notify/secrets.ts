@@ -17,7 +17,7 @@ export function readSecretText({ file, variable }: SecretPlace, env: NodeJS.Proc
   return text === '' ? undefined : text;
 }
 
-function readFile(path: string): string {
+function readFile(path: string) {
   const read = readPrivateFile(path);
   if ('text' in read) return read.text;
   const isOpen = read.fault === 'open_to_others';

@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { outgoingAgent } from '../system/proxies';
-import { attempt } from './slack-errors';
-import type { PostPlace } from './slack-posts';
 import type { Socket } from './slack-socket';
 import type { SlackText } from './slack-text';
 import { SECOND } from '../contract/limits';
 import { notifyFailure } from './notices';
 import { installedVersion } from '../system/installed-version';
+import { inWords } from './slack-errors';
+import type { PostPlace } from './slack-posts';
 
 /** The addresses and tokens with which Slack is reached. */
 export interface SlackAccess {
@@ -64,7 +64,7 @@ const EVENT = 'countersign_notice';
 const PACKAGES = { '@slack/web-api': '7', '@slack/socket-mode': '2' } as const;
 
 /** @throws CountersignError `not_installed`. */
-function requirePackages(): void {
+function requirePackages() {
   const missing = Object.entries(PACKAGES).filter(
     ([name, major]) => installedVersion(name)?.startsWith(`${major}.`) !== true,
   );
@@ -110,7 +110,7 @@ export async function openSlack(access: SlackAccess): Promise<SlackApi> {
   };
   const client = new WebClient(access.token, { ...options, logger });
   let known: Promise<SlackIdentity> | undefined;
-  const identify = (): Promise<SlackIdentity> => {
+  const identify = () => {
     known ??= whoIs(client);
     known.catch(() => (known = undefined));
     return known;
@@ -242,4 +242,15 @@ function read<T>(schema: z.ZodType<T>, answer: unknown): T {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
   throw notifyFailure('Slack answered something that cannot be read');
+}
+
+/**
+ * Calls Slack. An error becomes `failed` with Slack's message. `data.isRefused`: Slack says that it did nothing.
+ */
+async function attempt<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw error instanceof CountersignError ? error : inWords(error);
+  }
 }

@@ -158,7 +158,7 @@ export function createClicks(parts: ClickParts): (body: unknown) => Promise<void
   };
 }
 
-async function take(click: Click, parts: ClickParts): Promise<void> {
+async function take(click: Click, parts: ClickParts) {
   const { api, posts, note } = parts;
   const post = posts.get(click.key);
   const { team } = await api.identify();
@@ -196,7 +196,7 @@ async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<st
 }
 
 /** Updates the messages about the call now. If this fails, the next look at the inbox updates them. */
-async function show({ notice: { data } }: Post, { refresh, note }: ClickParts): Promise<void> {
+async function show({ notice: { data } }: Post, { refresh, note }: ClickParts) {
   try {
     await refresh(data);
   } catch (error) {

@@ -1,22 +1,11 @@
 import { z } from 'zod';
-import { CountersignError, errorMessage } from '../contract/errors';
+import { type CountersignError, errorMessage } from '../contract/errors';
 import { SECOND } from '../contract/limits';
 import { notifyFailure } from './notices';
 
 /** The time to wait after a refused token, because Slack notices repeated attempts with one. */
 const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
 const REFUSED_MS = 60 * 60 * SECOND;
-
-/**
- * Calls Slack. An error becomes `failed` with Slack's message. `data.isRefused`: Slack says that it did nothing.
- */
-export async function attempt<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    throw error instanceof CountersignError ? error : inWords(error);
-  }
-}
 
 const errorSchema = z.object({
   code: z.string(),

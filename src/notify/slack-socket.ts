@@ -60,7 +60,7 @@ function inWordsOfSocket(error: unknown): { message: string; retryInMs: number }
 async function listenOnce(
   socket: Socket,
   { take, note, signal, began }: Omit<ClickReceiver, 'open'> & { began(): void },
-): Promise<void> {
+) {
   const closed = new Promise<void>((resolve) => void socket.once('disconnected', resolve));
   socket.on('interactive', ({ ack, body }) => {
     // Slack shows a click as failed unless it gets an answer within three seconds. If the answer cannot be sent, the

@@ -5,7 +5,7 @@ import { describeVoting } from '../history/labels';
 import type { CallView, TurnView } from '../history/view';
 import { escapeText } from '../contract/text/escape';
 import { cut } from '../contract/text/columns';
-import { wholeText } from '../cli/print/whole';
+import { wholeText } from '../history/whole-text';
 import { type ButtonRules, whyOnlyLink } from './buttons';
 import { SECOND } from '../contract/limits';
 import { EXPIRES, noticeFacts, headingOf, linkTo } from './mail-text';
@@ -198,6 +198,6 @@ function preformatted(lines: readonly string[]): RichTextBlock {
 }
 
 /** Escapes the three characters that begin a link or a mention in Slack's text. */
-function escapeMrkdwn(text: string): string {
+function escapeMrkdwn(text: string) {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -15,7 +15,7 @@ import { slackMessage, overMessage } from './slack-text';
 import { untilStopped } from '../system/until-stopped';
 
 /** The settings of messages to Slack and of answers from there. */
-export interface SlackSettings extends SlackAccess {
+interface SlackSettings extends SlackAccess {
   /** The address of the web inbox. */
   page: string;
   /** The ids of the channels or people that get a notice. */
@@ -89,11 +89,11 @@ function createBoard({ client, page, postsFile, appToken, answers }: SlackSettin
   const isSigned = answers?.signer !== undefined;
   const rules = { isHeard: appToken !== undefined && answers !== undefined, isSigned };
   let opened: Promise<Kept<Post>> | undefined;
-  const posts = (): Promise<Kept<Post>> => (opened ??= openPosts(postsFile));
+  const posts = () => (opened ??= openPosts(postsFile));
   return { client, page, api, rules, posts, lookedAt: new Map() };
 }
 
-async function deliver(board: Board, notice: Notice, target: string): Promise<void> {
+async function deliver(board: Board, notice: Notice, target: string) {
   const { client, page, api, rules } = board;
   if (notice.type === 'test') {
     await api.post(target, slackMessage(notice, { page, target }, rules), notice.id);
@@ -153,7 +153,7 @@ async function correct(
 }
 
 /** Brings all messages about a call up to date. */
-async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }): Promise<void> {
+async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }) {
   for (const [key, { notice }] of (await board.posts()).entries())
     if (notice.data.turn === turn && notice.data.callId === callId) await correct(board, key, true);
 }
@@ -182,7 +182,7 @@ async function isPosted({ notice, target, kept, api }: Delivery): Promise<boolea
 async function postOnce(
   { notice, target, kept, api }: Delivery,
   { message, ...about }: Pick<Post, 'asked' | 'seen'> & { message: Parameters<SlackApi['post']>[1] },
-): Promise<void> {
+) {
   const key = postKey(notice, target);
   const at = Date.now();
   const post: Post = { notice: keptNotice(notice), target, at, ...about };

@@ -73,7 +73,7 @@ function createLane(outbox: NoticeOutbox): Lane {
   const check = () => {
     if (failure !== undefined) throw failure.error;
   };
-  const send = async (notices: readonly Notice[], now: number): Promise<void> => {
+  const send = async (notices: readonly Notice[], now: number) => {
     try {
       await outbox.send(notices, now);
     } catch (error) {

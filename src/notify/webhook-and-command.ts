@@ -58,12 +58,7 @@ export function createCommand(command: string, env: NodeJS.ProcessEnv): Receiver
   };
 }
 
-async function run(
-  command: string,
-  input: string,
-  env: NodeJS.ProcessEnv,
-  signal: AbortSignal,
-): Promise<void> {
+async function run(command: string, input: string, env: NodeJS.ProcessEnv, signal: AbortSignal) {
   // The command's stderr is progress for a person, so it goes to our own stderr. Its stdout is ignored.
   const child = spawn('sh', ['-c', command], { env, detached: true, stdio: ['pipe', 'ignore', 'inherit'] });
   const end = () => endGroup(child.pid);
@@ -85,7 +80,7 @@ async function run(
 }
 
 /** Ends the command and all processes that it started. */
-function endGroup(pid: number | undefined): void {
+function endGroup(pid: number | undefined) {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');

@@ -69,12 +69,12 @@ export async function listen({ host, port, timeouts }: ListenOptions): Promise<L
 }
 
 /** Ends a request whose body is not complete after `ms` milliseconds. */
-function cutAfter(ms: number, request: IncomingMessage): void {
+function cutAfter(ms: number, request: IncomingMessage) {
   const timer = setTimeout(() => void (request.complete || request.destroy()), ms).unref();
   request.once('close', () => clearTimeout(timer));
 }
 
-async function openPort(server: Server, host: string, port: number | undefined): Promise<void> {
+async function openPort(server: Server, host: string, port: number | undefined) {
   try {
     await listenOn(server, host, port ?? PORT);
   } catch (error) {
@@ -85,12 +85,12 @@ async function openPort(server: Server, host: string, port: number | undefined):
   }
 }
 
-async function listenOn(server: Server, host: string, port: number): Promise<void> {
+async function listenOn(server: Server, host: string, port: number) {
   server.listen(port, host.replace(/^\[|\]$/g, ''));
   await once(server, 'listening');
 }
 
-function cannotListen(place: string, why: string): CountersignError {
+function cannotListen(place: string, why: string) {
   return new CountersignError(
     'usage',
     `the web inbox cannot listen on ${place}: ${why}`,
@@ -98,7 +98,7 @@ function cannotListen(place: string, why: string): CountersignError {
   );
 }
 
-async function closeServer(server: Server): Promise<void> {
+async function closeServer(server: Server) {
   const closed = new Promise((resolve) => server.close(resolve));
   // A stream that ends leaves its connection open and idle.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);

@@ -49,7 +49,7 @@ const controlSchema = z.strictObject({
 /** The routes that list conversations, read a conversation, send a message to it, and stop, pause or close it. */
 export function conversationRoutes(deps: AppDeps): Hono<Env> {
   const { texts, authenticator, closing, formatError } = deps;
-  const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
+  const named = (c: Context<Env>) => c.get('reader').session(c.req.param('session') ?? '');
   return new Hono<Env>()
     .get('/', async (c) => {
       const { open, ...query } = checkInput(listSchema, c.req.query());
@@ -107,7 +107,7 @@ async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<
 /** Actions that only stop something. Like cancelling a turn, they need no additional right. */
 const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
 
-async function control(named: () => Session, c: Context<Env>): Promise<void> {
+async function control(named: () => Session, c: Context<Env>) {
   const { action, cancel, reason } = await readBody(c, controlSchema);
   if (!STOPS.includes(action)) checkConverse(c);
   const session = named();

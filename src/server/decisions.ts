@@ -68,7 +68,7 @@ export function speakerOn(
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
   const taking =
     <T>(schema: z.ZodType<T>, say: (speaker: Speaker, body: T) => Promise<SentAttempt>) =>
-    async (c: Context<Env>): Promise<Response> => {
+    async (c: Context<Env>) => {
       const body = await readBody(c, schema);
       return respond(deps, c, await say(speakerOn(deps, c, { turn: await findExactly(c) }), body));
     };

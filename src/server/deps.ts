@@ -40,7 +40,7 @@ export interface VotersFile {
 }
 
 /** How pages of a product use the conversations here. */
-export interface OwnPageOptions {
+interface OwnPageOptions {
   /** The origins of such pages, such as `https://shop.example.com`. */
   allowOrigins?: readonly string[];
   /** The address of the web inbox in links. @default the address that the request names */
@@ -71,7 +71,7 @@ export interface AppDeps extends Signers {
   /**
    * The approvers file, which says which requests wait for which person. Undefined: this web inbox has no such file.
    */
-  voters?: (() => Promise<VotersFile>) | undefined;
+  voters?: () => Promise<VotersFile>;
   /** The token with which workers and programs may stream. Undefined: workers and programs may not stream. */
   streamToken: string | undefined;
   /** The path under which browsers reach the web inbox, such as `/countersign`. Empty: at the root of its host. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import type { Countersign } from '../client/countersign';
 import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
@@ -8,7 +8,7 @@ import { drawSecret, sameDigest } from './auth/secrets';
 import type { AppDeps, SentFiles } from './deps';
 import { fewAtOnce } from './auth/few-at-once';
 import { readBodyBytes } from './request-body';
-import { type Env, requireConverse } from './session';
+import { type Env, checkConverse } from './session';
 
 /**
  * Makes the file store of the web inbox. Undefined if the client has no store. The proofs belong to this process, so
@@ -17,7 +17,7 @@ import { type Env, requireConverse } from './session';
 export function createSentFiles(store: ReturnType<Countersign['files']>): SentFiles | undefined {
   if (store === undefined) return undefined;
   const key = drawSecret();
-  const proofOf = (user: string, { digest, mediaType, size, name }: FileRef): string =>
+  const proofOf = (user: string, { digest, mediaType, size, name }: FileRef) =>
     createHmac('sha256', key)
       .update(JSON.stringify([user, digest, mediaType, size, name]))
       .digest('hex');
@@ -63,7 +63,7 @@ export function noStore(): CountersignError {
 }
 
 /** The name of the file, percent-encoded in a separate header, because proxies write addresses into their logs. */
-function nameIn(c: Context): string {
+function nameIn(c: Context) {
   try {
     return decodeURIComponent(c.req.header('file-name') ?? '');
   } catch {
@@ -79,3 +79,12 @@ async function bytesIn(c: Context): Promise<Uint8Array> {
     throw new CountersignError('usage', `a file has to be sent as ${TYPE}, and its name as file-name`);
   return readBodyBytes(c, { bytes: LIMITS.fileBytes, what: 'file' });
 }
+
+/**
+ * Accepts only people who may start turns in conversations, because a turn in a conversation runs tool calls. @throws
+ * CountersignError `not_allowed`.
+ */
+const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
+  checkConverse(c);
+  await next();
+};

@@ -33,7 +33,7 @@ import {
   messageBody,
   MOST_MS,
   readBody,
-  signedByPasskey,
+  PASSKEY_FIELDS,
 } from './request-body';
 import { type Env, senderOf } from './session';
 import type { Reader } from './visible-turns';
@@ -51,6 +51,10 @@ import { assuranceText, isAssured } from '../authority/rules/stricter-rule';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
 import type { Assurance } from '../contract/authority';
+import { guard } from '../contract/schema/message';
+
+/** `PASSKEY_FIELDS` as a zod schema, for a field of another body. */
+const signedByPasskey = guarded(guard(PASSKEY_FIELDS), 'is not what a passkey signed');
 
 const planSchema = z.strictObject({
   callId,
@@ -227,7 +231,7 @@ function planned(
   return { ...plan, terms: expected };
 }
 
-function refused(message: string): CountersignError {
+function refused(message: string) {
   return new CountersignError('refused', message, 'Look at the request again.');
 }
 
@@ -303,7 +307,7 @@ type GrantSigners = Pick<Signers, 'grantSigner' | 'grantPasskeys'>;
 interface Wanted {
   assurance: Assurance;
   /** Absent: the passkey was not asked. */
-  grantPasskey?: SignedByPasskey | undefined;
+  grantPasskey?: SignedByPasskey;
 }
 
 /** The signature to send, if there is one. */
@@ -334,7 +338,7 @@ async function requireSignable(
   signers: GrantSigners,
   grant: GrantToSign,
   { assurance }: Pick<Wanted, 'assurance'>,
-): Promise<void> {
+) {
   if ((await askFor(signers, grant, assurance)) === undefined) await byInbox(signers, grant, assurance);
 }
 
@@ -342,16 +346,12 @@ async function requireSignable(
  * The text that the person's passkey has to sign. Undefined: the web inbox's signature is enough, or the person has no
  * suitable passkey.
  */
-async function askFor(
-  { grantPasskeys }: GrantSigners,
-  grant: GrantToSign,
-  assurance: Assurance,
-): Promise<GrantPasskeyAsk | undefined> {
+async function askFor({ grantPasskeys }: GrantSigners, grant: GrantToSign, assurance: Assurance) {
   return wantsPasskey(assurance) ? grantPasskeys?.ask(grant) : undefined;
 }
 
 /** Whether a grant needs the person's own passkey: in a browser, nothing else gives this assurance. */
-function wantsPasskey(assurance: Assurance): boolean {
+function wantsPasskey(assurance: Assurance) {
   return !isAssured('signed_in', assurance) && isAssured('signed', assurance);
 }
 
@@ -408,7 +408,7 @@ function asksIn(error: unknown): CountersignError['data'] | undefined {
   return passkey === undefined && grantPasskey === undefined ? undefined : defined({ passkey, grantPasskey });
 }
 
-function needsPasskey(what: string, assurance: Assurance, asks: Asks): CountersignError {
+function needsPasskey(what: string, assurance: Assurance, asks: Asks) {
   return new CountersignError(
     'signature_needed',
     `the rule wants what it decides ${assuranceText(assurance)}: your passkey has to sign the ${what}`,

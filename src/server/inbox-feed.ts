@@ -14,33 +14,6 @@ import { LIST_PAGE } from '../client/list';
 import { CountersignError } from '../contract/errors';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 
-/** The inbox, which is read once for everybody. Each person sees what their permit allows. */
-export interface InboxFeed {
-  /**
-   * An event at the start and after each change of the inbox, until the signal aborts. A slow listener gets only the
-   * newest event.
-   */
-  listen(signal: AbortSignal, permit: Permit): AsyncGenerator<ServerEvent>;
-  /**
-   * A part of the inbox as it was last read. Before the first read, this waits for it. Undefined if the sender already
-   * has exactly this part. `whom`: only items that wait for this person.
-   *
-   * @throws CountersignError as `InboxReader.next`, if nothing has been read yet.
-   */
-  page(query: InboxPageQuery, permit: Permit, whom?: Whom): Promise<InboxPage | undefined>;
-  /**
-   * The whole inbox as it was last read, as soon as all of it was read. After `ms` milliseconds, the part that was read
-   * so far, or undefined.
-   *
-   * @throws CountersignError as `page`.
-   */
-  whole(ms: number): Promise<Read | undefined>;
-  /** Reads this turn now, because a decision on it was sent from here. Without a turn, reads everything. */
-  refresh(turn?: string): void;
-  /** Reads the turns that a worker reports as changed. */
-  hear(news: TurnNews): void;
-}
-
 /** The parts that a feed works with. */
 interface FeedParts {
   /** Makes a reader that has read nothing yet, and reads the pauses. */
@@ -68,12 +41,11 @@ const LINGER_MS = 30_000;
 /** Milliseconds between two reads of the pauses. */
 const PAUSES_MS = 2_000;
 
-/** A feed that reads only while it has listeners, and a little longer. */
-export function createFeed(parts: FeedParts): InboxFeed {
-  return new Feed(parts);
-}
-
-class Feed implements InboxFeed {
+/**
+ * The inbox, which is read once for everybody, only while there are listeners and a little longer. Each person sees what
+ * their permit allows.
+ */
+export class InboxFeed {
   private readonly news = createAsyncEvent();
   private readonly wake = createAsyncEvent();
   private shares = new InboxShares();
@@ -101,12 +73,14 @@ class Feed implements InboxFeed {
     parts.closing.addEventListener('abort', this.wake.fire, { once: true });
   }
 
+  /** Reads this turn now, because a decision on it was sent from here. Without a turn, reads everything. */
   refresh(turn?: string): void {
     if (turn !== undefined) return this.name([turn]);
     this.pace.hurry();
     this.wake.fire();
   }
 
+  /** Reads the turns that a worker reports as changed. */
   hear(news: TurnNews): void {
     this.pace.hear(news);
     this.name(news.turns);
@@ -117,6 +91,12 @@ class Feed implements InboxFeed {
     if (this.isReading) for (const turn of turns) this.named.add(turn);
   }
 
+  /**
+   * A part of the inbox as it was last read. Before the first read, this waits for it. Undefined if the sender already
+   * has exactly this part. `whom`: only items that wait for this person.
+   *
+   * @throws CountersignError as `InboxReader.next`, if nothing has been read yet.
+   */
   async page(
     { seen, ...query }: InboxPageQuery,
     permit: Permit,
@@ -132,6 +112,12 @@ class Feed implements InboxFeed {
     }
   }
 
+  /**
+   * The whole inbox as it was last read, as soon as all of it was read. After `ms` milliseconds, the part that was read
+   * so far, or undefined.
+   *
+   * @throws CountersignError as `page`.
+   */
   async whole(ms: number): Promise<Read | undefined> {
     const until = performance.now() + ms;
     this.join();
@@ -147,6 +133,10 @@ class Feed implements InboxFeed {
     }
   }
 
+  /**
+   * An event at the start and after each change of the inbox, until the signal aborts. A slow listener gets only the
+   * newest event.
+   */
   async *listen(signal: AbortSignal, permit: Permit): AsyncGenerator<ServerEvent> {
     this.join();
     signal.addEventListener('abort', this.news.fire);
@@ -304,7 +294,7 @@ function createAsyncEvent(): AsyncEvent {
     wait: (ms) =>
       new Promise((resolve) => {
         const timer = ms === undefined ? undefined : setTimeout(() => wake(), ms);
-        const wake = (): void => {
+        const wake = () => {
           clearTimeout(timer);
           waiting.delete(wake);
           resolve();
@@ -385,11 +375,11 @@ function stillTroubled(error: unknown, formatError: FormatError, known: Known & 
   return { ...pulse(known, formatError(error).body), error };
 }
 
-function isTrouble(update: Update | undefined): boolean {
+function isTrouble(update: Update | undefined) {
   return update?.error !== undefined;
 }
 
-function noAnswerYet(): CountersignError {
+function noAnswerYet() {
   return new CountersignError(
     'no_server',
     'the Temporal server has not answered yet',

@@ -40,7 +40,7 @@ export class InboxShares {
 export function heldBy(found: Pauses, permit: Permit): HeldPause[] {
   const trouble = controlTrouble(found);
   if (trouble !== undefined) return [{ text: CONTROL_STATES[trouble] }];
-  const isSeen = ({ agent }: Pause): boolean => agent === undefined || isSeenBy(permit, { agent });
+  const isSeen = ({ agent }: Pause) => agent === undefined || isSeenBy(permit, { agent });
   return found.pauses.filter(isSeen).map((pause) => {
     const { agent, tool } = pause;
     return { text: pauseText(pause), of: { agent, tool } };
@@ -162,14 +162,14 @@ function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => bo
  * Whether an item belongs to a session. A child turn knows the turn that it was started for, but not the session of
  * that turn.
  */
-function isOf(session: string, { session: own, lineage = [] }: InboxItem): boolean {
+function isOf(session: string, { session: own, lineage = [] }: InboxItem) {
   return own === session || lineage.slice(0, 1).some(({ turn }) => isTurnIn(session, turn));
 }
 
 /** The search text of each item, which is made only once: making it takes longer than searching it. */
 const texts = new WeakMap<InboxItem, string>();
 
-function textOf(item: InboxItem): string {
+function textOf(item: InboxItem) {
   const known = texts.get(item);
   if (known !== undefined) return known;
   const { turn, callId, agent, tool, summary, note = '', prompt } = item;

@@ -5,25 +5,25 @@ import { isLoopback, LOOPBACK_HOST } from '../system/loopback';
 import { inUrl, listen, type ListenOptions, readBasePath } from './address';
 import { createApp } from './app';
 import type { AuthenticatorParts } from './auth/authenticator';
-import { type Codes, createCodes } from './auth/codes';
+import { Codes } from './auth/codes';
 import { openAuthenticator, type SignInOptions } from './auth/open-authenticator';
 import { createHosts } from './auth/origin';
 import { createUsers } from './auth/users';
 import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
 import { createSentFiles } from './files';
-import { createDecidedReader } from './reading/decided-reader';
-import { createFeed } from './inbox-feed';
+import { DecidedReader } from './reading/decided-reader';
+import { InboxFeed } from './inbox-feed';
 import { openMetrics } from './monitoring';
 import type { Push } from './push/store';
-import { createRefusalLog } from './refusal-log';
+import { RefusalLog } from './refusal-log';
 import { createReaders } from './visible-turns';
-import { createShownCalls } from './shown-calls';
+import { ShownCalls } from './shown-calls';
 import { newsFor } from './reading/named-turns';
 import type { Signers } from './signer';
 import { SIGN_IN } from './sign-in-routes';
-import { createStatsReader } from './reading/stats-reader';
-import { createTextStore } from './streamed-text';
+import { StatsReader } from './reading/stats-reader';
+import { TextStore } from './streamed-text';
 import type { Countersign } from '../client/countersign';
 import { EVERYTHING } from '../authority/rules/permits';
 
@@ -120,17 +120,17 @@ export async function startWeb({
       `the web inbox does not listen on ${host}: other machines reach it, and it has no users`,
       'add a user first: countersign web user <name>',
     );
-  const codes = isLocal ? createCodes() : undefined;
+  const codes = isLocal ? new Codes() : undefined;
   const listening = await listen({ ...options, host });
   const url = `http://${inUrl(host)}:${listening.port}${basePath}`;
   const closing = new AbortController();
   const formatError = createErrorFormatter(options.report);
   const { client, pageDir, version, undoMs = UNDO_MS, push } = options;
-  const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
-  const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
+  const refusals = new RefusalLog({ file: options.refusalsFile, report: options.report });
+  const linkOf = (local: Codes) => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
-  const feed = createFeed({ client, formatError, closing: closing.signal });
-  const texts = createTextStore(client.namespace);
+  const feed = new InboxFeed({ client, formatError, closing: closing.signal });
+  const texts = new TextStore(client.namespace);
   const readerOf = createReaders(client);
   const scraped = await openMetrics(options.metrics, feed).catch(async (error: unknown) => {
     await listening.close();
@@ -167,8 +167,8 @@ export async function startWeb({
       refusals,
       readerOf,
       ...signersOf(options),
-      stats: createStatsReader({ readerOf, refusals }),
-      decided: createDecidedReader(readerOf),
+      stats: new StatsReader({ readerOf, refusals }),
+      decided: new DecidedReader(readerOf),
     }),
   );
   return {
@@ -195,5 +195,5 @@ const signersOf = ({
   passkeys,
   grantPasskeys,
   voters,
-  shown: createShownCalls(),
+  shown: new ShownCalls(),
 });

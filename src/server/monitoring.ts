@@ -50,7 +50,7 @@ export async function inboxMetrics(
   }
 }
 
-function upLines(isUp: boolean): string[] {
+function upLines(isUp: boolean) {
   return [
     ...head('countersign_inbox_up', 'Whether the whole inbox could be read.'),
     `countersign_inbox_up ${isUp ? 1 : 0}`,
@@ -89,19 +89,19 @@ function seriesOf(items: readonly InboxItem[]): Series[] {
   return [...all.values()];
 }
 
-function labelsOf(agent: string, tool: string, kind: string): string {
+function labelsOf(agent: string, tool: string, kind: string) {
   return `agent="${escaped(agent)}",tool="${escaped(tool)}",kind="${escaped(kind)}"`;
 }
 
 /** A label in the text format of Prometheus. Control characters are replaced. */
-function escaped(text: string): string {
+function escaped(text: string) {
   return text
     .slice(0, MOST_CHARACTERS)
     .replace(/[\u0000-\u001f\u007f\p{Surrogate}]/gu, '?')
     .replace(/[\\"]/g, '\\$&');
 }
 
-function head(name: string, help: string): string[] {
+function head(name: string, help: string) {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`];
 }
 

@@ -33,7 +33,7 @@ export function pauseRoutes({ client, feed }: Pick<AppDeps, 'client' | 'feed'>):
 }
 
 /** @throws CountersignError `not_allowed` for a pause that would hold calls of agents that the sender does not see. */
-function requireSeen(c: Context<Env>, { agent }: { agent?: string | undefined }): void {
+function requireSeen(c: Context<Env>, { agent }: { agent?: string }) {
   const { agents } = c.get('permit');
   if (agents === 'all' || (agent !== undefined && agents.includes(agent))) return;
   throw new CountersignError(

@@ -75,7 +75,7 @@ export async function openProbePort(address: string, what: string, paths: ProbeP
   return { close: () => closeServer(server) };
 }
 
-async function answer(paths: ProbePaths, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(paths: ProbePaths, request: IncomingMessage, response: ServerResponse) {
   const [path = ''] = (request.url ?? '').split('?');
   const probe = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (probe === undefined || !['GET', 'HEAD'].includes(request.method ?? '')) {
@@ -87,7 +87,7 @@ async function answer(paths: ProbePaths, request: IncomingMessage, response: Ser
   response.end(request.method === 'HEAD' ? undefined : text);
 }
 
-async function closeServer(server: Server): Promise<void> {
+async function closeServer(server: Server) {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeAllConnections();
   await closed;
@@ -109,7 +109,7 @@ export type Reachable = Pick<ConnectionLike, 'withDeadline' | 'workflowService'>
  */
 export function createReach(connectionOf: () => Reachable): () => Promise<boolean> {
   let asked: { at: number; answer: Promise<boolean> } | undefined;
-  const ask = async (): Promise<boolean> => {
+  const ask = async () => {
     try {
       const connection = connectionOf();
       await connection.withDeadline(Date.now() + ANSWER_MS, () =>

@@ -27,16 +27,6 @@ export interface LoggedRefusal {
 /** The number of refusals by code. A code without refusals is absent. */
 export type RefusalCounts = Partial<Record<RefusalCode, number>>;
 
-/** Keeps refusals, because a refused update leaves no event in history. */
-export interface RefusalLog {
-  /** Adds a refusal. Never rejects, because the answer is already known. A failure goes to `report`. */
-  add(refusal: LoggedRefusal): Promise<void>;
-  /** The number of refusals by code. Rejects if the file cannot be read. */
-  counts(query: RefusalQuery): Promise<RefusalCounts>;
-  /** The refusals, newest first. Rejects if the file cannot be read. */
-  list(query: RefusalQuery): Promise<LoggedRefusal[]>;
-}
-
 /** The refusals to read: from one namespace and since one moment (ISO 8601), if these are given. */
 interface RefusalQuery {
   /** Only refusals whose turn may be seen. @default all */
@@ -59,23 +49,31 @@ interface RefusalLogOptions {
 const ROTATE_AT = 1024 * 1024;
 const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
 
-/** A log in a file that only its owner may read. */
-export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
-  // Refusals are written one after the other, because two rotations at the same time would lose a file.
-  let written = Promise.resolve();
-  const read = async (query: RefusalQuery): Promise<LoggedRefusal[]> => {
-    await written;
-    return readRefusals(file, query);
-  };
-  return {
-    add: (refusal) => (written = written.then(() => append(file, refusal, rotateAt)).catch(report)),
-    counts: async (query) => {
-      const counts: RefusalCounts = {};
-      for (const { code } of await read(query)) counts[code] = (counts[code] ?? 0) + 1;
-      return counts;
-    },
-    list: read,
-  };
+/** Keeps refusals in a file that only its owner may read, because a refused update leaves no event in history. */
+export class RefusalLog {
+  /** Refusals are written one after the other, because two rotations at the same time would lose a file. */
+  private written = Promise.resolve();
+
+  constructor(private readonly options: RefusalLogOptions) {}
+
+  /** Adds a refusal. Never rejects, because the answer is already known. A failure goes to `report`. */
+  add(refusal: LoggedRefusal): Promise<void> {
+    const { file, rotateAt = ROTATE_AT, report } = this.options;
+    return (this.written = this.written.then(() => append(file, refusal, rotateAt)).catch(report));
+  }
+
+  /** The number of refusals by code. Rejects if the file cannot be read. */
+  async counts(query: RefusalQuery): Promise<RefusalCounts> {
+    const counts: RefusalCounts = {};
+    for (const { code } of await this.list(query)) counts[code] = (counts[code] ?? 0) + 1;
+    return counts;
+  }
+
+  /** The refusals, newest first. Rejects if the file cannot be read. */
+  async list(query: RefusalQuery): Promise<LoggedRefusal[]> {
+    await this.written;
+    return readRefusals(this.options.file, query);
+  }
 }
 
 /** The refusals of a log, newest first. Another process may be writing the log. Rejects if the log cannot be read. */
@@ -85,14 +83,14 @@ async function readRefusals(
 ): Promise<LoggedRefusal[]> {
   const lines = [...(await linesOf(`${file}.1`)), ...(await linesOf(file))];
   const all = lines.flatMap(parseLine);
-  const isWanted = (one: LoggedRefusal): boolean =>
+  const isWanted = (one: LoggedRefusal) =>
     one.namespace === (namespace ?? one.namespace) &&
     one.at >= since &&
     isSeenBy({ agents }, { ...one, agent: one.agent ?? UNKNOWN_AGENT });
   return all.filter(isWanted).reverse();
 }
 
-async function append(file: string, refusal: LoggedRefusal, rotateAt: number): Promise<void> {
+async function append(file: string, refusal: LoggedRefusal, rotateAt: number) {
   await makeFolderOf(file);
   if ((await sizeOf(file)) >= rotateAt) await rename(file, `${file}.1`);
   const handle = await open(file, HOW, 0o600);
@@ -124,10 +122,10 @@ function parseLine(line: string): LoggedRefusal[] {
   return parsed.success ? [parsed.data] : [];
 }
 
-async function linesOf(file: string): Promise<string[]> {
+async function linesOf(file: string) {
   return (await readIfThere(file))?.split('\n') ?? [];
 }
 
-async function sizeOf(file: string): Promise<number> {
+async function sizeOf(file: string) {
   return (await unlessMissing(stat(file)))?.size ?? 0;
 }

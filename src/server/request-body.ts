@@ -4,13 +4,12 @@ import { z } from 'zod';
 import { isCallId, VOTE_SIGNATURE } from '../contract/decision';
 import { reasonIssue } from '../authority/grants/grant';
 import { CountersignError } from '../contract/errors';
-import { isObject, type Json, type JsonObject } from '../contract/json';
+import { isObject, type Json } from '../contract/json';
 import { FILTER_CHARACTERS, LIMITS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { reasonProblem } from '../contract/call-texts';
 import { limitText } from '../contract/text/bytes';
-import { guarded } from '../system/guarded';
-import { guard, soundCheck } from '../contract/schema/message';
+import { soundCheck } from '../contract/schema/message';
 import { type Fields, exact, type Shape } from '../contract/schema/shape';
 import type { BodyOf } from './api';
 
@@ -39,11 +38,11 @@ interface BodyLimit {
 
 const MAX_BODY: BodyLimit = { bytes: MAX_BYTES, what: 'body', hint: 'send less at once' };
 
-function requireLength(c: Context, limit: BodyLimit): void {
+function requireLength(c: Context, limit: BodyLimit) {
   if (Number(c.req.header('content-length') ?? 0) > limit.bytes) throw tooLarge(limit);
 }
 
-function tooLarge({ bytes, what, hint }: BodyLimit): CountersignError {
+function tooLarge({ bytes, what, hint }: BodyLimit) {
   return new CountersignError('too_large', `the ${what} is over ${limitText(bytes)}`, { hint });
 }
 
@@ -102,11 +101,11 @@ function parseBody(bytes: Buffer): Json {
   throw usage(`the body is not valid: ${describeIssues(read.issues)}`);
 }
 
-function describeIssue({ path, message }: z.core.$ZodIssue): string {
+function describeIssue({ path, message }: z.core.$ZodIssue) {
   return path.length === 0 ? message : `${path.join('.')}: ${message}`;
 }
 
-function usage(message: string): CountersignError {
+function usage(message: string) {
   return new CountersignError('usage', message);
 }
 
@@ -169,9 +168,3 @@ export const PASSKEY_FIELDS = exact({
   at: VOTE_SIGNATURE.properties.at,
   notAfter: VOTE_SIGNATURE.properties.notAfter,
 });
-
-/** `PASSKEY_FIELDS` as a zod schema, for a field of another body. */
-export const signedByPasskey = guarded(guard(PASSKEY_FIELDS), 'is not what a passkey signed');
-
-/** The arguments of a call. They are checked against the tool's schema where they are used. */
-export const args = z.custom<JsonObject>(isObject, 'must be an object');

@@ -3,12 +3,11 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { LIMITS, SECOND, TIMES } from '../contract/limits';
-import type { Permit } from '../authority/rules/permits';
+import { type Permit, type Role, isAtLeast } from '../authority/rules/permits';
 import type { Authenticator, Credentials } from './auth/authenticator';
 import type { SignedIn } from './auth/sessions';
-import { rightsOf } from './auth/roles';
 import { isLoopback } from '../system/loopback';
-import type { InboxSession, SignedOut, SignIn } from './api';
+import type { InboxSession, SignedOut, SignIn, Right } from './api';
 import { CountersignError } from '../contract/errors';
 import { USER_HEADER } from '../contract/names';
 import type { AppDeps, Env } from './deps';
@@ -46,7 +45,7 @@ export function requireSignedIn(
  *
  * @throws CountersignError `signed_out`.
  */
-function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authenticator, 'signInAt'>): void {
+function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authenticator, 'signInAt'>) {
   const shown = c.req.header(USER_HEADER) ?? c.req.query(USER_HEADER);
   if (shown === undefined || shown === encodeURIComponent(user)) return;
   throw new CountersignError('signed_out', 'somebody else has signed in here since', {
@@ -54,15 +53,6 @@ function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authentic
     data: { signInAt, signedIn: user },
   });
 }
-
-/**
- * Accepts only people who may start turns in conversations, because a turn in a conversation runs tool calls. @throws
- * CountersignError `not_allowed`.
- */
-export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
-  checkConverse(c);
-  await next();
-};
 
 /** @throws CountersignError `not_allowed` for a person who may not start turns in conversations. */
 export function checkConverse(c: Context<Env>): void {
@@ -130,7 +120,7 @@ export function signInCookie(c: Context<Env>) {
 const anewName = (c: Context<Env>): string => `${cookieName(c)}-anew`;
 
 /** Sets the cookie of a session, which no script and no other site can read. */
-function setSession(c: Context<Env>, secret: string): void {
+function setSession(c: Context<Env>, secret: string) {
   setCookie(c, cookieName(c), secret, {
     httpOnly: true,
     sameSite: 'Strict',
@@ -140,7 +130,7 @@ function setSession(c: Context<Env>, secret: string): void {
 }
 
 /** The path of the cookies: other programs of the host do not get them. */
-function pathOf(c: Context<Env>): string {
+function pathOf(c: Context<Env>) {
   return `${c.get('basePath')}/`;
 }
 
@@ -148,7 +138,7 @@ function pathOf(c: Context<Env>): string {
  * The name of the cookie. It contains the port, because cookies ignore ports and two web inboxes on one machine would
  * sign each other out. The prefix keeps another host of the same domain from setting this cookie if https is in use; browsers allow `__Host-` only for the whole host.
  */
-function cookieName(c: Context<Env>): string {
+function cookieName(c: Context<Env>) {
   const { hostname, port } = hostOf(c);
   const prefix = c.get('basePath') === '' ? '__Host-' : '__Secure-';
   return `${isLoopback(hostname) ? '' : prefix}countersign-${port || 'inbox'}`;
@@ -158,7 +148,7 @@ function cookieName(c: Context<Env>): string {
  * Whether the page comes over plain http on this machine. There browsers drop a `Secure` cookie, although some make an
  * exception for localhost.
  */
-function isPlainLoopback(c: Context): boolean {
+function isPlainLoopback(c: Context) {
   const isHttps = c.req.header('origin')?.startsWith('https:') === true;
   return !isHttps && isLoopback(hostOf(c).hostname);
 }
@@ -167,7 +157,7 @@ function hostOf(c: Context): URL {
   return new URL(`http://${c.req.header('host') ?? 'localhost'}`);
 }
 
-function addressOf(c: Context): string {
+function addressOf(c: Context) {
   // Without a server, as in tests, the app has no connection.
   return c.env === undefined || !('incoming' in c.env) ? '' : (getConnInfo(c).remote.address ?? '');
 }
@@ -323,4 +313,9 @@ export function inboxRoutes({ feed, authenticator, closing, formatError, voters 
 async function whomOf(approver: string, voters: AppDeps['voters']): Promise<Whom> {
   const file = await voters?.();
   return { person: file?.personOf(approver) ?? approver, people: file?.people };
+}
+
+/** A right adds to the rights of a role. It does not help a viewer, who may only look. */
+function rightsOf(role: Role, rights: readonly Right[]): readonly Right[] {
+  return isAtLeast(role, 'approver') ? rights : [];
 }

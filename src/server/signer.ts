@@ -25,7 +25,7 @@ interface ToSign {
   decision: VoteToSign['decision'];
   approver: string;
   reason?: string;
-  suggestion?: string | undefined;
+  suggestion?: string;
   hunks?: readonly string[];
 }
 
@@ -76,17 +76,17 @@ export interface VoteToSign {
   turn: string;
   callId: string;
   /** @default drawn */
-  decisionId?: string | undefined;
+  decisionId?: string;
   decision: VoteDecision;
   approver: string;
-  reason?: string | undefined;
-  suggestion?: string | undefined;
+  reason?: string;
+  suggestion?: string;
   /** The ids of the hunks that the person approves. Absent: the whole call. */
-  hunks?: readonly string[] | undefined;
+  hunks?: readonly string[];
   /** The digest of the request that the page showed. Absent: the page does not send it. */
-  seenDigest?: string | undefined;
+  seenDigest?: string;
   /** The data that the approver's passkey signed. Absent: the passkey was not asked. */
-  passkey?: SignedByPasskey | undefined;
+  passkey?: SignedByPasskey;
 }
 
 /** The parts of a turn that are needed to sign a vote on a call. */
@@ -102,9 +102,9 @@ export interface Signers {
   /** Signs that an approver was signed in. */
   signer: InboxSigner | undefined;
   /** Signs grants of people who are signed in. */
-  grantSigner?: GrantSigner | undefined;
-  passkeys?: PasskeySigner | undefined;
-  grantPasskeys?: GrantPasskeys | undefined;
+  grantSigner?: GrantSigner;
+  passkeys?: PasskeySigner;
+  grantPasskeys?: GrantPasskeys;
 }
 
 /** How sure it is, at most, that this person said what they say here. */
@@ -164,7 +164,7 @@ export async function signVote(
   return { ...sent, signature: await signer?.(about) };
 }
 
-function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | undefined): CountersignError {
+function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | undefined) {
   return new CountersignError(
     'signature_needed',
     `the rule of ${call} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,

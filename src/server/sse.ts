@@ -10,7 +10,7 @@ export interface ServerEvent {
 }
 
 /** The source of the events of a stream, and the signal that ends the stream. */
-export interface EventSource {
+interface EventSource {
   /** Ends when the signal aborts. An error becomes the event `trouble`. */
   events(signal: AbortSignal): AsyncGenerator<ServerEvent>;
   /** Called before each event, and every second in between. False ends the stream. */
@@ -111,11 +111,11 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
  * An event that shows that the stream is alive, with the server's time. It is an event and not a comment, because a
  * page does not see comments. It also keeps proxies from closing the connection, and reveals clients that are gone.
  */
-function beat(): string {
+function beat() {
   return encodeNamed({ event: 'beat', data: { at: new Date().toISOString() } });
 }
 
-function encodeNamed({ event, data, id }: ServerEvent): string {
+function encodeNamed({ event, data, id }: ServerEvent) {
   const idLine = id === undefined ? '' : `id: ${id}\n`;
   // JSON contains no line breaks of its own, so this is always one line.
   return `${idLine}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -20,20 +20,6 @@ import { newsFor } from './reading/named-turns';
 import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
-/**
- * The text that models are writing now, for all turns. The text is only in memory, because history has every finished
- * reply.
- */
-export interface TextStore {
-  take: SendText;
-  /** The whole text that a turn's model has written so far, then each addition, until the signal aborts. */
-  watch(turn: string, signal: AbortSignal): AsyncGenerator<TextDelta>;
-  /** Removes the text that history now has. */
-  note(turn: string, event: TurnEvent): void;
-  /** The number of turns and characters in the store. */
-  size(): { turns: number; characters: number };
-}
-
 /** The time for which a finished reply is kept for watchers, in milliseconds. By then history has the reply. */
 const DONE_MS = 30_000;
 
@@ -51,46 +37,69 @@ type Stream = Omit<StreamedText, 'at' | 'done'> & {
   closed: boolean;
 };
 
-/** Makes a store for a web inbox of this namespace. */
-export function createTextStore(namespace: string, limits: StoreLimits = LIMITS): TextStore {
+/**
+ * The text that models are writing now, for all turns of a namespace. The text is only in memory, because history has
+ * every finished reply.
+ */
+export class TextStore {
   /** The latest stream of each turn. The stream that has not grown for the longest time comes first. */
-  const streams = new Map<string, Stream>();
-  const watchers = new Map<string, Set<() => void>>();
-  let characters = 0;
-  const put = (stream: Stream): void => {
-    characters += stream.text.length - (streams.get(stream.turn)?.text.length ?? 0);
-    streams.delete(stream.turn);
-    streams.set(stream.turn, stream);
-    while (streams.size > limits.turns || characters > limits.characters) {
-      const [oldest] = streams.values();
-      if (oldest === undefined) return;
-      characters -= oldest.text.length;
-      streams.delete(oldest.turn);
-    }
-  };
-  const close = ({ turn, scheduledAt }: Stream): void => {
-    const stream = streams.get(turn);
-    if (stream?.scheduledAt === scheduledAt && !stream.closed) put({ ...stream, text: '', closed: true });
-  };
-  const takeOne = (piece: StreamedText): StreamGap[] => {
-    if (piece.namespace !== namespace) return [];
-    const stream = extended(streams.get(piece.turn), piece);
+  private readonly streams = new Map<string, Stream>();
+  private readonly watchers = new Map<string, Set<() => void>>();
+  private characters = 0;
+
+  constructor(
+    private readonly namespace: string,
+    private readonly limits: StoreLimits = LIMITS,
+  ) {}
+
+  readonly take: SendText = async (pieces) => pieces.flatMap((piece) => this.takeOne(piece));
+
+  /** The whole text that a turn's model has written so far, then each addition, until the signal aborts. */
+  watch(turn: string, signal: AbortSignal): AsyncGenerator<TextDelta> {
+    const { streams, watchers } = this;
+    return watchStream({ turn, signal, streams, watchers });
+  }
+
+  /** Removes the text that history now has. */
+  note(turn: string, event: TurnEvent): void {
+    const stream = this.streams.get(turn);
+    if (stream !== undefined && isSettledBy(stream, event)) this.close(stream);
+  }
+
+  /** The number of turns and characters in the store. */
+  size(): { turns: number; characters: number } {
+    return { turns: this.streams.size, characters: this.characters };
+  }
+
+  private takeOne(piece: StreamedText) {
+    if (piece.namespace !== this.namespace) return [];
+    const stream = extended(this.streams.get(piece.turn), piece);
     if (stream === 'past') return [];
     if ('gap' in stream) return [stream.gap];
-    put(stream);
-    if (piece.done === true) setTimeout(() => close(stream), DONE_MS).unref();
-    for (const wake of watchers.get(piece.turn) ?? []) wake();
+    this.put(stream);
+    if (piece.done === true) setTimeout(() => this.close(stream), DONE_MS).unref();
+    for (const wake of this.watchers.get(piece.turn) ?? []) wake();
     return [];
-  };
-  return {
-    take: async (pieces) => pieces.flatMap(takeOne),
-    note(turn, event) {
-      const stream = streams.get(turn);
-      if (stream !== undefined && isSettledBy(stream, event)) close(stream);
-    },
-    watch: (turn, signal) => watchStream({ turn, signal, streams, watchers }),
-    size: () => ({ turns: streams.size, characters }),
-  };
+  }
+
+  private put(stream: Stream) {
+    const { streams, limits } = this;
+    this.characters += stream.text.length - (streams.get(stream.turn)?.text.length ?? 0);
+    streams.delete(stream.turn);
+    streams.set(stream.turn, stream);
+    while (streams.size > limits.turns || this.characters > limits.characters) {
+      const [oldest] = streams.values();
+      if (oldest === undefined) return;
+      this.characters -= oldest.text.length;
+      streams.delete(oldest.turn);
+    }
+  }
+
+  private close({ turn, scheduledAt }: Stream) {
+    const stream = this.streams.get(turn);
+    if (stream?.scheduledAt === scheduledAt && !stream.closed)
+      this.put({ ...stream, text: '', closed: true });
+  }
 }
 
 /**
@@ -112,7 +121,7 @@ function extended(last: Stream | undefined, piece: StreamedText): Stream | { gap
 /**
  * Whether an event shows that history has the reply of a stream, or never will have it. Both times are the server's.
  */
-function isSettledBy({ step, scheduledAt }: Stream, event: TurnEvent): boolean {
+function isSettledBy({ step, scheduledAt }: Stream, event: TurnEvent) {
   const isEnd =
     event.type === 'turn_ended' ||
     ((event.type === 'step' || event.type === 'think_failed') && event.step >= step);
@@ -157,7 +166,7 @@ function nextChange(turn: string, signal: AbortSignal, watchers: Watching['watch
   return new Promise((resolve) => {
     const set = watchers.get(turn) ?? new Set();
     watchers.set(turn, set);
-    const wake = (): void => {
+    const wake = () => {
       set.delete(wake);
       if (set.size === 0 && watchers.get(turn) === set) watchers.delete(turn);
       signal.removeEventListener('abort', wake);
@@ -234,7 +243,7 @@ export function streamRoutes(deps: StreamDeps): Hono {
       const { turn, namespace } = checkInput(watchSchema, c.req.query());
       if (namespace !== client.namespace)
         throw new CountersignError('not_found', `this web inbox is of the namespace ${client.namespace}`);
-      const isAllowed = async (): Promise<boolean> => true;
+      const isAllowed = async () => true;
       return eventStream({
         isAllowed,
         closing,

@@ -12,15 +12,16 @@ import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import { EVERYTHING, isAtLeast, isSeenBy } from '../authority/rules/permits';
 import type { AppDeps, VotersFile } from './deps';
-import { createLookers } from './open-elsewhere';
+import { Lookers } from './open-elsewhere';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
-import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
+import { callId, checkInput, filterText, id, readBody, reason } from './request-body';
 import { type Env, mayGoOn, senderOf } from './session';
 import { assuranceHere } from './signer';
 import type { Reader } from './visible-turns';
 import type { ForkChange } from '../history/fork';
 import { afterWords } from '../authority/votes/requesters';
+import { type JsonObject, isObject } from '../contract/json';
 
 const moment = z.iso.datetime({ offset: true }).optional();
 
@@ -47,7 +48,7 @@ export function turnRoutes({
   voters,
   ...signers
 }: AppDeps): Hono<Env> {
-  const lookers = createLookers();
+  const lookers = new Lookers();
   return new Hono<Env>()
     .get('/', async (c) => c.json(await c.get('reader').turns(checkInput(listSchema, c.req.query()))))
     .get('/:turn', async (c) => c.json(await turnDetails(c.get('reader'), await findExactly(c))))
@@ -108,7 +109,7 @@ async function callDetails(
   const tools = call.phase === 'request' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
   const now = Date.now();
-  const mayAct = (person: string): boolean => {
+  const mayAct = (person: string) => {
     const permit = file?.permitOf?.(person) ?? EVERYTHING;
     const callers = view.lineage?.map((one) => one.agent);
     return isAtLeast(permit.role, 'approver') && isSeenBy(permit, { agent: view.agent, callers });
@@ -239,6 +240,9 @@ export function cancelRoutes({ feed }: AppDeps): Hono<Env> {
   });
 }
 
+/** The arguments of a call. They are checked against the tool's schema where they are used. */
+const args = z.custom<JsonObject>(isObject, 'must be an object');
+
 /** The change of a fork, without the approver. The session names the approver. */
 const changeSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('arguments'), arguments: args }),
@@ -278,7 +282,7 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
  * The error for a person who may not fork with effects. Such a fork starts a turn, and its given reply can call any
  * tool of its agent.
  */
-function notAllowed(): CountersignError {
+function notAllowed() {
   return new CountersignError(
     'not_allowed',
     'you may not start forks with effects',

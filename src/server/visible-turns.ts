@@ -72,7 +72,7 @@ function only<T extends object>(
 
 function scoped(client: Reader, agents: readonly string[]): Reader {
   /** @throws CountersignError `not_found`, as for a turn that does not exist. */
-  const seen = async (turn: string): Promise<string> => {
+  const seen = async (turn: string) => {
     if (isSeenBy({ agents }, await client.agentsOf(turn))) return turn;
     throw turnNotFound(turn);
   };
@@ -106,7 +106,7 @@ function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['gr
     const found = await grants.list();
     return { ...found, grants: found.grants.filter((grant) => isSeenBy({ agents }, grant)) };
   };
-  const requireSeen = async (id: string): Promise<void> => {
+  const requireSeen = async (id: string) => {
     if ((await list()).grants.some((one) => one.id === id)) return;
     throw new CountersignError('not_found', noGrantText(id));
   };
@@ -135,12 +135,12 @@ function scopedSession(
 ): Session {
   const session = client.session(id, options);
   /** @throws CountersignError `not_found`, as for a session that does not exist. */
-  const seen = async (): Promise<Session> => {
+  const seen = async () => {
     if (!isSeenBy({ agents }, await session.state())) throw sessionNotFound(session.id);
     return session;
   };
   /** Returns the session. If a message would start it, the person has to see its agent. */
-  const open = async (): Promise<Session> => {
+  const open = async () => {
     const { agent } = options ?? {};
     if (agent === undefined) return seen();
     const now = await unlessGone(session.state());
@@ -169,7 +169,7 @@ async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterab
 function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => Promise<T> {
   const running = new Map<string, Promise<unknown>>();
   const next = new Map<string, Promise<T>>();
-  const begin = (key: string, question: Q): Promise<T> => {
+  const begin = (key: string, question: Q) => {
     next.delete(key);
     const answer = job(question);
     const ended: Promise<unknown> = answer

@@ -115,7 +115,7 @@ async function throughDraft(
   path: string,
   { content, mode }: { content: string | ((draft: FileHandle) => Promise<void>); mode: number },
   place: (draft: string) => Promise<void>,
-): Promise<void> {
+) {
   const draft = `${path}.${randomUUID()}.draft`;
   try {
     await withHandle(await open(draft, 'wx', mode), async (file) => {
@@ -144,7 +144,7 @@ export function appendLine(path: string, line: string): Promise<void> {
   return writeLine(path, line, 0);
 }
 
-async function writeLine(path: string, line: string, flags: number): Promise<void> {
+async function writeLine(path: string, line: string, flags: number) {
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND | flags, 0o600);
   await withHandle(file, async () => {
     await file.writeFile(`${line}\n`);
@@ -165,7 +165,7 @@ export type PrivateFault =
   'missing' | 'unreadable' | 'not_a_file' | 'too_large' | 'not_yours' | 'open_to_others';
 
 /** The refusal of a private file. There is a cause if the file is missing or unreadable. */
-export interface PrivateRefusal {
+interface PrivateRefusal {
   fault: PrivateFault;
   cause?: unknown;
 }
@@ -224,7 +224,7 @@ export function readPrivateFile(path: string, options: PrivateOptions = {}): Pri
   }
 }
 
-function isOurs(uid: number, strict: boolean): boolean {
+function isOurs(uid: number, strict: boolean) {
   const own = process.getuid?.();
   if (own === undefined || uid === own) return true;
   return !strict && (own === 0 || uid === 0);

@@ -40,7 +40,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv = process.env): Proxy 
 }
 
 /** Whether a list of `NO_PROXY` names the host of a URL: by its name or the end of it, by its address or a range. */
-function isExempt({ protocol, hostname, port }: URL, list: string): boolean {
+function isExempt({ protocol, hostname, port }: URL, list: string) {
   const host = hostname.replace(/[[\]]/g, '');
   const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
   return list
@@ -55,7 +55,7 @@ function isExempt({ protocol, hostname, port }: URL, list: string): boolean {
 }
 
 /** Whether an address is in a range such as `10.0.0.0/8`. */
-function isInRange(host: string, range: string): boolean {
+function isInRange(host: string, range: string) {
   if (isIP(host) === 0 || !ipaddr.isValidCIDR(range)) return false;
   const address = ipaddr.parse(host);
   const [start, bits] = ipaddr.parseCIDR(range);
@@ -182,7 +182,7 @@ export function proxyFault(error: unknown, most = 10): CountersignError | undefi
   return isObject(error) && most > 0 ? proxyFault(error['cause'], most - 1) : undefined;
 }
 
-function unreached(proxy: Proxy, error: unknown): CountersignError {
+function unreached(proxy: Proxy, error: unknown) {
   return failure(proxy, `cannot be reached (${errnoOf(error) ?? errorMessage(error)})`, true);
 }
 
@@ -192,7 +192,7 @@ function refusedBy(proxy: Proxy, status: number): CountersignError {
   return failure(proxy, said, status >= 500);
 }
 
-function failure({ name, url }: Proxy, said: string, retryable: boolean): CountersignError {
+function failure({ name, url }: Proxy, said: string, retryable: boolean) {
   return new CountersignError('proxy_failed', `the proxy ${url.host} of ${name} ${said}; nothing was sent`, {
     hint: `Look at ${name}. NO_PROXY names the hosts that are reached without it.`,
     data: { retryable },

@@ -28,7 +28,7 @@ export interface OpenSpan {
 }
 
 /** A span of something that is over. Times are milliseconds since the epoch. */
-export interface PastSpan extends NewSpan {
+interface PastSpan extends NewSpan {
   since: number;
   at: number;
   error?: string;
@@ -61,7 +61,7 @@ let api: Promise<Api | undefined> | undefined;
 /**
  * The OpenTelemetry API, if the application has it. The API is loaded once, because each start of a turn asks for it.
  */
-function loadApi(): Promise<Api | undefined> {
+function loadApi() {
   return (api ??= import(/* webpackIgnore: true */ '@opentelemetry/api').catch(() => undefined));
 }
 
@@ -124,7 +124,7 @@ async function within<T>(
  * Whether anybody takes the spans of a turn. Without a registered SDK, we only pass the trace in which the turn was
  * started on to the systems that its calls ask.
  */
-function isHeard({ trace, ProxyTracerProvider }: Api, place: SpanPlace): boolean {
+function isHeard({ trace, ProxyTracerProvider }: Api, place: SpanPlace) {
   if (place.trace !== undefined) return true;
   const provider = trace.getTracerProvider();
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(NAME) !== undefined;
@@ -136,7 +136,7 @@ function startIn(api: Api, place: SpanPlace, span: NewSpan): { span: Otel.Span; 
   return { span: own, context: api.trace.setSpan(parent, own) };
 }
 
-function record(api: Api, place: SpanPlace, past: PastSpan): void {
+function record(api: Api, place: SpanPlace, past: PastSpan) {
   const options = { ...optionsOf(api, past), startTime: past.since };
   const span =
     past.isTurn === true
@@ -147,7 +147,7 @@ function record(api: Api, place: SpanPlace, past: PastSpan): void {
   span.end(Math.max(past.since, past.at));
 }
 
-function failed(api: Api, span: Otel.Span, type: string): void {
+function failed(api: Api, span: Otel.Span, type: string) {
   span.setAttribute('error.type', type);
   span.setStatus({ code: api.SpanStatusCode.ERROR });
 }

@@ -63,7 +63,7 @@ function placed(lines: LineCounter, offset: number, message: string): Mistake {
   return { line: Math.max(1, line), column: Math.max(1, col), message };
 }
 
-function offsetOf(document: Document, path: YamlPath, into = 0): number {
+function offsetOf(document: Document, path: YamlPath, into = 0) {
   for (let length = path.length; length > 0; length--) {
     const node: unknown = document.getIn(path.slice(0, length), true);
     if (!isNode(node) || node.range == null) continue;

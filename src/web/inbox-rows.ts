@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxPage } from '../server/api';
-import { readInbox } from './http';
 import { useTabVisible } from './ui/app';
 import type { LiveInbox } from './shared-stream';
+import { type Reply, send } from './http';
+import { queryOf } from './model/route';
 
 /** The rows of the inbox to read. */
 interface RowsWanted {
@@ -37,7 +38,7 @@ export function useInboxRows(
   const isReading = useRef(false);
   const isShown = useRef(true);
   const isVisible = useTabVisible();
-  const read = async (): Promise<void> => {
+  const read = async () => {
     isReading.current = true;
     for (let asked = wanted.current; asked !== undefined; asked = wanted.current) {
       wanted.current = undefined;
@@ -64,4 +65,20 @@ export function useInboxRows(
   }, [query, offset, limit, version, connection === 'live', isVisible]);
   useEffect(() => () => void (isShown.current = false), []);
   return rows;
+}
+
+/** The time to wait for a part of the inbox, in milliseconds. The server has the inbox in memory. */
+const READ_MS = 20_000;
+
+/**
+ * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null if that page has not
+ * changed. `query` has the other parameters of `InboxPageQuery`.
+ */
+function readInbox(
+  { query, offset, limit }: { query: string; offset: number; limit: number },
+  seen = '',
+): Promise<Reply<InboxPage | null>> {
+  const place = queryOf({ offset: String(offset), limit: String(limit), seen });
+  const path = `api/inbox?${query === '' ? '' : `${query}&`}${place}`;
+  return send('GET', path, { signal: AbortSignal.timeout(READ_MS) });
 }

@@ -9,13 +9,13 @@ export interface Typed {
   /** What the model should do instead. */
   suggestion: string;
   /** The arguments while they are changed. */
-  args?: TypedArguments | undefined;
+  args?: TypedArguments;
   /** Ids of the ticked hunks. */
-  hunks?: { ticked: readonly string[]; seen: string } | undefined;
+  hunks?: { ticked: readonly string[]; seen: string };
   /** Only for a call in doubt: the chosen answer, the result that the person reports, and how they know. */
-  answer?: ResolutionKind | undefined;
+  answer?: ResolutionKind;
   /** The start of the call that the answer is about. */
-  generation?: number | undefined;
+  generation?: number;
   content: string;
   how: string;
 }
@@ -92,12 +92,12 @@ export function keepTyped(by: Typist, name: string, value: object | undefined): 
   }
 }
 
-function remove(key: string): void {
+function remove(key: string) {
   memory.delete(key);
   storage()?.removeItem(key);
 }
 
-function prefixOf({ user, version }: Typist): string {
+function prefixOf({ user, version }: Typist) {
   return `${PREFIX}${version}/${encodeURIComponent(user)}/`;
 }
 

@@ -1,13 +1,12 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Connection } from './model/labels';
 import type { ApiError, Pending } from '../server/api';
 import { listen } from './stream';
-import { eventsAt, turnPath } from './http';
+import { eventsAt } from './http';
 import { checkSession } from './shared-stream';
 import { useAppContext, useTabVisible } from './ui/app';
 import type { TextDelta } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
-import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
 
 /** The text that one attempt at a reply has written so far. */
@@ -31,25 +30,6 @@ export interface LiveTurn {
   ended: boolean;
 }
 
-const EMPTY: LiveTurn = {
-  events: [],
-  view: undefined,
-  pending: undefined,
-  text: undefined,
-  connection: 'connecting',
-  problem: undefined,
-  ended: false,
-};
-
-/**
- * Reads a turn from its start, and then follows it while the tab is visible. The id of an event is its place in the
- * turn, so an event that comes twice counts once.
- */
-export function useTurn(turn: string): LiveTurn {
-  const byPlace = useRef(new Map<number, TurnEvent>()).current;
-  return useEvents(turnPath(turn), EMPTY, (url, following) => followTurn(url, byPlace, following));
-}
-
 /** What the follower of some events sets. */
 export interface Following<S> {
   setState: (change: (last: S) => S) => void;
@@ -66,7 +46,7 @@ export function useEvents<S>(
   const [state, setState] = useState(empty);
   const isVisible = useTabVisible();
   const { fail } = useAppContext();
-  const signedOut = (error: ApiError): void => fail({ status: 401, error });
+  const signedOut = (error: ApiError) => fail({ status: 401, error });
   useEffect(
     () => (isVisible ? follow(eventsAt(path), { setState, signedOut }) : undefined),
     [path, attempt, isVisible],
@@ -101,46 +81,4 @@ export function listenToEnd(
     },
   });
   return stop;
-}
-
-/** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
-function followTurn(
-  url: string,
-  byPlace: Map<number, TurnEvent>,
-  { setState, signedOut }: Following<LiveTurn>,
-): () => void {
-  const set = (part: Partial<LiveTurn>): void => setState((last) => ({ ...last, ...part }));
-  let drawn = 0;
-  let isWhole = false;
-  const draw = (): void => {
-    drawn = 0;
-    const events = [...byPlace.values()];
-    if (isWhole) return set({ events, view: viewOf(events) });
-    setState((last) => (last.view === undefined ? { ...last, events } : last));
-  };
-  // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
-  const drawSoon = (part: Partial<LiveTurn> = {}): void => {
-    set(part);
-    drawn ||= requestAnimationFrame(draw);
-  };
-  const on = {
-    turn: (data: string, id: string) => {
-      byPlace.set(Number(id), JSON.parse(data));
-      drawSoon();
-    },
-    pending: (data: string) => {
-      isWhole = true;
-      drawSoon({ pending: JSON.parse(data) });
-    },
-    text: (data: string) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
-    end: () => {
-      isWhole = true;
-      drawSoon({ ended: true });
-    },
-  };
-  const stop = listenToEnd(url, on, set, signedOut);
-  return () => {
-    cancelAnimationFrame(drawn);
-    stop();
-  };
 }

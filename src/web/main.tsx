@@ -1,11 +1,11 @@
-import { type JSX, render } from 'preact';
+import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ApiError, InboxSession } from '../server/api';
-import { readSession, showUser, signIn, signOut, readCall } from './http';
+import type { ApiError, InboxSession, SignIn, SignedOut } from '../server/api';
+import { readSession, showUser, readCall, type Reply, send } from './http';
 import type { Selection } from './model/alike';
 import { grouped, tabTitle } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
-import { type Route, signInCode } from './model/route';
+import { type Route, signInCode, hrefOf } from './model/route';
 import { HEADER_LINKS, Screen, screenName } from './screens';
 import { type LiveInbox, useInbox } from './shared-stream';
 import { forgetTyped } from './kept-input';
@@ -13,17 +13,16 @@ import {
   type AppContext,
   AppContextProvider,
   goTo,
-  Notices,
   placeOf,
   useKeys,
   useLate,
   useLateBy,
-  useNotices,
   useRoute,
   type Followed,
+  useNow,
 } from './ui/app';
 import { watchFields } from './ui/late-keys';
-import { useCareful, useHeld, type Notify } from './ui/held';
+import { useCareful, useHeld, type Notify, type ShownNotice, type Held } from './ui/held';
 import { Text, visibleText } from './ui/text';
 import { storedTheme } from './theme';
 import { describeOutcome } from '../history/labels';
@@ -39,13 +38,13 @@ interface State {
 }
 
 /** Why the session of the page has ended: perhaps another person uses this browser now. */
-function endedText({ signedIn }: ApiError): string {
+function endedText({ signedIn }: ApiError) {
   const who = signedIn === undefined ? '' : `: ${visibleText(signedIn)} has signed in in this browser`;
   return `Your session has ended${who}. Sign in again; what you typed is kept.`;
 }
 
 /** The sign-in, or the page of the signed-in user. */
-function App(): JSX.Element {
+function App() {
   const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
   useEffect(() => void openSession().then(setState), []);
   const { session, isOpen, problem } = state;
@@ -55,11 +54,11 @@ function App(): JSX.Element {
     [],
   );
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
-  const enter = (entered: InboxSession): void => {
+  const enter = (entered: InboxSession) => {
     forgetTyped(entered);
     setState({ session: entered, isOpen: true });
   };
-  const out = (problem: string | undefined): void => {
+  const out = (problem: string | undefined) => {
     forgetTyped();
     // Notifications for this person must not be shown to the next person at this browser.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
@@ -97,12 +96,12 @@ interface SignInProps {
 }
 
 /** The form that asks for a token. */
-function SignInScreen({ problem, enter }: SignInProps): JSX.Element {
+function SignInScreen({ problem, enter }: SignInProps) {
   const [token, setToken] = useState('');
   const [message, setMessage] = useState(problem);
   const [issuer, setIssuer] = useState<string>();
   useEffect(() => void readSession().then((reply) => reply.ok || setIssuer(reply.error.signInAt)), []);
-  const submit = async (event: Event): Promise<void> => {
+  const submit = async (event: Event) => {
     event.preventDefault();
     const reply = await signIn({ token: token.trim() });
     if (reply.ok) return enter(reply.data);
@@ -151,7 +150,7 @@ interface PageProps {
 }
 
 /** The page of a signed-in user. */
-function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
+function Page({ session, isOpen, signedOut, signOut }: PageProps) {
   const route = useRoute();
   const isLeft = useRef(false);
   useEffect(() => () => void (isLeft.current = true), []);
@@ -213,7 +212,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
 }
 
 /** Moves the focus to the main part. The fragment holds the route, so this link cannot do that by itself. */
-function skip(event: Event): void {
+function skip(event: Event) {
   event.preventDefault();
   document.getElementById('main')?.focus();
 }
@@ -229,11 +228,11 @@ const loadChips = () => import('./screens/chips');
 const loadAccount = () => import('./screens/account/account');
 
 /** The navigation, the number of waiting items, the connection, and the user. The menu of the user is loaded later. */
-function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
+function Header({ session, route, inbox, signOut }: HeaderProps) {
   const { state, label, title } = connectionStatus(inbox.connection, inbox.trouble);
   const late = useLate(loadAccount, true);
   const [isHelpOpen, setHelpOpen] = useState(false);
-  const help = (): void => setHelpOpen(true);
+  const help = () => setHelpOpen(true);
   useKeys({ '?': help });
   return (
     <header class="header">
@@ -296,14 +295,14 @@ function useFollowed(notify: Notify): (one: Followed) => void {
   return useCallback((one: Followed) => {
     if (timers.current.size >= MOST) return;
     const giveUpAt = Date.now() + GIVE_UP_MS;
-    const wait = (ms: number): void => {
+    const wait = (ms: number) => {
       const timer = setTimeout(() => {
         timers.current.delete(timer);
         void look(ms);
       }, ms);
       timers.current.add(timer);
     };
-    const look = async (waited: number): Promise<void> => {
+    const look = async (waited: number) => {
       const reply = await readCall(one.turn, one.callId);
       const call = reply.ok ? reply.data.view.calls.find(({ callId }) => callId === one.callId) : undefined;
       const trouble = call && troubleOf(call);
@@ -328,4 +327,83 @@ function troubleOf({ phase, outcome, result, doubt, request }: CallView): string
   if (phase === 'request' && request?.note !== undefined) return `waits again: ${request.note}`;
   if (outcome === undefined || result?.error === undefined || outcome === 'denied') return undefined;
   return `ended as ${describeOutcome(outcome)[0]}: ${result.error.message}`;
+}
+
+const signIn = (body: SignIn): Promise<Reply<InboxSession>> => send('POST', 'api/session', { body });
+
+const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', 'api/session');
+
+/** A good notice disappears after this many milliseconds. A bad notice stays until it is closed. */
+const STAYS_MS = 8_000;
+
+/** The notices: the notices that stay, and below them the newest notice. */
+function useNotices() {
+  const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
+  const close = (closed: ShownNotice) => setNotices((all) => all.filter((one) => one !== closed));
+  const notify = useCallback<Notify>((next) => {
+    setNotices((all) => [...all.filter(({ stays, text }) => stays === true && text !== next.text), next]);
+  }, []);
+  return { notices, notify, close };
+}
+
+interface NoticesProps {
+  notices: readonly ShownNotice[];
+  close: (notice: ShownNotice) => void;
+  held: readonly Held[];
+  undo: (one: Held) => boolean;
+}
+
+/** The notices and the decisions that can be undone, for screen readers too. */
+function Notices({ notices, close, held, undo }: NoticesProps) {
+  const open = held.filter(({ due }) => due !== undefined);
+  const undoOne = (one: Held | undefined) => {
+    if (one !== undefined && undo(one)) goTo(one.back);
+  };
+  useKeys({ z: () => undoOne(open.at(-1)) });
+  const last = notices.at(-1);
+  useEffect(() => {
+    if (last === undefined || last.tone === 'bad' || last.stays === true) return;
+    const timer = setTimeout(() => close(last), STAYS_MS);
+    return () => clearTimeout(timer);
+  }, [last]);
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {open.map((one) => (
+        <p class="notice quiet" key={one.key}>
+          <span title={visibleText(one.what)}>
+            Not sent yet: <Text of={one.what} /> <Seconds until={one.due} />
+          </span>
+          <button class="button" type="button" aria-keyshortcuts="z" onClick={() => undoOne(one)}>
+            Undo
+          </button>
+        </p>
+      ))}
+      {notices.map((notice) => (
+        <p class={`notice ${notice.tone}`} key={notice.text}>
+          <span title={visibleText(notice.text)}>
+            <Text of={notice.text} />
+          </span>
+          {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
+          <button
+            class="button plain"
+            type="button"
+            aria-label="Close this notice"
+            onClick={() => close(notice)}
+          >
+            ✕
+          </button>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** How many seconds are left. It is hidden from screen readers, which would read it each second. */
+function Seconds({ until = 0 }: { until: number | undefined }) {
+  const left = Math.ceil((until - useNow(250)) / 1_000);
+  return (
+    <span class="quiet" aria-hidden="true">
+      {Math.max(0, left)} s
+    </span>
+  );
 }

@@ -77,7 +77,7 @@ function read({ data }: PushEvent): PushMessage {
   }
 }
 
-function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.title): Promise<void> {
+function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.title) {
   const { text: body, tag, seen, isOver } = message;
   const options: Shown = {
     body,
@@ -92,14 +92,14 @@ function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.
   return self.registration.showNotification(title, options);
 }
 
-function buttons(yes: Action, yesText: string, no: Action, noText: string): NonNullable<Shown['actions']> {
+function buttons(yes: Action, yesText: string, no: Action, noText: string) {
   return [
     { action: yes, title: yesText },
     { action: no, title: noText },
   ];
 }
 
-async function take(action: string, message: PushMessage): Promise<void> {
+async function take(action: string, message: PushMessage) {
   // A single touch could be a mistake, so it must not approve anything.
   if (action === 'approve')
     return show(
@@ -116,7 +116,7 @@ async function take(action: string, message: PushMessage): Promise<void> {
  * Decides like the page: over the same route, with the digest of the request that was shown, and as the person who is
  * signed in.
  */
-async function decide(decision: 'approved' | 'denied', message: PushMessage): Promise<void> {
+async function decide(decision: 'approved' | 'denied', message: PushMessage) {
   const { callId, seen, turn, user, what } = message;
   if (seen === undefined) return open(message.place);
   const why = await whyNot(user);
@@ -164,12 +164,12 @@ function ask(method: string, path: string, sent?: { user: string; body: Decision
   return fetch(path, { method, headers, credentials: 'same-origin', body: JSON.stringify(sent.body) });
 }
 
-function said({ message, hint }: ApiError): string {
+function said({ message, hint }: ApiError) {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 
 /** Shows that nothing was decided, and opens the page, where the person can decide. */
-async function refuse(message: PushMessage, why: string): Promise<void> {
+async function refuse(message: PushMessage, why: string) {
   const refused = without({ ...message, title: `Not decided: ${message.what}`, text: why });
   await show(refused, { requireInteraction: true });
   await open(message.place).catch(() => undefined);
@@ -180,7 +180,7 @@ function without({ seen: _, ...message }: PushMessage): PushMessage {
 }
 
 /** Opens a place of the page in an open tab, or in a new tab. */
-async function open(place: string): Promise<void> {
+async function open(place: string) {
   const url = new URL(place, self.registration.scope).href;
   const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
   for (const tab of tabs) {
@@ -197,7 +197,7 @@ async function open(place: string): Promise<void> {
   await self.clients.openWindow(url);
 }
 
-async function leave(): Promise<void> {
+async function leave() {
   const subscription = await self.registration.pushManager.getSubscription();
   await subscription?.unsubscribe();
   for (const shown of await self.registration.getNotifications()) shown.close();

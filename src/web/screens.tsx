@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Route } from './model/route';
 import { InboxScreen } from './screens/inbox';
 import { Late } from './ui/app';
-import { Nowhere } from './ui/widgets';
+import { Text } from './ui/text';
 
 /** Screens by name. */
 type Screens = Readonly<Record<string, () => JSX.Element>>;
@@ -51,7 +51,7 @@ interface ScreenProps {
 }
 
 /** The screen of a route. */
-export function Screen({ route, screens = SCREENS }: ScreenProps): JSX.Element {
+export function Screen({ route, screens = SCREENS }: ScreenProps) {
   switch (route.at) {
     case 'inbox':
       return <InboxScreen query={route.query} />;
@@ -105,3 +105,23 @@ const loadPasskeys = () => import('./screens/passkeys');
 const loadPush = () => import('./screens/push');
 const loadGrants = () => import('./screens/grants');
 const loadStats = () => import('./screens/stats');
+
+/** Shown in place of a screen that the page does not have. */
+function Nowhere({ place }: { place: string }) {
+  return (
+    <div class="empty" role="alert">
+      <h1 class="pane-title">This page does not exist</h1>
+      <p>
+        The web inbox has no place{' '}
+        <code>
+          #/
+          <Text of={place} />
+        </code>
+        . Perhaps the address was cut off.
+      </p>
+      <p>
+        <a href="#/">Go to the inbox</a>
+      </p>
+    </div>
+  );
+}

@@ -37,7 +37,7 @@ function listenShared(url: string, event: string, handlers: SharedHandlers): () 
   // Another web inbox may be under another path of this host.
   const channel = new BroadcastChannel(new URL(url, location.href).href);
   let attempt = new AbortController();
-  const follow = (): void => {
+  const follow = () => {
     watchdog.heard();
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
       if (data === 'hello') return;
@@ -51,10 +51,10 @@ function listenShared(url: string, event: string, handlers: SharedHandlers): () 
     attempt.abort();
     compete(true);
   });
-  const compete = (steal: boolean): void => {
+  const compete = (steal: boolean) => {
     attempt = new AbortController();
     const { signal } = attempt;
-    const lead = async (): Promise<void> => {
+    const lead = async () => {
       if (signal.aborted) return;
       watchdog.stop();
       const stop = listenAlone(url, event, relayToTabs(channel, handlers));
@@ -88,7 +88,7 @@ function listenAlone(
   return listen(url, { on: { [event]: message, trouble, beat }, connection });
 }
 
-function dispatch(sent: TabMessage, { message, trouble, connection }: SharedHandlers): void {
+function dispatch(sent: TabMessage, { message, trouble, connection }: SharedHandlers) {
   if (sent === 'hello') return;
   if ('data' in sent) message(sent.data);
   else if ('trouble' in sent) trouble(sent.trouble);
@@ -99,11 +99,11 @@ function dispatch(sent: TabMessage, { message, trouble, connection }: SharedHand
 /** Handlers that pass events on to this tab and all others. A tab that opens later gets the last event of each kind. */
 function relayToTabs(channel: BroadcastChannel, handlers: SharedHandlers) {
   const last = new Map<'data' | 'trouble' | 'state', TabMessage>();
-  const send = (sent: TabMessage): void => {
+  const send = (sent: TabMessage) => {
     channel.postMessage(sent);
     dispatch(sent, handlers);
   };
-  const relay = (kind: 'data' | 'trouble' | 'state', sent: TabMessage): void => {
+  const relay = (kind: 'data' | 'trouble' | 'state', sent: TabMessage) => {
     // The next message ends the trouble.
     if (kind === 'data') last.delete('trouble');
     last.set(kind, sent);

@@ -41,8 +41,8 @@ interface Watchdog {
 /** Makes a watchdog, which waits for the first sign. */
 export function createWatchdog(silentMs: number, onSilence: () => void): Watchdog {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const stop = (): void => clearTimeout(timer);
-  const heard = (): void => {
+  const stop = () => clearTimeout(timer);
+  const heard = () => {
     stop();
     timer = setTimeout(onSilence, silentMs);
   };
@@ -60,7 +60,7 @@ export function listen(url: string, { on, connection }: LiveHandlers): () => voi
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
   let isLive = false;
-  const lose = (): void => {
+  const lose = () => {
     isLive = false;
     connection('lost');
   };
@@ -68,13 +68,13 @@ export function listen(url: string, { on, connection }: LiveHandlers): () => voi
     lose();
     connect();
   });
-  const heard = (): void => {
+  const heard = () => {
     watchdog.heard();
     failures = 0;
     if (!isLive) connection('live');
     isLive = true;
   };
-  const connect = (): void => {
+  const connect = () => {
     source?.close();
     clearTimeout(timer);
     watchdog.heard();

@@ -1,6 +1,8 @@
 import type { ObservedFact } from '../../src/activities/observed';
 import { observing } from '../../src/activities/spans';
-import type { PastSpan, SpanPlace, Traces } from '../../src/system/traces';
+import type { SpanPlace, Traces } from '../../src/system/traces';
+
+type PastSpan = Parameters<Traces['record']>[1];
 
 const of = { agent: 'clerk', tool: 'pay', callId: '1.1', callKey: 'k:1.1' };
 const workflow = { namespace: 'default', workflowId: 'turn-1' };

@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createTextStreams, type TextWriter } from '../../src/activities/text-streams';
 import { type SendText, STREAM, type StreamedText } from '../../src/contract/streamed-text';
-import { createTextStore } from '../../src/server/streamed-text';
+import { TextStore } from '../../src/server/streamed-text';
 import { createSecrets } from '../../src/tools/secrets';
 import { until } from '../support/until';
 
@@ -34,7 +34,7 @@ function streamsTo(send?: SendText) {
 
 /** Takes pieces as a web inbox does. */
 function receiver() {
-  const store = createTextStore('default');
+  const store = new TextStore('default');
   const pieces: StreamedText[] = [];
   const state = { broken: false };
   const send: SendText = async (batch) => {

@@ -1,12 +1,4 @@
-import {
-  type BatchFlags,
-  type BatchWish,
-  type Candidate,
-  checkNoBatch,
-  planBatch,
-  planLines,
-  readBatch,
-} from '../../src/cli/batch';
+import { type BatchFlags, checkNoBatch, planBatch, planLines, readBatch } from '../../src/cli/batch';
 import type { InboxItem } from '../../src/client';
 import { addApprove } from '../../src/cli/commands/approve';
 import type { RequestOpened } from '../../src/history/events';
@@ -14,6 +6,10 @@ import { ruled } from '../notify/support';
 import { runCommand } from './command';
 import { call, inboxItem, NOW, proposal, request, testScreen, turn } from './support';
 import { readWhere } from '../../src/cli/batch';
+
+type BatchWish = Parameters<typeof planBatch>[1];
+
+type Candidate = Parameters<typeof planBatch>[0][number];
 
 describe('the batch that options mean', () => {
   it.each<[string, BatchFlags, 'approved' | 'denied', string | undefined, RegExp]>([

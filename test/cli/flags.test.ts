@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import fc from 'fast-check';
 import { readArguments, readCount, readMoment, readText, readTime } from '../../src/cli/flags';
-import { type WhereFacts, readWhere } from '../../src/cli/batch';
+import { readWhere } from '../../src/cli/batch';
+
+type WhereFacts = Parameters<Awaited<ReturnType<typeof readWhere>>>[0];
 
 let directory: string;
 beforeAll(() => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createMail, type MailSettings } from '../../src/notify/mail';
+import { createMail } from '../../src/notify/mail';
 import { createOutbox, type NoticeOutbox } from '../../src/notify/outbox';
 import { openSent } from '../../src/notify/sent';
 import { scratchDirectory } from '../support/scratch';
@@ -10,6 +10,8 @@ import { NOW } from '../cli/support';
 import { type MailServer, startMailServer } from './mail-server';
 import { never, notice } from './support';
 import { needs } from '../support/parts';
+
+type MailSettings = Parameters<typeof createMail>[0];
 
 needs('openssl');
 

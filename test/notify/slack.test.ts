@@ -5,7 +5,7 @@ import type { Answer, Countersign } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
 import { createOutbox, type NoticeOutbox } from '../../src/notify/outbox';
 import { openSent } from '../../src/notify/sent';
-import { createSlack, type SlackSettings } from '../../src/notify/slack';
+import { createSlack } from '../../src/notify/slack';
 import { testNotice } from '../../src/notify/notices';
 import type { CallView } from '../../src/history/view';
 import { scratchDirectory } from '../support/scratch';
@@ -14,6 +14,8 @@ import { call, NOW, question, request, turn } from '../cli/support';
 import { APP_TOKEN, BOT_TOKEN, labelsOf, shownIn, startSlackServer, submitOf } from './slack-server';
 import type { SlackServer } from './slack-server';
 import { notice } from './support';
+
+type SlackSettings = Parameters<typeof createSlack>[0];
 
 const FILE = parseApprovers(
   `

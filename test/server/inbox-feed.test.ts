@@ -4,7 +4,7 @@ import { CountersignError } from '../../src/contract/errors';
 import type { InboxItem, InboxReader, WaitingStep } from '../../src/client/types';
 import type { ServerEvent } from '../../src/server/sse';
 import { createErrorFormatter } from '../../src/server/failure';
-import { createFeed, type InboxFeed } from '../../src/server/inbox-feed';
+import { InboxFeed } from '../../src/server/inbox-feed';
 import { inboxItem } from '../cli/support';
 import { until } from '../support/until';
 
@@ -66,7 +66,7 @@ const silentInbox = () => {
   };
   return {
     inbox,
-    feed: createFeed({ ...parts, pace: pace(5), slowMs: 5, lingerMs: 0, closing: newClosing() }),
+    feed: new InboxFeed({ ...parts, pace: pace(5), slowMs: 5, lingerMs: 0, closing: newClosing() }),
   };
 };
 
@@ -89,7 +89,7 @@ const feedOf = (
   reader: () => InboxReader,
   { reported = [], lingerMs = 0, pauses = nothingPaused, pace: given = pace(5) }: FeedOptions = {},
 ): InboxFeed =>
-  createFeed({
+  new InboxFeed({
     ...{ client: { inboxReader: reader, pauses }, pace: given, lingerMs, closing: newClosing() },
     formatError: createErrorFormatter((error) => void reported.push(error)),
   });

@@ -1,10 +1,10 @@
-import { createLookers } from '../../src/server/open-elsewhere';
+import { Lookers } from '../../src/server/open-elsewhere';
 
 const CALL = 't-1/1.1';
 
 it('names the others who have a call open, until they are silent', () => {
   let now = 0;
-  const lookers = createLookers(() => now);
+  const lookers = new Lookers(() => now);
   lookers.open('ann', CALL);
   lookers.open('bob', CALL);
   lookers.open('cleo', 't-1/1.2');
@@ -17,7 +17,7 @@ it('names the others who have a call open, until they are silent', () => {
 });
 
 it('names nobody to who has not read the call', () => {
-  const lookers = createLookers();
+  const lookers = new Lookers();
   lookers.open('ann', CALL);
   expect(lookers.stay('eve', CALL)).toEqual([]);
   expect(lookers.stay('ann', CALL)).toEqual([]);

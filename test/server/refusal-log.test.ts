@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defined } from '../../src/contract/defined';
-import { createRefusalLog, type LoggedRefusal } from '../../src/server/refusal-log';
+import { RefusalLog, type LoggedRefusal } from '../../src/server/refusal-log';
 
 let directory: string;
 let file: string;
@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const log = (rotateAt?: number) =>
-  createRefusalLog({
+  new RefusalLog({
     file,
     report: (error) => void reported.push(error),
     ...defined({ rotateAt }),

@@ -1,9 +1,11 @@
 import { CountersignError } from '../../src/contract/errors';
-import { eventStream, type EventSource } from '../../src/server/sse';
+import { eventStream } from '../../src/server/sse';
 import { createErrorFormatter } from '../../src/server/failure';
 import { eventsIn } from './support';
 import { mostReactions } from '../support/reactions';
 import { until } from '../support/until';
+
+type EventSource = Parameters<typeof eventStream>[0];
 
 /** A stream over a generator, and a way to close it. */
 const streamOf = (events: EventSource['events'], extra: Partial<EventSource> = {}) => {

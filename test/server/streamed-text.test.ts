@@ -1,6 +1,6 @@
 import { NEWS, STREAM, type StreamedText, type TextDelta } from '../../src/contract/streamed-text';
 import type { TurnEvent } from '../../src/history/events';
-import { createTextStore, type TextStore } from '../../src/server/streamed-text';
+import { TextStore } from '../../src/server/streamed-text';
 import { eventsIn, STREAM_TOKEN, useOfflineApp } from './support';
 
 const piece = (more: Partial<StreamedText> = {}): StreamedText => ({
@@ -35,7 +35,7 @@ function watcher(store: TextStore) {
 
 describe('a store', () => {
   let store: TextStore;
-  beforeEach(() => (store = createTextStore('default')));
+  beforeEach(() => (store = new TextStore('default')));
 
   it('gives a late watcher all of it, and then what is added', async () => {
     await store.take([piece(), piece({ at: 4, text: 'two ' })]);
@@ -112,7 +112,7 @@ describe('a store', () => {
   });
 
   it('keeps no more than its limits, the newest first', async () => {
-    const small = createTextStore('default', { turns: 3, characters: 100 });
+    const small = new TextStore('default', { turns: 3, characters: 100 });
     for (let turn = 0; turn < 10; turn++) await small.take([piece({ turn: `t${turn}` })]);
     expect(small.size()).toEqual({ turns: 3, characters: 12 });
     await small.take([piece({ turn: 't10', text: 'x'.repeat(95) })]);
@@ -127,7 +127,7 @@ describe('a store', () => {
   });
 
   it('gives a text again from its start that was dropped for others meanwhile', async () => {
-    const small = createTextStore('default', { turns: 1, characters: 1_000 });
+    const small = new TextStore('default', { turns: 1, characters: 1_000 });
     await small.take([piece(), piece({ at: 4, text: 'two' })]);
     const { next } = watcher(small);
     await next();

@@ -10,23 +10,23 @@ import { createOidc } from '../../src/server/auth/oidc';
 import { createProxy } from '../../src/server/auth/proxy';
 import { createDirectory } from '../../src/server/auth/people';
 import { SIGN_IN } from '../../src/server/sign-in-routes';
-import { createAttempts } from '../../src/server/auth/attempts';
-import { type AuthenticatorParts, createAuthenticator } from '../../src/server/auth/authenticator';
-import { type Codes, createCodes } from '../../src/server/auth/codes';
-import { createSignInSessions } from '../../src/server/auth/sessions';
+import { Attempts } from '../../src/server/auth/attempts';
+import { type AuthenticatorParts, Authenticator } from '../../src/server/auth/authenticator';
+import { Codes } from '../../src/server/auth/codes';
+import { SignInSessions } from '../../src/server/auth/sessions';
 import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/auth/origin';
-import { createDecidedReader } from '../../src/server/reading/decided-reader';
-import { createShownCalls } from '../../src/server/shown-calls';
-import { createFeed } from '../../src/server/inbox-feed';
-import { createRefusalLog } from '../../src/server/refusal-log';
-import type { AppDeps, OwnPageOptions, SentFiles } from '../../src/server/deps';
+import { DecidedReader } from '../../src/server/reading/decided-reader';
+import { ShownCalls } from '../../src/server/shown-calls';
+import { InboxFeed } from '../../src/server/inbox-feed';
+import { RefusalLog } from '../../src/server/refusal-log';
+import type { AppDeps, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/visible-turns';
 import type { Signers } from '../../src/server/signer';
-import { createStatsReader } from '../../src/server/reading/stats-reader';
-import { createTextStore, type TextStore } from '../../src/server/streamed-text';
+import { StatsReader } from '../../src/server/reading/stats-reader';
+import { TextStore } from '../../src/server/streamed-text';
 
 /** Where the tests' web inbox is. */
 export const HOST = '127.0.0.1:7243';
@@ -80,7 +80,7 @@ interface TestAppOptions {
   /** The routes. @default those of the web inbox */
   routes?: Routes;
   basePath?: string;
-  ownPage?: OwnPageOptions;
+  ownPage?: AppDeps['ownPage'];
   /** Milliseconds between two reads of visibility where workers tell of requests. */
   told?: number;
 }
@@ -107,17 +107,17 @@ export async function createTestApp(
   const now = (): number => Date.now() + clock.ahead;
   const usersFile = join(directory, 'users.json');
   const users = createUsers(usersFile);
-  const codes = createCodes(now);
+  const codes = new Codes(now);
   const staleCodes: number[] = [];
   const reported: unknown[] = [];
   const closing = new AbortController();
   const formatError = createErrorFormatter((error) => void reported.push(error));
   const local = { codes, user: 'owner', onStale: () => void staleCodes.push(1) };
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     users,
     local,
-    sessions: createSignInSessions(now),
-    attempts: createAttempts(now),
+    sessions: new SignInSessions(now),
+    attempts: new Attempts(now),
     now,
     ...defined({
       directory: signIn && createDirectory(signIn),
@@ -127,22 +127,22 @@ export async function createTestApp(
     }),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
-  const feed = createFeed({
+  const feed = new InboxFeed({
     ...{ client, formatError, pace: { usual: 50, told, toldOfMany: told }, lingerMs: 0 },
     closing: closing.signal,
   });
   const refusalsFile = join(directory, 'refusals.jsonl');
-  const refusals = createRefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
+  const refusals = new RefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
   const readerOf = createReaders(client);
-  const stats = createStatsReader({ readerOf, refusals });
-  const texts = createTextStore('default');
+  const stats = new StatsReader({ readerOf, refusals });
+  const texts = new TextStore('default');
   const app = createApp(
     {
       ...{
         stats,
         refusals,
-        decided: createDecidedReader(readerOf),
-        shown: createShownCalls(),
+        decided: new DecidedReader(readerOf),
+        shown: new ShownCalls(),
         readerOf,
         texts,
         streamToken: STREAM_TOKEN,

@@ -3,7 +3,7 @@ import type { Answer, Countersign, Pending } from '../../src/client';
 import type { FollowOptions } from '../../src/client/requests';
 import { CountersignError } from '../../src/contract/errors';
 import type { ServerEvent } from '../../src/server/sse';
-import { createTextStore } from '../../src/server/streamed-text';
+import { TextStore } from '../../src/server/streamed-text';
 import { turnEvents, untilFirstEnds } from '../../src/server/turns';
 import type { TurnEvent } from '../../src/history/events';
 import { mostReactions } from '../support/reactions';
@@ -35,7 +35,7 @@ it('sends what runs once all events so far were sent, so that a page does not dr
   const gone = new AbortController();
   const received: string[] = [];
   const client = clientOf([thinking(1), thinking(2), thinking(3)], { ends: false });
-  for await (const { event } of turnEvents({ client, texts: createTextStore('default') }, 't', gone.signal)) {
+  for await (const { event } of turnEvents({ client, texts: new TextStore('default') }, 't', gone.signal)) {
     received.push(event);
     if (event === 'pending') gone.abort();
   }
@@ -44,11 +44,7 @@ it('sends what runs once all events so far were sent, so that a page does not dr
 
 it('sends each event with its place, and the end', async () => {
   const received = await collect(
-    turnEvents(
-      { client: clientOf([thinking(1), thinking(2)]), texts: createTextStore('default') },
-      't',
-      never,
-    ),
+    turnEvents({ client: clientOf([thinking(1), thinking(2)]), texts: new TextStore('default') }, 't', never),
   );
   expect(received.filter(({ event }) => event === 'turn')).toEqual([
     { event: 'turn', id: 0, data: thinking(1) },
@@ -61,7 +57,7 @@ it('ends without an end where the reader goes', async () => {
   const gone = new AbortController();
   const received: string[] = [];
   for await (const { event } of turnEvents(
-    { client: clientOf([thinking(1)], { ends: false }), texts: createTextStore('default') },
+    { client: clientOf([thinking(1)], { ends: false }), texts: new TextStore('default') },
     't',
     gone.signal,
   )) {
@@ -78,11 +74,7 @@ it('stops asking what runs once the turn has ended', async () => {
     return IDLE;
   };
   await collect(
-    turnEvents(
-      { client: clientOf([thinking(1)], { pending }), texts: createTextStore('default') },
-      't',
-      never,
-    ),
+    turnEvents({ client: clientOf([thinking(1)], { pending }), texts: new TextStore('default') }, 't', never),
   );
   const before = asked.length;
   await new Promise((resolve) => setImmediate(resolve));
@@ -92,7 +84,7 @@ it('stops asking what runs once the turn has ended', async () => {
 it('throws an error, which the stream reports', async () => {
   const failed = new CountersignError('no_server', 'gone');
   const client = clientOf([thinking(1)], { ends: false, pending: () => Promise.reject(failed) });
-  await expect(collect(turnEvents({ client, texts: createTextStore('default') }, 't', never))).rejects.toBe(
+  await expect(collect(turnEvents({ client, texts: new TextStore('default') }, 't', never))).rejects.toBe(
     failed,
   );
 });

@@ -17,7 +17,6 @@ import {
   createWhole,
   createWithLine,
   flushFolder,
-  type PrivateRefusal,
   privateFaultText,
   readIfThere,
   readPrivateFile,
@@ -28,6 +27,8 @@ import {
   userStateDir,
 } from '../../src/system/files';
 import { scratchDirectory } from '../support/scratch';
+
+type PrivateRefusal = Parameters<typeof privateFaultText>[0];
 
 const directory = scratchDirectory();
 const path = (name = 'file'): string => join(directory(), name);

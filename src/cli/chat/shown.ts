@@ -12,8 +12,8 @@ import type {
   SessionEnded,
   SessionNotCompacted,
   SessionTurn,
+  MessageRefused,
 } from '../../history/session/events';
-import type { MessageRefused } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import { reviewOne, type WaitingCall } from '../commands/review';
 import { summaryLines } from '../commands/show';
@@ -23,24 +23,6 @@ import { limitsText } from '../print/turn';
 import { type Prompt, Withdrawn } from '../review/prompt';
 import { Interrupted } from '../review/terminal';
 import { type Chat, endOf } from './follow';
-
-/** The lines that `/help` prints. */
-export const HELP_LINES = [
-  'What you type is a message; it waits for the next turn while one runs. A line that ends in \\ goes on.',
-  '/steer <words>      the running turn reads them before its next step',
-  '/interrupt <words>  the running turn is cancelled, the next one is about them',
-  '/file <path>        the file goes with your next message; without a path none does',
-  '/pending            what waits for you, and what runs now',
-  '/history            the conversation so far',
-  '/model  /tools      the model that answers, the tools it used',
-  '/cost               tokens so far, and what they cost',
-  '/fork               the command that tries the last turn another way',
-  '/compact            a summary takes the place of all turns but the last',
-  '/pause  /resume     no further turn starts, or does again',
-  '/close              end the session after the running turn',
-  '/exit               leave; the session goes on (Ctrl-D too)',
-  'Ctrl-C cancels the running turn; once more, it leaves.',
-];
 
 /** The number of turns that are shown at the beginning, and the most lines of each answer. */
 const LAST_TURNS = 3;

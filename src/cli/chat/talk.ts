@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SendRequest, Session } from '../../client';
+import type { SendRequest, Session, NewFile } from '../../client';
 import type { MessageMode } from '../../contract/turn-states';
 import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
@@ -14,8 +14,13 @@ import { pendingLines } from '../print/turn';
 import { Prompt } from '../review/prompt';
 import type { Keyboard } from '../review/terminal';
 import { watchSilence } from '../watch-turn';
-import { type Chat, type ChatEvent, endOf, followChat, noteWaits, Outgoing, waitingIn } from './follow';
-import { HELP_LINES, Shown } from './shown';
+import { type Chat, type ChatEvent, endOf, followChat, noteWaits } from './follow';
+import { Shown } from './shown';
+import { LIMITS } from '../../contract/limits';
+import { readAttached } from '../attached-file';
+import { sizeText } from '../../contract/text/bytes';
+import { counted } from '../../history/labels';
+import type { TurnView } from '../../history/view';
 
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
 export type ChatEnd = 'ended' | 'left' | 'interrupted';
@@ -68,7 +73,7 @@ class Talk {
       this.finish = resolve;
       this.fail = reject;
     });
-    const leave = (): void => this.finish('interrupted');
+    const leave = () => this.finish('interrupted');
     process.once('SIGTERM', leave).once('SIGHUP', leave);
     if (before !== undefined) this.follow();
     this.prompt.show();
@@ -113,7 +118,7 @@ class Talk {
 
   /** Sends a message, and tries again while the server is away. The message has an id, so it counts only once. */
   private async send(message: SendRequest): Promise<void> {
-    const note = (text: string): void => this.shown.quiet(text);
+    const note = (text: string) => this.shown.quiet(text);
     const { signal } = this.stop;
     this.shown.sent(await retryWhileUnavailable(() => this.session.send(message), { note, signal }));
     this.follow();
@@ -185,7 +190,7 @@ class Talk {
   private follow(): void {
     if (this.follows) return;
     this.follows = true;
-    const read = async (): Promise<void> => {
+    const read = async () => {
       for await (const event of followChat(this.chat, { signal: this.stop.signal, mine: this.mine })) {
         this.silence.broken();
         this.take(event);
@@ -273,3 +278,61 @@ class Talk {
     await noteWaits(chat, turn, (line) => this.shown.quiet(this.context.typed(line)));
   }
 }
+
+/** Messages that are being sent, one after the other. */
+class Outgoing {
+  /** The number of messages that are not sent yet. */
+  count = 0;
+  /** The files to send with the next message. */
+  readonly files: NewFile[] = [];
+  private last: Promise<void> = Promise.resolve();
+
+  /**
+   * Adds a file to the next message. An empty path drops all files. Returns a line that says which files will be sent.
+   */
+  async attach(path: string): Promise<string> {
+    const { files } = this;
+    if (path === '') files.length = 0;
+    else if (files.length < LIMITS.filesPerMessage) files.push(await readAttached(path));
+    else return `a message has at most ${LIMITS.filesPerMessage} files`;
+    const names = files.map(({ name, bytes }) => `${name} (${sizeText(bytes.byteLength)})`);
+    return names.length === 0 ? 'no file goes along' : `with your next message: ${names.join(', ')}`;
+  }
+
+  /** `send` must not reject. */
+  add(send: () => Promise<void>): void {
+    this.count += 1;
+    this.last = this.last.then(send).finally(() => (this.count -= 1));
+  }
+
+  /** Waits for the messages that were typed before the person left. The wait ends when `dropped` resolves. */
+  async rest(dropped: Promise<unknown>, note: (text: string) => void): Promise<void> {
+    if (this.count === 0) return;
+    note(`sending ${counted(this.count, 'message')}; Ctrl-C drops what is not sent yet`);
+    await Promise.race([this.last, dropped]);
+    if (this.count > 0) note(`${counted(this.count, 'message')} dropped`);
+  }
+}
+
+/** The calls of a turn that wait for a person. */
+function waitingIn({ turn, requests, questions, inDoubt }: TurnView, agent: string): WaitingCall[] {
+  return [...questions, ...requests, ...inDoubt].map((opened) => waitingCall(opened, { turn, agent }));
+}
+
+/** The lines that `/help` prints. */
+const HELP_LINES = [
+  'What you type is a message; it waits for the next turn while one runs. A line that ends in \\ goes on.',
+  '/steer <words>      the running turn reads them before its next step',
+  '/interrupt <words>  the running turn is cancelled, the next one is about them',
+  '/file <path>        the file goes with your next message; without a path none does',
+  '/pending            what waits for you, and what runs now',
+  '/history            the conversation so far',
+  '/model  /tools      the model that answers, the tools it used',
+  '/cost               tokens so far, and what they cost',
+  '/fork               the command that tries the last turn another way',
+  '/compact            a summary takes the place of all turns but the last',
+  '/pause  /resume     no further turn starts, or does again',
+  '/close              end the session after the running turn',
+  '/exit               leave; the session goes on (Ctrl-D too)',
+  'Ctrl-C cancels the running turn; once more, it leaves.',
+];

@@ -66,18 +66,14 @@ export function addApprove(program: Command, context: Context): void {
   );
 }
 
-async function approveAll(
-  target: string | undefined,
-  options: ApproveOptions,
-  context: Context,
-): Promise<void> {
+async function approveAll(target: string | undefined, options: ApproveOptions, context: Context) {
   const { edit, patch, args, set, hunks, saw, sign } = options;
   const own = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
   refuseOptions(own, 'and --all exclude each other', 'Calls are approved together only as they are.');
   await decideBatch(await readBatch(options, 'approved', context.as, target), context);
 }
 
-async function approve(target: string | undefined, options: ApproveOptions, context: Context): Promise<void> {
+async function approve(target: string | undefined, options: ApproveOptions, context: Context) {
   const { yes = false, edit = false, patch = false, saw, ...rest } = options;
   checkNoBatch(rest);
   const named = namedCall(target);
@@ -97,7 +93,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
 }
 
 /** Checks that only one way to change the arguments is used. Only `--set` may be used with `--args`. */
-function checkWays(options: ApproveOptions): void {
+function checkWays(options: ApproveOptions) {
   const { edit, patch, args, set, hunks, yes } = options;
   if ([edit, patch, args, set, hunks].some((one) => one !== undefined)) {
     const hint = 'A grant is for the call as it is asked.';
@@ -228,11 +224,7 @@ async function showAndApprove(
   });
 }
 
-function show(
-  { turn, call, context: { screen } }: Subject,
-  request: RequestOpened,
-  { story }: Approval,
-): void {
+function show({ turn, call, context: { screen } }: Subject, request: RequestOpened, { story }: Approval) {
   const place = { turn, screen, now: Date.now(), story, calls: [call] };
   screen.lines([...proposalLines(request, place), '']);
 }
@@ -250,7 +242,7 @@ function ask(
   return confirm(terminal, `Approve ${idOf(subject)} ${tool} with these changes?`);
 }
 
-function send(subject: Subject, decision: AnonymousDecision, looking: Looking): Promise<Answer> {
+function send(subject: Subject, decision: AnonymousDecision, looking: Looking) {
   return decision.arguments === undefined
     ? decide(subject, decision)
     : decideChanged(subject, decision.arguments, looking);

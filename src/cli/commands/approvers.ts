@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/rules/approvers-file';
 import type { KnownNames } from '../../authority/rules/check-rules';
-import { approvalsNeeded, assuranceText } from '../../authority/rules/stricter-rule';
+import { approvalsNeeded, assuranceText, isAssured } from '../../authority/rules/stricter-rule';
 import { countVotes, type VoteCount } from '../../authority/votes/count-votes';
-import { defined } from '../../contract/defined';
 import { TASK_QUEUE } from '../../contract/names';
 import { shortDigest } from '../../contract/worker-tools';
 import { counted, authorityOn } from '../../history/labels';
@@ -14,15 +13,16 @@ import { type Context, osUser } from '../context';
 import { writeNewFile } from '../../system/named-files';
 import { loadConfig } from '../load-config';
 import { escapeText } from '../../contract/text/escape';
-import { APPROVERS_FILE, provenVotesOn, type ProvenVote } from '../review/sign';
+import { APPROVERS_FILE } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
-import { WHY_NOT } from '../../authority/votes/voters';
+import { WHY_NOT, assuranceWanted } from '../../authority/votes/voters';
 import { seatingOf, type VoteRefusal } from '../../authority/votes/who-may-vote';
 import { span } from '../../contract/text/times';
 import type { CallView, TurnView } from '../../history/view';
-import type { RuleSnapshot, Authority } from '../../contract/authority';
+import type { RuleSnapshot, Authority, Assurance, DatedVote } from '../../contract/authority';
 import { ruleInForce } from '../../authority/votes/authority-in-force';
 import { usageError } from '../../contract/errors';
+import type { SignedAt } from '../../authority/signatures/facts-to-sign';
 
 /** `approvers [config]`, `approvers init` and `approvers explain`. */
 export function addApprovers(program: Command, context: Context): void {
@@ -40,15 +40,14 @@ export function addApprovers(program: Command, context: Context): void {
     .action((target: string) => explain(target, context));
 }
 
-async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
-  const { screen, json, typed } = context;
+async function init(file = APPROVERS_FILE, context: Context) {
+  const { screen, print, typed } = context;
   const installation = randomBytes(16).toString('hex');
   await writeNewFile(file, firstFile(installation), 0o644);
   const loaded = await loadConfig(undefined).catch(() => undefined);
   const warnings = unnamedWarning(file, loaded?.config);
   const inForce = await filesInForce(loaded?.config.taskQueue ?? TASK_QUEUE, context);
-  if (json) return screen.json({ file, installation, warnings, ...defined({ inForce }) });
-  screen.lines([
+  print({ file, installation, warnings, inForce }, () => [
     screen.style.good(`wrote ${escapeText(file)}`),
     typed(
       'Add the people who decide, review the rules like code, and look at it with `countersign approvers`.',
@@ -62,7 +61,7 @@ async function init(file = APPROVERS_FILE, context: Context): Promise<void> {
  * The first approvers file. It works unchanged: the safety of a tool decides whether a call asks, and one person
  * decides.
  */
-function firstFile(installation: string): string {
+function firstFile(installation: string) {
   // The name of an account may be a name that the file does not accept.
   const you =
     osUser()
@@ -87,8 +86,8 @@ rules:
 `;
 }
 
-async function check(named: string | undefined, context: Context): Promise<void> {
-  const { screen, json } = context;
+async function check(named: string | undefined, context: Context) {
+  const { screen, print } = context;
   const { config } = await loadConfig(named);
   // Loaded here, so that no other command waits for the definitions of tools.
   const { rulesAbout } = await import('../../tools/define-config.js');
@@ -102,23 +101,24 @@ async function check(named: string | undefined, context: Context): Promise<void>
   ];
   const { people, rules, digest } = approvers;
   const inForce = await filesInForce(config.taskQueue, context);
-  if (json)
-    return screen.json({
+  print(
+    {
       file: approvers.file,
       digest,
       people: people.length,
       rules: rules.length,
       warnings,
-      ...defined({ inForce }),
-    });
-  screen.lines([
-    screen.style.good(
-      `${escapeText(approvers.file)} is in order: ${people.length === 1 ? '1 person' : `${people.length} people`}, ${counted(rules.length, 'rule')}`,
-    ),
-    `${screen.style.quiet('digest')}  ${digest}`,
-    screen.style.quiet(inForceLine(inForce, digest)),
-    ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
-  ]);
+      inForce,
+    },
+    () => [
+      screen.style.good(
+        `${escapeText(approvers.file)} is in order: ${people.length === 1 ? '1 person' : `${people.length} people`}, ${counted(rules.length, 'rule')}`,
+      ),
+      `${screen.style.quiet('digest')}  ${digest}`,
+      screen.style.quiet(inForceLine(inForce, digest)),
+      ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
+    ],
+  );
 }
 
 /** Loaded here, so that no other command waits for YAML and CEL. */
@@ -130,7 +130,7 @@ async function load(
   return loadApprovers(file, known);
 }
 
-function warningsAbout(approvers: Approvers): string[] {
+function warningsAbout(approvers: Approvers) {
   return approvers.rules.flatMap((rule) => [
     ...(rule.notRequester
       ? [
@@ -150,19 +150,19 @@ function warningsAbout(approvers: Approvers): string[] {
  * The agents that `visibility` names and the config does not have. A web inbox may show agents of other configs, so
  * these names are not mistakes.
  */
-function unseenAgents({ visibleAgents }: Approvers, { agents }: KnownNames): string[] {
+function unseenAgents({ visibleAgents }: Approvers, { agents }: KnownNames) {
   return visibleAgents
     .filter((name) => agents?.includes(name) === false)
     .map((name) => `\`visibility\` names the agent '${name}', and this config has no agent of that name`);
 }
 
 /** Who may vote under a rule. The requester has no name here, so nobody is left out as the requester. */
-function ablePeople(rule: Ruling['rule'], people: Approvers['people']): readonly string[] {
+function ablePeople(rule: Ruling['rule'], people: Approvers['people']) {
   return countVotes(rule, [], { people, requesters: [''], now: Date.now() }).mayVote;
 }
 
 /** Whether a rule that leaves out who asked has nobody to spare. */
-function isTight(rule: Ruling['rule'], { people }: Approvers): boolean {
+function isTight(rule: Ruling['rule'], { people }: Approvers) {
   // Only one other person is missing.
   return ablePeople(rule, people).length <= approvalsNeeded(rule);
 }
@@ -183,7 +183,7 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
   ];
 }
 
-async function explain(target: string, context: Context): Promise<void> {
+async function explain(target: string, context: Context) {
   const named = parseTarget(target);
   namedCall(named.call);
   const { screen, json, print } = context;
@@ -227,7 +227,7 @@ async function filesInForce(queue: string, { withClient }: Context): Promise<str
   }
 }
 
-function inForceLine(inForce: readonly string[] | undefined, digest = ''): string {
+function inForceLine(inForce: readonly string[] | undefined, digest = '') {
   if (inForce === undefined) return 'No server answers, so it is not known which file the workers use.';
   if (inForce.length === 0) return 'No worker has said yet which approvers file it uses.';
   if (inForce.every((one) => one === 'none')) return 'The workers use no approvers file: anybody may decide.';
@@ -345,4 +345,54 @@ function explanationLines(about: Explanation): string[] {
     ...mayNot.map(({ name, why }) => `may not    ${name}: ${WHY_NOT[why]}`),
     ...(about.isStuck ? ['Too few people may vote: nobody can approve it.'] : []),
   ];
+}
+
+/** Checks the signatures of the votes on a call, as the worker does directly before the handler runs. */
+async function provenVotesOn(
+  approvers: Approvers,
+  { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
+): Promise<ProvenVote[]> {
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/signatures/vote-signature.js');
+  const { factsToSign } = await import('../../authority/signatures/facts-to-sign.js');
+  const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
+  const said = [...call.decisions, ...call.resolutions].filter(
+    ({ judgement }) => judgement.accepted === true,
+  );
+  return call.votes.map(({ voter, decision, hunks, at: castAt }) => {
+    const cast = { voter, decision, at: castAt };
+    const wanted = assuranceWanted(call.request?.authority, decision);
+    const isEnough = (has: Assurance) => wanted === undefined || isAssured(has, wanted);
+    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
+    const { signature, reason, decisionId } = event ?? {};
+    if (facts === undefined || signature === undefined)
+      return { ...cast, proof: 'claimed', counts: isEnough('claimed') };
+    const { kind, armored, at, notAfter, statement } = signature;
+    const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
+    const vote = {
+      decisionId,
+      decision: word,
+      reason,
+      approver: voter,
+      at,
+      notAfter,
+      seenDigest: facts.seenDigest,
+      hunks: hunks && [...hunks],
+    };
+    const judged = assuranceOf(
+      { ...vote, signature: { kind, armored, statement } },
+      { facts, approvers, now: Date.now() },
+    );
+    if (!judged.ok) return { ...cast, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
+    const { assurance, fingerprint } = judged;
+    const proof = [assuranceText(assurance), fingerprint ?? []].flat().join(', ');
+    return { ...cast, proof, counts: isEnough(assurance) };
+  });
+}
+
+/** A vote, and what it proves according to an approvers file. */
+interface ProvenVote extends Pick<DatedVote, 'voter' | 'decision' | 'at'> {
+  /** What the vote proves, in words. */
+  proof: string;
+  /** Whether the vote has at least the assurance that the rule of its request requires. */
+  counts: boolean;
 }

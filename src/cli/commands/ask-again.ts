@@ -16,7 +16,7 @@ export function addAskAgain(program: Command, context: Context): void {
 }
 
 /** Asks again, and waits for the new request. Only a worker can check whether the person may do this. */
-async function askAgain(target: string, options: VoteOptions, context: Context): Promise<void> {
+async function askAgain(target: string, options: VoteOptions, context: Context) {
   const { screen, json } = context;
   await withSubject(target, options, context, async (subject) => {
     const before = requestOf(subject);

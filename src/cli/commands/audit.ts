@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../system/lock';
 import { badSignatures, unsigned } from '../../audit/format';
-import { readPinnedKey, readSigningKey } from '../../audit/keys';
+import { readPinnedKey, readSigningKey, auditKeyFile } from '../../audit/keys';
 import { createSignatureChecker, type SignatureReport } from '../../audit/check-signatures';
 import { readFields } from '../../audit/redact';
 import {
@@ -16,7 +16,7 @@ import {
   type Written,
 } from '../../audit/audit-file';
 import type { Context } from '../context';
-import { withFileErrors } from '../../system/named-files';
+import { withFileErrors, writeNewFile } from '../../system/named-files';
 import { withProgress } from '../progress';
 import { readMoment, sinceOption } from '../flags';
 import type { VerifiedFile } from '../../audit/chain';
@@ -25,9 +25,11 @@ import type { ScreenFormat } from '../print/screen';
 import { type TableFact, factLines } from '../print/table';
 import { escapeText } from '../../contract/text/escape';
 import { createRecorder } from '../../audit/records';
-import { addAuditKeys } from './audit-keys';
 import type { Approvers } from '../../authority/rules/approvers-file';
 import { type SignatureState, type Tallied, TALLY_KINDS } from '../../audit/tally';
+import { rm } from 'node:fs/promises';
+import { makeKeys } from '../../audit/file-key';
+import { makeFolderOf } from '../../system/files';
 
 /** The file for audit records unless `--out` names another. */
 const AUDIT_FILE = 'countersign-audit.jsonl';
@@ -86,7 +88,7 @@ export function addAudit(program: Command, context: Context): void {
     .action((file: string, options: RedactOptions) => redactAudit(file, options, context));
 }
 
-async function exportAudit(options: ExportOptions, context: Context): Promise<void> {
+async function exportAudit(options: ExportOptions, context: Context) {
   const { screen, env } = context;
   const { out = AUDIT_FILE, turn } = options;
   const key = readSigningKey(options.key, env);
@@ -122,11 +124,11 @@ function locked<T>(file: string, { screen }: Context, work: () => Promise<T>): P
   return withFileErrors(`writing ${file}`, () => withLock(`${file}.lock`, options, work));
 }
 
-function now(): string {
+function now() {
   return new Date().toISOString();
 }
 
-async function verifyAudit(file: string, options: VerifyOptions, context: Context): Promise<void> {
+async function verifyAudit(file: string, options: VerifyOptions, context: Context) {
   const { screen, print } = context;
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
@@ -145,7 +147,7 @@ async function verifyAudit(file: string, options: VerifyOptions, context: Contex
   if (bad > 0) throw badSignatures(bad);
 }
 
-async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
+async function redactAudit(file: string, options: RedactOptions, context: Context) {
   const { turn, out = file } = options;
   const redaction = { fields: readFields(options.fields), out, turn };
   const redacted = await locked(file, context, () => redactFile(file, redaction));
@@ -221,7 +223,7 @@ interface ExportProgress {
 }
 
 /** The part of the client that an export reads with. */
-export type AuditSource = Pick<Countersign, 'runs' | 'runEvents'>;
+type AuditSource = Pick<Countersign, 'runs' | 'runEvents'>;
 
 /** Appends the records that the file lacks, from the runs that the query finds, oldest run first. */
 export async function exportRuns(
@@ -254,7 +256,7 @@ async function loadFiles(paths: readonly string[]): Promise<Approvers[]> {
 }
 
 /** The counts in one line. A count of 0 is left out, unless its state is `own` or is always shown. */
-function countsText({ counts }: Tallied, own: SignatureState): string {
+function countsText({ counts }: Tallied, own: SignatureState) {
   const shown = TALLY_KINDS.filter(
     ({ state, isAlways }) => state === own || isAlways === true || counts[state] > 0,
   );
@@ -292,4 +294,36 @@ function signatureFacts(report: SignatureReport, { style }: ScreenFormat): Table
     ['signed by', by.length === 0 ? undefined : by.join(', ')],
     ...remarkFacts(report, { style }),
   ];
+}
+
+/** `audit keys [file]`. */
+export function addAuditKeys(audit: Command, context: Context): void {
+  audit
+    .command('keys [file]')
+    .description('make the keys that sign audit files')
+    .action((file: string | undefined) => keys(file, context));
+}
+
+/** The public key, which is for others, unless the user names the files. */
+const PUBLIC_FILE = 'countersign-audit.key.pub';
+
+async function keys(named: string | undefined, { screen, print, env }: Context) {
+  const made = makeKeys();
+  const file = named ?? auditKeyFile(env);
+  const publicFile = named === undefined ? PUBLIC_FILE : `${named}.pub`;
+  if (named === undefined) await withFileErrors(`writing ${file}`, () => makeFolderOf(file));
+  await writeNewFile(file, made.privatePem);
+  try {
+    await writeNewFile(publicFile, made.publicPem, 0o644);
+  } catch (error) {
+    // One key file is useless without the other, and would block the next attempt.
+    await rm(file, { force: true });
+    throw error;
+  }
+  const { good, quiet } = screen.style;
+  print({ key: made.id, privateFile: file, publicFile }, () => [
+    good(`wrote ${escapeText(file)} and ${escapeText(publicFile)}`),
+    `${quiet('public key')}  ${made.id}`,
+    'Keep the first file to yourself; give the public key to everyone who verifies, and let them pin it.',
+  ]);
 }

@@ -34,7 +34,7 @@ async function cancelTurn(
   prefix: string,
   { abandon = false, finish, reason }: CancelOptions,
   { screen, command, json, as }: Context,
-): Promise<void> {
+) {
   refuseOptions({ finish }, 'goes with a session');
   const turn = await client.find(prefix);
   const { endedAt, status } = await client.view(turn);
@@ -56,7 +56,7 @@ async function closeSession(
   { session }: SessionView,
   { abandon, finish = false, reason }: CancelOptions,
   { print, as }: Context,
-): Promise<void> {
+) {
   refuseOptions({ abandon }, 'goes with a turn');
   const cancel = !finish;
   await client.session(session).close({ cancel, sender: as, reason });

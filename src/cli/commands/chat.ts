@@ -43,7 +43,7 @@ export function addChat(program: Command, context: Context): void {
     .action((agent: string, options: ChatOptions) => chat(agent, options, context));
 }
 
-async function chat(agent: string, options: ChatOptions, context: Context): Promise<void> {
+async function chat(agent: string, options: ChatOptions, context: Context) {
   const { queue, meta } = options;
   const { keyboard, json, as: name } = context;
   const id = options.session ?? `${agent}-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
@@ -67,7 +67,7 @@ async function checkAgent(
   { client: { connection }, namespace }: Countersign,
   agent: string,
   name = TASK_QUEUE,
-): Promise<void> {
+) {
   const { workersOf } = await import('../../client/pollers.js');
   const workers = await workersOf(connection, namespace, { name, half: 'activities' });
   // A worker says some seconds after its start what it has.
@@ -78,7 +78,7 @@ async function checkAgent(
   throw new CountersignError('not_found', message + nearHint(agent, there), hint);
 }
 
-function checkOpen({ session, agent: known, state }: SessionView, agent: string): void {
+function checkOpen({ session, agent: known, state }: SessionView, agent: string) {
   if (known !== agent) {
     const hint = `Say: countersign chat ${shellWord(known)} --session ${shellWord(session)}`;
     throw usageError(`session ${session} is of the agent ${known}, not of ${agent}`, hint);
@@ -91,7 +91,7 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
   });
 }
 
-function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, exitWith }: Context): void {
+function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, exitWith }: Context) {
   if (end === 'ended') return;
   const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
   screen.note('The session goes on. Come back:');
@@ -104,11 +104,11 @@ function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, ex
  *
  * @throws CountersignError `failed` at the end, if a turn gave no answer.
  */
-async function chatByLines(plan: Chat, context: Context): Promise<void> {
+async function chatByLines(plan: Chat, context: Context) {
   const { screen, json } = context;
   if (!json) screen.note(escapeText(`session ${plan.session.id}`));
   const stop = new AbortController();
-  const interrupt = (): void => {
+  const interrupt = () => {
     context.exitWith(EXIT.interrupted);
     stop.abort();
   };
@@ -119,7 +119,7 @@ async function chatByLines(plan: Chat, context: Context): Promise<void> {
   const silence = watchSilence(async () => {
     if (turn !== undefined) await noteWaits(plan, turn, (line) => screen.note(context.typed(line)));
   });
-  const print = (event: ChatEvent): void => {
+  const print = (event: ChatEvent) => {
     silence.broken();
     if (event.type === 'turn_started') ({ turn } = event);
     if (event.type === 'turn_ended') turn = undefined;
@@ -191,7 +191,7 @@ async function endOfTurn(
 }
 
 /** Prints only the answer to stdout, because the person asked only for that. */
-function printEvent(event: ChatEvent, { session }: Chat, { screen, command }: Context): void {
+function printEvent(event: ChatEvent, { session }: Chat, { screen, command }: Context) {
   if (event.type === 'turn_ended' && event.answer !== undefined)
     screen.lines(escapeLines(event.answer.trimEnd(), screen.style.mark, 'prose'));
   if (event.type === 'session_ended')

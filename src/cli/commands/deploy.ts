@@ -24,7 +24,7 @@ export function addDeploy(program: Command, context: Context): void {
     .action((build: string | undefined, options: DeployOptions) => deploy(build, options, context));
 }
 
-async function deploy(build: string | undefined, options: DeployOptions, context: Context): Promise<void> {
+async function deploy(build: string | undefined, options: DeployOptions, context: Context) {
   const { deployment, drain: old } = options;
   if (build === undefined && old === undefined)
     throw usageError('name the build to make current, or one to --drain');
@@ -46,7 +46,7 @@ interface MadeCurrent {
 
 async function makeCurrent(client: Countersign, build: BuildId, screen: Screen): Promise<MadeCurrent> {
   const { current: before = null } = (await client.builds(build.deployment)) ?? {};
-  const say = (): string => `waiting for a worker of build ${escapeText(build.build)}`;
+  const say = () => `waiting for a worker of build ${escapeText(build.build)}`;
   await withWaitingNote(screen, say, () => client.makeCurrent(build));
   return { current: build.build, before };
 }
@@ -83,8 +83,8 @@ export function drainedLine(drained: Drained): string {
     : `${id} ${drained.outcome}`;
 }
 
-function summaryLine(build: string, all: readonly Drained[]): string {
-  const of = (outcome: Drained['outcome']): number => all.filter((one) => one.outcome === outcome).length;
+function summaryLine(build: string, all: readonly Drained[]) {
+  const of = (outcome: Drained['outcome']) => all.filter((one) => one.outcome === outcome).length;
   const held = of('held');
   const rest = held === 0 ? '' : `; ${held} held, so its worker is still needed: drain again later`;
   return `build ${escapeText(build)}: ${of('moved')} moved${rest}`;

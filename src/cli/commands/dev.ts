@@ -64,7 +64,7 @@ interface DevServer {
   gone: Promise<string>;
 }
 
-async function dev(named: string | undefined, options: DevOptions, context: Context): Promise<void> {
+async function dev(named: string | undefined, options: DevOptions, context: Context) {
   refuseApprovers(context);
   const loaded = await loadConfig(named);
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
@@ -77,7 +77,7 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
   const server = await openServer(wanted, options, context);
   try {
     if (stop.signal.aborted) return;
-    const work = async (inbox?: OpenWebInbox): Promise<void> => {
+    const work = async (inbox?: OpenWebInbox) => {
       const { address, namespace, gone } = server;
       const { encryptionKeyFile: keyFile } = context.options();
       const settings = {
@@ -115,7 +115,7 @@ async function openServer(wanted: Ports, options: DevOptions, context: Context):
     return foreign(address, namespace ?? 'default');
   }
   const { resolveEngine } = await import('../../engine/resolve.js');
-  const progress = (line: string): void => context.screen.note(line);
+  const progress = (line: string) => context.screen.note(line);
   const engine = await resolveEngine(context.env, { progress });
   if (engine.kind === 'existing') {
     assertNoOwnServer(options, `TEMPORAL_ADDRESS or temporal.toml names ${engine.address}`);
@@ -126,7 +126,7 @@ async function openServer(wanted: Ports, options: DevOptions, context: Context):
 }
 
 /** @throws CountersignError `usage` for options of a server of this command, if the command uses another server. */
-function assertNoOwnServer({ port, uiPort, dataDir }: DevOptions, why: string): void {
+function assertNoOwnServer({ port, uiPort, dataDir }: DevOptions, why: string) {
   const hint = 'Leave it out to use that server, or unset what names it to start one.';
   refuseOptions({ port, uiPort, dataDir }, `has no effect: ${why}, so no server is started`, hint);
 }
@@ -161,7 +161,7 @@ function printStart(
   facts: WorkerFacts,
   webInbox: OpenWebInbox | undefined,
   { screen, command, options }: Context,
-): void {
+) {
   const isFound = options().address !== undefined || DEFAULTS.includes(server.address);
   const flag = isFound ? '' : ` --address ${server.address}`;
   screen.lines([

@@ -15,12 +15,12 @@ import {
   type Finding,
   SERVER,
 } from '../doctor/machine';
-import { checkParts } from '../doctor/parts';
 import { EXIT, type ExitCode } from '../exit-codes';
 import { deploymentOption, refuseOptions } from '../flags';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../../contract/text/escape';
 import { widthOf, wrap } from '../../contract/text/columns';
+import { findProgram } from '../../tools/sandbox/bubblewrap';
 
 /** `doctor [config]`. */
 export function addDoctor(program: Command, context: Context): void {
@@ -50,7 +50,7 @@ async function doctor(
   named: string | undefined,
   { channels, send, ...looks }: DoctorOptions,
   context: Context,
-): Promise<void> {
+) {
   if (send !== undefined) refuseOptions(looks, 'and --send exclude each other');
   const findings =
     send === undefined
@@ -66,7 +66,7 @@ async function sendTests(
   { env, screen, as: to }: Context,
 ): Promise<Finding[]> {
   const { checkChannels } = await import('../doctor/notify.js');
-  const warn = (line: string): void => screen.note(escapeText(line));
+  const warn = (line: string) => screen.note(escapeText(line));
   return checkChannels(channels, env, { only: send === true ? undefined : send, to, warn });
 }
 
@@ -142,10 +142,7 @@ export function findingLines(findings: readonly Finding[], { width, style }: Scr
 }
 
 /** Registers everything that the checks find missing. */
-async function setup(
-  { setup: _, ...others }: DoctorOptions,
-  { screen, json, withClient }: Context,
-): Promise<void> {
+async function setup({ setup: _, ...others }: DoctorOptions, { screen, json, withClient }: Context) {
   refuseOptions(others, 'and --setup exclude each other');
   const { ensureAttributes } = await import('../../engine/search-attributes.js');
   const { startControl } = await import('../../authority/pauses/client.js');
@@ -175,4 +172,23 @@ export async function checkSignIn(file: string, env: NodeJS.ProcessEnv): Promise
   } catch (error) {
     return [failed('sign-in file', error)];
   }
+}
+
+/** What only some things need: its program, what needs it, packages of Debian and Ubuntu, and its name if that is another. */
+type Part = readonly [program: string, need: string, packages: string, name?: string];
+
+const PARTS: readonly Part[] = [
+  ['ssh-keygen', 'signing decisions and grants (`--sign`)', 'openssh-client'],
+  ['sbcl', 'the Lisp pack', 'sbcl cl-swank', 'SBCL'],
+  ['go', "building Temporal's server where it cannot be downloaded", 'golang', 'Go'],
+];
+
+/** Which programs of the system are here, and what the others would be for. A missing program is not a failure. */
+export function checkParts(path?: string): Finding[] {
+  return PARTS.map(([program, need, packages, name = program]) => {
+    const file = findProgram(program, path);
+    if (file !== undefined) return { name, state: 'ok', detail: `${file}, for ${need}` };
+    const todo = `Only if you want that (Debian, Ubuntu): apt-get install ${packages}`;
+    return { name, state: 'skipped', detail: `not here; it is for ${need}`, todo };
+  });
 }

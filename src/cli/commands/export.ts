@@ -38,7 +38,7 @@ interface Exported {
   redacted: Bundle['redacted'];
 }
 
-async function exportTurn(named: string, options: ExportOptions, context: Context): Promise<void> {
+async function exportTurn(named: string, options: ExportOptions, context: Context) {
   const { screen } = context;
   const exported = await context.withClient(async (client) => {
     const turn = await client.find(named);
@@ -112,7 +112,7 @@ const FREE: ReadonlySet<string> = new Set(['arguments', 'proposed', 'details']);
 export function createKnownSecrets(): KnownSecrets {
   const known = new Set<string>();
   let longestFirst: readonly string[] = [];
-  const hideText = (text: string): string => hideSecrets(text, longestFirst);
+  const hideText = (text: string) => hideSecrets(text, longestFirst);
   const hide = (value: unknown, isFree: boolean): unknown => {
     if (typeof value === 'string') return hideText(value);
     if (Array.isArray(value)) return value.map((item) => hide(item, isFree));
@@ -136,7 +136,7 @@ export function createKnownSecrets(): KnownSecrets {
 }
 
 /** The texts that redaction took out completely. */
-function takenTexts(before: unknown, after: unknown): string[] {
+function takenTexts(before: unknown, after: unknown) {
   return changesIn(before, after).flatMap(([was, is]) => (is === REDACTED ? textsIn(was) : []));
 }
 
@@ -166,7 +166,7 @@ export const keepAll: Redactor = { value: (value) => value, text: (text) => text
 /** Takes out secrets that are recognised by their names or forms, and the secrets that `known` has learnt. */
 export function createRedactor(known: KnownSecrets = createKnownSecrets()): Redactor {
   let taken = 0;
-  const counted = <T>(before: T, after: T): T => {
+  const counted = <T>(before: T, after: T) => {
     taken += changesIn(before, after).length;
     return after;
   };

@@ -62,7 +62,7 @@ export function addFork(program: Command, context: Context): void {
     .action((target: string, options: ForkOptions) => fork(target, options, context));
 }
 
-async function fork(target: string, options: ForkOptions, context: Context): Promise<void> {
+async function fork(target: string, options: ForkOptions, context: Context) {
   const { at, model, live, id, queue, wait } = options;
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
   const asked = { model, id, taskQueue: queue, change: await readChange(options, context) };
@@ -234,6 +234,6 @@ function besides(
 }
 
 /** A line of a column, wrapped to its width. */
-function fitLine({ text, indent = 0, paint = (one) => one }: ColumnLine, width: number): string[] {
+function fitLine({ text, indent = 0, paint = (one) => one }: ColumnLine, width: number) {
   return wrap(text, width - indent).map((part) => ' '.repeat(indent) + paint(part));
 }

@@ -43,7 +43,7 @@ export function addGrants(program: Command, context: Context): void {
   );
 }
 
-async function actOn(id: string | undefined, options: GrantOptions, context: Context): Promise<void> {
+async function actOn(id: string | undefined, options: GrantOptions, context: Context) {
   if (options.confirm === true && options.revoke === true)
     throw usageError('--confirm and --revoke exclude each other');
   const { all, reason, saw, sign } = options;
@@ -55,7 +55,7 @@ async function actOn(id: string | undefined, options: GrantOptions, context: Con
   return confirmGrant(id, options, context);
 }
 
-async function list({ withClient, screen, json }: Context): Promise<void> {
+async function list({ withClient, screen, json }: Context) {
   await withClient(async (client) => {
     const found = await client.grants.list();
     if (json) return screen.json(found);
@@ -64,7 +64,7 @@ async function list({ withClient, screen, json }: Context): Promise<void> {
   });
 }
 
-function lineOf(grant: GrantSeen, now: number): string {
+function lineOf(grant: GrantSeen, now: number) {
   const { id, agent, tool, used, times, until } = grant;
   const what = `${id.slice(0, 8)}  ${agent}  ${tool}  ${used} of ${times} used, ends ${relative(until, now)}`;
   const waits = heldSentence(grant, now) === undefined ? '' : '  waits to be confirmed';
@@ -72,7 +72,7 @@ function lineOf(grant: GrantSeen, now: number): string {
   return escapeText(`${what}  by ${who.join(' and ')}${waits}`);
 }
 
-async function show(prefix: string, { withClient, screen, json }: Context): Promise<void> {
+async function show(prefix: string, { withClient, screen, json }: Context) {
   await withClient(async (client) => {
     const grant = await findGrant(client, prefix);
     if (json) return screen.json(grant);
@@ -101,14 +101,14 @@ function sentenceLines(grant: GrantSeen): string[] {
   return [escapeText(grantSentence(grant)), ...indented(each)];
 }
 
-function proofText(signature: VoteSignature | undefined): string {
+function proofText(signature: VoteSignature | undefined) {
   return signature === undefined ? 'unsigned' : `signed (${signature.kind})`;
 }
 
 /**
  * Confirms a grant that the person has seen. The person names the digest of the grant, or is shown the grant and asked.
  */
-async function confirmGrant(prefix: string, options: GrantOptions, context: Context): Promise<void> {
+async function confirmGrant(prefix: string, options: GrantOptions, context: Context) {
   const { saw } = options;
   const { screen, keyboard, json, as } = context;
   await context.withClient(async (client) => {
@@ -142,7 +142,7 @@ async function revoke(
   prefix: string | undefined,
   { all = false, reason }: GrantOptions,
   { withClient, screen, json, as: by }: Context,
-): Promise<void> {
+) {
   if (all === (prefix !== undefined)) throw usageError('name one grant, or --all');
   await withClient(async (client) => {
     const id = prefix === undefined ? undefined : (await findGrant(client, prefix)).id;

@@ -37,12 +37,12 @@ export function addHook(program: Command, context: Context): void {
 }
 
 /** Answers one event. Whatever fails is a denial, because an agent runs a call whose hook failed. */
-async function answer(agent: HookedAgent, options: HookOptions, context: Context): Promise<void> {
+async function answer(agent: HookedAgent, options: HookOptions, context: Context) {
   const stdout = takeStdout();
   const stop = takeStopSignals(() => undefined);
   let opened: OpenedGateway | undefined;
   // What an agent does after an exit code that it does not know is to run the call.
-  const block = (): never => process.exit(EXIT.usage);
+  const block = () => process.exit(EXIT.usage);
   process.once('uncaughtException', block).once('unhandledRejection', block);
   const { answerHook, claudeCodeOutput, codexRefusal } = await import('../../gateway/hooks.js');
   try {
@@ -76,7 +76,7 @@ async function printSettings(
   agent: HookedAgent,
   { config: named, http, worker }: HookOptions,
   { screen, env }: Context,
-): Promise<void> {
+) {
   const { config, file } = await loadConfig(named);
   const { hookSettings } = await import('../../gateway/hooks.js');
   const tools = Object.keys(config.hookTools);

@@ -32,7 +32,7 @@ export function addInbox(program: Command, context: Context): void {
   addMineOption(addInboxFilters(command)).action((options: InboxOptions) => inbox(options, context));
 }
 
-async function inbox(options: InboxOptions, context: Context): Promise<void> {
+async function inbox(options: InboxOptions, context: Context) {
   if (options.decided === true) return listDecided(options, context);
   const query = readInboxQuery(options);
   const mine = await readMine(options, context);
@@ -68,7 +68,7 @@ interface InboxWatch {
 }
 
 /** Watches the inbox until Ctrl-C. */
-async function watchInboxHere({ query, mine }: InboxWatch, context: Context): Promise<void> {
+async function watchInboxHere({ query, mine }: InboxWatch, context: Context) {
   const { json } = context;
   const { limit, ...narrow } = query;
   const stop = takeStopSignals(() => undefined);
@@ -116,7 +116,7 @@ function printChanges(
 async function listDecided(
   { tool, agent, limit, decided: _, ...others }: InboxFilters & { decided?: boolean },
   { withClient, screen, as, print }: Context,
-): Promise<void> {
+) {
   refuseOptions(others, 'and --decided exclude each other');
   const { readDecided } = await import('../../client/decided.js');
   const turns = limit === undefined ? undefined : readCount(limit, '--limit');

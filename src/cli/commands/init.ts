@@ -39,7 +39,7 @@ export function projectFiles(directory: string, countersign: string): ProjectFil
     .sort()
     .map((file) => {
       const path = file.slice(TEMPLATE.length + 1);
-      const fill = (mark: string, name: string): string => facts[name] ?? mark;
+      const fill = (mark: string, name: string) => facts[name] ?? mark;
       const text = readFileSync(file, 'utf8').replace(/\{\{(\w+)\}\}/g, fill);
       return { path: RENAMED[path] ?? path, text };
     });
@@ -47,8 +47,8 @@ export function projectFiles(directory: string, countersign: string): ProjectFil
 
 function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
   const { dependencies, peerDependencies } = manifest();
-  const of = (name: string): string => dependencies[name] ?? '';
-  const peer = (name: string): string => peerDependencies[name] ?? '';
+  const of = (name: string) => dependencies[name] ?? '';
+  const peer = (name: string) => peerDependencies[name] ?? '';
   return {
     zod: of('zod'),
     jiti: of('jiti'),
@@ -58,7 +58,7 @@ function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
 }
 
 /** A package name that npm accepts, as close to the directory's name as possible. */
-function packageName(directory: string): string {
+function packageName(directory: string) {
   const name = basename(directory)
     .toLowerCase()
     .replace(/[^a-z0-9._~-]+/g, '-')
@@ -86,7 +86,7 @@ export function addInit(program: Command, context: Context): void {
     );
 }
 
-async function init(named: string, { from }: InitOptions, { screen, json }: Context): Promise<void> {
+async function init(named: string, { from }: InitOptions, { screen, json }: Context) {
   const directory = resolve(named);
   await assertEmpty(directory, named === '.' ? 'this directory' : named);
   const { countersign, packed } = await sourceFor(directory, from);

@@ -36,7 +36,7 @@ export function addList(program: Command, context: Context): void {
     .action((options: ListOptions) => list(options, context));
 }
 
-async function list(options: ListOptions, context: Context): Promise<void> {
+async function list(options: ListOptions, context: Context) {
   const { withClient, screen, json, print } = context;
   const { state, agent, schedule, meta, since, limit } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');

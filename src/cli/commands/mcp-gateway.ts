@@ -46,7 +46,7 @@ export function addGateway(mcp: Command, context: Context): void {
     });
 }
 
-async function serve(served: Served, options: ServeOptions, context: Context): Promise<void> {
+async function serve(served: Served, options: ServeOptions, context: Context) {
   // Before the config is loaded: its code may print, and stdout is for the protocol alone.
   const stdout = options.http === undefined ? takeStdout() : undefined;
   const stop = takeStopSignals(() => undefined);
@@ -70,7 +70,7 @@ async function serveStdio(
   { gateway, who, begin, onToolsChanged }: Opened,
   stdout: Writable,
   stopped: Promise<unknown>,
-): Promise<void> {
+) {
   const library = await import('@modelcontextprotocol/server');
   const stdio = await import('@modelcontextprotocol/server/stdio');
   const { createProtocol } = await import('../../gateway/protocol.js');
@@ -104,7 +104,7 @@ async function serveHttp(
   { gateway, config, usersFile, permitOf, signInBy, begin, onToolsChanged }: Opened,
   { http = '0', signIn: file }: ServeOptions,
   { context: { screen }, until }: { context: Context; until: Promise<unknown> },
-): Promise<void> {
+) {
   const { serveHttp: start } = await import('../../gateway/http.js');
   const { readListenAddress } = await import('../../server/probes.js');
   const address = http === '0' ? { host: LOOPBACK_HOST, port: 0 } : readListenAddress(http, 'MCP');
@@ -131,7 +131,7 @@ async function printEntry(
   { server, agent }: Served,
   { config, http, worker, record }: ServeOptions,
   { screen, env }: Context,
-): Promise<void> {
+) {
   refuseOptions({ http }, 'and --print exclude each other');
   const { file } = await loadConfig(config);
   const [command = '', ...words] = programName(env).split(' ');

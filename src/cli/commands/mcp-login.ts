@@ -46,7 +46,7 @@ export function addLogin(mcp: Command, context: Context): void {
 /** The time that a person has to agree, in milliseconds. */
 const AGREE_MS = 5 * 60_000;
 
-async function login(name: string, options: LoginOptions, context: Context): Promise<void> {
+async function login(name: string, options: LoginOptions, context: Context) {
   const place = await placeOf(name, options);
   const { account } = place;
   const stop = takeStopSignals(() => undefined);
@@ -147,7 +147,7 @@ async function typedAnswer(
   }
 }
 
-function openBrowser(url: string, { env, screen }: Context): void {
+function openBrowser(url: string, { env, screen }: Context) {
   const [program, ...before] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...before, url], { stdio: 'ignore', detached: true, env });
   child.once('error', () => screen.note('No browser could be opened: open the address yourself.'));
@@ -163,35 +163,36 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 function report(
   { issuer, scopes = [], expiresAt, refreshToken }: Login,
   account: LoginAccount,
-  { screen, json, typed }: Context,
-): void {
+  { print, typed }: Context,
+) {
   const file = loginFile(account);
   const expires = expiresAt === undefined ? null : new Date(expiresAt).toISOString();
   const isRenewed = refreshToken !== undefined;
-  if (json)
-    return screen.json({
+  const asked = scopes.length === 0 ? '' : `, with ${scopes.map((scope) => escapeText(scope)).join(', ')}`;
+  print(
+    {
       server: account.name,
       issuer,
       scopes,
       expiresAt: expires,
       renewed: isRenewed,
       file,
-    });
-  const asked = scopes.length === 0 ? '' : `, with ${scopes.map((scope) => escapeText(scope)).join(', ')}`;
-  screen.lines([
-    `Logged in to ${escapeText(account.name)} at ${escapeText(issuer)}${asked}.`,
-    ...(isRenewed || expires === null ? [] : [`The server renews nothing: the login ends at ${expires}.`]),
-    typed('Workers of this user use it at once. `countersign mcp test` tells whether the server does.'),
-  ]);
+    },
+    () => [
+      `Logged in to ${escapeText(account.name)} at ${escapeText(issuer)}${asked}.`,
+      ...(isRenewed || expires === null ? [] : [`The server renews nothing: the login ends at ${expires}.`]),
+      typed('Workers of this user use it at once. `countersign mcp test` tells whether the server does.'),
+    ],
+  );
 }
 
-async function logout(name: string, options: McpOptions, { print }: Context): Promise<void> {
+async function logout(name: string, options: McpOptions, { print }: Context) {
   const { account, secrets } = await placeOf(name, options);
   const found = await withFileErrors(`removing ${loginFile(account)}`, () => logOut(account, secrets));
   print({ server: name, ...found }, () => [`${escapeText(name)}: ${logoutText(found)}`]);
 }
 
-function logoutText({ revoked, why = '' }: Logout): string {
+function logoutText({ revoked, why = '' }: Logout) {
   switch (revoked) {
     case 'none':
       return 'nobody was logged in.';
@@ -228,7 +229,7 @@ async function withRedirect<T>(port = 0, use: (redirect: Redirect) => Promise<T>
   const bound = server.address();
   const url = `http://${LOOPBACK_HOST}:${typeof bound === 'object' ? bound?.port : port}${PATH}`;
   try {
-    const answerTo = (one: OpenLogin): Promise<URLSearchParams> => {
+    const answerTo = (one: OpenLogin) => {
       open = one;
       return answered;
     };
@@ -238,7 +239,7 @@ async function withRedirect<T>(port = 0, use: (redirect: Redirect) => Promise<T>
   }
 }
 
-async function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
+async function listen(server: ReturnType<typeof createServer>, port: number) {
   try {
     await once(server, 'listening');
   } catch (error) {
@@ -260,7 +261,7 @@ function answerIn({ method, url = '', headers }: IncomingMessage, own: string): 
   return isOurs ? target?.searchParams : undefined;
 }
 
-function reply(response: ServerResponse, status: number, text: string): void {
+function reply(response: ServerResponse, status: number, text: string) {
   response
     .writeHead(status, {
       'content-type': 'text/plain; charset=utf-8',

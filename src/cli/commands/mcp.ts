@@ -6,7 +6,7 @@ import { replaceFile } from '../../system/files';
 import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import type { McpServer } from '../../tools/mcp/declare';
-import { formatLock, isAgreed, lockStart, lockTool, readLock } from '../../tools/mcp/lock-file';
+import { formatLock, isAgreed, lockStart, lockTool, readLock, sortKeys } from '../../tools/mcp/lock-file';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { withFileErrors } from '../../system/named-files';
@@ -22,22 +22,22 @@ import {
   reportLive,
   type ToolReport,
   toolReports,
+  countDecided,
+  othersIn,
+  type ServerReport,
 } from '../mcp-servers';
-import { escapeText } from '../../contract/text/escape';
-import {
-  differenceLines,
-  inspectLines,
-  otherLine,
-  serverLines,
-  startLines,
-  toolSummaryLines,
-  mcpTestLines,
-} from '../print/mcp';
-import type { Screen } from '../print/screen';
+import { escapeText, escapeJson, escapeLines } from '../../contract/text/escape';
+import type { Screen, ScreenFormat, Style } from '../print/screen';
 import { confirm } from '../review/confirm';
 import { withTerminal } from '../review/terminal';
 import { addGateway } from './mcp-gateway';
 import { addLogin } from './mcp-login';
+import { createTwoFilesPatch } from 'diff';
+import { loginCommand } from '../../tools/mcp/authorization';
+import type { Definition } from '../../tools/mcp/definition';
+import { describeStart } from '../../tools/mcp/servers';
+import { diffLines } from '../../history/preview-lines';
+import { factLines, indented, tableLines } from '../print/table';
 
 interface TestOptions extends McpOptions {
   schemas?: boolean;
@@ -56,7 +56,7 @@ export function addMcp(program: Command, context: Context): void {
     .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
     .action((options: McpOptions) => list(options, context));
   mcp.configureHelp({ ...mcp.configureHelp(), showGlobalOptions: true });
-  const config = (): McpOptions => mcp.opts<McpOptions>();
+  const config = () => mcp.opts<McpOptions>();
   mcp
     .command('test [server]')
     .description('start the allowed servers, and say what has changed')
@@ -74,7 +74,7 @@ export function addMcp(program: Command, context: Context): void {
   addGateway(mcp, context);
 }
 
-async function list({ config: file }: McpOptions, { screen, print, typed }: Context): Promise<void> {
+async function list({ config: file }: McpOptions, { screen, print, typed }: Context) {
   const { config } = await loadConfig(file);
   const reports = (await namedServers(config)).map(reportAgreed);
   print(reports, () => serverLines(reports, screen).map(typed));
@@ -84,7 +84,7 @@ async function test(
   name: string | undefined,
   { config: file, schemas }: TestOptions,
   { screen, typed, exitWith, print }: Context,
-): Promise<void> {
+) {
   const { config } = await loadConfig(file);
   const named = await namedServers(config, name);
   const reports = await Promise.all(named.map((one) => reportLive(one, config)));
@@ -96,11 +96,7 @@ async function test(
   if (!reports.every(isFine)) exitWith(EXIT.failed);
 }
 
-async function allow(
-  name: string,
-  { config: file, yes = false, only }: AllowOptions,
-  context: Context,
-): Promise<void> {
+async function allow(name: string, { config: file, yes = false, only }: AllowOptions, context: Context) {
   const { screen, json } = context;
   const { config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
@@ -108,7 +104,7 @@ async function allow(
   checkMcpStart(name, named.server.start);
   if (json && !yes)
     throw new CountersignError('usage', 'with --json nobody is shown what would be allowed', 'Add --yes.');
-  const ask = (question: string): Promise<boolean> =>
+  const ask = (question: string) =>
     yes
       ? Promise.resolve(true)
       : withTerminal(context.keyboard, 'Look at the server, then add --yes.', (one) =>
@@ -150,7 +146,7 @@ function choose(tools: readonly ToolReport[], only: readonly string[] | undefine
       `two tools of the server are called ${unclear}`,
       'Allow the server without --only, or not at all: one tool takes the name of another.',
     );
-  const isAllowed = (tool: ToolReport): boolean =>
+  const isAllowed = (tool: ToolReport) =>
     only?.some((name) => isCalled(tool, name)) ?? tool.standing !== 'refused';
   return {
     // A tool that was refused before has to be looked at like a new tool.
@@ -162,11 +158,11 @@ function choose(tools: readonly ToolReport[], only: readonly string[] | undefine
   };
 }
 
-function isCalled({ tool, name }: ToolReport, called: string): boolean {
+function isCalled({ tool, name }: ToolReport, called: string) {
   return tool === called || name === called;
 }
 
-function isLocked({ allowed, refused, gone }: Choice): boolean {
+function isLocked({ allowed, refused, gone }: Choice) {
   return (
     allowed.every(({ standing }) => standing === 'allowed') &&
     refused.every(({ standing }) => standing === 'refused') &&
@@ -186,14 +182,14 @@ function choiceLines({ allowed, refused, gone }: Choice, named: NamedServer, scr
   ];
 }
 
-function question({ allowed, refused, gone }: Choice): string {
-  const number = (wanted: ToolReport['standing']): number =>
+function question({ allowed, refused, gone }: Choice) {
+  const number = (wanted: ToolReport['standing']) =>
     allowed.filter(({ standing }) => standing === wanted).length;
   const others = refused.length === 0 ? '' : `, ${refused.length} refused`;
   return `Allow this server, with ${number('new')} new and ${number('changed')} changed tools, and ${gone.length} gone${others}?`;
 }
 
-async function write(server: McpServer, { allowed, refused }: Choice, config: Config): Promise<void> {
+async function write(server: McpServer, { allowed, refused }: Choice, config: Config) {
   const path = resolve(config.mcpLock);
   // The file is read again, because the person may have taken a long time.
   const lock = await readLock(path);
@@ -220,16 +216,11 @@ interface Allowed {
   isSame: boolean;
 }
 
-function report(
-  { name, tools, choice, isSame }: Allowed,
-  { mcpLock }: Config,
-  { screen, json }: Context,
-): void {
+function report({ name, tools, choice, isSame }: Allowed, { mcpLock }: Config, { print }: Context) {
   const { allowed, refused } = choice;
-  if (json) return screen.json({ server: name, lock: mcpLock, tools });
   const number = counted(allowed.length, 'tool');
   const others = refused.length === 0 ? '' : `, ${refused.length} refused`;
-  screen.lines([
+  print({ server: name, lock: mcpLock, tools }, () => [
     '',
     isSame
       ? `Nothing is different: ${number}${others}.`
@@ -239,4 +230,135 @@ function report(
       : ['`--only` names the tools to allow, also those that were refused before.']),
     ...(isSame ? [] : ['Commit that file, and start the workers again.']),
   ]);
+}
+
+const STATES = { allowed: 'allowed', not_allowed: 'not allowed', failed: 'failed' } as const;
+
+/** Servers as a table, and the reasons why some may not be started. */
+function serverLines(reports: readonly ServerReport[], screen: ScreenFormat): string[] {
+  if (reports.length === 0) return ['The config names no MCP server.'];
+  const { style } = screen;
+  const rows = reports.map(({ server, state, tools, tokens, start }) => [
+    escapeText(server),
+    { text: STATES[state], paint: state === 'allowed' ? style.good : style.warn },
+    String(tools.length),
+    `~${tokens.toLocaleString('en')}`,
+    escapeText(start),
+  ]);
+  return [
+    ...tableLines({ head: ['SERVER', 'STATE', 'TOOLS', 'TOKENS', 'STARTED AS'], rows, flex: 4 }, screen),
+    ...reports.flatMap(({ server, why, login }) =>
+      [why, loginText(login, server)].flatMap((text) =>
+        text === undefined ? [] : ['', ...escapeLines(`${server}: ${text}`)],
+      ),
+    ),
+  ];
+}
+
+/** The login state in words. Undefined if nobody has logged in, because most servers say when they need a login. */
+function loginText(login: ServerReport['login'], server: string): string | undefined {
+  if (login === 'kept') return 'somebody is logged in on this machine';
+  if (login === 'needed') return `nobody is logged in on this machine; run \`${loginCommand(server)}\``;
+  return login === 'unreadable'
+    ? `its login cannot be read; \`countersign mcp test ${server}\` says why`
+    : undefined;
+}
+
+/**
+ * Says whether a server is unchanged since a person allowed it, and lists the tools that nobody has allowed or refused.
+ */
+function mcpTestLines(report: ServerReport, { style }: ScreenFormat): string[] {
+  const { server, state, why, tools } = report;
+  const head = `${isFine(report) ? style.good('ok ') : style.bad('bad')} ${escapeText(server)}`;
+  if (why !== undefined) return [`${head}: ${STATES[state]}`, ...indented(escapeLines(why))];
+  const others = othersIn(tools).map((tool) => otherLine(tool, style));
+  return [`${head}: ${countDecided(tools)}`, ...indented(others)];
+}
+
+/** A server and all of its tools. */
+function inspectLines(report: ServerReport, screen: ScreenFormat): string[] {
+  const { server, start, state, why, tools } = report;
+  const facts = factLines(
+    [
+      ['server', escapeText(server)],
+      ['started as', escapeText(start)],
+      ['state', STATES[state]],
+      ['why', why === undefined ? undefined : escapeText(why)],
+    ],
+    screen,
+  );
+  return [...facts, ...tools.flatMap((tool) => toolLines(tool, screen))];
+}
+
+function toolLines(report: ToolReport, { style }: ScreenFormat): string[] {
+  const { tool, name, standing, why, definition } = report;
+  const head = `${style.strong(escapeText(name ?? tool))}  ${standing}${why === undefined ? '' : `: ${escapeText(why)}`}`;
+  return [
+    '',
+    head,
+    ...noteLines(report, style),
+    ...(definition === undefined ? [] : indented(definitionLines(definition))),
+  ];
+}
+
+/** The exact command or address of a server, because a person who agrees agrees to exactly this. */
+function startLines({ name, start }: McpServer, isKnown: boolean, { style }: ScreenFormat): string[] {
+  const values = Object.entries(lockStart(start)).filter(([key]) => VALUES.includes(key));
+  return [
+    `${style.strong(escapeText(name))} ${style.quiet(isKnown ? '(started as was allowed)' : '(nobody has allowed this yet)')}`,
+    ...indented(escapeLines(describeStart(start))),
+    ...values.flatMap(([key, of]) =>
+      Object.entries(of).map(
+        ([variable, source]) => `  ${key} ${escapeText(variable)}: ${escapeText(String(source))}`,
+      ),
+    ),
+    ...(start.elicitation === true ? ['  elicitation: in a call it may ask people for input'] : []),
+  ];
+}
+
+const VALUES: readonly string[] = ['env', 'headers', 'oauth'];
+
+/**
+ * The tools that would be allowed, one in a line, because a person cannot judge many definitions at once. Empty for a
+ * single tool.
+ */
+export function toolSummaryLines(tools: readonly ToolReport[], screen: ScreenFormat): string[] {
+  if (tools.length < 2) return [];
+  const head = ['TOOL', 'IS', 'SAYS IT', 'DESCRIPTION'];
+  const rows = tools.map(({ tool, standing, definition }) => [
+    escapeText(tool),
+    standing,
+    definition?.annotations?.['readOnlyHint'] === true ? 'only reads' : '',
+    escapeText(definition?.description ?? ''),
+  ]);
+  return ['', ...tableLines({ head, rows, flex: 3 }, screen), '', 'In full:'];
+}
+
+/** A tool that would be allowed: its whole definition if it is new, otherwise the difference. */
+function differenceLines(report: ToolReport, { locked }: NamedServer, { style }: ScreenFormat): string[] {
+  const { tool, standing, definition } = report;
+  const head = ['', otherLine(report, style), ...noteLines(report, style)];
+  if (definition === undefined || standing === 'gone') return head;
+  const before = locked?.tools[tool]?.definition;
+  if (before === undefined) return [...head, ...indented(definitionLines(definition))];
+  const [was, is] = [before, definition].map((one) => `${definitionLines(one).join('\n')}\n`);
+  const patch = createTwoFilesPatch('allowed', 'now', was ?? '', is ?? '');
+  return [...head, ...indented(diffLines(patch.split('\n').slice(1).join('\n'), style))];
+}
+
+function noteLines({ notes = [] }: ToolReport, style: Style) {
+  return notes.map((note) => `  ${style.warn('note')} ${escapeText(note)}`);
+}
+
+/** A tool with its state compared to what was allowed. */
+function otherLine(
+  { tool, standing, why }: Pick<ToolReport, 'tool' | 'why'> & { standing: string },
+  style: Style,
+) {
+  const reason = why === undefined ? '' : `: ${escapeText(why)}`;
+  return `${style.warn(standing.padEnd(8))} ${escapeText(tool)}${reason}`;
+}
+
+function definitionLines(definition: Definition) {
+  return escapeJson(sortKeys(definition)).split('\n');
 }

@@ -39,7 +39,7 @@ export function addPause(program: Command, context: Context): void {
     );
 }
 
-async function pause(options: PauseOptions, context: Context): Promise<void> {
+async function pause(options: PauseOptions, context: Context) {
   const { withClient, screen, command, json, as: by } = context;
   const { agent, tool, models, reason = '' } = options;
   if (reason.trim() === '') throw usageError('--reason is missing: say why');
@@ -60,11 +60,7 @@ async function pause(options: PauseOptions, context: Context): Promise<void> {
  * Notes a name that is not on record: a pause of a wrong name holds nothing, and nobody may notice. Temporal's
  * visibility store knows only the tools that asked a person.
  */
-async function noteUnknown(
-  { client }: Countersign,
-  { agent, tool }: Pause,
-  screen: Context['screen'],
-): Promise<void> {
+async function noteUnknown({ client }: Countersign, { agent, tool }: Pause, screen: Context['screen']) {
   const { quoted } = await import('../../client/list.js');
   const { agent: ofAgent, tools } = SEARCH_ATTRIBUTES;
   const queries = [
@@ -88,7 +84,7 @@ async function countOf(client: Countersign['client'], query: string): Promise<nu
   }
 }
 
-async function list({ withClient, screen, json }: Context): Promise<void> {
+async function list({ withClient, screen, json }: Context) {
   await withClient(async (client) => {
     const found = await client.pauses();
     if (json) return screen.json(found);
@@ -116,7 +112,7 @@ export function addResume(program: Command, context: Context): void {
     .action((options: ResumeOptions) => resume(options, context));
 }
 
-async function resume(options: ResumeOptions, context: Context): Promise<void> {
+async function resume(options: ResumeOptions, context: Context) {
   const { withClient, screen, json, as: by } = context;
   const { agent, tool, all, reason } = options;
   if (all === true) refuseOptions({ agent, tool }, 'and --all exclude each other');
@@ -172,11 +168,11 @@ export function watchPauses(client: Countersign): () => Promise<KnownPauses> {
 export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
 
 function knownPauses(found: Pauses): KnownPauses {
-  const lines = (now: number): string[] => pauseLines(found, now);
+  const lines = (now: number) => pauseLines(found, now);
   return lines(0).length === 0 ? NOTHING_PAUSED : { key: JSON.stringify(found), lines };
 }
 
-function notAsked(error: unknown): string {
+function notAsked(error: unknown) {
   return `what is paused could not be asked: ${escapeProse(errorMessage(error))}`;
 }
 

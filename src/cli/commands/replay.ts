@@ -27,7 +27,7 @@ export function addReplay(program: Command, context: Context): void {
     .action((named: string | undefined, options: ReplayOptions) => replay(named, options, context));
 }
 
-async function replay(named: string | undefined, options: ReplayOptions, context: Context): Promise<void> {
+async function replay(named: string | undefined, options: ReplayOptions, context: Context) {
   refuseMistakes(named, options);
   const progress = { runs: 0, done: 0, gone: 0 };
   const work: Work = { options, context, progress, taskTimeoutMs: taskTimeoutOf(options) };
@@ -81,7 +81,7 @@ const SUMS: Readonly<Record<ReplayFinding['kind'], string>> = {
   unknown: 'Temporal cannot match it with the code',
 };
 
-function whereOf({ step, callId, eventId }: ReplayFinding): string {
+function whereOf({ step, callId, eventId }: ReplayFinding) {
   const call = callId === undefined ? [] : [`call ${escapeText(callId)}`];
   return [...(step === undefined ? [] : [`step ${step}`]), ...call, `event #${eventId}`].join(', ');
 }
@@ -99,7 +99,7 @@ function sides({ kind, history, code, why }: ReplayFinding): TableFact[] {
 }
 
 /** The counts of all runs. */
-export interface ReplaySum {
+interface ReplaySum {
   replayed: number;
   failed: number;
   gone: number;
@@ -121,7 +121,7 @@ export function sumLine({ replayed, failed, gone, events, ms }: ReplaySum, { sty
  *
  * @throws CountersignError `failed` if any run does not replay.
  */
-function report({ judged, ms }: Done, { progress, context: { screen, print } }: Work): void {
+function report({ judged, ms }: Done, { progress, context: { screen, print } }: Work) {
   const failed = judged.filter(({ finding }) => finding !== undefined);
   const events = judged.reduce((sum, one) => sum + one.events, 0);
   const counts = { replayed: judged.length - failed.length, failed: failed.length, gone: progress.gone };

@@ -26,7 +26,7 @@ export function addReset(program: Command, context: Context): void {
     .action((turn: string, options: ResetOptions) => reset(turn, options, context));
 }
 
-async function reset(prefix: string, options: ResetOptions, context: Context): Promise<void> {
+async function reset(prefix: string, options: ResetOptions, context: Context) {
   await context.withClient(async (client) => {
     const turn = await client.find(prefix);
     const plan = await client.planReset(turn, options.before);
@@ -35,10 +35,9 @@ async function reset(prefix: string, options: ResetOptions, context: Context): P
     const ask = () =>
       withTerminal(context.keyboard, hint, (terminal) => confirm(terminal, `Reset ${escapeText(turn)}?`));
     if (options.yes !== true && !(await ask())) return context.screen.line('Nothing was changed.');
-    const { screen, command, json, as: approver } = context;
+    const { command, print, as: approver } = context;
     const { runId } = await client.reset(plan, { reason: options.reason, approver });
-    if (json) return screen.json({ turn, runId, plan });
-    screen.lines([
+    print({ turn, runId, plan }, () => [
       `${escapeText(turn)} was reset`,
       `Follow it: ${command(`show ${shellWord(turn)} --follow`)}`,
     ]);
@@ -58,7 +57,7 @@ export function resetLines({ turn, before, calls }: ResetPlan, screen: Screen): 
   ];
 }
 
-function needsLook(call: ResetCall): boolean {
+function needsLook(call: ResetCall) {
   const { outcome } = call;
   return outcome === 'in_doubt' || outcome === 'forgotten' || (outcome === 'asked_again' && isSpent(call));
 }
@@ -82,6 +81,6 @@ function outcomeOf(call: ResetCall): string {
   }
 }
 
-function isSpent({ ran, effect }: ResetCall): boolean {
+function isSpent({ ran, effect }: ResetCall) {
   return ran && effect === 'unsafe';
 }

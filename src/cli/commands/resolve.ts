@@ -25,12 +25,7 @@ export function addResolve(program: Command, context: Context): void {
   );
 }
 
-async function resolve(
-  target: string,
-  outcome: ResolutionKind,
-  options: ResolveOptions,
-  context: Context,
-): Promise<void> {
+async function resolve(target: string, outcome: ResolutionKind, options: ResolveOptions, context: Context) {
   const { content, reason, sign } = options;
   if (outcome !== 'run-again')
     refuseOptions({ sign }, 'goes with run-again only: nothing runs by the other outcomes');

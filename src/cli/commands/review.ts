@@ -23,7 +23,7 @@ import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../../contract/text/escape';
 import { addSignOption, type Sign, signerOf, type SignOptions } from '../review/sign';
 import type { ResolutionKind } from '../../contract/decision';
-import { answerByForm, declineAnswer } from '../review/answer';
+import { answerByForm, declineAnswer } from './answer';
 import { decideByEditor } from '../review/edit-arguments';
 import { decideByHunks } from '../review/hunks';
 import type { Hunk } from '../../contract/plan';
@@ -40,7 +40,7 @@ export function addReview(program: Command, context: Context): void {
   );
 }
 
-async function review(options: ReviewOptions, context: Context): Promise<void> {
+async function review(options: ReviewOptions, context: Context) {
   const asked = readInboxQuery(options);
   const mine = await readMine(options, context);
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
@@ -97,7 +97,7 @@ interface Presented {
  *
  * @throws Interrupted when the person leaves by Ctrl-C.
  */
-async function reviewInbox(review: Review): Promise<void> {
+async function reviewInbox(review: Review) {
   const { screen } = review.context;
   const done = new Set<string>();
   let decided = 0;
@@ -185,7 +185,7 @@ async function look(review: Reviewing, item: WaitingCall, heading: string): Prom
   return call;
 }
 
-function waits(call: CallView, item: WaitingCall): boolean {
+function waits(call: CallView, item: WaitingCall) {
   const open = waitingEvent(call);
   if (open === undefined) return false;
   const { kind, callKey } = waitingCall(open, item);
@@ -250,7 +250,7 @@ function patient(review: Reviewing): Subject['client'] {
 
 async function ask<T>({ terminal, context: { screen } }: Reviewing, question: () => Promise<T>): Promise<T> {
   const stop = new AbortController();
-  const note = (text: string): void => screen.note(screen.style.quiet(text));
+  const note = (text: string) => screen.note(screen.style.quiet(text));
   try {
     return await terminal.meanwhile(retryWhileUnavailable(question, { note, signal: stop.signal }));
   } catch (error) {
@@ -260,7 +260,7 @@ async function ask<T>({ terminal, context: { screen } }: Reviewing, question: ()
 }
 
 /** The inbox as a person goes through it. */
-export interface Queue {
+interface Queue {
   readonly items: readonly InboxItem[];
   /** The position of the current item. `items.length` at the end. */
   readonly at: number;
@@ -278,8 +278,7 @@ export function moved({ items, at }: Queue, by: number): Queue {
 export function refreshQueue({ items, at }: Queue, now: readonly InboxItem[]): Queue & { fresh: number } {
   const waiting = new Map(now.map((item) => [itemKey(item), item]));
   const known = new Set(items.map(itemKey));
-  const still = (some: readonly InboxItem[]): InboxItem[] =>
-    some.flatMap((item) => waiting.get(itemKey(item)) ?? []);
+  const still = (some: readonly InboxItem[]) => some.flatMap((item) => waiting.get(itemKey(item)) ?? []);
   const fresh = now.filter((item) => !known.has(itemKey(item)));
   const before = still(items.slice(0, at));
   return { items: [...before, ...still(items.slice(at)), ...fresh], at: before.length, fresh: fresh.length };

@@ -72,7 +72,7 @@ export function addRun(program: Command, context: Context): void {
 /** A worker that has just started gets at least this time, even if the command does not wait. */
 const READY_LEAST_MS = 2_000;
 
-async function run(agent: string, options: RunOptions & { prompt: string }, context: Context): Promise<void> {
+async function run(agent: string, options: RunOptions & { prompt: string }, context: Context) {
   const { id, detach, wait } = options;
   if (detach === true && wait !== undefined)
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
@@ -147,10 +147,7 @@ export function addSend(program: Command, context: Context): void {
     );
 }
 
-async function send(
-  options: SendOptions & { session: string; words: string },
-  context: Context,
-): Promise<void> {
+async function send(options: SendOptions & { session: string; words: string }, context: Context) {
   const { agent, mode, messageId } = options;
   const text = await readText(options.words, 'the words', context);
   const files = options.file && (await Promise.all(options.file.map(readAttached)));

@@ -14,7 +14,7 @@ import { changedIn, rememberPrinted } from '../review/seen';
 import type { Context } from '../context';
 import { sessionOf } from '../open-session';
 import { isFile, readTurnEvents } from '../turn-or-file';
-import { callLines, limitsText, pendingLines, printPlaceOf, storyOf } from '../print/turn';
+import { callLines, limitsText, pendingLines, storyOf } from '../print/turn';
 import { findCall, parseTarget, type Target } from '../target';
 import { watchTurn } from '../watch-turn';
 
@@ -37,7 +37,7 @@ export function addShow(program: Command, context: Context): void {
     );
 }
 
-function show(named: Target, { follow }: ShowOptions, context: Context): Promise<void> {
+function show(named: Target, { follow }: ShowOptions, context: Context) {
   const { json } = context;
   return context.withClient(async (client) => {
     const session = named.call === undefined ? await sessionOf(client, named.turn) : undefined;
@@ -57,7 +57,7 @@ function show(named: Target, { follow }: ShowOptions, context: Context): Promise
 }
 
 /** Shows a turn by its events alone: one in a file, or a turn as it was at a point. */
-async function showRecord(named: string, { at, follow }: ShowOptions, context: Context): Promise<void> {
+async function showRecord(named: string, { at, follow }: ShowOptions, context: Context) {
   if (follow === true) throw usageError('--follow takes a turn as it is now, on the server');
   const point = at === undefined ? undefined : parsePoint(at);
   const events = await readTurnEvents(named, context);
@@ -70,7 +70,7 @@ async function showRecord(named: string, { at, follow }: ShowOptions, context: C
   context.print({ ...timeline.view, timeline: events }, () => timelineLines(timeline, place));
 }
 
-async function showTurn(client: Countersign, turn: string, context: Context): Promise<void> {
+async function showTurn(client: Countersign, turn: string, context: Context) {
   const events = await client.timeline(turn);
   const timeline = timelineOf(events);
   const { view } = timeline;
@@ -84,7 +84,7 @@ async function showTurn(client: Countersign, turn: string, context: Context): Pr
   if (lines.length > 0) screen.lines(['', ...lines]);
 }
 
-function showSession(view: SessionView, follow: boolean, context: Context): void {
+function showSession(view: SessionView, follow: boolean, context: Context) {
   if (follow)
     throw usageError(
       `${view.session} is a session; --follow takes a turn, such as ${view.turns.at(-1)?.turn ?? `${view.session}.t1`}`,
@@ -103,7 +103,7 @@ function viewLines({
   messages,
   ...spending
 }: SessionView): string[] {
-  const wordsOf = (id: string): string[] =>
+  const wordsOf = (id: string) =>
     messageLines(
       messages.find(({ messageId }) => messageId === id),
       id,
@@ -142,6 +142,11 @@ export function summaryLines({ text, turns, leftOut = 0, model = 'a model' }: Co
   ];
 }
 
-function quoted(mark: string, text: string): string[] {
+function quoted(mark: string, text: string) {
   return text === '' ? [] : text.split('\n').map((line) => `${mark}${escapeProse(line)}`);
+}
+
+/** Makes the place for a command that prints a turn: the screen, the time, and the commands that a person types. */
+function printPlaceOf({ screen, command }: Pick<Context, 'screen' | 'command'>) {
+  return { screen, now: Date.now(), command };
 }

@@ -22,7 +22,7 @@ export function addStats(program: Command, context: Context): void {
   addTurnFilters(command, LIMIT).action((options: TurnFilters) => stats(options, context));
 }
 
-async function stats(options: TurnFilters, { withClient, screen, print }: Context): Promise<void> {
+async function stats(options: TurnFilters, { withClient, screen, print }: Context) {
   const { createStats } = await import('../../history/stats.js');
   const query = readTurnQuery(options, LIMIT);
   const fold = createStats({ tool: options.tool });
@@ -53,7 +53,7 @@ function rowsOf({ tools, all }: Stats): Row[] {
   return tools.length > 1 ? [...tools, { tool: '(all)', ...all }] : tools;
 }
 
-function section(title: string, table: Table, screen: ScreenFormat): string[] {
+function section(title: string, table: Table, screen: ScreenFormat) {
   return table.rows.length === 0 ? [] : ['', screen.style.strong(title), ...tableLines(table, screen)];
 }
 
@@ -139,7 +139,7 @@ function doubtsTable(rows: readonly Row[]): Table {
   };
 }
 
-function spreadCells({ p50, p95, max }: Spread, write: (value: number) => string): string[] {
+function spreadCells({ p50, p95, max }: Spread, write: (value: number) => string) {
   return [p50, p95, max].map((value) => (value === null ? '-' : write(value)));
 }
 

@@ -50,12 +50,12 @@ export function addWatch(program: Command, context: Context): void {
   );
 }
 
-async function watch(options: WatchOptions, context: Context): Promise<void> {
+async function watch(options: WatchOptions, context: Context) {
   const { limit = LIMIT, ...filter } = readInboxQuery(options);
   const beforeMs = readTime(options.before, '--before');
   const open = await readReceivers(options, context);
   const { signal, release } = takeStopSignals(() => undefined);
-  const note = (text: string): void => context.screen.note(escapeText(text));
+  const note = (text: string) => context.screen.note(escapeText(text));
   try {
     await context.withClient(async (client) => {
       const file = options.state ?? (await stateFile(options, filter, { client, context }));

@@ -2,16 +2,18 @@ import type { Command } from 'commander';
 import type { Right } from '../../server/api';
 import { createUsers, RIGHTS, type Users } from '../../server/auth/users';
 import { defined } from '../../contract/defined';
-import { usageError } from '../../contract/errors';
+import { usageError, errnoOf, errorMessage } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
 import type { Context } from '../context';
-import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
-import { collect, refuseOptions } from '../flags';
+import { defaultUsersFile, readPort, withWebInbox } from '../open-web-inbox';
+import { collect, refuseOptions, readTime } from '../flags';
 import { relative } from '../../contract/text/times';
 import { tableLines } from '../print/table';
 import { escapeText } from '../../contract/text/escape';
 import { takeStopSignals } from '../stop-signals';
-import { addPushKey } from './web-push-key';
+import { CHANNELS_FILE } from '../doctor/notify';
+import { makePushKeys } from '../../notify/push-keys';
+import { createWhole } from '../../system/files';
 
 interface WebOptions {
   host?: string;
@@ -80,7 +82,7 @@ export function addWeb(program: Command, context: Context): void {
 async function openWebInbox(
   { host, port, allowHost, allowOrigin, basePath, users, undo, metrics, ...files }: WebOptions,
   context: Context,
-): Promise<void> {
+) {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
@@ -124,7 +126,7 @@ async function user(
   name: string | undefined,
   { remove, mayFork, mayConverse }: UserOptions,
   context: Context,
-): Promise<void> {
+) {
   const rights = RIGHTS.filter((right) => (right === 'fork-live' ? mayFork : mayConverse) === true);
   if (name === undefined) {
     if (remove === true || rights.length > 0) throw usageError('name the user');
@@ -145,7 +147,7 @@ async function user(
 /** What each right lets a user do, in words for the list. */
 const MAY: Readonly<Record<Right, string>> = { 'fork-live': 'forks with effects', converse: 'conversations' };
 
-async function listUsers(users: Users, { screen, json }: Context): Promise<void> {
+async function listUsers(users: Users, { screen, json }: Context) {
   const known = (await users.list()).map(({ name, createdAt, rights }) => ({ name, createdAt, rights }));
   if (json) return screen.json(known);
   if (known.length === 0) return screen.line('Nobody has a token.');
@@ -155,4 +157,39 @@ async function listUsers(users: Users, { screen, json }: Context): Promise<void>
     rights.map((right) => MAY[right]).join(', '),
   ]);
   screen.lines(tableLines({ head: ['USER', 'ADDED', 'MAY ALSO'], rows, flex: 0 }, screen));
+}
+
+/** `web push-key <file>`. */
+export function addPushKey(web: Command, context: Context): void {
+  web
+    .command('push-key <file>')
+    .description('make the key that signs web push messages, and write the secret key to a new file')
+    .action((file: string) => makePushKey(file, context));
+}
+
+async function makePushKey(file: string, { print }: Context) {
+  const { publicKey, privateKey } = makePushKeys();
+  try {
+    await createWhole(file, `${privateKey}\n`);
+  } catch (error) {
+    const isThere = errnoOf(error) === 'EEXIST';
+    throw usageError(
+      isThere ? `${file} is there already` : `the key cannot be kept in ${file}: ${errorMessage(error)}`,
+      isThere ? 'Browsers are bound to their key, so it is not replaced. Name another file.' : undefined,
+    );
+  }
+  print({ publicKey, keyFile: file }, () => [
+    `The secret key is in ${escapeText(file)}, which only you can read. Add this to ${CHANNELS_FILE}:`,
+    '',
+    '  browsers:',
+    '    kind: web-push',
+    `    publicKey: ${publicKey}`,
+    `    keyFile: ${escapeText(file)}`,
+    '    subject: mailto:you@example.org',
+  ]);
+}
+
+/** Reads how long a decision can be undone. */
+function readUndo(undo: string | undefined, option: string): { undoMs?: number } {
+  return undo === undefined ? {} : { undoMs: readTime(undo, option) };
 }

@@ -67,7 +67,7 @@ async function work(
   named: string | undefined,
   options: WorkerOptions & BuildOptions & PortOptions,
   context: Context,
-): Promise<void> {
+) {
   const { log, deployment, metrics, health } = options;
   if (options.buildId === undefined && (options.makeCurrent === true || deployment !== undefined))
     throw usageError(
@@ -97,7 +97,7 @@ async function work(
  * Makes the build current and prints which build runs. The worker continues even if this fails, because turns of its
  * build may wait for it.
  */
-async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context: Context): Promise<void> {
+async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context: Context) {
   const { screen, command, withClient } = context;
   const name = escapeText(build.build);
   if (makeCurrent !== true)
@@ -114,8 +114,7 @@ async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context:
 export async function startPatiently(settings: WorkerSettings, { screen }: Context): Promise<RunningWorker> {
   const { startWorker } = await import('../../worker.js');
   const { resolvePlace } = await import('../../system/temporal-settings.js');
-  const say = (): string =>
-    `waiting for the Temporal server at ${escapeText(resolvePlace(settings).address)}`;
+  const say = () => `waiting for the Temporal server at ${escapeText(resolvePlace(settings).address)}`;
   return withWaitingNote(screen, say, () => startWorker({ warn: (line) => screen.note(line), ...settings }));
 }
 
@@ -174,7 +173,7 @@ export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
 }
 
 function agentFacts({ name, model, fallback, registry }: Agent): TableFact[] {
-  const bySafety = (safety: string): string | undefined => {
+  const bySafety = (safety: string) => {
     const tools = registry.list().filter((tool) => tool.safety === safety);
     return tools.length === 0 ? undefined : tools.map((tool) => tool.name).join(', ');
   };

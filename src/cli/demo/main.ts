@@ -16,16 +16,16 @@ import { EXIT, exitCodeOf } from '../exit-codes';
 import { createScreen, createStyle, type Screen, wantsColor } from '../print/screen';
 import { errorLines } from '../report-error';
 import type { TurnEvent } from '../../history/events';
-import { diffLines } from '../print/diff';
+import { diffLines } from '../../history/preview-lines';
 import { eventLines } from '../print/event';
 
 /** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs the demo. */
-async function demo(options: DemoOptions, screen: Screen): Promise<void> {
+async function demo(options: DemoOptions, screen: Screen) {
   const stop = new AbortController();
-  const interrupt = (): void => stop.abort();
+  const interrupt = () => stop.abort();
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   const { root, remove } = await copyWorkspace();
-  const note = (text: string): void => screen.note(screen.style.quiet(text));
+  const note = (text: string) => screen.note(screen.style.quiet(text));
   let stage: Stage | undefined;
   try {
     note(`the agent works on a copy: ${root}`);
@@ -43,11 +43,7 @@ async function demo(options: DemoOptions, screen: Screen): Promise<void> {
   }
 }
 
-async function perform(
-  stage: Stage,
-  root: string,
-  how: Pick<Play, 'answer' | 'screen' | 'signal'>,
-): Promise<void> {
+async function perform(stage: Stage, root: string, how: Pick<Play, 'answer' | 'screen' | 'signal'>) {
   const { screen } = how;
   const before = await snapshot(root);
   screen.line();
@@ -58,7 +54,7 @@ async function perform(
   judge(played, diffOfSnapshots(expected(before, played.text), after), screen);
 }
 
-function judge({ text }: Played, wrong: string, screen: Screen): void {
+function judge({ text }: Played, wrong: string, screen: Screen) {
   if (wrong !== '') {
     throw new CountersignError(
       'failed',

@@ -93,7 +93,7 @@ interface StageOptions {
 /** Gets a server, starts a worker, and connects. If a later part fails, the earlier parts are ended. */
 export async function buildStage(options: StageOptions): Promise<Stage> {
   const closers: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
+  const close = async () => {
     for (const end of closers.splice(0).reverse()) await end();
   };
   try {
@@ -125,7 +125,7 @@ async function buildParts(
 async function openServer(
   engine: Engine,
   note: (text: string) => void,
-): Promise<Pick<RunningServer, 'address' | 'namespace' | 'stop'> & { uiUrl?: string | undefined }> {
+): Promise<Pick<RunningServer, 'address' | 'namespace' | 'stop'> & { uiUrl?: string }> {
   if (engine.kind === 'existing') {
     note(`using the Temporal server at ${engine.address}`);
     return { ...engine, stop: () => Promise.resolve() };
@@ -198,7 +198,7 @@ export function fixedAnswers(answer: DemoAnswer): Answerer {
 
 /** Asks at the terminal. Ctrl-C and Ctrl-D call `interrupt`, and then there is no answer. */
 export function askAtTerminal(signal: AbortSignal, interrupt: () => void): Answerer {
-  const ask = (question: string): Promise<string> => askLine(question, signal, interrupt);
+  const ask = (question: string) => askLine(question, signal, interrupt);
   return async (args) => {
     for (;;) {
       const word = await chooseWord(ask);

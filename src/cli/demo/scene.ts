@@ -78,7 +78,7 @@ export function diffOfSnapshots(before: Snapshot, after: Snapshot): string {
     .join('');
 }
 
-function patchOf(path: string, before: string | undefined, after: string | undefined): string {
+function patchOf(path: string, before: string | undefined, after: string | undefined) {
   const from = before === undefined ? '/dev/null' : path;
   const to = after === undefined ? '/dev/null' : path;
   const patch = createTwoFilesPatch(from, to, before ?? '', after ?? '');

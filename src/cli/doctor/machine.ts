@@ -71,7 +71,7 @@ export function checkSdk(folder = process.cwd()): Finding {
 
 /** The proxies that the environment names for the hosts of the internet. Passwords are not shown. */
 export function checkProxies(env: NodeJS.ProcessEnv): Finding[] {
-  return ['http', 'https'].flatMap((scheme): Finding[] => {
+  return ['http', 'https'].flatMap((scheme) => {
     const name = `proxy for ${scheme}`;
     try {
       const proxy = proxyFor(new URL(`${scheme}://example.com`), env);

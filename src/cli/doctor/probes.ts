@@ -81,7 +81,7 @@ async function timeTransitions(client: Countersign): Promise<Transition> {
   return { waitMs: median(waits.slice(RESERVE)), roundTripMs: median(roundTrips.slice(RESERVE)) };
 }
 
-function median(values: readonly number[]): number {
+function median(values: readonly number[]) {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
@@ -98,13 +98,13 @@ function createProbe({ client, namespace }: Countersign) {
   const id = `countersign-doctor-${randomUUID()}`;
   const taskQueue = { name: id };
   const about = { namespace, identity: client.options.identity };
-  const inTime = <T>(ask: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + TASK_MS, ask);
-  const poll = async (): Promise<Uint8Array> => {
+  const inTime = <T>(ask: () => Promise<T>) => connection.withDeadline(Date.now() + TASK_MS, ask);
+  const poll = async () => {
     const { taskToken } = await inTime(() => workflowService.pollWorkflowTaskQueue({ ...about, taskQueue }));
     return taskToken;
   };
   /** Takes the next activity of the queue, and returns its type. It is never answered. */
-  const pollActivity = async (): Promise<string> => {
+  const pollActivity = async () => {
     const until = performance.now() + TASK_MS;
     while (performance.now() < until) {
       const { activityType } = await inTime(() =>
@@ -115,7 +115,7 @@ function createProbe({ client, namespace }: Countersign) {
     }
     throw new Error('the server gave out no activity');
   };
-  const start = async (): Promise<Uint8Array> => {
+  const start = async () => {
     await workflowService.startWorkflowExecution({
       ...about,
       taskQueue,
@@ -170,7 +170,7 @@ export async function checkPriorities(client: Countersign): Promise<Finding> {
 
 /** The finding for the types of the activities that came first. */
 export function judgeOrder(taken: readonly string[]): Finding {
-  const countOf = (type: string): number => taken.filter((one) => one === type).length;
+  const countOf = (type: string) => taken.filter((one) => one === type).length;
   if (countOf(DECIDED.type) < OVERTAKING)
     return {
       name: PRIORITIES,

@@ -54,7 +54,7 @@ export async function checkServer(
  *
  * @throws CountersignError `server_failed` if the server refuses, `not_ready`, `no_server`.
  */
-async function requireAccess({ client }: Countersign): Promise<void> {
+async function requireAccess({ client }: Countersign) {
   try {
     await client.withDeadline(Date.now() + ASK_MS, () =>
       client.workflow.count("ExecutionStatus = 'Running'"),
@@ -65,16 +65,16 @@ async function requireAccess({ client }: Countersign): Promise<void> {
 }
 
 /** Makes a check that asks the server. `what` begins the message of a request that fails. */
-function asked(name: string, what: string, check: () => Promise<Found>): Promise<Finding> {
+function asked(name: string, what: string, check: () => Promise<Found>) {
   return checked(name, () =>
-    check().catch((error: unknown): never => {
+    check().catch((error: unknown) => {
       throw toCountersignError(error, what);
     }),
   );
 }
 
 /** Whether the namespace has the search attributes that the inbox needs. */
-function checkAttributes(client: Countersign): Promise<Finding> {
+function checkAttributes(client: Countersign) {
   return checked('search attributes', async () => {
     const missing: string[] = [];
     for (const attribute of Object.keys(ATTRIBUTE_TYPES))
@@ -108,7 +108,7 @@ async function isAccepted(client: Client, attribute: string): Promise<boolean> {
 }
 
 /** Whether anything is paused, and whether calls with an effect may start at all. */
-function checkPauses(client: Countersign): Promise<Finding> {
+function checkPauses(client: Countersign) {
   return asked('pauses', 'asking what is paused', async () => judgePauses(await client.pauses()));
 }
 
@@ -138,7 +138,7 @@ export function checkQueue(client: Countersign, queue: PolledQueue): Promise<Fin
 }
 
 /** Which approvers file the workers of a queue started with. */
-function checkApprovers(client: Countersign, queue: string): Promise<Finding> {
+function checkApprovers(client: Countersign, queue: string) {
   return asked('approvers file', 'asking which approvers file there is', async () => {
     const workers = await askWorkers(client, { name: queue, half: 'turns' });
     const [first, ...others] = approversOf(workers);
@@ -328,7 +328,7 @@ function judgeBuilds({ deployment, current, builds }: Builds): Found {
   return { state: 'warning', detail, todo: todo + (stays ?? '') };
 }
 
-function buildText({ build, state, turns, waiting, inDoubt, sessions }: Build): string {
+function buildText({ build, state, turns, waiting, inDoubt, sessions }: Build) {
   const why = [
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(inDoubt > 0 ? [`${inDoubt} in doubt`] : []),

@@ -8,7 +8,7 @@ import { fitArguments } from '../../tools/prepare';
 import type { PastCall } from './past';
 
 /** The agents, rules and approvers file to which past calls are compared. */
-export interface PolicyCandidate {
+interface PolicyCandidate {
   agents: readonly Agent[];
   rules: PolicyRules | undefined;
   approvers: ApproversSource | undefined;

@@ -8,7 +8,7 @@ import type { CallView } from '../../history/view';
 import type { FilePlan } from '../../contract/plan';
 import { leavesBeside } from '../../contract/text/plan-leaves';
 import { counted } from '../../history/labels';
-import { diffLines } from './diff';
+import { diffLines } from '../../history/preview-lines';
 import { inner, section } from './table';
 
 /** The most columns for the name of an argument. A longer name gets its own line, so that the values stay aligned. */
@@ -74,7 +74,7 @@ export function changeLines(before: JsonObject, after: JsonObject, style: Style)
 function leafChange({ path, old, now }: ChangedLeaf, style: Style): string[] {
   const name = escapeText(path);
   if (isLines(old) || isLines(now)) return [`${name}:`, ...textChange(textOf(old), textOf(now), style)];
-  const show = (value: Json | undefined): string =>
+  const show = (value: Json | undefined) =>
     value === undefined ? '(absent)' : escapeText(JSON.stringify(value));
   return [`${name}: ${style.bad(show(old))} → ${style.good(show(now))}`];
 }
@@ -88,7 +88,7 @@ function isLines(value: Json | undefined): value is string {
   return typeof value === 'string' && value.includes('\n');
 }
 
-function textOf(value: Json | undefined): string {
+function textOf(value: Json | undefined) {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

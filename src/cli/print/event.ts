@@ -30,7 +30,7 @@ export function eventLines(event: TurnEvent, screen: ScreenFormat): string[] {
 }
 
 /** The messages that a fork took over, one in a line. */
-function takenLines(taken: readonly TranscriptEntry[]): string[] {
+function takenLines(taken: readonly TranscriptEntry[]) {
   return taken.flatMap((entry) => {
     if (entry.kind === 'result') {
       const gave = entry.success ? 'gave' : 'failed';
@@ -41,6 +41,6 @@ function takenLines(taken: readonly TranscriptEntry[]): string[] {
   });
 }
 
-function lineOf(text: string): string {
+function lineOf(text: string) {
   return truncate(text.trim().split('\n', 1)[0] ?? '');
 }

@@ -16,7 +16,7 @@ export function inboxLines(
   ids: ReadonlyMap<string, string> = new Map(),
 ): string[] {
   const { screen } = context;
-  const idOf = ({ turn, callId }: InboxItem): string => `${ids.get(turn) ?? turn}/${callId}`;
+  const idOf = ({ turn, callId }: InboxItem) => `${ids.get(turn) ?? turn}/${callId}`;
   const [first] = items;
   if (first === undefined) return ['Nothing waits for a person.'];
   const head = ['CALL', 'WHAT', 'AGENT', 'WAITS', 'EXPIRES', 'CALLS FOR'];

@@ -74,7 +74,7 @@ const KINDS: Readonly<Record<QuestionField['kind'], string>> = {
 };
 
 /** The values that fit a field, in words. */
-function fitText({ kind, format, required, default: given }: QuestionField): string {
+function fitText({ kind, format, required, default: given }: QuestionField) {
   const usual = given === undefined ? [] : [`default ${escapeText(JSON.stringify(given))}`];
   return [format ?? KINDS[kind], ...(required ? [] : ['may be left out']), ...usual].join(', ');
 }

@@ -16,7 +16,7 @@ import { allowedBy } from '../../history/decisions';
 import { type CallView, keyOfStart } from '../../history/view';
 import type { TurnOrigin, Ancestor } from '../../contract/call';
 import { argumentLines, changeLines } from './arguments';
-import { previewLines } from './diff';
+import { previewLines } from '../../history/preview-lines';
 import type { ScreenFormat } from './screen';
 import { wrapAll } from '../../contract/text/columns';
 import { type TableFact, factLines, inner, section } from './table';
@@ -161,13 +161,13 @@ function startFacts(call: CallView, { now }: WaitingPlace): TableFact[] {
 }
 
 /** A time, and how long ago it was. */
-function momentText(iso: string, now: number): string {
+function momentText(iso: string, now: number) {
   return `${dateTime(iso)}, ${relative(iso, now)}`;
 }
 
 function resolveLines(id: string, { screen: { style }, command }: WaitingPlace): string[] {
   if (command === undefined) return [];
-  const resolve = (what: string): string =>
+  const resolve = (what: string) =>
     `  ${style.link(command(`resolve ${shellWord(id)} ${what} --reason "…"`))}`;
   return [
     style.quiet('it happened:'),
@@ -231,7 +231,7 @@ function decideLines(request: RequestOpened, place: WaitingPlace): string[] {
   const { style } = screen;
   if (command === undefined) return [];
   const id = shellWord(`${turn}/${request.callId}`);
-  const type = (args: string): string => `  ${style.link(command(args))}`;
+  const type = (args: string) => `  ${style.link(command(args))}`;
   const hunks = request.preview?.plan?.hunks ?? [];
   const approve = [
     type(`approve ${id} --saw ${shellWord(sawOf(request))}`),

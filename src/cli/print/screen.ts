@@ -1,12 +1,13 @@
 import { styleText } from 'node:util';
 import { escapeJson, escapeJsonLine, type Paint, safeLine } from '../../contract/text/escape';
 import type { Tone } from '../../history/labels';
+import type { DiffStyle } from '../../history/preview-lines';
 
 /** A stream to write to: a terminal, a pipe, or a list in a test. */
 export interface Sink {
   write(text: string): unknown;
-  isTTY?: boolean | undefined;
-  columns?: number | undefined;
+  isTTY?: boolean;
+  columns?: number;
 }
 
 /**
@@ -42,15 +43,15 @@ export function createScreen(out: Sink, err: Sink, env: NodeJS.ProcessEnv): Scre
   const style = createStyle(wantsColor(out, env));
   const canDraw = out.isTTY === true && env['TERM'] !== 'dumb';
   let drawn = 0;
-  const erase = (): void => {
+  const erase = () => {
     if (drawn > 0) out.write(`\x1b[${drawn}A\x1b[J`);
     drawn = 0;
   };
-  const line = (text = ''): void => {
+  const line = (text = '') => {
     erase();
     out.write(`${safeLine(text, style.color)}\n`);
   };
-  const json = (text: string): void => {
+  const json = (text: string) => {
     erase();
     out.write(`${text}\n`);
   };
@@ -80,7 +81,7 @@ export function beside(screen: Screen): Screen {
   return { ...screen, line: (text = '') => screen.note(text), lines: (texts) => texts.forEach(screen.note) };
 }
 
-function columnsOf(out: Sink, env: NodeJS.ProcessEnv): number {
+function columnsOf(out: Sink, env: NodeJS.ProcessEnv) {
   const named = Number(env['COLUMNS']);
   if (Number.isInteger(named) && named > 0) return Math.max(20, named);
   if (out.isTTY !== true) return Infinity;
@@ -89,18 +90,10 @@ function columnsOf(out: Sink, env: NodeJS.ProcessEnv): number {
 }
 
 /** Colours by their meaning. Without colour, each style leaves text unchanged. */
-export interface Style {
+export interface Style extends DiffStyle {
   readonly color: boolean;
-  strong: Paint;
-  quiet: Paint;
-  good: Paint;
-  bad: Paint;
   /** A text that a person has to look at. */
   warn: Paint;
-  /** A command to type, or a place to go to. */
-  link: Paint;
-  /** A mark that stands for an invisible character. */
-  mark: Paint;
 }
 
 /** The styles, with colour or without. */
@@ -122,7 +115,7 @@ export function createStyle(color: boolean): Style {
 }
 
 /** Whether to colour: `FORCE_COLOR` first (`0` and `false` are no), then `NO_COLOR`, then whether it is a terminal. */
-export function wantsColor(stream: { isTTY?: boolean | undefined }, env: NodeJS.ProcessEnv): boolean {
+export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   const forced = env['FORCE_COLOR'];
   if (forced !== undefined) return !['0', 'false'].includes(forced);
   if ((env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return false;

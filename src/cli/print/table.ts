@@ -62,16 +62,16 @@ export function tableLines(table: Table, screen: ScreenFormat): string[] {
 }
 
 function without({ head, rows, flex }: Table, column: number, drop: readonly number[]): Table {
-  const moved = (at: number): number => (at > column ? at - 1 : at);
-  const left = <T>(cells: readonly T[]): T[] => cells.filter((_, at) => at !== column);
+  const moved = (at: number) => (at > column ? at - 1 : at);
+  const left = <T>(cells: readonly T[]) => cells.filter((_, at) => at !== column);
   return { head: left(head), rows: rows.map(left), flex: moved(flex), drop: drop.map(moved) };
 }
 
-function cellOf(cell: Cell | string): Cell {
+function cellOf(cell: Cell | string) {
   return typeof cell === 'string' ? { text: cell } : cell;
 }
 
-function rowLine(row: readonly Cell[], widths: readonly number[]): string {
+function rowLine(row: readonly Cell[], widths: readonly number[]) {
   const last = row.length - 1;
   const cells = row.map(({ text, paint = same }, at) => {
     const width = widths[at] ?? 0;
@@ -91,7 +91,7 @@ function blocks(head: readonly string[], rows: readonly (readonly Cell[])[], scr
   ]);
 }
 
-function factOf(name: string, { text, paint = same }: Cell, named: number, screen: ScreenFormat): string[] {
+function factOf(name: string, { text, paint = same }: Cell, named: number, screen: ScreenFormat) {
   return wrap(text, screen.width - named).map((part, line) => {
     const head =
       line === 0 ? screen.style.quiet(name) + ' '.repeat(named - widthOf(name)) : ' '.repeat(named);

@@ -2,21 +2,22 @@ import type { TurnEvent } from '../../history/events';
 import type { TurnMoment } from '../../history/moment';
 import type { Timeline, TimelineCall, TimelineStep } from '../../history/timeline';
 import { describeFile } from '../../contract/text/bytes';
-import type { StepView } from '../../history/view';
+import type { StepView, TurnView } from '../../history/view';
 import { recordLines } from './arguments';
 import { eventLines } from './event';
 import { describeRuling } from './ruling';
 import type { Screen, ScreenFormat } from './screen';
 import { type TableFact, factLines, indented, inner, section, stateCell } from './table';
-import { clock, span } from '../../contract/text/times';
-import { openLines, turnFacts, type PrintPlace } from './turn';
-import { describePhase, describeUsage } from '../../history/labels';
+import { clock, span, relative } from '../../contract/text/times';
+import { openLines, type PrintPlace, limitsText } from './turn';
+import { describePhase, describeUsage, describeLineage, describeTokens } from '../../history/labels';
 import { describeModel } from '../../history/model-label';
-import { escapeText, escapeLines } from '../../contract/text/escape';
+import { escapeText, escapeLines, escapeProse } from '../../contract/text/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { callSummary } from '../../contract/text/call-summary';
 import { questionLines } from './question';
-import { proposalLines } from './request';
+import { proposalLines, originFacts } from './request';
+import { sumUsage } from '../../contract/spending/usage';
 
 /** A turn step by step: each reply of the model, the calls of the reply, and how each call ended. */
 export function timelineLines(timeline: Timeline, place: PrintPlace): string[] {
@@ -34,7 +35,7 @@ export function timelineLines(timeline: Timeline, place: PrintPlace): string[] {
 /** Events that the head line of a step already shows. */
 const IN_HEAD: readonly TurnEvent['type'][] = ['thinking', 'think_retried', 'step'];
 
-function stepLines(step: TimelineStep, screen: ScreenFormat): string[] {
+function stepLines(step: TimelineStep, screen: ScreenFormat) {
   return [
     ...(step.step === 0 ? [] : headLines(step, screen)),
     ...step.calls.flatMap((call) => indented(callLines(call, inner(screen)))),
@@ -42,7 +43,7 @@ function stepLines(step: TimelineStep, screen: ScreenFormat): string[] {
   ];
 }
 
-function isInHead({ type }: TurnEvent): boolean {
+function isInHead({ type }: TurnEvent) {
   return IN_HEAD.includes(type);
 }
 
@@ -64,7 +65,7 @@ function headLines({ step, reply, undone, events }: TimelineStep, screen: Screen
   ];
 }
 
-function replyFacts(step: StepView): string {
+function replyFacts(step: StepView) {
   const { askedAt, repliedAt, attempts, finishReason, usage } = step;
   const took = `replied after ${span(Date.parse(repliedAt) - Date.parse(askedAt))}`;
   const tries = attempts > 1 ? `${attempts} attempts` : '';
@@ -92,7 +93,7 @@ function callLines(call: TimelineCall, screen: ScreenFormat): string[] {
   ];
 }
 
-function timesOf({ durationMs, attempts, waitedMs }: TimelineCall): string {
+function timesOf({ durationMs, attempts, waitedMs }: TimelineCall) {
   const parts = [
     ...(waitedMs === undefined ? [] : [`waited ${span(waitedMs)} for a person`]),
     ...(durationMs === undefined ? [] : [`ran ${span(durationMs)}`]),
@@ -102,7 +103,7 @@ function timesOf({ durationMs, attempts, waitedMs }: TimelineCall): string {
 }
 
 /** The numbers of the history events of an entry, as `--at` takes them. */
-function numbersOf(events: readonly TurnEvent[]): string {
+function numbersOf(events: readonly TurnEvent[]) {
   const [first, last] = [events.at(0)?.eventId, events.at(-1)?.eventId];
   if (first === undefined || last === undefined) return '';
   return first === last ? `  #${first}` : `  #${first}–#${last}`;
@@ -193,4 +194,29 @@ function openCallLines({ view }: TurnMoment, screen: ScreenFormat): string[] {
     (call) => `${escapeText(`${call.callId} ${call.tool}`)}  ${describePhase(call)[0]}`,
   );
   return ['', ...section(`calls of step ${last ?? 0}`, lines, screen)];
+}
+
+/** The facts about a turn and its state. */
+function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFact[] {
+  const { endedAt, unjudged } = view;
+  return [
+    ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
+    ['state', stateCell(view.status, screen.style)],
+    ['agent', escapeText(view.agent)],
+    ['asked', escapeProse(view.prompt) || undefined],
+    ['with', view.files && escapeProse(view.files.map(describeFile).join(', '))],
+    ...originFacts(view.origin),
+    ['part of', view.lineage && escapeText(describeLineage(view.lineage))],
+    ['spent', limitsText(view)],
+    ['schedule', view.schedule === undefined ? undefined : escapeText(view.schedule)],
+    ['started', relative(view.startedAt, now)],
+    [
+      'ended',
+      endedAt === null
+        ? undefined
+        : `${relative(endedAt, now)} (took ${span(Date.parse(endedAt) - Date.parse(view.startedAt))})`,
+    ],
+    ['tokens', describeTokens(sumUsage(view.steps)) || undefined],
+    ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
+  ];
 }

@@ -1,45 +1,22 @@
 import type { Answered, DecisionMade, Resolved } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
-import { describeFile } from '../../contract/text/bytes';
-import type { Context } from '../context';
 import { recordLines } from './arguments';
 import { eventLines } from './event';
-import { previewLines } from './diff';
-import {
-  doubtLines,
-  originFacts,
-  requestLines,
-  saysLines,
-  type Story,
-  storyFacts,
-  type WaitingPlace,
-} from './request';
+import { previewLines } from '../../history/preview-lines';
+import { doubtLines, requestLines, saysLines, type Story, storyFacts, type WaitingPlace } from './request';
 import { questionLines } from './question';
 import { describeRuling } from './ruling';
-import { type TableFact, factLines, labelCell, section, stateCell } from './table';
-import { relative, span } from '../../contract/text/times';
-import { escapeText, escapeLines, escapeProse, type Paint } from '../../contract/text/escape';
+import { type TableFact, factLines, labelCell, section } from './table';
+import { span } from '../../contract/text/times';
+import { escapeText, escapeLines, type Paint } from '../../contract/text/escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending } from '../../client';
 import { budgetText, spentText } from '../../contract/spending/budget';
-import { sumUsage } from '../../contract/spending/usage';
-import {
-  describeActivity,
-  describeLineage,
-  describePhase,
-  describeTokens,
-  failingTaskText,
-  grantText,
-} from '../../history/labels';
+import { describeActivity, describePhase, failingTaskText, grantText } from '../../history/labels';
 import { describeModel } from '../../history/model-label';
 
 /** Everything that is needed to print a turn, apart from the turn's id. */
 export type PrintPlace = Omit<WaitingPlace, 'turn'>;
-
-/** Makes the place for a command that prints a turn: the screen, the time, and the commands that a person types. */
-export function printPlaceOf({ screen, command }: Pick<Context, 'screen' | 'command'>) {
-  return { screen, now: Date.now(), command };
-}
 
 /** Everything in a turn that waits for a person, with the commands that continue the turn. */
 export function openLines(view: TurnView, place: PrintPlace): string[] {
@@ -108,31 +85,6 @@ function judgedLines(
   return [
     ...(left === 0 ? [] : [screen.style.quiet(more)]),
     ...shown.flatMap((event) => eventLines(event, screen)),
-  ];
-}
-
-/** The facts about a turn and its state. */
-export function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFact[] {
-  const { endedAt, unjudged } = view;
-  return [
-    ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
-    ['state', stateCell(view.status, screen.style)],
-    ['agent', escapeText(view.agent)],
-    ['asked', escapeProse(view.prompt) || undefined],
-    ['with', view.files && escapeProse(view.files.map(describeFile).join(', '))],
-    ...originFacts(view.origin),
-    ['part of', view.lineage && escapeText(describeLineage(view.lineage))],
-    ['spent', limitsText(view)],
-    ['schedule', view.schedule === undefined ? undefined : escapeText(view.schedule)],
-    ['started', relative(view.startedAt, now)],
-    [
-      'ended',
-      endedAt === null
-        ? undefined
-        : `${relative(endedAt, now)} (took ${span(Date.parse(endedAt) - Date.parse(view.startedAt))})`,
-    ],
-    ['tokens', describeTokens(sumUsage(view.steps)) || undefined],
-    ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
   ];
 }
 

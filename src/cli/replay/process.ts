@@ -15,7 +15,7 @@ import {
  * Entry of the process that replays, in a thread. Only ending the process reliably ends code that never stops:
  * Temporal's core sometimes panics when its thread is terminated. The main thread stays free to report that.
  */
-async function serve(): Promise<void> {
+async function serve() {
   // Nobody waits for answers any more, and an orderly end would wait for the code. So we kill this process.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   const messages = on(process, 'message');
@@ -35,12 +35,12 @@ function startThread(setup: Setup): Worker {
   return thread;
 }
 
-async function watch({ taskTimeoutMs }: Setup, counter: ProgressCounter): Promise<void> {
+async function watch({ taskTimeoutMs }: Setup, counter: ProgressCounter) {
   const startedId = await overdue(counter, taskTimeoutMs);
   say(stuckAnswer({ startedId, how: `works for ${span(taskTimeoutMs)} and does not come to rest` }));
 }
 
-function say(answer: ReplayAnswer): void {
+function say(answer: ReplayAnswer) {
   process.send?.(answer);
 }
 

@@ -168,7 +168,7 @@ async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBu
 }
 
 /** The setup and the environment of the process that replays. */
-export interface ProcessOptions {
+interface ProcessOptions {
   setup: Setup;
   env: NodeJS.ProcessEnv;
 }

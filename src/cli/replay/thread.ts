@@ -6,7 +6,7 @@ import { codeToReplay, unpackHistory } from './sdk';
 import { type ReplayAnswer, ProgressCounter, type ThreadData } from './messages';
 
 /** Entry of the thread that replays. Its code may never stop, so the process that started it watches it. */
-async function replay(port: MessagePort, { setup, counter }: ThreadData): Promise<void> {
+async function replay(port: MessagePort, { setup, counter }: ThreadData) {
   const { workflowBundle, keyFile } = setup;
   const code = codeToReplay(workflowBundle, loadEncryption({ keyFile }).replay());
   for await (const { observed, error } of replayRuns(code, asked(port), new ProgressCounter(counter)))

@@ -84,7 +84,7 @@ async function signing(
     hunks: chosen,
     ...words
   }: Partial<Record<'reason' | 'suggestion', string | undefined>> & {
-    hunks?: readonly string[] | undefined;
+    hunks?: readonly string[];
   },
 ): Promise<{ decisionId: string; signature?: VoteSignature }> {
   const { turn, agent, call, sign } = subject;
@@ -192,7 +192,7 @@ export function parseHunks(text: string): string[] {
   return [...new Set(ids)];
 }
 
-function checkKind({ phase, callId }: CallView): void {
+function checkKind({ phase, callId }: CallView) {
   if (phase === 'question')
     throw usageError(`${callId} is a question; it is answered, not approved`, 'Use `countersign answer`.');
   if (phase !== 'in_doubt') return;

@@ -49,7 +49,7 @@ async function readEdited(file: string, editor: string): Promise<string> {
 /**
  * Runs the editor. The setting is a command line for a shell, as in other programs: `code --wait`, `'/opt/my editor'`.
  */
-async function run(editor: string, file: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function run(editor: string, file: string, env: NodeJS.ProcessEnv) {
   const child = spawn('sh', ['-c', `${editor} "$@"`, 'sh', file], { stdio: 'inherit', env });
   // While the editor runs, it handles Ctrl-C. A signal that ends this process also ends the editor. In both cases the
   // file is removed.
@@ -71,7 +71,7 @@ async function run(editor: string, file: string, env: NodeJS.ProcessEnv): Promis
   }
 }
 
-function howItEnded(ended: number | NodeJS.Signals): string {
+function howItEnded(ended: number | NodeJS.Signals) {
   if (typeof ended === 'string') return `was ended by ${ended}`;
   if (ended === 127) return 'was not found';
   // A shell reports a signal that ended its command as 128 plus its number.
@@ -79,6 +79,6 @@ function howItEnded(ended: number | NodeJS.Signals): string {
   return signal === undefined ? `ended with ${ended}` : `was ended by ${signal[0]}`;
 }
 
-function failed(message: string, hint: string, cause?: unknown): CountersignError {
+function failed(message: string, hint: string, cause?: unknown) {
   return new CountersignError('failed', message, { hint, cause });
 }

@@ -1,7 +1,7 @@
 import type { Answer } from '../../client';
 import { usageError } from '../../contract/errors';
 import type { Hunk } from '../../contract/plan';
-import { hunkLines, planHead } from '../print/diff';
+import { hunkLines, planHead } from '../../history/preview-lines';
 import { escapeText } from '../../contract/text/escape';
 import { decideByEditor } from './edit-arguments';
 import { askUntilAnswered, type KeyChoice, choose, confirm } from './confirm';
@@ -53,7 +53,7 @@ async function chooseHunks(
   { context: { screen } }: Subject,
   terminal: Terminal,
 ): Promise<HunkAnswers | 'edit' | 'leave'> {
-  const print = (some: readonly Hunk[]): void => {
+  const print = (some: readonly Hunk[]) => {
     for (const hunk of some) screen.lines(hunkLines(hunk, screen.style));
   };
   let choice: HunkAnswers = { ids: hunks.map(({ id }) => id), at: 0, accepted: [] };
@@ -92,10 +92,10 @@ async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {
  * The answer of a person to one hunk of a proposed file change. `leave` decides nothing; `edit` changes the arguments
  * instead.
  */
-export type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
+type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
 
 /** The answers to hunks so far: the hunks before `at` have an answer. */
-export interface HunkAnswers {
+interface HunkAnswers {
   readonly ids: readonly string[];
   readonly at: number;
   readonly accepted: readonly string[];

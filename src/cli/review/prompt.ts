@@ -132,7 +132,7 @@ export class Prompt implements Terminal {
 
   /** The same screen, but it prints above the typed text. */
   above(screen: Screen): Screen {
-    const print = (write: () => void): void => this.print(write);
+    const print = (write: () => void) => this.print(write);
     return {
       ...screen,
       line: (text) => print(() => screen.line(text)),

@@ -140,10 +140,10 @@ async function readPrinted(env: Env): Promise<readonly string[]> {
  * The name under which a request is remembered. Two requests may have the same content, but a person who saw one has
  * not seen the other.
  */
-function nameOf({ callKey, seenDigest }: Printed): string {
+function nameOf({ callKey, seenDigest }: Printed) {
   return `${callKey} ${seenDigest}`;
 }
 
-function fileIn(env: Env): string {
+function fileIn(env: Env) {
   return join(userStateDir(env), 'printed.txt');
 }

@@ -7,21 +7,17 @@ import type { Command } from 'commander';
 import type { Approvers } from '../../authority/rules/approvers-file';
 import type { SignerKey } from '../../authority/signatures/ssh-key';
 import type { Statement } from '../../authority/signatures/statement';
-import type { SignedAt } from '../../authority/signatures/facts-to-sign';
 import type { SaysOfGrant } from '../../authority/grants/grant-votes';
 import type { GrantTerms } from '../../authority/grants/grant';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError, usageError } from '../../contract/errors';
 import { readIfThere } from '../../system/files';
-import { assuranceWanted } from '../../authority/votes/voters';
-import { assuranceText, isAssured } from '../../authority/rules/stricter-rule';
-import type { CallView, TurnView } from '../../history/view';
+import type { CallView } from '../../history/view';
 import type { Context } from '../context';
 import { escapeText } from '../../contract/text/escape';
 import { indented } from '../print/table';
 import type { Countersign } from '../../client';
-import type { Assurance, DatedVote } from '../../contract/authority';
 
 /** The approvers file that is looked for in the current directory if no file is named. */
 export const APPROVERS_FILE = 'approvers.yaml';
@@ -47,8 +43,8 @@ export type Sign = (about: {
   call: CallView;
   decisionId: string;
   decision: Statement['decision'];
-  reason?: string | undefined;
-  suggestion?: string | undefined;
+  reason?: string;
+  suggestion?: string;
   hunks: readonly string[] | undefined;
 }) => Promise<VoteSignature>;
 
@@ -85,7 +81,7 @@ export async function signerOf(
   return { approver: name, sign: signWith(by), signGrant: grantSigner(by) };
 }
 
-function noKey(message: string, hint: string): CountersignError {
+function noKey(message: string, hint: string) {
   return new CountersignError('signature_needed', message, hint);
 }
 
@@ -116,7 +112,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented(statementLines(statement))]) screen.note(line);
     const keys = approvers.keysOf(name);
-    const onWait = (line: string): void => screen.note(escapeText(line));
+    const onWait = (line: string) => screen.note(escapeText(line));
     const { armored } = await withKeyFile({ named, keys, env, name }, (keyFile) =>
       signStatement(statement, { keyFile, keys, onWait, env }),
     );
@@ -126,12 +122,12 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
 
 /** Signs any text for a namespace. The text is shown before it is signed. */
 function textSigner({ approvers, name, named, context }: SignWith) {
-  return async (text: string, namespace: string): Promise<string> => {
+  return async (text: string, namespace: string) => {
     const { signText } = await import('../../authority/signatures/sign-with-ssh.js');
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented([escapeText(text)])]) screen.note(line);
     const keys = approvers.keysOf(name);
-    const onWait = (line: string): void => screen.note(escapeText(line));
+    const onWait = (line: string) => screen.note(escapeText(line));
     const signed = await withKeyFile({ named, keys, env, name }, (keyFile) =>
       signText(text, { keyFile, keys, onWait, env, namespace }),
     );
@@ -151,7 +147,7 @@ function grantSigner(by: SignWith): Signer['signGrant'] {
 }
 
 /** The lines that show a statement to a person. The signature is over its canonical JSON. */
-function statementLines(statement: Statement): string[] {
+function statementLines(statement: Statement) {
   return Object.entries(statement).map(([name, value]) => {
     const text = typeof value === 'object' ? Object.values(value).join(', ') : String(value);
     return `${name.padEnd(19)} ${escapeText(text === '' ? '(none)' : text)}`;
@@ -203,7 +199,7 @@ async function ownKeyFile(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): P
   return undefined;
 }
 
-function isKeyIn(text: string, { type, blob }: SignerKey): boolean {
+function isKeyIn(text: string, { type, blob }: SignerKey) {
   return text.split('\n').some((line) => line.startsWith(`${type} ${blob.toString('base64')}`));
 }
 
@@ -212,54 +208,4 @@ async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Prom
   // `ssh-add` ends with 1 if the agent is empty, and with 2 if there is no agent.
   const listed = await promisify(execFile)('ssh-add', ['-L'], { env }).catch(() => ({ stdout: '' }));
   return keys.find((key) => isKeyIn(listed.stdout, key));
-}
-
-/** A vote, and what it proves according to an approvers file. */
-export interface ProvenVote extends Pick<DatedVote, 'voter' | 'decision' | 'at'> {
-  /** What the vote proves, in words. */
-  proof: string;
-  /** Whether the vote has at least the assurance that the rule of its request requires. */
-  counts: boolean;
-}
-
-/** Checks the signatures of the votes on a call, as the worker does directly before the handler runs. */
-export async function provenVotesOn(
-  approvers: Approvers,
-  { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
-): Promise<ProvenVote[]> {
-  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/signatures/vote-signature.js');
-  const { factsToSign } = await import('../../authority/signatures/facts-to-sign.js');
-  const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
-  const said = [...call.decisions, ...call.resolutions].filter(
-    ({ judgement }) => judgement.accepted === true,
-  );
-  return call.votes.map(({ voter, decision, hunks, at: castAt }) => {
-    const cast = { voter, decision, at: castAt };
-    const wanted = assuranceWanted(call.request?.authority, decision);
-    const isEnough = (has: Assurance): boolean => wanted === undefined || isAssured(has, wanted);
-    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
-    const { signature, reason, decisionId } = event ?? {};
-    if (facts === undefined || signature === undefined)
-      return { ...cast, proof: 'claimed', counts: isEnough('claimed') };
-    const { kind, armored, at, notAfter, statement } = signature;
-    const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
-    const vote = {
-      decisionId,
-      decision: word,
-      reason,
-      approver: voter,
-      at,
-      notAfter,
-      seenDigest: facts.seenDigest,
-      hunks: hunks && [...hunks],
-    };
-    const judged = assuranceOf(
-      { ...vote, signature: { kind, armored, statement } },
-      { facts, approvers, now: Date.now() },
-    );
-    if (!judged.ok) return { ...cast, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
-    const { assurance, fingerprint } = judged;
-    const proof = [assuranceText(assurance), fingerprint ?? []].flat().join(', ');
-    return { ...cast, proof, counts: isEnough(assurance) };
-  });
 }

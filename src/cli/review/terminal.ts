@@ -5,14 +5,14 @@ import { safeLine } from '../../contract/text/escape';
 
 /** The stream where a person types, and the stream where the typed text appears. */
 export interface Keyboard {
-  input: NodeJS.ReadableStream & { isTTY?: boolean | undefined };
-  output: NodeJS.WritableStream & Size & { isTTY?: boolean | undefined };
+  input: NodeJS.ReadableStream & { isTTY?: boolean };
+  output: NodeJS.WritableStream & Size & { isTTY?: boolean };
 }
 
 /** Columns and rows, if they are known. They change with the window. */
 interface Size {
-  columns?: number | undefined;
-  rows?: number | undefined;
+  columns?: number;
+  rows?: number;
 }
 
 /** Thrown when the person leaves: Ctrl-C, or the end of the input. */
@@ -55,18 +55,18 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
   gone.catch(() => undefined);
   let lines: Interface | undefined;
   let waiting: { resolve(line: string): void; reject(error: Error): void } | undefined;
-  const leave = (): void => {
+  const leave = () => {
     left.abort();
     waiting?.reject(new Interrupted());
     waiting = undefined;
     release();
   };
-  const release = (): void => {
+  const release = () => {
     const open = lines;
     lines = undefined;
     open?.close();
   };
-  const open = (): Interface => {
+  const open = () => {
     const made = createInterface({ input, output, terminal: true, historySize: 0 });
     made.on('line', (line) => {
       waiting?.resolve(line);

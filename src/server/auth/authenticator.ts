@@ -7,7 +7,7 @@ import type { Attempts } from './attempts';
 import type { Codes } from './codes';
 import type { Directory, Identity, People } from './people';
 import type { IdentityProxy } from './proxy';
-import { isVouchedStill, type SignInSessions, type SignedIn } from './sessions';
+import { type SignInSessions, type SignedIn } from './sessions';
 import { RIGHTS, type User, type Users } from './users';
 
 /** The parts of an authenticator. */
@@ -48,169 +48,160 @@ export interface Credentials {
   from: string;
 }
 
+/** The time for which a sign-in at an issuer counts, even if it is used all the time: the issuer may have closed the account since. */
+const VOUCHED_MS = 12 * 3600 * 1000;
+
+const IN_A_BROWSER = 'sign in with your token, or with the link that countersign prints in the terminal';
+
+/** The parts of a token that an issuer signs. Our own tokens have no dot. */
+const SIGNED_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 /** Finds out who sends a request. */
-export interface Authenticator {
+export class Authenticator {
   /** The name of the header with the reverse proxy's token. Undefined: no such header is read. */
-  assertedIn: string | undefined;
+  readonly assertedIn: string | undefined;
   /** Where an issuer signs people in. */
-  signInAt: string | undefined;
+  readonly signInAt: string | undefined;
+
+  constructor(private readonly parts: AuthenticatorParts) {
+    this.signInAt = parts.signInAt;
+    this.assertedIn = parts.proxy?.header;
+  }
+
   /**
    * Signs somebody in. Returns the user, and the secret for the cookie.
    *
    * @throws CountersignError `signed_out`, `too_many_attempts`.
    */
-  signIn(signIn: SignIn, from: string): Promise<{ who: SignedIn; secret: string }>;
+  async signIn(signIn: SignIn, from: string): Promise<{ who: SignedIn; secret: string }> {
+    const { attempts, sessions } = this.parts;
+    attempts.check(from);
+    const who = 'token' in signIn ? await this.byToken(signIn.token) : this.byCode(signIn.code);
+    if (who === undefined) {
+      attempts.failed(from);
+      throw signInRefused('code' in signIn);
+    }
+    return { who, secret: sessions.open(who) };
+  }
+
   /**
    * Signs in a person for whom an issuer vouches.
    *
    * @throws CountersignError `not_allowed`.
    */
-  signInAs(identity: Identity): Promise<{ who: SignedIn; secret: string }>;
+  async signInAs(identity: Identity): Promise<{ who: SignedIn; secret: string }> {
+    const who = await this.personOf({ identity, at: this.now() });
+    if (who === undefined) throw new Error('a web inbox without people has no issuer');
+    return { who, secret: this.parts.sessions.open(who) };
+  }
+
   /**
    * The sender of a request.
    *
    * @throws CountersignError as `signIn`.
    */
-  identify(credentials: Credentials): Promise<SignedIn>;
-  /** The sender of a request, if they are still signed in. This does not extend the session. */
-  stillSignedIn(credentials: Credentials): Promise<SignedIn | undefined>;
-  /** The permit of a signed-in person today: what they may do and see. */
-  permitOf(who: SignedIn): Promise<Permit>;
-  signOut(secret: string): void;
-}
-
-/** The authenticator of the web inbox. */
-export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
-  return {
-    signInAt: parts.signInAt,
-    assertedIn: parts.proxy?.header,
-    signIn: async (signIn, from) => {
-      parts.attempts.check(from);
-      const who = 'token' in signIn ? await byToken(parts, signIn.token) : byCode(parts, signIn.code);
-      if (who === undefined) {
-        parts.attempts.failed(from);
-        throw signInRefused('code' in signIn);
-      }
-      return { who, secret: parts.sessions.open(who) };
-    },
-    signInAs: async (identity) => {
-      const who = await personOf(parts, { identity, at: clockOf(parts) });
-      if (who === undefined) throw new Error('a web inbox without people has no issuer');
-      return { who, secret: parts.sessions.open(who) };
-    },
-    identify: (credentials) => identify(parts, credentials),
-    stillSignedIn: async ({ bearer, session, asserted }) => {
-      if (bearer !== undefined) return byBearer(parts, bearer).catch(unlessRefused);
-      if (asserted !== undefined) return vouchedBy(parts, parts.proxy, asserted).catch(unlessRefused);
-      const who = parts.sessions.peek(session ?? '');
-      return who && withCurrentRights(parts, who);
-    },
-    permitOf: async (who) => {
-      // A person who can read the terminal's link can also do everything from the command line.
-      const isLocal = who.tokenDigest === undefined && who.vouched === undefined;
-      return isLocal ? EVERYTHING : ((await parts.people?.())?.permitOf(who.user) ?? EVERYTHING);
-    },
-    signOut: (secret) => parts.sessions.close(secret),
-  };
-}
-
-async function identify(
-  parts: AuthenticatorParts,
-  { bearer, session, asserted, from }: Credentials,
-): Promise<SignedIn> {
-  if (bearer !== undefined) {
-    // A valid token is accepted even if many attempts through the same proxy failed.
-    const who = await byBearer(parts, bearer);
-    if (who !== undefined) return who;
-    parts.attempts.check(from);
-    parts.attempts.failed(from);
-  } else if (asserted !== undefined) {
-    // If the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
-    const who = await vouchedBy(parts, parts.proxy, asserted);
-    if (who !== undefined) return who;
-  } else if (session !== undefined) {
-    const who = parts.sessions.use(session);
-    const today = who && (await withCurrentRights(parts, who));
-    if (today !== undefined) return today;
+  async identify({ bearer, session, asserted, from }: Credentials): Promise<SignedIn> {
+    const { attempts, proxy, sessions, signInAt, hint = IN_A_BROWSER } = this.parts;
+    if (bearer !== undefined) {
+      // A valid token is accepted even if many attempts through the same proxy failed.
+      const who = await this.byBearer(bearer);
+      if (who !== undefined) return who;
+      attempts.check(from);
+      attempts.failed(from);
+    } else if (asserted !== undefined) {
+      // If the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
+      const who = await this.vouchedBy(proxy, asserted);
+      if (who !== undefined) return who;
+    } else if (session !== undefined) {
+      const who = sessions.use(session);
+      const today = who && (await this.withCurrentRights(who));
+      if (today !== undefined) return today;
+    }
+    throw new CountersignError('signed_out', 'nobody is signed in', { hint, data: { signInAt } });
   }
-  const { signInAt, hint = IN_A_BROWSER } = parts;
-  throw new CountersignError('signed_out', 'nobody is signed in', { hint, data: { signInAt } });
-}
 
-const IN_A_BROWSER = 'sign in with your token, or with the link that countersign prints in the terminal';
+  /** The sender of a request, if they are still signed in. This does not extend the session. */
+  async stillSignedIn({ bearer, session, asserted }: Credentials): Promise<SignedIn | undefined> {
+    const { proxy, sessions } = this.parts;
+    if (bearer !== undefined) return this.byBearer(bearer).catch(unlessRefused);
+    if (asserted !== undefined) return this.vouchedBy(proxy, asserted).catch(unlessRefused);
+    const who = sessions.peek(session ?? '');
+    return who && this.withCurrentRights(who);
+  }
 
-async function byToken({ users }: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
-  const user = await users.withToken(token);
-  return user && signedInAs(user);
-}
+  /** The permit of a signed-in person today: what they may do and see. */
+  async permitOf(who: SignedIn): Promise<Permit> {
+    // A person who can read the terminal's link can also do everything from the command line.
+    const isLocal = who.tokenDigest === undefined && who.vouched === undefined;
+    return isLocal ? EVERYTHING : ((await this.parts.people?.())?.permitOf(who.user) ?? EVERYTHING);
+  }
 
-/** The parts of a token that an issuer signs. Our own tokens have no dot. */
-const SIGNED_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+  signOut(secret: string): void {
+    this.parts.sessions.close(secret);
+  }
 
-/** @throws CountersignError as `vouchedBy`. */
-async function byBearer(parts: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
-  return SIGNED_TOKEN.test(token) ? vouchedBy(parts, parts.tokens, token) : byToken(parts, token);
-}
+  private now() {
+    const { now = Date.now } = this.parts;
+    return now();
+  }
 
-/** @throws CountersignError as `IdentityProxy.identify` and `Directory.find`. */
-async function vouchedBy(
-  parts: AuthenticatorParts,
-  by: Pick<IdentityProxy, 'identify'> | undefined,
-  token: string,
-): Promise<SignedIn | undefined> {
-  const identity = await by?.identify(token);
-  return identity && personOf(parts, { identity, at: clockOf(parts) });
+  private async byToken(token: string): Promise<SignedIn | undefined> {
+    const user = await this.parts.users.withToken(token);
+    return user && signedInAs(user);
+  }
+
+  /** @throws CountersignError as `vouchedBy`. */
+  private byBearer(token: string) {
+    return SIGNED_TOKEN.test(token) ? this.vouchedBy(this.parts.tokens, token) : this.byToken(token);
+  }
+
+  /** @throws CountersignError as `IdentityProxy.identify` and `Directory.find`. */
+  private async vouchedBy(by: Pick<IdentityProxy, 'identify'> | undefined, token: string) {
+    const identity = await by?.identify(token);
+    return identity && this.personOf({ identity, at: this.now() });
+  }
+
+  private byCode(code: string): SignedIn | undefined {
+    const { local } = this.parts;
+    const spent = local?.codes.spend(code);
+    // Only a code that was valid once leads to a new link. A guess does not.
+    if (spent === 'stale') local?.onStale();
+    // A person who can read the terminal's link can also do everything from the command line.
+    return local !== undefined && spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
+  }
+
+  /** @throws CountersignError `not_allowed`. */
+  private async personOf(vouched: NonNullable<SignedIn['vouched']>): Promise<SignedIn | undefined> {
+    const found = await this.parts.directory?.find(vouched.identity);
+    return found && { ...found, vouched };
+  }
+
+  /**
+   * The same person by today's approvers file. Undefined if the person is no longer in the file, or signed in too long
+   * ago.
+   */
+  private async stillThere(user: string, vouched: NonNullable<SignedIn['vouched']>) {
+    if (this.now() - vouched.at >= VOUCHED_MS) return undefined;
+    const found = await this.personOf(vouched).catch((error: unknown) => {
+      if (error instanceof CountersignError && error.code === 'not_allowed') return undefined;
+      throw error;
+    });
+    return found?.user === user ? found : undefined;
+  }
+
+  /** The user with their current rights. Undefined if the user was removed, which signs them out everywhere. */
+  private async withCurrentRights(who: SignedIn): Promise<SignedIn | undefined> {
+    const { user: name, vouched, tokenDigest } = who;
+    if (vouched !== undefined) return this.stillThere(name, vouched);
+    if (tokenDigest === undefined) return who;
+    const known = await this.parts.users.list();
+    const user = known.find((one) => one.name === name && one.tokenDigest === tokenDigest);
+    return user && signedInAs(user);
+  }
 }
 
 function unlessRefused(error: unknown): undefined {
   if (!(error instanceof CountersignError)) throw error;
-}
-
-function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefined {
-  if (local === undefined) return undefined;
-  const spent = local.codes.spend(code);
-  // Only a code that was valid once leads to a new link. A guess does not.
-  if (spent === 'stale') local.onStale();
-  // A person who can read the terminal's link can also do everything from the command line.
-  return spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
-}
-
-const clockOf = ({ now = Date.now }: AuthenticatorParts): number => now();
-
-/** @throws CountersignError `not_allowed`. */
-async function personOf(
-  { directory }: AuthenticatorParts,
-  vouched: NonNullable<SignedIn['vouched']>,
-): Promise<SignedIn | undefined> {
-  const found = await directory?.find(vouched.identity);
-  return found && { ...found, vouched };
-}
-
-/**
- * The same person by today's approvers file. Undefined if the person is no longer in the file, or signed in too long
- * ago.
- */
-async function stillThere(
-  parts: AuthenticatorParts,
-  { user, vouched }: Required<Pick<SignedIn, 'user' | 'vouched'>>,
-): Promise<SignedIn | undefined> {
-  if (!isVouchedStill(vouched, clockOf(parts))) return undefined;
-  const found = await personOf(parts, vouched).catch((error: unknown) => {
-    if (error instanceof CountersignError && error.code === 'not_allowed') return undefined;
-    throw error;
-  });
-  return found?.user === user ? found : undefined;
-}
-
-/** The user with their current rights. Undefined if the user was removed, which signs them out everywhere. */
-async function withCurrentRights(parts: AuthenticatorParts, who: SignedIn): Promise<SignedIn | undefined> {
-  const { users } = parts;
-  const { user: name, vouched } = who;
-  if (vouched !== undefined) return stillThere(parts, { user: name, vouched });
-  if (who.tokenDigest === undefined) return who;
-  const known = await users.list();
-  const user = known.find((one) => one.name === who.user && one.tokenDigest === who.tokenDigest);
-  return user && signedInAs(user);
 }
 
 function signedInAs({ name, tokenDigest, rights }: User): SignedIn {

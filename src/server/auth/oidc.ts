@@ -149,7 +149,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
 function createUnderWay(now: () => number) {
   const key = randomBytes(32);
   const ended = new LRUCache<string, true>({ max: MOST_ENDED, ttl: TIMES.signIn, ...cacheClock(now) });
-  const derive = (use: keyof Begun, secret: string): string =>
+  const derive = (use: keyof Begun, secret: string) =>
     createHmac('sha256', key).update(`${use}:${secret}`).digest('base64url');
   const begunWith = (secret: string): Begun => ({
     state: derive('state', secret),
@@ -318,7 +318,7 @@ export function plainTextIn(value: unknown, name: string): string {
   return typeof text === 'string' && /^[\w.-]{1,60}$/.test(text) ? text : '';
 }
 
-function stale(): CountersignError {
+function stale() {
   return new CountersignError(
     'sign_in_failed',
     `this sign-in was used before, is older than ${span(TIMES.signIn)}, or began in another browser`,
@@ -351,7 +351,7 @@ function unreachable(issuer: string, cause?: unknown): CountersignError {
   });
 }
 
-function clockWrong(): CountersignError {
+function clockWrong() {
   return new CountersignError(
     'sign_in_failed',
     'by the clock here, the id token is too old or from the future',
@@ -359,7 +359,7 @@ function clockWrong(): CountersignError {
   );
 }
 
-function invalid(why: string): CountersignError {
+function invalid(why: string) {
   return new CountersignError(
     'sign_in_failed',
     `the issuer's id token is not accepted: ${why}`,

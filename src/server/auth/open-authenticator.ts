@@ -1,10 +1,10 @@
-import { createAttempts } from './attempts';
-import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './authenticator';
+import { Attempts } from './attempts';
+import { Authenticator, type AuthenticatorParts } from './authenticator';
 import { createIssuerTokens } from './issuer-tokens';
 import { createOidc, type Oidc, type OidcOptions } from './oidc';
 import { type Access, createDirectory, type People } from './people';
 import { createProxy, type ProxyOptions } from './proxy';
-import { createSignInSessions } from './sessions';
+import { SignInSessions } from './sessions';
 
 /** How people of an approvers file sign in. */
 export interface SignInOptions {
@@ -23,10 +23,10 @@ export function openAuthenticator(
   ways: Pick<AuthenticatorParts, 'users' | 'local' | 'people' | 'signInAt' | 'hint'>,
 ): { authenticator: Authenticator; oidc: Oidc | undefined } {
   const oidc = signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl);
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     ...ways,
-    sessions: createSignInSessions(),
-    attempts: createAttempts(),
+    sessions: new SignInSessions(),
+    attempts: new Attempts(),
     directory: signIn && createDirectory(signIn),
     proxy: signIn?.proxy && createProxy(signIn.proxy),
     tokens: signIn?.oidc && oidc && createIssuerTokens(signIn.oidc, oidc),

@@ -44,7 +44,7 @@ export function isOwn(origin: string, host: string): boolean {
   return [`http://${host}`, `https://${host}`].includes(origin);
 }
 
-function isFromOtherSite(c: Context): boolean {
+function isFromOtherSite(c: Context) {
   const site = c.req.header('sec-fetch-site') ?? 'none';
   if (site === 'same-origin' || site === 'none') return false;
   const followsLink =
@@ -56,7 +56,7 @@ function isFromOtherSite(c: Context): boolean {
  * Whether a write has no origin although a browser may have sent it. Browsers name the origin of every write, and a
  * request with a bearer token does not come from a browser.
  */
-function isBlindWrite(c: Context, header: string | undefined): boolean {
+function isBlindWrite(c: Context, header: string | undefined) {
   const isAsserted = header !== undefined && c.req.header(header) !== undefined;
   return !READS.includes(c.req.method) && (isAsserted || c.req.header('cookie') !== undefined);
 }

@@ -121,7 +121,7 @@ function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
   }
 }
 
-function invalid(header: string, why: string): CountersignError {
+function invalid(header: string, why: string) {
   return new CountersignError(
     'sign_in_failed',
     `the token in the header ${header} is not accepted: ${why}`,
@@ -129,7 +129,7 @@ function invalid(header: string, why: string): CountersignError {
   );
 }
 
-function clockWrong(header: string): CountersignError {
+function clockWrong(header: string) {
   return new CountersignError(
     'sign_in_failed',
     `by the clock here, the token in the header ${header} has expired or is from the future`,
@@ -137,7 +137,7 @@ function clockWrong(header: string): CountersignError {
   );
 }
 
-function unreachable(url: string, cause: unknown): CountersignError {
+function unreachable(url: string, cause: unknown) {
   return new CountersignError(
     'server_failed',
     `the keys of the proxy at ${url} cannot be read${whyNoProxy(cause)}`,

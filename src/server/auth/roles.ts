@@ -3,7 +3,6 @@ import { matchedRoutes } from 'hono/route';
 import { isAtLeast, type Permit, type Role } from '../../authority/rules/permits';
 import { CountersignError } from '../../contract/errors';
 import type { Reader } from '../visible-turns';
-import type { Right } from '../api';
 import type { Env } from '../deps';
 import { requestersOf } from '../../authority/votes/requesters';
 
@@ -47,18 +46,13 @@ function paramsOf(request: HonoRequest, at: number): Record<string, string> {
   return params;
 }
 
-/** A right adds to the rights of a role. It does not help a viewer, who may only look. */
-export function rightsOf(role: Role, rights: readonly Right[]): readonly Right[] {
-  return isAtLeast(role, 'approver') ? rights : [];
-}
-
 interface About {
   user: string;
   turn?: string;
   session?: string;
 }
 
-async function requireOwn(reader: Reader, role: Role, { user, turn, session }: About): Promise<void> {
+async function requireOwn(reader: Reader, role: Role, { user, turn, session }: About) {
   if (role === 'admin') return;
   if (!isAtLeast(role, 'approver')) throw notAllowed(role, 'approver');
   const names = turn === undefined ? await sendersOf(reader, session ?? '') : await askersOf(reader, turn);
@@ -66,7 +60,7 @@ async function requireOwn(reader: Reader, role: Role, { user, turn, session }: A
 }
 
 /** The people who asked for a turn, by the names that they gave. */
-async function askersOf(reader: Reader, turn: string): Promise<string[]> {
+async function askersOf(reader: Reader, turn: string) {
   return requestersOf((await reader.view(await reader.find(turn))).origin);
 }
 

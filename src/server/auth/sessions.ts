@@ -14,23 +14,7 @@ export interface SignedIn {
   rights: readonly Right[];
 }
 
-/**
- * The users who are signed in, by the secret in their cookie. This is kept in memory: a restart signs everybody out. The
- * authenticator asks at each request whether such a user still exists, and with which rights.
- */
-export interface SignInSessions {
-  /** Signs a user in and returns the secret. */
-  open(who: SignedIn): string;
-  /** The user who belongs to a secret. The session now ends 12 hours after this call. */
-  use(secret: string): SignedIn | undefined;
-  /** The user who belongs to a secret. This does not extend the session. */
-  peek(secret: string): SignedIn | undefined;
-  close(secret: string): void;
-}
-
 const IDLE_MS = 12 * 3600 * 1000;
-/** The time for which a sign-in at an issuer counts, even if it is used all the time: the issuer may have closed the account since. */
-const VOUCHED_MS = 12 * 3600 * 1000;
 /** The most sessions: more than people have browsers. If there are more, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
 /**
@@ -39,32 +23,46 @@ const MAX_SESSIONS = 1000;
  */
 const MOST_OF_A_USER = 50;
 
-/** Whether an issuer's word for a person still counts at the time `now`, in milliseconds. */
-export function isVouchedStill({ at }: Pick<NonNullable<SignedIn['vouched']>, 'at'>, now: number): boolean {
-  return now - at < VOUCHED_MS;
-}
+/**
+ * The users who are signed in, by the secret in their cookie. This is kept in memory: a restart signs everybody out. The
+ * authenticator asks at each request whether such a user still exists, and with which rights.
+ */
+export class SignInSessions {
+  /** By digest, so that the time of a lookup reveals nothing about the secret. */
+  private readonly sessions;
 
-/** Makes a store without sessions. `now` is the clock, in milliseconds. */
-export function createSignInSessions(now: () => number = Date.now): SignInSessions {
-  // Sessions are stored by digest, so that the time of a lookup reveals nothing about the secret.
-  const sessions = new LRUCache<string, SignedIn>({
-    max: MAX_SESSIONS,
-    // An entry whose age equals the ttl is still in the cache.
-    ttl: IDLE_MS - 1,
-    updateAgeOnGet: true,
-    ...cacheClock(now),
-  });
-  return {
-    peek: (secret) => sessions.peek(digestSecret(secret)),
-    open: (who) => {
-      // The session that was used last comes first.
-      const own = [...sessions.entries()].filter(([, { user }]) => user === who.user);
-      for (const [key] of own.slice(MOST_OF_A_USER - 1)) sessions.delete(key);
-      const secret = drawSecret();
-      sessions.set(digestSecret(secret), who);
-      return secret;
-    },
-    use: (secret) => sessions.get(digestSecret(secret)),
-    close: (secret) => void sessions.delete(digestSecret(secret)),
-  };
+  /** @param now the clock, in milliseconds. */
+  constructor(now: () => number = Date.now) {
+    this.sessions = new LRUCache<string, SignedIn>({
+      max: MAX_SESSIONS,
+      // An entry whose age equals the ttl is still in the cache.
+      ttl: IDLE_MS - 1,
+      updateAgeOnGet: true,
+      ...cacheClock(now),
+    });
+  }
+
+  /** Signs a user in and returns the secret. */
+  open(who: SignedIn): string {
+    // The session that was used last comes first.
+    const own = [...this.sessions.entries()].filter(([, { user }]) => user === who.user);
+    for (const [key] of own.slice(MOST_OF_A_USER - 1)) this.sessions.delete(key);
+    const secret = drawSecret();
+    this.sessions.set(digestSecret(secret), who);
+    return secret;
+  }
+
+  /** The user who belongs to a secret. The session now ends 12 hours after this call. */
+  use(secret: string): SignedIn | undefined {
+    return this.sessions.get(digestSecret(secret));
+  }
+
+  /** The user who belongs to a secret. This does not extend the session. */
+  peek(secret: string): SignedIn | undefined {
+    return this.sessions.peek(digestSecret(secret));
+  }
+
+  close(secret: string): void {
+    this.sessions.delete(digestSecret(secret));
+  }
 }

@@ -70,7 +70,7 @@ async function addUser(file: string, name: string, rights: readonly Right[]): Pr
   return token;
 }
 
-async function removeUser(file: string, name: string): Promise<void> {
+async function removeUser(file: string, name: string) {
   const users = await readUsers(file);
   const left = users.filter((user) => user.name !== name);
   if (left.length === users.length)
@@ -122,7 +122,7 @@ async function readUsers(file: string): Promise<User[]> {
 }
 
 /** Replaces the file of users. The caller holds its lock. */
-function writeUsers(file: string, users: readonly User[]): Promise<void> {
+function writeUsers(file: string, users: readonly User[]) {
   return replaceFile(file, `${JSON.stringify({ users }, null, 2)}\n`);
 }
 
@@ -155,6 +155,6 @@ function readPrivate(file: string): string | undefined {
   }
 }
 
-function usersInvalid(message: string, hint: string): CountersignError {
+function usersInvalid(message: string, hint: string) {
   return new CountersignError('config_invalid', message, hint);
 }

@@ -124,7 +124,7 @@ function callOf(
 }
 
 /** Whether a client comes from one message to the other by additions alone. */
-function isGrown(one: Message, now: Message | undefined): boolean {
+function isGrown(one: Message, now: Message | undefined) {
   const calls = JSON.stringify(one.toolCalls).slice(0, -1);
   if (now?.role !== one.role || !JSON.stringify(now.toolCalls).startsWith(calls)) return false;
   return one.role === 'tool' ? now.content === one.content : now.content.startsWith(one.content);

@@ -68,20 +68,20 @@ export function aiSdk({ id: thread, messages }: z.infer<typeof UI_INPUT>): Threa
 /** A part that names the step in which it stands. It comes back with the message, so it tells what the client has. */
 const STEP = 'data-countersign-step';
 
-function stepsIn(parts: readonly z.infer<typeof part>[] = []): string[] {
+function stepsIn(parts: readonly z.infer<typeof part>[] = []) {
   return parts.flatMap(({ type, id: step }) => (type === STEP ? step : []));
 }
 
 /** Where the client's copy of the conversation ends. */
 interface Position {
   /** The message that the answer continues. Absent: the answer is a message of its own. */
-  message?: string | undefined;
+  message?: string;
   /** The ids of the words that are answered. Empty: the turn that ran last is written. */
   words: readonly string[];
   /** The steps that the client has. */
   has: ReadonlySet<string>;
   /** The last step in the continued message. It is written anew. Empty: of this step only the beginning came. */
-  step?: string | undefined;
+  step?: string;
 }
 
 function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest['writer']> {
@@ -92,7 +92,7 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
   const begun = new Set<string>();
   const sent = new Set<string>();
   /** A chunk, if it says anything else than before. */
-  const once = (chunk: object): object[] => {
+  const once = (chunk: object) => {
     const isNew = !sent.has(JSON.stringify(chunk));
     sent.add(JSON.stringify(chunk));
     return isNew ? [chunk] : [];
@@ -118,9 +118,8 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
     // If the text is another one, the model began anew.
     return whole.startsWith(written) ? [] : [...endText(), ...begin('reset-step', step)];
   };
-  const callsOf = ({ calls }: ShownStep): object[] =>
-    calls.flatMap((call) => chunksOf(call, who)).flatMap(once);
-  const grown = (step: ShownStep): object[] => {
+  const callsOf = ({ calls }: ShownStep) => calls.flatMap((call) => chunksOf(call, who)).flatMap(once);
+  const grown = (step: ShownStep) => {
     if (step.id !== current && begun.has(step.id)) return callsOf(step);
     const chunks = opening(step);
     const delta = step.text.slice(written.length);
@@ -133,7 +132,7 @@ function uiWriter(who: PageReader, position: Position): ReturnType<ThreadRequest
     return [...chunks, ...(step.isPartial ? [] : endText()), ...callsOf(step)];
   };
   /** Whether the client has to get a turn that is there when the answer begins. */
-  const isAsked = ({ turn, status, messageId, took }: SessionTurn, isLast: boolean): boolean =>
+  const isAsked = ({ turn, status, messageId, took }: SessionTurn, isLast: boolean) =>
     status === 'running' ||
     position.step?.startsWith(`${turn}/`) === true ||
     (position.words.length === 0 ? isLast : [messageId, ...took].some((one) => position.words.includes(one)));

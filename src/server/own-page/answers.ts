@@ -72,7 +72,7 @@ export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): P
   return outcomes;
 }
 
-function whyNotOpen(call: ThreadCall | undefined, isOpen: boolean): string {
+function whyNotOpen(call: ThreadCall | undefined, isOpen: boolean) {
   if (call === undefined) return 'there is no such call here';
   return isOpen
     ? 'it changed since it was shown, or was shown to somebody else; look again'
@@ -118,7 +118,7 @@ function attempt(deps: AppDeps, c: Context<Env>, { id, call, open, said, from }:
   const decisionId = digestText(JSON.stringify([id, runId, given]));
   const content = { ...given, decisionId };
   const speaker = speakerOn(deps, c, { turn, channel });
-  const requireHere = (shown: typeof request): void => {
+  const requireHere = (shown: typeof request) => {
     const why = shown && whyNotHere(shown);
     if (why !== undefined) throw new CountersignError('signature_needed', why);
   };

@@ -133,6 +133,6 @@ async function sayWords(
 
 const newWords = z.array(z.object({ messageId, text: z.string() }));
 
-function hasWords({ session }: Thread, { messageId: one, text }: NewWords): boolean {
+function hasWords({ session }: Thread, { messageId: one, text }: NewWords) {
   return session.messages.some((said) => said.messageId === one && said.text === text);
 }

@@ -80,7 +80,7 @@ export function runningTurn({ session }: Thread): string {
   return session.turns.findLast(({ status }) => status === 'running')?.turn ?? '';
 }
 
-function isBusy({ phase, doubt }: CallView): boolean {
+function isBusy({ phase, doubt }: CallView) {
   return phase === 'running' || phase === 'preparing' || (phase === 'in_doubt' && doubt === undefined);
 }
 

@@ -36,7 +36,7 @@ export type OpenThread = (session: string, user: string) => SharedThread;
 /** Opens conversations. All watchers of a conversation share one reader, which stays while there is one. */
 export function createThreads(sources: Sources): OpenThread {
   const open = new Map<string, SharedThread>();
-  const those = (which: (watchers: readonly string[]) => boolean): SharedThread[] =>
+  const those = (which: (watchers: readonly string[]) => boolean) =>
     [...open.values()].filter(({ watchers }) => which(watchers));
   return (session, user) => {
     const known = open.get(session);
@@ -139,7 +139,7 @@ export class SharedThread {
 
   private async follow(signal: AbortSignal): Promise<void> {
     let past: Promise<void> | undefined;
-    const readPast = (): Promise<void> => (past ??= this.readPast());
+    const readPast = () => (past ??= this.readPast());
     const onCaughtUp = (): void => void readPast().then(() => this.caughtUp(''), this.fail);
     const how = { signal, onCaughtUp, onTurnCaughtUp: (turn: string) => this.caughtUp(turn) };
     for await (const event of this.reader.session(this.session).follow(how)) {
@@ -160,7 +160,7 @@ export class SharedThread {
   private async readPast(): Promise<void> {
     const { turns } = this.now().session;
     const ended = turns.slice(-WHOLE_TURNS).filter(({ status }) => status !== 'running');
-    const read = async ({ turn }: { turn: string }): Promise<void> => {
+    const read = async ({ turn }: { turn: string }) => {
       const events = (await this.reader.timeline(turn).catch(unlessUnreadable)) ?? [];
       for (const event of events) this.viewOf(turn).push(event);
     };

@@ -53,19 +53,19 @@ const FILE = /^([0-9a-f]{64})\.json$/;
  * subscriptions at the same time. The first subscription makes the folder.
  */
 export function openSubscriptions(folder: string): Subscriptions {
-  const fileOf = (id: string): string => join(folder, `${id}.json`);
-  const get = (id: string): KeptSubscription | undefined => {
+  const fileOf = (id: string) => join(folder, `${id}.json`);
+  const get = (id: string) => {
     if (!FILE.test(`${id}.json`)) return undefined;
     const read = readPrivateFile(fileOf(id), { strict: true });
     // A file that other users could write is ignored.
     const kept = 'text' in read ? keptSchema.safeParse(parseJson(read.text)).data : undefined;
     return kept !== undefined && subscriptionId(kept) === id ? kept : undefined;
   };
-  const list = async (): Promise<KeptSubscription[]> => {
+  const list = async () => {
     const names = (await unlessMissing(readdir(folder))) ?? [];
     return names.flatMap((name) => get(FILE.exec(name)?.[1] ?? '') ?? []);
   };
-  const remove = async (id: string, user?: string): Promise<void> => {
+  const remove = async (id: string, user?: string) => {
     const kept = get(id);
     if (kept === undefined || (user !== undefined && kept.user !== user)) return;
     await rm(fileOf(id), { force: true });
@@ -73,7 +73,7 @@ export function openSubscriptions(folder: string): Subscriptions {
   };
   // Subscriptions are added one after the other, so that nobody gets past the limit.
   let adding: Promise<void> = Promise.resolve();
-  const add = async (user: string, { endpoint, keys }: Subscription, at: number): Promise<void> => {
+  const add = async (user: string, { endpoint, keys }: Subscription, at: number) => {
     await makeFolder(folder);
     const id = subscriptionId({ endpoint });
     await replaceFile(fileOf(id), `${JSON.stringify({ user, at, endpoint, keys })}\n`);
@@ -93,7 +93,7 @@ export function openSubscriptions(folder: string): Subscriptions {
   };
 }
 
-async function makeFolder(folder: string): Promise<void> {
+async function makeFolder(folder: string) {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {

@@ -35,13 +35,13 @@ export function subscriptionId({ endpoint }: Pick<Subscription, 'endpoint'>): st
  * Whether an address is safe. Without https, anybody between here and the push service could see when a person is
  * notified. Plain http is allowed only for this machine.
  */
-function isEndpoint(text: string): boolean {
+function isEndpoint(text: string) {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   return isSecureUrl(url) && `${url.username}${url.password}${url.hash}` === '';
 }
 
-function isPoint(text: string): boolean {
+function isPoint(text: string) {
   const bytes = bytesOf(text);
   if (bytes?.length !== POINT_BYTES || bytes[0] !== 4) return false;
   try {

@@ -4,20 +4,6 @@ import type { Permit } from '../../authority/rules/permits';
 import type { Countersign } from '../../client/countersign';
 import { SharedRead } from './shared-read';
 
-/** Reads the decisions of people, and how the calls ended. */
-export interface DecidedReader {
-  /**
-   * The decisions of a user in the newest turns that they see, and in the turns in which they decided through this web
-   * inbox. Without a user, the decisions of everybody. A read that goes on is shared, and its answer is kept for 3
-   * seconds.
-   *
-   * @throws CountersignError as `Countersign.list` and `timeline`.
-   */
-  read(user: string | undefined, permit: Pick<Permit, 'agents'>): Promise<DecidedAnswer>;
-  /** Notes that a user decided in a turn, so that this turn is read even if it is old. */
-  note(user: string, turn: string): void;
-}
-
 /** The time for which an answer is kept, in milliseconds, so that a reload does not read again. */
 const FRESH_MS = 3_000;
 const USERS = 100;
@@ -30,29 +16,45 @@ const OWN_TURNS = 100;
 const ENDED_MS = 5 * 60_000;
 const ENDED_TURNS = 2_000;
 
-/** Makes a reader. It reads a turn that has ended only once, and the other turns each time. */
-export function createDecidedReader(
-  readerOf: (permit: Pick<Permit, 'agents'>) => Pick<Countersign, 'list' | 'timeline'>,
-): DecidedReader {
-  const ended = new LRUCache<string, readonly DecidedCall[]>({ max: ENDED_TURNS, ttl: ENDED_MS });
-  const own = new LRUCache<string, LRUCache<string, true>>({ max: USERS });
-  const reads = new LRUCache<string, { of: string; read: SharedRead<DecidedAnswer> }>({ max: USERS });
-  return {
-    read: (approver, permit) => {
-      const of = JSON.stringify(permit.agents);
-      const user = approver ?? '';
-      const known = reads.get(user);
-      if (known?.of === of && known.read.isFresh) return known.read.answer;
-      const also = [...(own.get(user)?.keys() ?? [])];
-      const read = new SharedRead(readDecided(readerOf(permit), { approver, also }, ended), FRESH_MS);
-      reads.set(user, { of, read });
-      return read.answer;
-    },
-    note: (user, turn) => {
-      const turns = own.get(user) ?? new LRUCache<string, true>({ max: OWN_TURNS });
-      turns.set(turn, true);
-      own.set(user, turns);
-      reads.delete(user);
-    },
-  };
+/**
+ * Reads the decisions of people, and how the calls ended. It reads a turn that has ended only once, and the other turns
+ * each time.
+ */
+export class DecidedReader {
+  private readonly ended = new LRUCache<string, readonly DecidedCall[]>({ max: ENDED_TURNS, ttl: ENDED_MS });
+  private readonly own = new LRUCache<string, LRUCache<string, true>>({ max: USERS });
+  private readonly reads = new LRUCache<string, { of: string; read: SharedRead<DecidedAnswer> }>({
+    max: USERS,
+  });
+
+  constructor(
+    private readonly readerOf: (permit: Pick<Permit, 'agents'>) => Pick<Countersign, 'list' | 'timeline'>,
+  ) {}
+
+  /**
+   * The decisions of a user in the newest turns that they see, and in the turns in which they decided through this web
+   * inbox. Without a user, the decisions of everybody. A read that goes on is shared, and its answer is kept for 3
+   * seconds.
+   *
+   * @throws CountersignError as `Countersign.list` and `timeline`.
+   */
+  read(approver: string | undefined, permit: Pick<Permit, 'agents'>): Promise<DecidedAnswer> {
+    const of = JSON.stringify(permit.agents);
+    const user = approver ?? '';
+    const known = this.reads.get(user);
+    if (known?.of === of && known.read.isFresh) return known.read.answer;
+    const also = [...(this.own.get(user)?.keys() ?? [])];
+    const answer = readDecided(this.readerOf(permit), { approver, also }, this.ended);
+    const read = new SharedRead(answer, FRESH_MS);
+    this.reads.set(user, { of, read });
+    return read.answer;
+  }
+
+  /** Notes that a user decided in a turn, so that this turn is read even if it is old. */
+  note(user: string, turn: string): void {
+    const turns = this.own.get(user) ?? new LRUCache<string, true>({ max: OWN_TURNS });
+    turns.set(turn, true);
+    this.own.set(user, turns);
+    this.reads.delete(user);
+  }
 }

@@ -2,7 +2,7 @@ import { CountersignError } from '../../contract/errors';
 import { NEWS, type TurnNews } from '../../contract/streamed-text';
 
 /** The result of a read of visibility. */
-export interface PastRead {
+interface PastRead {
   error?: unknown;
   /** Whether there is more to read. */
   isPart?: boolean;
@@ -150,7 +150,7 @@ export class Pace {
 }
 
 /** Forgets entries that are too old. If there are still too many entries, forgets the oldest ones. */
-function forget(times: Map<string, number>, before: number): void {
+function forget(times: Map<string, number>, before: number) {
   for (const [turn, at] of times) {
     if (at >= before && times.size <= MOST_KEPT) return;
     times.delete(turn);

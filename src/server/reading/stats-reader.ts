@@ -19,16 +19,6 @@ interface StatsQuery {
   limit: number;
 }
 
-/** Reads stats. All people who send the same query and see the same turns share one answer. */
-export interface StatsReader {
-  /**
-   * Stats of the turns that match. The same query within 30 seconds gets the same answer.
-   *
-   * @throws CountersignError as `Countersign.list` and `timeline`; `too_many_attempts` if many others wait.
-   */
-  read(query: StatsQuery, permit: Pick<Permit, 'agents'>): Promise<StatsAnswer>;
-}
-
 /** The parts that a reader works with. */
 interface StatsReaderParts {
   readerOf(permit: Pick<Permit, 'agents'>): Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
@@ -42,35 +32,46 @@ const MAX_ANSWERS = 20;
 /** The most answers that are read or wait for that. Each takes seconds, even if nobody waits for it any more. */
 const MOST_OPEN = 10;
 
-/** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */
-export function createStatsReader({ readerOf, refusals }: StatsReaderParts): StatsReader {
-  const reads = new LRUCache<string, SharedRead<StatsAnswer>>({ max: MAX_ANSWERS });
-  let last: Promise<unknown> = Promise.resolve();
-  let open = 0;
-  const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
-    if (open >= MOST_OPEN)
+/**
+ * Reads stats. All people who send the same query and see the same turns share one answer. It answers one query at a
+ * time, because each query reads hundreds of histories.
+ */
+export class StatsReader {
+  private readonly reads = new LRUCache<string, SharedRead<StatsAnswer>>({ max: MAX_ANSWERS });
+  private last: Promise<unknown> = Promise.resolve();
+  private open = 0;
+
+  constructor(private readonly parts: StatsReaderParts) {}
+
+  /**
+   * Stats of the turns that match. The same query within 30 seconds gets the same answer.
+   *
+   * @throws CountersignError as `Countersign.list` and `timeline`; `too_many_attempts` if many others wait.
+   */
+  async read(query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> {
+    const { sinceMs, agent, tool, limit } = query;
+    const key = JSON.stringify([sinceMs, agent, tool, limit, agents]);
+    const known = this.reads.get(key);
+    if (known?.isFresh === true) return known.answer;
+    const read = new SharedRead(this.begin(query, agents), FRESH_MS);
+    this.reads.set(key, read);
+    return read.answer;
+  }
+
+  private begin(query: StatsQuery, agents: Permit['agents']) {
+    if (this.open >= MOST_OPEN)
       throw new CountersignError(
         'too_many_attempts',
         `${MOST_OPEN} other stats are being read`,
         'ask again in a moment',
       );
-    open += 1;
-    const reader = readerOf({ agents });
-    const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, Date.now()));
-    last = answer.catch(() => undefined).then(() => (open -= 1));
+    this.open += 1;
+    const { readerOf, refusals } = this.parts;
+    const client = readerOf({ agents });
+    const answer = this.last.then(() => readStats({ client, refusals, agents }, query, Date.now()));
+    this.last = answer.catch(() => undefined).then(() => (this.open -= 1));
     return answer;
-  };
-  return {
-    read: async (query, permit) => {
-      const { sinceMs, agent, tool, limit } = query;
-      const key = JSON.stringify([sinceMs, agent, tool, limit, permit.agents]);
-      const known = reads.get(key);
-      if (known?.isFresh === true) return known.answer;
-      const read = new SharedRead(begin(query, permit), FRESH_MS);
-      reads.set(key, read);
-      return read.answer;
-    },
-  };
+  }
 }
 
 interface StatsSources extends Pick<StatsReaderParts, 'refusals'>, Pick<Permit, 'agents'> {

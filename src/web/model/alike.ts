@@ -2,7 +2,8 @@ import type { Json } from '../../contract/json';
 import { leavesOf } from '../../contract/text/json-diff';
 import type { RequestOpened } from '../../history/events';
 import type { InboxItem } from '../../server/api';
-import { keyOf, MOST_ROWS } from './inbox';
+import { keyOf } from './inbox';
+import { LIMITS } from '../../contract/limits';
 
 /** The outcome for one call that was decided with others. */
 export interface Reported {
@@ -18,7 +19,7 @@ export interface Reported {
 /** The requests that a person selected to decide together, and the outcomes of the requests that were decided last. */
 export interface Selection {
   items: readonly InboxItem[];
-  report?: readonly Reported[] | undefined;
+  report?: readonly Reported[];
 }
 
 /** The key under which a decision on several requests is held. */
@@ -75,7 +76,7 @@ export function compareRequests(requests: readonly RequestOpened[]): {
     isArgument: key.startsWith(ARGUMENT),
     values: shown.map((one) => one.get(key)),
   }));
-  const isSame = ({ values: [first, ...others] }: AlikeField): boolean =>
+  const isSame = ({ values: [first, ...others] }: AlikeField) =>
     others.every((value) => JSON.stringify(value) === JSON.stringify(first));
   return { same: fields.filter(isSame), differing: fields.filter((field) => !isSame(field)) };
 }
@@ -118,8 +119,11 @@ function fieldsOf(request: RequestOpened): Map<string, Json> {
 }
 
 /** The preview as text. The change of a file is shown as its hunks, as for a single request. */
-function previewText({ text, plan }: NonNullable<RequestOpened['preview']>): string {
+function previewText({ text, plan }: NonNullable<RequestOpened['preview']>) {
   if (plan === undefined || plan.targetHash === '') return text;
   const path = plan.baseHash === null ? `${plan.path} (new file)` : plan.path;
   return [path, ...plan.hunks.flatMap(({ lines }) => lines)].join('\n');
 }
+
+/** The most rows that the server sends at once. */
+const MOST_ROWS: number = LIMITS.inboxRows;

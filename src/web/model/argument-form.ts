@@ -90,7 +90,7 @@ function fieldOf(given: unknown, place: SchemaPosition): Field {
 }
 
 /** A text that is not empty. */
-function textOf(value: unknown): string | undefined {
+function textOf(value: unknown) {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
@@ -129,7 +129,7 @@ function textShape(schema: Record<string, unknown>): Shape {
   return { kind, initial: '', mostCharacters: typeof most === 'number' ? most : undefined };
 }
 
-function firstNumber({ minimum }: Record<string, unknown>): number {
+function firstNumber({ minimum }: Record<string, unknown>) {
   return typeof minimum === 'number' && Math.abs(minimum) < Number.MAX_SAFE_INTEGER ? minimum : 0;
 }
 
@@ -176,8 +176,7 @@ const KIND_LABELS: Readonly<Partial<Record<FieldKind, string>>> = {
 
 /** Variants with labels that differ: by their limits, or by their positions. */
 function distinct(variants: readonly Field[]): Field[] {
-  const isAlone = (label: string, all: readonly string[]): boolean =>
-    all.indexOf(label) === all.lastIndexOf(label);
+  const isAlone = (label: string, all: readonly string[]) => all.indexOf(label) === all.lastIndexOf(label);
   const named = variants.map((variant) => ({ ...variant, label: variantLabel(variant) }));
   const kinds = named.map(({ label }) => label);
   const labels = named.map(({ label, limits = label }) => (isAlone(label, kinds) ? label : limits));
@@ -188,7 +187,7 @@ function distinct(variants: readonly Field[]): Field[] {
 }
 
 /** The label of a variant: its title, the fixed values that only it has, or its kind. */
-function variantLabel({ label, kind, options = [], fields = [] }: Field): string {
+function variantLabel({ label, kind, options = [], fields = [] }: Field) {
   if (label !== '') return label;
   const fixed = fields.flatMap(({ field }) => (isFixed(field) ? (field.options ?? []) : []));
   const values = kind === 'choice' ? options.slice(0, 3) : fixed;
@@ -202,7 +201,7 @@ function variantLabel({ label, kind, options = [], fields = [] }: Field): string
   return KIND_LABELS[kind] ?? 'text';
 }
 
-function isFixed({ kind, options = [] }: Field): boolean {
+function isFixed({ kind, options = [] }: Field) {
   return kind === 'choice' && options.length === 1;
 }
 
@@ -250,7 +249,7 @@ function fitOf(field: Field, value: Json | undefined): number {
  * How well an object fits a variant. An object with another fixed value does not fit. Otherwise, an object fits better
  * the more fields it has in common.
  */
-function objectFit({ fields = [] }: Field, value: JsonObject): number {
+function objectFit({ fields = [] }: Field, value: JsonObject) {
   let score = 0;
   for (const { name, field } of fields) {
     const isThere = Object.hasOwn(value, name);
@@ -295,7 +294,7 @@ function objectShape(schema: Record<string, unknown>, place: SchemaPosition): Sh
   };
 }
 
-function isLong({ maxLength, format, contentMediaType }: Record<string, unknown>): boolean {
+function isLong({ maxLength, format, contentMediaType }: Record<string, unknown>) {
   if (contentMediaType !== undefined || format === 'textarea') return true;
   return typeof maxLength === 'number' && maxLength > 200;
 }

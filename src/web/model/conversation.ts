@@ -1,7 +1,6 @@
-import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
+import { LEAST_TO_SUMMARIZE, LIMITS } from '../../contract/limits';
 import type { HeldMessage } from '../../contract/session';
 import type { MessageMode } from '../../contract/turn-states';
-import { LIMITS } from '../../contract/limits';
 import { jsonBytes, limitText } from '../../contract/text/bytes';
 import { counted, type Label } from '../../history/labels';
 import type { SessionEvent } from '../../history/session/events';
@@ -76,13 +75,6 @@ export interface MessageDraft {
   /** The id of the message, so that it counts once however often it is sent. Empty until the message is first sent. */
   messageId: string;
 }
-
-export const EMPTY_MESSAGE: MessageDraft = {
-  text: '',
-  files: [],
-  mode: 'queue',
-  messageId: '',
-};
 
 /** The name under which the tab keeps what is typed for a conversation. */
 export function messageName(session: string): string {

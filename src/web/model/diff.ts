@@ -68,7 +68,7 @@ export function partnersOf(lines: readonly DiffLine[]): Map<number, number> {
   const partners = new Map<number, number>();
   let removed: number[] = [];
   let added: number[] = [];
-  const pair = (): void => {
+  const pair = () => {
     for (const [was, is] of pairsOf(lines, removed, added)) partners.set(was, is).set(is, was);
     [removed, added] = [[], []];
   };
@@ -91,7 +91,7 @@ function pairsOf(
   added: readonly number[],
 ): [number, number][] {
   if (removed.length === added.length) return removed.map((was, index) => [was, added[index] ?? was]);
-  const textOf = (index: number): string => lines[index]?.line.slice(1).trim() ?? '';
+  const textOf = (index: number) => lines[index]?.line.slice(1).trim() ?? '';
   let next = 0;
   return removed.flatMap((was) => {
     const near = added.slice(next, next + MOST_NEAR).map((is) => likeness(textOf(was), textOf(is)));
@@ -107,7 +107,7 @@ function pairsOf(
 const MOST_NEAR = 20;
 
 /** The share of two texts that is the same at their beginnings and ends, from 0 to 1. */
-function likeness(one: string, other: string): number {
+function likeness(one: string, other: string) {
   const [shorter, longest] = [Math.min(one.length, other.length), Math.max(one.length, other.length)];
   let start = 0;
   while (start < shorter && one[start] === other[start]) start++;
@@ -123,7 +123,7 @@ function likeness(one: string, other: string): number {
 export function changedWords(line: DiffLine, partner: DiffLine): Look[] {
   if (Math.max(line.line.length, partner.line.length) > WORD_BY_WORD) return [];
   const parts = wordParts(partner.line.slice(1), line.line.slice(1));
-  const lengthOf = (kind: string): number =>
+  const lengthOf = (kind: string) =>
     parts.reduce((sum, part) => sum + (part.kind === kind ? part.text.trim().length : 0), 0);
   const longest = Math.max(line.line.trim().length, partner.line.trim().length);
   if (lengthOf('same') < ALIKE * longest) return [];
@@ -166,7 +166,7 @@ function dividedText(text: string, start: number, looks: readonly Look[]): Style
   });
 }
 
-function namesOf(looks: readonly Look[], from: number, to: number): string {
+function namesOf(looks: readonly Look[], from: number, to: number) {
   return looks
     .filter((one) => one.from < to && one.to > from)
     .map(({ look }) => look)

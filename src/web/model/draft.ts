@@ -70,7 +70,7 @@ export function putBack(draft: ArgumentsDraft, path: Path, [{ value, texts }, at
 }
 
 /** Whether a path is the other path, or below it. Both are pointers. */
-function isWithin(path: string, pointer: string): boolean {
+function isWithin(path: string, pointer: string) {
   return path === pointer || path.startsWith(`${pointer}/`);
 }
 
@@ -110,7 +110,7 @@ export function setNumber(draft: ArgumentsDraft, path: Path, text: string): Argu
     : setAt(draft, path, value);
 }
 
-function numberProblem(text: string): string {
+function numberProblem(text: string) {
   if (isNumberText(text)) return 'cannot be kept exactly as a number';
   const pointed = text.replace(',', '.').trim();
   return `has to be a number${isNumberText(pointed) ? ` with a point: ${pointed}` : ''}`;
@@ -221,7 +221,7 @@ function replaced(at: Json, [part, ...rest]: Path, value: Json | undefined): Jso
   return Object.fromEntries(Object.entries(object).map(([key, old]) => [key, key === name ? changed : old]));
 }
 
-function next(at: Json | undefined, rest: Path, value: Json | undefined): Json | undefined {
+function next(at: Json | undefined, rest: Path, value: Json | undefined) {
   return rest.length === 0 ? value : replaced(at ?? {}, rest, value);
 }
 

@@ -1,4 +1,3 @@
-import { LIMITS } from '../../contract/limits';
 import type { InboxItem, InboxPage } from '../../server/api';
 import { parametersOf, queryOf } from './route';
 
@@ -75,9 +74,6 @@ export function moveTo(index: number, by: number, count: number): number {
   if (count === 0) return -1;
   return Math.min(count - 1, Math.max(0, index + by));
 }
-
-/** The most rows that the server sends at once. */
-export const MOST_ROWS: number = LIMITS.inboxRows;
 /** The first row to read is a multiple of this number, so that a small scroll reads nothing. */
 const STEP = 50;
 

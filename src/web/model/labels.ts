@@ -1,23 +1,11 @@
 import { MINUTE, SECOND } from '../../contract/limits';
 import { waitsText } from '../../contract/text/waits';
-import type { RefusalCode, Refused, VoteSignature } from '../../contract/decision';
-import type { Safety } from '../../contract/tool';
+import type { RefusalCode, Refused } from '../../contract/decision';
 import type { Answer, ApiError, InboxSession } from '../../server/api';
 import type { Offers } from '../../history/offers';
 import { isSameName } from '../../authority/votes/names';
 import { dateTime, expiry } from '../../contract/text/times';
 import { utf8Bytes } from '../../contract/text/bytes';
-
-export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
-  safe: 'runs without a decision',
-  cautious: 'is logged, then runs',
-  dangerous: 'waits for a decision',
-};
-
-/** How a grant was signed. The worker checks whether the signature counts. */
-export function proofText(signature: VoteSignature | undefined): string {
-  return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
-}
 
 /** Who decides a request, for the person who looks at it. */
 export function whoDecides(

@@ -11,7 +11,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   url: 'a whole address, with its https:',
 };
 
-function wordsIn(table: Readonly<Record<string, string>>, name: string): string | undefined {
+function wordsIn(table: Readonly<Record<string, string>>, name: string) {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
@@ -33,7 +33,7 @@ function numberLimits({ type, minimum, maximum, ...more }: Schema): string[] {
 }
 
 /** A bound. Bounds that only keep a number exact are not shown. */
-function bound(value: unknown): number | undefined {
+function bound(value: unknown) {
   return typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
 }
 

@@ -16,7 +16,7 @@ export function readMarkdown(words: string): Block[] {
   const blocks: Block[] = [];
   const lines = words.split('\n');
   let text: string[] = [];
-  const close = (): void => {
+  const close = () => {
     if (text.length > 0) blocks.push({ kind: 'text', spans: spansOf(text.join('\n')) });
     text = [];
   };

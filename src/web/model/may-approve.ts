@@ -14,7 +14,7 @@ interface ReviewState {
   suggested?: boolean;
   expired: boolean;
   /** Why the person can never approve it. */
-  never?: string | undefined;
+  never?: string;
 }
 
 /** Why a decision has to wait. */

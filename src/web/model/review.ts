@@ -1,7 +1,5 @@
 import { diffWordsWithSpace } from 'diff';
-import { approvalsNeeded } from '../../authority/rules/stricter-rule';
-import type { Accepted } from '../../contract/decision';
-import { callTitle, counted } from '../../history/labels';
+import { counted } from '../../history/labels';
 import type { Answer, DecisionBody } from '../../server/api';
 import type { Json, JsonObject } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
@@ -59,7 +57,7 @@ function wholeParts(before: string, after: string): Part[] {
   ];
 }
 
-function textOf(value: Json | undefined): string {
+function textOf(value: Json | undefined) {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
@@ -130,17 +128,6 @@ export function decisionText(
   );
   const word = DECIDED[decision];
   return isVote ? `Your vote, ${word.toLowerCase()}: ${part}${what}` : `${word} ${part}${what}`;
-}
-
-/** A vote that was taken while others are still needed, for a notice. Undefined: it is not an approval, or it decided. */
-export function voteText(
-  { decision, needs }: Accepted,
-  call: Pick<CallView, 'tool' | 'effective' | 'request'>,
-): string | undefined {
-  const rule = call.request?.authority?.rule;
-  if (decision !== 'approved' || needs === undefined || rule === undefined) return undefined;
-  const all = approvalsNeeded(rule);
-  return `Your vote, ${all - needs.approvals} of ${all}: ${callTitle(call)}`;
 }
 
 /** Decisions that let a call run. */

@@ -66,7 +66,7 @@ export function hrefOf(route: Route): string {
   }
 }
 
-function queryPart(query = ''): string {
+function queryPart(query = '') {
   return query === '' ? '' : `?${query}`;
 }
 
@@ -91,7 +91,7 @@ export function signInCode(fragment: string): string | undefined {
   return code === null || code === '' ? undefined : code;
 }
 
-function decode(part: string): string {
+function decode(part: string) {
   try {
     return decodeURIComponent(part);
   } catch {

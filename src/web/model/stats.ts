@@ -85,7 +85,7 @@ function decisionRows({ tools }: Stats): BarRow[] {
 function timeRows({ tools }: Stats): BarRow[] {
   const ran = tools.filter(({ time }) => time.count > 0);
   const longest = Math.max(1, ...ran.map(({ time }) => time.max ?? 0));
-  const place = (ms: number | null): number => Math.log1p(ms ?? 0) / Math.log1p(longest);
+  const place = (ms: number | null) => Math.log1p(ms ?? 0) / Math.log1p(longest);
   return ran.map(({ tool, time }) => {
     const [p50, p95, max] = [place(time.p50), place(time.p95), place(time.max)];
     const parts: BarPart[] = [
@@ -141,7 +141,7 @@ export function sumsOf({ turns, model, all }: Stats): [string, string, string][]
   ];
 }
 
-function codesOf(errors: ToolStats['errors']): string {
+function codesOf(errors: ToolStats['errors']) {
   return Object.entries(errors)
     .map(([code, times]) => `${code.replaceAll('_', ' ')} ${times}`)
     .join(', ');
@@ -159,10 +159,10 @@ function spreadOf({ p50, p95, max }: Spread): [string, string] {
   return [p50 === null ? '-' : span(p50), tail];
 }
 
-function whole(count: number): string {
+function whole(count: number) {
   return count.toLocaleString('en');
 }
 
-function joined(parts: readonly (string | false)[]): string {
+function joined(parts: readonly (string | false)[]) {
   return parts.filter((part) => part !== false).join(' · ');
 }

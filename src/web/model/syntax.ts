@@ -94,8 +94,8 @@ export function syntaxOf(
 }
 
 /** The line from which to read, so that the text stays within the bounds. */
-function startOf(lines: readonly DiffLine[], from: number, to: number): number {
-  const sizeOf = (index: number): number => (lines[index]?.line.length ?? 0) + 1;
+function startOf(lines: readonly DiffLine[], from: number, to: number) {
+  const sizeOf = (index: number) => (lines[index]?.line.length ?? 0) + 1;
   let start = from;
   let size = 0;
   for (let index = from; index < to; index++) size += sizeOf(index);
@@ -108,13 +108,13 @@ function colour(
   lines: readonly (DiffLine & { index: number })[],
   language: ShjLanguageData,
   looks: Map<number, Look[]>,
-): void {
+) {
   const source = lines.map(({ line }) => line.slice(1)).join('\n');
   if (source.length > MOST.text || MOST.blanks.test(source)) return;
   if (lines.some(({ line }) => line.length > MOST.line)) return;
   for (const { index } of lines) looks.set(index, []);
   let [row, column] = [0, 1];
-  const take = (text: string, token?: ShjToken): void => {
+  const take = (text: string, token?: ShjToken) => {
     const look = token === undefined ? undefined : LOOKS[token];
     for (const [at, part] of text.split('\n').entries()) {
       if (at > 0) [row, column] = [row + 1, 1];

@@ -4,15 +4,6 @@ import type { TurnEvent } from '../../history/events';
 import { effectOfDecision, effectOfResolution } from '../../history/decisions';
 import type { CallView } from '../../history/view-types';
 
-/** The label of each kind of stretch in the timeline. */
-export const STRETCH_LABELS: Readonly<Record<StretchKind, string>> = {
-  think: 'the model',
-  wait: 'waits for a person',
-  queue: 'approved, not started',
-  run: 'runs',
-  doubt: 'outcome unknown',
-};
-
 /** Maps moments to positions between 0 and 1. */
 interface Scale {
   place(ms: number): number;
@@ -38,14 +29,14 @@ export function createScale(moments: readonly number[]): Scale {
     if (before !== undefined) places.push((places.at(-1) ?? 0) + Math.log2(1 + (stop - before) / UNIT_MS));
   }
   const whole = places.at(-1) || 1;
-  const at = (index: number): number => (places[index] ?? 0) / whole;
+  const at = (index: number) => (places[index] ?? 0) / whole;
   return {
     place: (ms) => between(stops, at, ms),
     ticks: () => apart(stops.map((stop, index) => ({ at: at(index), iso: new Date(stop).toISOString() }))),
   };
 }
 
-function between(stops: readonly number[], at: (index: number) => number, ms: number): number {
+function between(stops: readonly number[], at: (index: number) => number, ms: number) {
   const next = firstFrom(stops, ms);
   const after = stops[next];
   if (after === undefined) return stops.length === 0 ? 0 : 1;
@@ -58,7 +49,7 @@ function between(stops: readonly number[], at: (index: number) => number, ms: nu
  * The index of the first stop at or after a moment. It is a binary search, because a long turn has thousands of stops
  * and each bar needs two searches.
  */
-function firstFrom(stops: readonly number[], ms: number): number {
+function firstFrom(stops: readonly number[], ms: number) {
   let [low, high] = [0, stops.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -170,7 +161,7 @@ function toRow({ spans, marks, ...line }: Line, { scale, end, ended }: Frame): R
 
 function linesOf(events: readonly TurnEvent[]): Line[] {
   const lines = new Map<string, Line>();
-  const line = (key: string, kind: Row['kind'], label: string): Line => {
+  const line = (key: string, kind: Row['kind'], label: string) => {
     const known = lines.get(key);
     if (known !== undefined) return known;
     const made: Line = { key, kind, step: key.replace('step-', ''), label, spans: [], marks: [] };
@@ -183,7 +174,7 @@ function linesOf(events: readonly TurnEvent[]): Line[] {
 
 type LineOf = (key: string, kind: Row['kind'], label: string) => Line;
 
-function draw(event: TurnEvent, line: LineOf): void {
+function draw(event: TurnEvent, line: LineOf) {
   switch (event.type) {
     case 'thinking':
     case 'think_retried':
@@ -203,7 +194,7 @@ function draw(event: TurnEvent, line: LineOf): void {
 
 type StepEvent = Extract<TurnEvent, { type: 'thinking' | 'think_retried' | 'think_failed' | 'step' }>;
 
-function drawStep(event: StepEvent, line: Line): void {
+function drawStep(event: StepEvent, line: Line) {
   switch (event.type) {
     case 'thinking':
       return open(line, 'think', event.at);
@@ -217,7 +208,7 @@ function drawStep(event: StepEvent, line: Line): void {
   }
 }
 
-function drawCall(event: TurnEvent, line: Line): void {
+function drawCall(event: TurnEvent, line: Line) {
   switch (event.type) {
     case 'request_opened':
     case 'question_opened':
@@ -249,7 +240,7 @@ function drawCall(event: TurnEvent, line: Line): void {
   }
 }
 
-function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): void {
+function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line) {
   const effect = effectOfDecision(event);
   if (effect === undefined) return;
   const isOpen = effect === 'asks_again' || event.decision === 'withdrawn';
@@ -261,7 +252,7 @@ function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): v
   mark(line, kind, event.at, by);
 }
 
-function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, line: Line): void {
+function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, line: Line) {
   if (event.judgement.accepted !== true) return;
   const effect = event.type === 'resolved' ? effectOfResolution(event) : undefined;
   if (effect !== 'counts') close(line, event.at);
@@ -272,14 +263,14 @@ function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, lin
 }
 
 /** Ends the open stretch and opens a new one, unless both are of the same kind. */
-function open(line: Line, kind: StretchKind, at: string): void {
+function open(line: Line, kind: StretchKind, at: string) {
   const last = line.spans.at(-1);
   if (last !== undefined && last.to === undefined && last.kind === kind) return;
   close(line, at, kind === 'doubt');
   line.spans.push({ kind, from: at, failed: false });
 }
 
-function close(line: Line, at: string, failed = false): void {
+function close(line: Line, at: string, failed = false) {
   const last = line.spans.at(-1);
   if (last === undefined || last.to !== undefined) return;
   last.to = at;
@@ -300,6 +291,6 @@ export function callFits(call: CallView, filter: CallFilter): boolean {
   return phase === 'in_doubt' || hasFailed(call);
 }
 
-function mark(line: Line, kind: Moment['kind'], at: string, label: string): void {
+function mark(line: Line, kind: Moment['kind'], at: string, label: string) {
   line.marks.push({ kind, at, label });
 }

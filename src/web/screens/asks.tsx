@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InboxItem, InboxSession } from '../../server/api';
 import { useInboxRows } from '../inbox-rows';
@@ -27,11 +26,11 @@ interface AsksProps {
  * The items of a conversation and of its child turns that wait for a person. One of them at a time is open, in the
  * panel of the inbox.
  */
-export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
+export function Asks({ session, isAtEnd }: AsksProps) {
   const { inbox, fail, session: signedIn } = useAppContext();
   const { page } = useInboxRows({ query: queryOf({ session }), offset: 0, limit: MOST }, inbox, fail);
   const rows = page?.rows ?? [];
-  const isWriting = (): boolean => isMessageKept(signedIn, session);
+  const isWriting = () => isMessageKept(signedIn, session);
   const { open, show, close, decided, opened } = useOpen(rows, isAtEnd, isWriting);
   const others = rows.filter((item) => open === undefined || placeIn(item) !== placeIn(open));
   const more = (page?.matching ?? 0) - rows.length;
@@ -73,7 +72,7 @@ export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
 /** What a click on a folded item leads to. */
 const OPENS = { request: 'Decide', question: 'Answer', in_doubt: 'Resolve' } as const;
 
-function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element {
+function Row({ item, show }: { item: InboxItem; show: () => void }) {
   const { held } = useAppContext();
   const now = useNow();
   const isHeld = held.some(({ key }) => key === placeIn(item));
@@ -93,7 +92,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element
 }
 
 /** The name of a call, in the form that held decisions use. */
-function placeIn({ turn, callId }: InboxItem): string {
+function placeIn({ turn, callId }: InboxItem) {
   return `${turn}/${callId}`;
 }
 
@@ -101,7 +100,7 @@ function placeIn({ turn, callId }: InboxItem): string {
  * The name of an item. It differs from the name of an earlier item of the same call: a call in doubt has the same key
  * as its request.
  */
-function nameOf(item: InboxItem): string {
+function nameOf(item: InboxItem) {
   return `${item.kind} ${item.since} ${keyOf(item)}`;
 }
 
@@ -121,13 +120,13 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
   const why = useRef<Why>(undefined);
   const now = useRef({ rows, held, open });
   now.current = { rows, held, open };
-  const nextFree = (): InboxItem | undefined => firstFree(now.current, done);
-  const set = (item: InboxItem | undefined, because: Why): void => {
+  const nextFree = () => firstFree(now.current, done);
+  const set = (item: InboxItem | undefined, because: Why) => {
     why.current = because;
     setOpen(item);
     if (item === undefined) requestAnimationFrame(toComposer);
   };
-  const show = (item: InboxItem): void => {
+  const show = (item: InboxItem) => {
     setMayCome(true);
     set(item, 'wanted');
   };
@@ -169,12 +168,12 @@ function firstFree(
   { rows, held }: { rows: readonly InboxItem[]; held: readonly Held[] },
   done: ReadonlySet<string>,
 ): InboxItem | undefined {
-  const isHeld = (item: InboxItem): boolean => held.some(({ key }) => key === placeIn(item));
+  const isHeld = (item: InboxItem) => held.some(({ key }) => key === placeIn(item));
   return rows.find((item) => !done.has(nameOf(item)) && !isHeld(item));
 }
 
 /** Calls `take` for each held decision that was dropped and not sent. */
-function useUndone(take: (key: string) => void): void {
+function useUndone(take: (key: string) => void) {
   const { held } = useAppContext();
   const before = useRef(held);
   useEffect(() => {
@@ -190,12 +189,12 @@ function useUndone(take: (key: string) => void): void {
  * Whether the person has typed a message. A panel that opened now would push the message away. We read the tab's
  * storage and not the field, because the composer may load later.
  */
-function isMessageKept(by: InboxSession, session: string): boolean {
+function isMessageKept(by: InboxSession, session: string) {
   const { text = '' } = loadTyped<MessageDraft>(by, messageName(session)) ?? {};
   return text.trim() !== '';
 }
 
 /** Moves the focus to the composer if the focused element is gone. */
-function toComposer(): void {
+function toComposer() {
   if (isFocusLost()) document.querySelector<HTMLElement>('textarea#say')?.focus({ preventScroll: true });
 }

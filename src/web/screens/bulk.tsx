@@ -46,7 +46,7 @@ export function SelectionBar({ rows, look }: BarProps): JSX.Element | null {
   const [first] = items;
   const all = withAllAlike(items, rows);
   const isFree = held.every(({ key }) => key !== BULK);
-  const choose = (chosen: readonly InboxItem[]): void => select((last) => ({ ...last, items: chosen }));
+  const choose = (chosen: readonly InboxItem[]) => select((last) => ({ ...last, items: chosen }));
   return (
     <div class="selection" role="group" aria-label="Selection">
       <strong role="status">{first === undefined ? 'Decided together' : `${items.length} selected`}</strong>
@@ -74,7 +74,7 @@ interface PanelProps {
 }
 
 /** The outcomes of the requests that were decided last, and the current selection. */
-export function BulkPanel({ isFirst, back }: PanelProps): JSX.Element {
+export function BulkPanel({ isFirst, back }: PanelProps) {
   const { items, report } = useAppContext().selection;
   const [first] = items;
   const Title = isFirst ? 'h1' : 'h2';
@@ -141,13 +141,13 @@ function useReading(items: readonly InboxItem[]): ReadonlyMap<string, Read> {
   const asked = useRef(new Set<string>()).current;
   const waiting = useRef<InboxItem[]>([]).current;
   const running = useRef(0);
-  const readOn = async (): Promise<void> => {
+  const readOn = async () => {
     running.current++;
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
       const one = item;
       const key = keyOf(one);
       const reply = await readCall(one.turn, one.callId);
-      const take = (result: Read): void => setRead((last) => new Map(last).set(key, result));
+      const take = (result: Read) => setRead((last) => new Map(last).set(key, result));
       if (reply.ok) take(readOf(one, reply.data));
       else if (reply.status === 404) take({ item: one, never: reply.error.message });
       else {
@@ -167,7 +167,7 @@ function useReading(items: readonly InboxItem[]): ReadonlyMap<string, Read> {
 }
 
 /** The selection: fields that are the same in all requests, fields that differ, and one decision for all. */
-function Selected({ items }: { items: readonly InboxItem[] }): JSX.Element {
+function Selected({ items }: { items: readonly InboxItem[] }) {
   const read = useReading(items);
   const found = items.flatMap((item) => read.get(keyOf(item)) ?? []);
   const chosen = found.filter((one): one is Chosen => 'request' in one);
@@ -201,10 +201,10 @@ function Selected({ items }: { items: readonly InboxItem[] }): JSX.Element {
   );
 }
 
-function LeftOut({ of }: { of: readonly { item: InboxItem; never: string }[] }): JSX.Element | null {
+function LeftOut({ of }: { of: readonly { item: InboxItem; never: string }[] }) {
   const { select } = useAppContext();
   if (of.length === 0) return null;
-  const drop = (): void =>
+  const drop = () =>
     select((last) => ({ ...last, items: of.reduce((items, { item }) => toggled(items, item), last.items) }));
   return (
     <div class="banner ask" role="alert">
@@ -233,7 +233,7 @@ const STATES = {
 } as const;
 
 /** Each call that was decided, with its answer. The report stays until it is closed. */
-function Report({ of }: { of: readonly Reported[] }): JSX.Element {
+function Report({ of }: { of: readonly Reported[] }) {
   const { select } = useAppContext();
   return (
     <section aria-labelledby="report-title">
@@ -262,7 +262,7 @@ function Report({ of }: { of: readonly Reported[] }): JSX.Element {
   );
 }
 
-function reportText(of: readonly Reported[]): string {
+function reportText(of: readonly Reported[]) {
   const counts = Object.keys(STATES).map((state) => ({
     state,
     count: of.filter((one) => one.state === state).length,
@@ -278,14 +278,14 @@ interface DecideProps {
 }
 
 /** One reason and one decision for all selected requests. */
-function Decide({ chosen, unseen, reading }: DecideProps): JSX.Element {
+function Decide({ chosen, unseen, reading }: DecideProps) {
   const context = useAppContext();
   const [typed, setTyped] = useState(NOTHING_TYPED);
   const isHeld = context.held.some(({ key }) => key === BULK);
   const approvable = chosen.filter(({ alone }) => alone === undefined);
   const why =
     reading > 0 ? { text: `Reading ${reading} more …` } : whyNotAll(approvable.length, unseen.count);
-  const decide = (kind: 'approve' | 'deny'): void => {
+  const decide = (kind: 'approve' | 'deny') => {
     const list = kind === 'approve' ? approvable : chosen;
     if (isHeld || reading > 0 || list.length === 0) return;
     const word = kind === 'approve' ? 'Approved' : 'Denied';
@@ -344,12 +344,12 @@ type Sending = Pick<AppContext, 'session' | 'select' | 'carefully' | 'fail' | 'f
  * Sends the decisions one after the other, and reports each. If the server does not answer, the remaining decisions are
  * not sent.
  */
-async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boolean): Promise<void> {
+async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boolean) {
   const { select, carefully, fail, follow, notify } = context;
   let report: readonly Reported[] = all.map(({ turn, callId, summary }) => {
     return { turn, callId, summary, state: 'waits', text: '' };
   });
-  const show = (change: (one: Reported, index: number) => Reported, rest: Partial<Selection> = {}): void => {
+  const show = (change: (one: Reported, index: number) => Reported, rest: Partial<Selection> = {}) => {
     report = report.map(change);
     select((last) => ({ ...last, ...rest, report }));
   };
@@ -388,7 +388,7 @@ interface Chosen {
 }
 
 /** A link to a call by its id. */
-function CallLink({ item: { turn, callId } }: { item: InboxItem }): JSX.Element {
+function CallLink({ item: { turn, callId } }: { item: InboxItem }) {
   return (
     <a href={hrefOf({ at: 'call', turn, callId })}>
       <Text of={`${turn}/${callId}`} />
@@ -400,13 +400,7 @@ function CallLink({ item: { turn, callId } }: { item: InboxItem }): JSX.Element 
  * A table with a row for each call and a column for each field that differs. On a narrow screen each cell names its
  * column.
  */
-function Differences({
-  chosen,
-  differing,
-}: {
-  chosen: readonly Chosen[];
-  differing: readonly AlikeField[];
-}): JSX.Element {
+function Differences({ chosen, differing }: { chosen: readonly Chosen[]; differing: readonly AlikeField[] }) {
   const now = useNow();
   return (
     <div class="differences" role="region" aria-label="Differences" tabIndex={0}>
@@ -442,7 +436,7 @@ function Differences({
 }
 
 /** The call of a row, and the time that is left to decide it. */
-function RowHead({ item, request, alone, now }: Chosen & { now: number }): JSX.Element {
+function RowHead({ item, request, alone, now }: Chosen & { now: number }) {
   return (
     <th scope="row">
       <SelectBox item={item} /> <CallLink item={item} /> <Deadline of={request.deadline} now={now} />
@@ -458,11 +452,11 @@ function RowHead({ item, request, alone, now }: Chosen & { now: number }): JSX.E
   );
 }
 
-function FieldName({ of: { name, isArgument } }: { of: AlikeField }): JSX.Element {
+function FieldName({ of: { name, isArgument } }: { of: AlikeField }) {
   return isArgument ? <Code of={name} /> : <>{name}</>;
 }
 
-function Value({ of }: { of: Json | undefined }): JSX.Element {
+function Value({ of }: { of: Json | undefined }) {
   if (typeof of === 'string' && of !== '')
     return (
       <span class={of.includes('\n') ? 'code block' : 'code'}>
@@ -482,7 +476,7 @@ function Value({ of }: { of: Json | undefined }): JSX.Element {
 }
 
 /** The fields that are the same in all requests, shown once. */
-function Same({ of }: { of: readonly AlikeField[] }): JSX.Element {
+function Same({ of }: { of: readonly AlikeField[] }) {
   return (
     <section aria-labelledby="same-title">
       <h2 id="same-title">The same in all</h2>

@@ -1,16 +1,14 @@
-import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { relative } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { GrantRow, HeldPause } from '../../server/api';
 import { send } from '../http';
-import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { Text } from '../ui/text';
 import { SureButton } from '../ui/widgets';
 
 /** What is paused, and what may run without asking, above every screen. */
-export function Chips(): JSX.Element {
+export function Chips() {
   const { inbox, session } = useAppContext();
   const grants = useGrants();
   const { paused = [] } = inbox.pulse ?? {};
@@ -31,7 +29,7 @@ export function Chips(): JSX.Element {
 /** How many grants are named, each with a button that revokes it. */
 const MOST = 2;
 
-function Grants({ of }: { of: readonly GrantRow[] }): JSX.Element {
+function Grants({ of }: { of: readonly GrantRow[] }) {
   const now = useNow(10_000);
   const { session } = useAppContext();
   const more = of.length - MOST;
@@ -39,14 +37,14 @@ function Grants({ of }: { of: readonly GrantRow[] }): JSX.Element {
     <section class="chips-line" aria-label="What may run without asking">
       {of.slice(0, MOST).map(({ id, tool, by, used, times, until }) => (
         <span class="granted" key={id}>
-          <a href={hrefOf({ at: 'named', name: 'grants' })}>
+          <a href="#/grants">
             <Text of={tool} /> runs without asking
           </a>{' '}
           {counted(times - used, 'time')} more, ends {relative(until, now)}{' '}
           {session.role !== 'viewer' && <Revoke id={id} what={`${tool} by ${by}`} />}
         </span>
       ))}
-      {more > 0 && <a href={hrefOf({ at: 'named', name: 'grants' })}>{counted(more, 'grant')} more</a>}
+      {more > 0 && <a href="#/grants">{counted(more, 'grant')} more</a>}
     </section>
   );
 }
@@ -68,13 +66,13 @@ interface EndProps {
   body: object;
   done: string;
   /** Called after the answer. */
-  then?: (() => Promise<void>) | undefined;
+  then?: () => Promise<void>;
 }
 
 /** A button that ends something. The first click only asks. */
-function End({ label, path, body, done, then }: EndProps): JSX.Element {
+function End({ label, path, body, done, then }: EndProps) {
   const { notify, fail } = useAppContext();
-  const end = async (): Promise<void> => {
+  const end = async () => {
     const reply = await send('POST', path, { body });
     if (!reply.ok) fail(reply);
     else notify({ text: done, tone: 'good' });
@@ -83,7 +81,7 @@ function End({ label, path, body, done, then }: EndProps): JSX.Element {
   return <SureButton label={label} act={() => void end()} />;
 }
 
-function Resume({ of }: { of: NonNullable<HeldPause['of']> }): JSX.Element {
+function Resume({ of }: { of: NonNullable<HeldPause['of']> }) {
   return <End label="Resume" path="api/pauses/end" body={of} done="Resumed: held calls start again." />;
 }
 
@@ -93,7 +91,7 @@ interface RevokeProps extends Pick<EndProps, 'then'> {
 }
 
 /** A button that revokes a grant. */
-export function Revoke({ id, what, then }: RevokeProps): JSX.Element {
+export function Revoke({ id, what, then }: RevokeProps) {
   const done = `Revoked: ${what}. Such calls ask again.`;
   return <End label="Revoke" path={`api/grants/${id}/revocation`} body={{}} {...{ done, then }} />;
 }

@@ -1,9 +1,8 @@
-import type { JSX } from 'preact';
 import { useState, useEffect, useRef } from 'preact/hooks';
 import type { MessageMode } from '../../contract/turn-states';
-import type { SentMessage, SentFile } from '../../server/api';
-import { newDecisionId, sendMessage, type Reply, shownUser } from '../http';
-import { EMPTY_MESSAGE, type MessageDraft, messageName, textProblem } from '../model/conversation';
+import type { SentMessage, SentFile, MessageBody } from '../../server/api';
+import { newDecisionId, type Reply, shownUser, send, conversationPath } from '../http';
+import { type MessageDraft, messageName, textProblem } from '../model/conversation';
 import { errorText } from '../model/labels';
 import { parametersOf } from '../model/route';
 import { useAppContext, useKept } from '../ui/app';
@@ -30,7 +29,7 @@ interface ComposerProps {
 }
 
 /** The field in which a person writes. The typed text and the attached files stay in the tab until they are sent. */
-export function Composer(props: ComposerProps): JSX.Element | null {
+export function Composer(props: ComposerProps) {
   const { value, change, keep, problem, setProblem, isSending, send } = useMessage(props);
   const { isOver } = props;
   const takesFiles = useAppContext().session.takesFiles && !isOver;
@@ -42,7 +41,7 @@ export function Composer(props: ComposerProps): JSX.Element | null {
     // A file that has arrived must not remove the message about other files that could not be attached.
     change: (next) => keep({ files: next, messageId: '' }),
   });
-  const submit = (event: Event): void => {
+  const submit = (event: Event) => {
     event.preventDefault();
     void send(files.coming.length);
   };
@@ -83,7 +82,7 @@ export function Composer(props: ComposerProps): JSX.Element | null {
   );
 }
 
-function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode) => void }): JSX.Element {
+function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode) => void }) {
   return (
     <Select
       id="mode"
@@ -101,7 +100,7 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
   const { value, change, forget } = useKept(messageName(session), EMPTY_MESSAGE);
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
-  const send = async (coming: number): Promise<void> => {
+  const send = async (coming: number) => {
     const why = coming > 0 ? 'A file is still on its way.' : textProblem(value.text);
     setProblem(why);
     if (why !== undefined || isSending) return;
@@ -122,7 +121,7 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
     if (notice !== undefined) notify({ text: notice, tone: 'quiet' });
     sent();
   };
-  const type = (part: Partial<MessageDraft>): void => {
+  const type = (part: Partial<MessageDraft>) => {
     setProblem(undefined);
     change(part);
   };
@@ -171,18 +170,18 @@ function useFiles(draft: FilesOfDraft) {
   const [news, setNews] = useState('');
   const now = useRef(draft);
   now.current = { ...draft };
-  const keep = (files: readonly SentFile[], said: string): void => {
+  const keep = (files: readonly SentFile[], said: string) => {
     now.current.change((now.current.files = files));
     setNews(said);
   };
-  const take = (sent: SentFile): void => {
+  const take = (sent: SentFile) => {
     const { name, digest } = sent.file;
     const { files } = now.current;
     const isThere = files.some(({ file }) => file.name === name && file.digest === digest);
     keep(isThere ? files : [...files, sent], `${name} is attached${isThere ? ' already' : ''}`);
   };
   const { coming, send } = useComing({ take, refuse: (why) => now.current.setProblem(why) });
-  const add = (given: readonly File[]): void => {
+  const add = (given: readonly File[]) => {
     if (!now.current.isOn || now.current.isSending) return;
     const { fitting, problem } = whatFits(given, now.current.files.length + coming.length);
     now.current.setProblem(problem);
@@ -227,12 +226,12 @@ function useComing(takers: Takers) {
   const now = useRef({ coming, takers });
   now.current = { coming, takers };
   const last = useRef<Promise<void>>(Promise.resolve());
-  const change = (next: (all: readonly Coming[]) => readonly Coming[]): void =>
+  const change = (next: (all: readonly Coming[]) => readonly Coming[]) =>
     setComing((now.current.coming = next(now.current.coming)));
-  const without = (key: number): void => change((all) => all.filter((one) => one.key !== key));
-  const sendOne = async (key: number, file: File, signal: AbortSignal): Promise<void> => {
+  const without = (key: number) => change((all) => all.filter((one) => one.key !== key));
+  const sendOne = async (key: number, file: File, signal: AbortSignal) => {
     if (signal.aborted) return;
-    const show = (share: number): void =>
+    const show = (share: number) =>
       change((all) => all.map((one) => (one.key === key ? { ...one, share } : one)));
     const reply = await sendFile(file, { show, signal });
     without(key);
@@ -241,10 +240,10 @@ function useComing(takers: Takers) {
     else if (reply.status === 401) fail(reply);
     else now.current.takers.refuse(`${file.name} is not attached. ${errorText(reply.error)}`);
   };
-  const send = (file: File): void => {
+  const send = (file: File) => {
     const key = (drawn += 1);
     const stopped = new AbortController();
-    const stop = (): void => {
+    const stop = () => {
       stopped.abort();
       without(key);
     };
@@ -273,22 +272,22 @@ function whatFits(given: readonly File[], before: number): { fitting: File[]; pr
  * Takes files that are dropped anywhere. Outside the composer, the browser would otherwise open them in place of the
  * page.
  */
-function useDrop(isOn: boolean, add: (files: readonly File[]) => void): boolean {
+function useDrop(isOn: boolean, add: (files: readonly File[]) => void) {
   const [isOver, setOver] = useState(false);
   const current = useRef(add);
   current.current = add;
   useEffect(() => {
     if (!isOn) return;
-    const over = (event: DragEvent): void => {
+    const over = (event: DragEvent) => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       event.preventDefault();
       setOver(true);
     };
     // The pointer is over no other element, so it has left the window.
-    const leave = (event: DragEvent): void => {
+    const leave = (event: DragEvent) => {
       if (event.relatedTarget === null) setOver(false);
     };
-    const drop = (event: DragEvent): void => {
+    const drop = (event: DragEvent) => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       event.preventDefault();
       setOver(false);
@@ -313,7 +312,7 @@ function sendFile(
 ): Promise<Reply<SentFile>> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
-    const refuse = (): void => resolve({ ok: false, status: request.status, error: LOST });
+    const refuse = () => resolve({ ok: false, status: request.status, error: LOST });
     request.open('POST', 'api/files');
     request.responseType = 'json';
     request.setRequestHeader('content-type', 'application/octet-stream');
@@ -338,7 +337,7 @@ const LOST = {
 } as const;
 
 /** The files of the message, and the files on their way. */
-function Attached({ of: { files, coming, news, isOver, remove } }: { of: ComposerFiles }): JSX.Element {
+function Attached({ of: { files, coming, news, isOver, remove } }: { of: ComposerFiles }) {
   return (
     <>
       {files.length + coming.length > 0 && (
@@ -366,8 +365,8 @@ function Attached({ of: { files, coming, news, isOver, remove } }: { of: Compose
   );
 }
 
-function Drop({ label, act }: { label: string; act: () => void }): JSX.Element {
-  const press = (): void => {
+function Drop({ label, act }: { label: string; act: () => void }) {
+  const press = () => {
     act();
     document.getElementById('attach')?.focus();
   };
@@ -384,7 +383,7 @@ interface AttachProps {
 }
 
 /** Opens the browser's own choice of files. */
-function AttachButton({ of: { add }, isSending }: AttachProps): JSX.Element {
+function AttachButton({ of: { add }, isSending }: AttachProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -411,3 +410,13 @@ function AttachButton({ of: { add }, isSending }: AttachProps): JSX.Element {
     </>
   );
 }
+
+const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
+  send('POST', `${conversationPath(session)}/messages`, { body });
+
+const EMPTY_MESSAGE: MessageDraft = {
+  text: '',
+  files: [],
+  mode: 'queue',
+  messageId: '',
+};

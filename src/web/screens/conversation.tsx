@@ -37,7 +37,7 @@ const loadAsks = () => import('./asks');
 const loadComposer = () => import('./composer');
 
 /** A conversation: what people said, what the agent did, and a field for more. */
-export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.Element {
+export function ConversationScreen({ session, start = '' }: ScreenProps) {
   const [attempt, setAttempt] = useState(0);
   const live = useConversation(session, attempt);
   const { view, problem } = live;
@@ -82,7 +82,7 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   );
 }
 
-function NewHead({ start }: { start: string }): JSX.Element {
+function NewHead({ start }: { start: string }) {
   const { agent } = parametersOf(start, ['agent']);
   return (
     <header class="turn-head">
@@ -104,7 +104,7 @@ function useEnd({ view, running, text }: LiveConversation) {
   useEffect(() => {
     const main = document.getElementById('main');
     if (main === null) return;
-    const look = (): void => {
+    const look = () => {
       isAtEnd.current = main.scrollHeight - main.scrollTop - main.clientHeight < NEAR;
     };
     main.addEventListener('scroll', look);
@@ -118,7 +118,7 @@ function useEnd({ view, running, text }: LiveConversation) {
 }
 
 /** Shows a notice with the result of an attempt to summarize. */
-function useCompacted({ compacted }: LiveConversation): void {
+function useCompacted({ compacted }: LiveConversation) {
   const { notify } = useAppContext();
   useEffect(() => {
     if (compacted === undefined) return;
@@ -137,7 +137,7 @@ function Spoken({
   live: LiveConversation;
   /** The items that wait for a person. */
   asks: JSX.Element | undefined;
-}): JSX.Element {
+}) {
   const now = useNow();
   const { summary, waiting } = view;
   return (
@@ -180,7 +180,7 @@ interface TurnProps {
   stopped: string | undefined;
 }
 
-function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps): JSX.Element {
+function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps) {
   const { answer, error, status } = turn;
   return (
     <li>
@@ -217,7 +217,7 @@ interface MessageProps {
   note?: string;
 }
 
-function Message({ said: { text, files, sender, at, mode }, now, note }: MessageProps): JSX.Element {
+function Message({ said: { text, files, sender, at, mode }, now, note }: MessageProps) {
   const facts = [mode === undefined || mode === 'queue' ? '' : mode, note ?? ''].filter(Boolean);
   return (
     <div class="said person">
@@ -232,7 +232,7 @@ function Message({ said: { text, files, sender, at, mode }, now, note }: Message
 }
 
 /** What the running turn has said and asked for so far. */
-function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }): JSX.Element {
+function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }) {
   return (
     <section class="going-on" aria-label="The turn that runs">
       {steps.map(({ step, text, callIds }) => (
@@ -261,7 +261,7 @@ interface HeadProps {
 }
 
 /** The agent of the conversation, its state, and what it has spent. */
-function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Element {
+function Head({ view, live: { running, kept = 0 } }: HeadProps) {
   const { session, agent, state, turns, spent, budget } = view;
   const limits = budget === undefined ? '' : budgetText(budget);
   const isRunning = turns.at(-1)?.status === 'running';
@@ -270,7 +270,7 @@ function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Element {
   return (
     <header class="turn-head">
       <p class="crumbs">
-        <a href={hrefOf({ at: 'conversations' })}>Conversations</a>
+        <a href="#/conversations">Conversations</a>
         <Code of={session} />
       </p>
       <h1 id="conversation-title">
@@ -296,9 +296,9 @@ interface ControlsProps {
 }
 
 /** Buttons that stop the turn, and pause, resume, compact or close the conversation. */
-function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Element {
+function Controls({ view, isRunning, isStopping, kept }: ControlsProps) {
   const { notify, fail, session } = useAppContext();
-  const act = async (body: ControlBody, text: string): Promise<void> => {
+  const act = async (body: ControlBody, text: string) => {
     const reply = await send('POST', `${conversationPath(view.session)}/controls`, { body });
     if (reply.ok) notify({ text, tone: 'quiet' });
     else fail(reply);
@@ -310,7 +310,7 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
   );
   const isOpen = view.state === 'open' || view.state === 'paused';
   const mayStart = session.rights.includes('converse');
-  const compact = (): void => {
+  const compact = () => {
     const { isNeeded, text } = whatCompacts(kept, isRunning);
     if (isNeeded) void act({ action: 'compact' }, text);
     else notify({ text, tone: 'quiet' });
@@ -338,7 +338,7 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
 type ControlButton = (label: string, body: ControlBody, text: string, tone?: string) => JSX.Element;
 
 /** A button that closes the conversation after the person has read what that means. */
-function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }): JSX.Element {
+function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }) {
   const [isAsked, setAsked] = useState(false);
   // One button offers and keeps, so that the focus of the keyboard stays.
   return (
@@ -361,40 +361,40 @@ function Closing({ isRunning, button }: { isRunning: boolean; button: ControlBut
 /** A conversation as it is now. */
 interface LiveConversation {
   /** Undefined until everything so far has come. */
-  view?: SessionView | undefined;
+  view?: SessionView;
   /** The turn that runs. */
-  running?: TurnView | undefined;
+  running?: TurnView;
   /** The text that the model of the running turn writes. */
-  text?: LiveText | undefined;
+  text?: LiveText;
   /** What the model had written in turns that were stopped while the person looked. History has no such text. */
   stopped?: ReadonlyMap<string, string>;
   /** The number of turns that the model reads in full. */
   kept?: number;
   /** The result of the last attempt to summarize, if it ended while the person looked. */
-  compacted?: Compacted | undefined;
+  compacted?: Compacted;
   connection?: Connection;
   /** Why the conversation cannot be read. */
-  problem?: ApiError | undefined;
+  problem?: ApiError;
 }
 
 /**
  * Reads a conversation from its start, then follows it while the tab is visible. When `attempt` changes, it is read
  * again.
  */
-function useConversation(session: string, attempt: number): LiveConversation {
+function useConversation(session: string, attempt: number) {
   return useEvents<LiveConversation>(conversationPath(session), {}, follow, attempt);
 }
 
 /** The events that have come through one connection so far. */
 interface Received {
   events: SessionEvent[];
-  turn?: { id: string; events: TurnEvent[] } | undefined;
-  text?: LiveText | undefined;
-  compacted?: Compacted | undefined;
+  turn?: { id: string; events: TurnEvent[] };
+  text?: LiveText;
+  compacted?: Compacted;
   isWhole: boolean;
 }
 
-function writtenIn({ turn, text }: Received): string {
+function writtenIn({ turn, text }: Received) {
   const said = turn === undefined ? [] : viewOf(turn.events).steps.map((step) => step.text);
   return [...said, text?.text ?? '']
     .map((part) => part.trim())
@@ -407,7 +407,7 @@ function follow(url: string, { setState, signedOut }: Following<LiveConversation
   let got: Received = { events: [], isWhole: false };
   const stopped = new Map<string, string>();
   let frame = 0;
-  const draw = (): void => {
+  const draw = () => {
     frame = 0;
     const { events, turn, text, compacted, isWhole } = got;
     if (!isWhole) return;
@@ -416,7 +416,7 @@ function follow(url: string, { setState, signedOut }: Following<LiveConversation
     setState((last) => ({ ...last, view, running, text, stopped, kept: keptTurns(events), compacted }));
   };
   // A long conversation sends hundreds of events in a burst, and one render is enough for all of them.
-  const drawSoon = (): void => {
+  const drawSoon = () => {
     frame ||= requestAnimationFrame(draw);
   };
   const take = (change: (data: string) => void) => (data: string) => {
@@ -438,7 +438,7 @@ function follow(url: string, { setState, signedOut }: Following<LiveConversation
   };
 }
 
-function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, string>): void {
+function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, string>) {
   got.events.push(event);
   if (got.isWhole && (event.type === 'compacted' || event.type === 'compaction_failed'))
     got.compacted = event;
@@ -448,7 +448,7 @@ function takeEvent(got: Received, event: SessionEvent, stopped: Map<string, stri
   got.turn = got.text = undefined;
 }
 
-function takeTurnEvent(got: Received, { turn, event }: SessionTurnEvent): void {
+function takeTurnEvent(got: Received, { turn, event }: SessionTurnEvent) {
   if (got.turn?.id !== turn) {
     got.turn = { id: turn, events: [] };
     got.text = undefined;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../history/labels';
 import type { ConversationRow, ConversationsPage, TurnsPage } from '../../server/api';
@@ -23,7 +22,7 @@ const EVERY_MS = 5_000;
  * Conversations, the newest first, and the form that begins one. `query` chooses the conversations that are shown, as
  * in the address.
  */
-export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
+export function ConversationsScreen({ query = '' }: { query: string | undefined }) {
   const { agent, older } = parametersOf(query, ['agent', 'older']);
   const path = `api/conversations?${queryOf({ agent, older })}`;
   const { data: page } = usePolled<ConversationsPage>(path, EVERY_MS, (status) => {
@@ -81,14 +80,14 @@ function useAgents(rows: readonly ConversationRow[] | undefined, chosen: string)
 }
 
 /** A form that names the agent of a new conversation. The first message starts that conversation. */
-function Begin({ agents }: { agents: readonly string[] }): JSX.Element {
+function Begin({ agents }: { agents: readonly string[] }) {
   const names = useKnownAgents(agents);
   const [chosen, setAgent] = useState<string>();
   const [wantsOther, setOther] = useState(false);
   const isOther = wantsOther || names.length === 0;
   const agent = chosen ?? (isOther ? '' : (names[0] ?? ''));
   const [queue, setQueue] = useState('');
-  const begin = (event: Event): void => {
+  const begin = (event: Event) => {
     event.preventDefault();
     const start = queryOf({ agent: agent.trim(), queue: queue.trim() });
     const session = newDecisionId().replace('web-', 'session-');
@@ -151,7 +150,7 @@ function useKnownAgents(listed: readonly string[]): string[] {
   return [...new Set([...listed, ...ofTurns])].sort();
 }
 
-function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
+function Row({ row, now }: { row: ConversationRow; now: number }) {
   const { session, agent, state, text, turns, waiting, asks, startedAt } = row;
   return (
     <ListRow

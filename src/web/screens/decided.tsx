@@ -1,18 +1,16 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
 import { describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
 import { decidedFits, type DecidedFilter, FACETS, peopleIn } from '../model/decided';
 import { REFUSAL_LABELS } from '../model/labels';
-import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
 import { Chip, SearchField, Select } from '../ui/widgets';
 
 /** The decisions of the signed-in user, and how the calls ended. */
-export function DecidedScreen(): JSX.Element {
+export function DecidedScreen() {
   const { session } = useAppContext();
   const [isAll, setAll] = useState(false);
   const [filter, setFilter] = useState<DecidedFilter>({ facet: '', by: '', text: '' });
@@ -64,7 +62,7 @@ export function DecidedScreen(): JSX.Element {
         ))}
       </div>
       <p>
-        <a href={hrefOf({ at: 'named', name: 'passkeys' })}>Make a passkey</a> to sign what you decide.
+        <a href="#/passkeys">Make a passkey</a> to sign what you decide.
       </p>
       {answer && (
         <p class="quiet">
@@ -79,7 +77,7 @@ export function DecidedScreen(): JSX.Element {
   );
 }
 
-function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JSX.Element {
+function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }) {
   const { turn, callId, summary, what, at, reason, suggestion, hunks, message, approver } = one;
   const now = useNow();
   return (
@@ -100,7 +98,7 @@ function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }): JS
 }
 
 /** Decisions and resolutions that this web inbox sent and that were refused. History does not have them. */
-export function RefusedScreen(): JSX.Element {
+export function RefusedScreen() {
   const { data: refusals } = usePolled<LoggedRefusal[]>('api/refusals');
   return (
     <ListScreen
@@ -115,7 +113,7 @@ export function RefusedScreen(): JSX.Element {
   );
 }
 
-function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefusal): JSX.Element {
+function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefusal) {
   const now = useNow();
   return (
     <ListRow

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Narrowing } from '../../authority/grants/narrowing';
 import type { RequestOpened } from '../../history/events';
@@ -27,7 +26,7 @@ interface GrantProps extends DecidingProps {
 }
 
 /** A form that approves a call and also allows similar calls in advance. */
-export function GrantOffer(props: GrantProps): JSX.Element {
+export function GrantOffer(props: GrantProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <p class="grant-offer">
@@ -39,7 +38,7 @@ export function GrantOffer(props: GrantProps): JSX.Element {
   );
 }
 
-function GrantDialog({ close, ...props }: GrantProps & { close: () => void }): JSX.Element {
+function GrantDialog({ close, ...props }: GrantProps & { close: () => void }) {
   const { details, request, review } = props;
   const { turn } = details.view;
   const [span, setSpan] = useState(0);
@@ -89,7 +88,7 @@ interface WaysProps {
   choose: (chosen: Readonly<Record<string, number>>) => void;
 }
 
-function Ways({ ways, chosen, choose }: WaysProps): JSX.Element {
+function Ways({ ways, chosen, choose }: WaysProps) {
   return (
     <>
       {ways.map(({ name, ways: some }) => (
@@ -115,7 +114,7 @@ interface SaysProps {
 }
 
 /** Says what the grant allows, or why it cannot be given. */
-function Says({ preview, problem, why }: SaysProps): JSX.Element {
+function Says({ preview, problem, why }: SaysProps) {
   return (
     <div class="grant-says" role="status">
       {problem !== undefined && <p class="problem">{problem}</p>}
@@ -182,7 +181,7 @@ function usePreview(turn: string, body: GrantPlanBody): { preview?: GrantPreview
 function useGive(props: GrantProps) {
   const { notify, select } = useAppContext();
   /** A grant lets through what asks from now on, so what waits and fits it is offered to be decided together. */
-  const offerFits = async (id: string): Promise<void> => {
+  const offerFits = async (id: string) => {
     const reply = await send<InboxItem[]>('GET', `api/grants/${id}/fits`);
     if (!reply.ok || reply.data.length === 0) return;
     select((last) => ({ ...last, items: reply.data }));
@@ -216,7 +215,7 @@ function useGive(props: GrantProps) {
     return { ok: true, data: { ...reply.data, done: `Approved this call of ${request.tool} alone` } };
   };
   const { isSending, send: hold } = useSend(props, post);
-  const give = (terms: GrantBody['terms']): void => {
+  const give = (terms: GrantBody['terms']) => {
     const decision = toDecision(request, 'approve', review.choice);
     const what = `Approved, and allowed more calls of ${request.tool}`;
     hold({ ...decision, terms }, what);

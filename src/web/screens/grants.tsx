@@ -1,8 +1,6 @@
-import type { JSX } from 'preact';
 import { dateTime, relative } from '../../contract/text/times';
 import type { GrantRow } from '../../server/api';
 import { send } from '../http';
-import { proofText } from '../model/labels';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { isFocusLost } from './call/head';
 import { Revoke } from './chips';
@@ -10,9 +8,10 @@ import { sendSigned } from './call/send';
 import { SureButton } from '../ui/widgets';
 import { ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
+import type { VoteSignature } from '../../contract/decision';
 
 /** The calls that may run without asking, with buttons that revoke these grants. */
-export function GrantsScreen(): JSX.Element {
+export function GrantsScreen() {
   const { data: rows, look } = usePolled<GrantRow[]>('api/grants');
   return (
     <ListScreen
@@ -27,12 +26,12 @@ export function GrantsScreen(): JSX.Element {
   );
 }
 
-function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.Element {
+function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }) {
   const { id, sentence, arguments: args, by, at, until, times, used, reason, signature } = grant;
   const { confirmed = [], held, toConfirm } = grant;
   const { session } = useAppContext();
   const now = useNow();
-  const lookAgain = async (): Promise<void> => {
+  const lookAgain = async () => {
     await look();
     // The button is gone. A person who went on meanwhile keeps the focus.
     if (isFocusLost()) document.getElementById('grants-title')?.focus();
@@ -78,9 +77,9 @@ interface ConfirmProps {
 }
 
 /** A button that confirms a grant. The first click repeats what the second click allows. */
-function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element {
+function Confirm({ id, seenDigest, sentence, look }: ConfirmProps) {
   const { notify, fail } = useAppContext();
-  const confirm = async (): Promise<void> => {
+  const confirm = async () => {
     const reply = await sendSigned('Confirm the grant', ({ grantPasskey }) =>
       send('POST', `api/grants/${id}/confirmation`, { body: { seenDigest, grantPasskey } }),
     );
@@ -96,4 +95,9 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
       act={() => void confirm()}
     />
   );
+}
+
+/** How a grant was signed. The worker checks whether the signature counts. */
+function proofText(signature: VoteSignature | undefined): string {
+  return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
 }

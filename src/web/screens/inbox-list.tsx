@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InboxItem } from '../../server/api';
 import type { InboxRows } from '../inbox-rows';
@@ -25,12 +24,12 @@ interface ListProps {
 }
 
 /** The rows that match. Only visible rows are drawn. */
-export function InboxList({ rows: { page, offset }, query, current, now, look }: ListProps): JSX.Element {
+export function InboxList({ rows: { page, offset }, query, current, now, look }: ListProps) {
   const ref = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ scrollTop: 0, height: 800 });
   const count = page?.matching ?? 0;
   const place = { count, rowHeight: ROW_HEIGHT, ...view };
-  const measure = (): void => {
+  const measure = () => {
     const { scrollTop, clientHeight } = ref.current ?? { scrollTop: 0, clientHeight: 800 };
     setView({ scrollTop, height: clientHeight });
   };
@@ -79,7 +78,7 @@ interface RowProps extends PlaceProps {
   isCurrent: boolean;
 }
 
-function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
+function Row({ item, query, now, isCurrent, ...place }: RowProps) {
   const { turn, callId } = item;
   const isDoubt = item.kind === 'in_doubt';
   const votes = votesText(item);
@@ -116,7 +115,7 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
 }
 
 /** A checkbox that selects a request, to decide it together with similar requests. */
-export function SelectBox({ item }: { item: InboxItem }): JSX.Element {
+export function SelectBox({ item }: { item: InboxItem }) {
   const { selection, select, held } = useAppContext();
   const { items } = selection;
   const isFree = mayJoin(items, item) && held.every(({ key }) => key !== BULK);

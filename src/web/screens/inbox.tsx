@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { LIMITS } from '../../contract/limits';
 import type { InboxItem, InboxPage, NamedCount } from '../../server/api';
@@ -42,7 +41,7 @@ interface FiltersProps {
 }
 
 /** The fields that search, narrow and sort the list. */
-function Filters({ filter, setFilter, page }: FiltersProps): JSX.Element {
+function Filters({ filter, setFilter, page }: FiltersProps) {
   const choice = (field: 'tool' | 'agent' | 'olderThan' | 'sort', label: string) => ({
     id: `filter-${field}`,
     label,
@@ -127,7 +126,7 @@ function useBulk() {
 }
 
 /** Everything that waits for a person, with the open item beside it. */
-export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Element {
+export function InboxScreen({ query: address = '', open }: ScreenProps) {
   const { inbox, fail } = useAppContext();
   const filter = useMemo(() => filterOf(address), [address]);
   const query = filterQuery(filter);
@@ -135,7 +134,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
   const now = useNow();
   const rows = useInboxRows({ query, offset: offsetFor(first), limit: LIMITS.inboxRows }, inbox, fail);
   const { current, decided } = useCursor(rows, open);
-  const setFilter = (next: InboxFilter): void => {
+  const setFilter = (next: InboxFilter) => {
     look(0);
     showInList(open === undefined ? { at: 'inbox' } : { at: 'call', ...open }, filterQuery(next));
   };
@@ -143,7 +142,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
   const { bulk, isLooking, setLooking } = useBulk();
   const today = useLate(loadToday, open === undefined && bulk === undefined);
   const hasOpen = open !== undefined || isLooking;
-  const lookAtBulk = (): void => {
+  const lookAtBulk = () => {
     setLooking(true);
     if (open !== undefined) goTo({ at: 'inbox' });
   };
@@ -176,7 +175,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
 }
 
 /** Shown in place of a list without rows. */
-function Empty({ page, isFiltered }: { page: InboxPage | undefined; isFiltered: boolean }): JSX.Element {
+function Empty({ page, isFiltered }: { page: InboxPage | undefined; isFiltered: boolean }) {
   const { trouble } = useAppContext().inbox;
   if (page === undefined)
     return (
@@ -197,19 +196,18 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
   const { held, select } = useAppContext();
   const [cursor, setCursor] = useState<{ key: string; index: number }>();
   const items = page?.rows ?? [];
-  const isFree = ({ turn, callId }: InboxItem): boolean =>
-    held.every(({ key }) => key !== `${turn}/${callId}`);
-  const indexOf = (isIt: (item: InboxItem) => boolean): number => {
+  const isFree = ({ turn, callId }: InboxItem) => held.every(({ key }) => key !== `${turn}/${callId}`);
+  const indexOf = (isIt: (item: InboxItem) => boolean) => {
     const found = items.findIndex(isIt);
     return found < 0 ? -1 : found + offset;
   };
   const opened = open && indexOf(({ turn, callId }) => turn === open.turn && callId === open.callId);
   const current = opened ?? (cursor === undefined ? -1 : indexOf((item) => keyOf(item) === cursor.key));
-  const openAt = (index: number): void => {
+  const openAt = (index: number) => {
     const item = items[index - offset];
     if (item !== undefined) goTo({ at: 'call', turn: item.turn, callId: item.callId });
   };
-  const move = (by: number): void => {
+  const move = (by: number) => {
     const index = moveTo(current < 0 ? (cursor?.index ?? -1) : current, by, page?.matching ?? 0);
     const item = items[index - offset];
     if (item === undefined) return;
@@ -220,7 +218,7 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
   useEffect(() => {
     if (current >= 0) place.current = current;
   }, [current]);
-  const decided = (): void => {
+  const decided = () => {
     // The item may have left the list before its answer came. The next item then has the position of this item.
     const isThere = opened !== undefined && opened >= 0;
     const from = Math.max(0, (isThere ? opened + 1 : place.current) - offset);
@@ -230,7 +228,7 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
     if (next === undefined) goTo({ at: 'inbox' });
     else goTo({ at: 'call', turn: next.turn, callId: next.callId });
   };
-  const enter = (): void => openAt(current);
+  const enter = () => openAt(current);
   useKeys({
     j: () => move(1),
     k: () => move(-1),

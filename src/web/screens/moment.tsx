@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { titleOf } from '../../contract/text/call-title';
 import { span } from '../../contract/text/times';
@@ -16,7 +15,7 @@ import { CallName } from './call/head';
  * The turn after its first `count` events: its open requests, its calls, and what the model knew. A person cannot
  * decide anything here.
  */
-export function MomentView({ events, count }: { events: readonly TurnEvent[]; count: number }): JSX.Element {
+export function MomentView({ events, count }: { events: readonly TurnEvent[]; count: number }) {
   const { view, transcript, at, eventId } = useMemo(() => stateAfter(events, count), [events, count]);
   const { entries, known } = transcript;
   const after = span(Date.parse(at) - Date.parse(view.startedAt));
@@ -36,7 +35,7 @@ export function MomentView({ events, count }: { events: readonly TurnEvent[]; co
 }
 
 /** The requests that were open at that moment, and the other calls of the unfinished step. */
-function Open({ view }: { view: TurnView }): JSX.Element | null {
+function Open({ view }: { view: TurnView }) {
   const last = view.steps.at(-1)?.step;
   const calls = view.endedAt === null ? view.calls.filter(({ step }) => step === last) : [];
   if (calls.length === 0) return null;
@@ -52,7 +51,7 @@ function Open({ view }: { view: TurnView }): JSX.Element | null {
   );
 }
 
-function OpenCall({ call }: { call: CallView }): JSX.Element {
+function OpenCall({ call }: { call: CallView }) {
   return (
     <li>
       <p class="call-line">
@@ -68,7 +67,7 @@ interface MessagesProps {
   entries: readonly TranscriptEntry[];
 }
 
-function Messages({ title, entries }: MessagesProps): JSX.Element {
+function Messages({ title, entries }: MessagesProps) {
   return (
     <>
       <h3>{title}</h3>
@@ -84,7 +83,7 @@ function Messages({ title, entries }: MessagesProps): JSX.Element {
 
 const WHO = { words: 'The user', reply: 'The model', result: 'Result' } as const;
 
-function Message({ entry }: { entry: TranscriptEntry }): JSX.Element {
+function Message({ entry }: { entry: TranscriptEntry }) {
   const text = entry.kind === 'result' ? entry.content : entry.text;
   return (
     <li class={`message of-${entry.kind}`}>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { readJson } from '../../contract/read-json';
 import { isJsonObject } from '../../contract/json';
@@ -12,7 +11,6 @@ import type {
 } from '../../server/api';
 import { base64url, send } from '../http';
 import { errorText } from '../model/labels';
-import { hrefOf } from '../model/route';
 import { Text, visibleText } from '../ui/text';
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
@@ -74,7 +72,7 @@ export async function signAsked(
   what: string,
 ): Promise<(BodyPasskey & BodyGrantPasskey) | undefined> {
   const isBoth = ask !== undefined && grantAsk !== undefined;
-  const sign = (one: PasskeyAsk, words: Omit<SignWords, 'leave'>): Promise<SignedByPasskey | undefined> =>
+  const sign = (one: PasskeyAsk, words: Omit<SignWords, 'leave'>) =>
     signWith(one, { ...words, leave: isBoth ? 'Send neither' : 'Do not send it' });
   const decided = isBoth ? 'Sign 1 of 2: the decision' : 'Sign what you decided';
   const passkey = ask && (await sign(ask, { title: decided, what }));
@@ -107,11 +105,11 @@ function signWith(ask: PasskeyAsk, words: SignWords): Promise<SignedByPasskey | 
     );
     dialog.append(element('dl', { className: 'facts' }, ...facts), problem);
     dialog.append(element('p', { className: 'buttons' }, leave, sign));
-    const end = (signed?: SignedByPasskey): void => {
+    const end = (signed?: SignedByPasskey) => {
       resolve(signed);
       dialog.remove();
     };
-    const act = async (): Promise<void> => {
+    const act = async () => {
       sign.disabled = true;
       problem.textContent = '';
       try {
@@ -181,7 +179,7 @@ async function newLine({ rpId, person, ids }: PasskeyPlace): Promise<string> {
  * The screen on which a person makes a passkey. The passkey counts once an administrator has added its line to the
  * approvers file.
  */
-export function PasskeysScreen(): JSX.Element {
+export function PasskeysScreen() {
   const [place, setPlace] = useState<PasskeyPlace>();
   const [line, setLine] = useState<string>();
   const [problem, setProblem] = useState<string>();
@@ -190,7 +188,7 @@ export function PasskeysScreen(): JSX.Element {
       reply.ok ? setPlace(reply.data) : setProblem(errorText(reply.error)),
     );
   }, []);
-  const make = (at: PasskeyPlace): void => {
+  const make = (at: PasskeyPlace) => {
     setProblem(undefined);
     newLine(at).then(setLine, (error: unknown) => setProblem(whyNot(error)));
   };
@@ -225,7 +223,7 @@ export function PasskeysScreen(): JSX.Element {
           </pre>
         </div>
       )}
-      <a href={hrefOf({ at: 'named', name: 'decided' })}>Decided by you</a>
+      <a href="#/decided">Decided by you</a>
     </section>
   );
 }

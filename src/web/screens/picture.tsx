@@ -1,10 +1,9 @@
-import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { clock, day, span } from '../../contract/text/times';
 import type { TurnEvent } from '../../history/events';
 import { Text, visibleText } from '../ui/text';
 import { hrefOf } from '../model/route';
-import { layOutTimeline, type Moment, type Row, STRETCH_LABELS, type Stretch } from '../model/timeline';
+import { layOutTimeline, type Moment, type Row, type Stretch } from '../model/timeline';
 import { useNow } from '../ui/app';
 
 const SIGNS: Readonly<Record<Moment['kind'], string>> = {
@@ -21,13 +20,13 @@ interface PictureProps {
   events: readonly TurnEvent[];
   isOpen: boolean;
   /** The moment to show, as ISO 8601. Undefined: now. */
-  cursor?: string | undefined;
+  cursor?: string;
   /** Brings a step or a call into view. */
   show: (step: string) => void;
 }
 
 /** The turn at a glance: a row for each step and call, with time from left to right. Long waits are drawn shorter. */
-export function Picture({ turn, events, isOpen, cursor, show }: PictureProps): JSX.Element {
+export function Picture({ turn, events, isOpen, cursor, show }: PictureProps) {
   const now = useNow(isOpen ? 1_000 : 3_600_000);
   const { rows, ticks, place } = useMemo(() => layOutTimeline(events, now), [events, isOpen ? now : 0]);
   return (
@@ -64,7 +63,7 @@ export function Picture({ turn, events, isOpen, cursor, show }: PictureProps): J
 }
 
 /** Whether a tick is on another day than the one before it. */
-function isNewDay(ticks: readonly { iso: string }[], index: number): boolean {
+function isNewDay(ticks: readonly { iso: string }[], index: number) {
   const [before, tick] = [ticks[index - 1], ticks[index]];
   return tick !== undefined && (before === undefined || day(before.iso) !== day(tick.iso));
 }
@@ -75,7 +74,7 @@ interface RowProps extends Pick<PictureProps, 'turn' | 'show'> {
 }
 
 /** A row, which is a link to its step or call below. */
-function RowView({ turn, row, cursor, show }: RowProps): JSX.Element {
+function RowView({ turn, row, cursor, show }: RowProps) {
   const { key, kind, step, label, stretches, moments } = row;
   return (
     <li class={`of-${kind}`}>
@@ -98,7 +97,7 @@ function RowView({ turn, row, cursor, show }: RowProps): JSX.Element {
   );
 }
 
-function Sign({ kind, at, label }: Moment): JSX.Element {
+function Sign({ kind, at, label }: Moment) {
   const text = visibleText(label);
   return (
     <span class={`moment ${kind}`} style={{ left: `${at * 100}%` }} role="img" aria-label={text} title={text}>
@@ -107,7 +106,7 @@ function Sign({ kind, at, label }: Moment): JSX.Element {
   );
 }
 
-function Bar({ kind, left, width, ms, open, failed }: Stretch): JSX.Element {
+function Bar({ kind, left, width, ms, open, failed }: Stretch) {
   const text = `${STRETCH_LABELS[kind]} ${span(ms)}${open ? ' so far' : ''}${failed ? ', failed' : ''}`;
   return (
     <span
@@ -121,3 +120,12 @@ function Bar({ kind, left, width, ms, open, failed }: Stretch): JSX.Element {
     </span>
   );
 }
+
+/** The label of each kind of stretch in the timeline. */
+const STRETCH_LABELS: Readonly<Record<Stretch['kind'], string>> = {
+  think: 'the model',
+  wait: 'waits for a person',
+  queue: 'approved, not started',
+  run: 'runs',
+  doubt: 'outcome unknown',
+};

@@ -1,9 +1,7 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { PushPlace } from '../../server/api';
 import { base64url, send } from '../http';
 import { errorText } from '../model/labels';
-import { hrefOf } from '../model/route';
 
 /**
  * The API for script addresses. With a strict policy, a page names the addresses from which scripts may be loaded. This
@@ -18,7 +16,7 @@ interface ScriptUrls {
 /** The address is kept, because a policy can be made only once. */
 let made: string | undefined;
 
-function workerUrl(): string {
+function workerUrl() {
   const rules: ScriptUrls = { createScriptURL: () => 'push-worker.js' };
   const policy =
     typeof trustedTypes === 'undefined' ? rules : trustedTypes.createPolicy('countersign', rules);
@@ -31,7 +29,7 @@ const REFUSED =
   'This browser does not let this page notify you. Allow notifications for this address in the settings of the browser, and open this screen again.';
 
 /** Whether the browser supports notifications at all. */
-function isAble(): boolean {
+function isAble() {
   return 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
 }
 
@@ -91,13 +89,13 @@ function whyNot(error: unknown): string {
 }
 
 /** The screen on which a person lets this browser notify them. */
-export function PushScreen(): JSX.Element {
+export function PushScreen() {
   const [{ place, problem: known }, setStanding] = useState<Standing>({});
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  const refresh = (): Promise<void> => look().then(setStanding);
+  const refresh = () => look().then(setStanding);
   useEffect(() => void refresh(), []);
-  const act = async (work: () => Promise<string | undefined>): Promise<void> => {
+  const act = async (work: () => Promise<string | undefined>) => {
     setBusy(true);
     setProblem(undefined);
     setProblem(await work().catch(whyNot));
@@ -132,7 +130,7 @@ export function PushScreen(): JSX.Element {
         A notification names the tool and the agent, and shows the arguments only where you may decide it
         there. Signing out ends it.
       </p>
-      <a href={hrefOf({ at: 'inbox' })}>Inbox</a>
+      <a href="#/">Inbox</a>
     </section>
   );
 }

@@ -1,15 +1,13 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { completeAnswer, fieldsOf, type Question, WORDS_COUNT } from '../../contract/question';
 import type { JsonObject } from '../../contract/json';
 import type { Issue } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';
 import { callTitle } from '../../history/labels';
-import type { ArgumentsDraft } from '../model/draft';
-import type { DecidingProps, KeptTyped } from './call/send';
+import { type ArgumentsDraft, issuesOf } from '../model/draft';
+import { type DecidingProps, type KeptTyped, useSend } from './call/send';
 import type { AnswerBody } from '../../server/api';
 import { poster } from '../http';
-import { issuesOf } from '../model/draft';
 import { useKeys, useNow } from '../ui/app';
 import { focusToDecide } from '../ui/late-keys';
 import { Text } from '../ui/text';
@@ -17,14 +15,13 @@ import { Deadline } from '../ui/widgets';
 import { DecisionFooter, focusReason, useFresh } from './call/decide';
 import { ArgumentsForm } from './call/form';
 import { CallHead, ModelSays, Refusal, UserAsked } from './call/head';
-import { useSend } from './call/send';
 
 const sendAnswer = poster<AnswerBody>('answers');
 
 type QuestionProps = DecidingProps & { asked: QuestionOpened };
 
 /** The question of an agent, and the form for the answer. The answer runs nothing, so nothing has to be seen first. */
-export function QuestionPanel(props: QuestionProps): JSX.Element {
+export function QuestionPanel(props: QuestionProps) {
   const { details, call, asked, refusal } = props;
   const form = useForm(asked, props);
   const now = useNow();
@@ -67,11 +64,11 @@ function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
   const from = beginningOf(question);
   const draft = typed.args?.seen === callKey ? typed.args.draft : { value: from, texts: {} };
   const issues = [...issuesOf(draft, question.form), ...refused];
-  const setDraft = (next: ArgumentsDraft): void => {
+  const setDraft = (next: ArgumentsDraft) => {
     change({ args: { draft: next, from, seen: callKey } });
     setRefused([]);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
     event.preventDefault();
     document.getElementById('approve')?.click();
@@ -102,11 +99,7 @@ function beginningOf(question: Question): JsonObject {
 const NOTHING = { text: '' };
 const TOO_LATE = 'It cannot be answered any more.';
 
-function AnswerBar({
-  asked,
-  form,
-  ...props
-}: QuestionProps & { form: ReturnType<typeof useForm> }): JSX.Element {
+function AnswerBar({ asked, form, ...props }: QuestionProps & { form: ReturnType<typeof useForm> }) {
   const { isSending, send } = useSend(props, sendAnswer);
   const fresh = useFresh();
   const now = useNow();
@@ -118,12 +111,12 @@ function AnswerBar({
   });
   const reason = props.typed.reason.trim() || undefined;
   const head = { callId: asked.callId, callKey: asked.callKey, reason };
-  const answer = (): void => {
+  const answer = () => {
     if (form.issues.length > 0) return form.showIssues();
     const { content, setRefused: refused } = form;
     send({ ...head, answer: 'answered', content }, `Answered: ${callTitle(props.call)}`, { refused });
   };
-  const decline = (): void => send({ ...head, answer: 'declined' }, `Declined: ${callTitle(props.call)}`);
+  const decline = () => send({ ...head, answer: 'declined' }, `Declined: ${callTitle(props.call)}`);
   return (
     <DecisionFooter
       {...props}

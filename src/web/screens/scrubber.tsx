@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { dateTime } from '../../contract/text/times';
 import { describeEvent } from '../../history/describe';
@@ -16,12 +15,12 @@ interface ScrubberProps {
 /**
  * Goes through a turn event by event. The arrow keys move the position. The last position shows the turn as it is now.
  */
-export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element {
+export function Scrubber({ events, count, choose }: ScrubberProps) {
   const stops = useMemo(() => stopsOf(events), [events]);
   const last = stops.length - 1;
   const found = count === undefined ? last : stops.findIndex((stop) => stop >= count);
   const place = found === -1 ? last : found;
-  const goTo = (index: number): void => choose(index >= last ? undefined : stops[Math.max(index, 0)]);
+  const goTo = (index: number) => choose(index >= last ? undefined : stops[Math.max(index, 0)]);
   const shown = events[(stops[place] ?? 0) - 1];
   const told = shown && describeEvent(shown);
   const text = told ? `${dateTime(shown.at)}, ${told.label}: ${told.text}` : '';

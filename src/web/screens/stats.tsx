@@ -1,11 +1,10 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { dateTime } from '../../contract/text/times';
 import { unreadText } from '../../history/stats-text';
 import type { StatsAnswer } from '../../server/api';
 import { type Reply, send } from '../http';
 import { type BarRow, barsOf, sumsOf } from '../model/stats';
-import { hrefOf, queryOf } from '../model/route';
+import { queryOf } from '../model/route';
 import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
@@ -29,7 +28,7 @@ interface Filter {
 }
 
 /** Stats of past turns: success and failure by tool, times, decisions, calls in doubt, and refused decisions. */
-export function StatsScreen(): JSX.Element {
+export function StatsScreen() {
   const [filter, setFilter] = useState<Filter>({ since: String(7 * DAY), agent: '', tool: '' });
   const { answer, isReading } = useStats(filter);
   return (
@@ -39,7 +38,7 @@ export function StatsScreen(): JSX.Element {
       </h1>
       <Filters {...{ filter, setFilter, answer }} />
       <p>
-        <a href={hrefOf({ at: 'named', name: 'refused' })}>Refused decisions, one by one</a>
+        <a href="#/refused">Refused decisions, one by one</a>
       </p>
       {answer === undefined ? <p class="empty">Reading turns …</p> : <Answer {...{ answer, isReading }} />}
     </section>
@@ -52,9 +51,9 @@ interface FiltersProps {
   answer: StatsAnswer | undefined;
 }
 
-function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
+function Filters({ filter, setFilter, answer }: FiltersProps) {
   const { since, agent, tool } = filter;
-  const choose = (part: Partial<Filter>): void => setFilter({ ...filter, ...part });
+  const choose = (part: Partial<Filter>) => setFilter({ ...filter, ...part });
   const tools = new Set(['', tool, ...(answer?.stats.tools ?? []).map((one) => one.tool)]);
   return (
     <div class="filters" role="search">
@@ -85,7 +84,7 @@ function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
   );
 }
 
-function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean }): JSX.Element {
+function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean }) {
   const { stats, unread, isCut, at } = answer;
   const rows = barsOf(answer);
   return (
@@ -129,7 +128,7 @@ const DECISIONS = [
   ['quiet', 'none'],
 ] as const;
 
-function Sums({ of }: { of: ReturnType<typeof sumsOf> }): JSX.Element {
+function Sums({ of }: { of: ReturnType<typeof sumsOf> }) {
   return (
     <dl class="sums">
       {of.map(([name, number, more]) => (
@@ -174,7 +173,7 @@ interface BarsProps {
 }
 
 /** One row for each tool, with a bar and its numbers. Empty if there are no rows. */
-function Bars({ id, title, legend, rows }: BarsProps): JSX.Element | null {
+function Bars({ id, title, legend, rows }: BarsProps) {
   if (rows.length === 0) return null;
   return (
     <section class="stat" aria-labelledby={id}>
@@ -197,7 +196,7 @@ function Bars({ id, title, legend, rows }: BarsProps): JSX.Element | null {
   );
 }
 
-function Bar({ tool, parts, text }: BarRow): JSX.Element {
+function Bar({ tool, parts, text }: BarRow) {
   return (
     <li>
       <code class="stat-name">

@@ -1,16 +1,14 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { day, relative } from '../../contract/text/times';
 import type { DecidedAnswer, InboxPage, PauseBody } from '../../server/api';
 import { send } from '../http';
 import { hasFailed } from '../model/decided';
 import { grouped } from '../model/inbox';
-import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { FormDialog, Select } from '../ui/widgets';
 
 /** The right pane while nothing is open: what waits, what this person decided today, and the switch that pauses. */
-export function Today({ page }: { page: InboxPage }): JSX.Element {
+export function Today({ page }: { page: InboxPage }) {
   const { session } = useAppContext();
   const now = useNow(10_000);
   const { data: decided } = usePolled<DecidedAnswer>('api/decided');
@@ -39,8 +37,7 @@ export function Today({ page }: { page: InboxPage }): JSX.Element {
         )}
       </dl>
       <p>
-        <a href={hrefOf({ at: 'named', name: 'decided' })}>Decided by you</a> ·{' '}
-        <a href={hrefOf({ at: 'named', name: 'grants' })}>Grants</a>
+        <a href="#/decided">Decided by you</a> · <a href="#/grants">Grants</a>
       </p>
       {page.matching > 0 && <p class="quiet">Choose one, or press j.</p>}
       {session.role !== 'viewer' && <PauseSwitch page={page} />}
@@ -49,7 +46,7 @@ export function Today({ page }: { page: InboxPage }): JSX.Element {
 }
 
 /** A button that holds calls on every worker, after the person has said which and why. */
-function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {
+function PauseSwitch({ page }: { page: InboxPage }) {
   const { session, notify, fail } = useAppContext();
   const [isOpen, setOpen] = useState(false);
   const [body, setBody] = useState<PauseBody>({ reason: '' });
@@ -57,7 +54,7 @@ function PauseSwitch({ page }: { page: InboxPage }): JSX.Element {
     ['', all],
     ...of.map(({ name }): [string, string] => [name, name]),
   ];
-  const pause = async (): Promise<void> => {
+  const pause = async () => {
     const reply = await send('POST', 'api/pauses', { body });
     if (!reply.ok) return fail(reply);
     setOpen(false);

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FILTER_CHARACTERS } from '../../contract/limits';
 import { describeState, wordsBy } from '../../history/labels';
@@ -8,7 +7,7 @@ import type { DecidedAnswer, DecidedCall, TurnsPage, TurnSummary } from '../../s
 import { type Reply, send } from '../http';
 import { FACETS, peopleIn } from '../model/decided';
 import { grouped } from '../model/inbox';
-import { hrefOf, parametersOf, queryOf } from '../model/route';
+import { parametersOf, queryOf } from '../model/route';
 import { Ago, Chip, SearchField, Select } from '../ui/widgets';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
@@ -41,14 +40,14 @@ const MORE = [
 ] as const;
 
 /** Turns, the open ones first, with a search and filters. */
-export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
+export function TurnsScreen({ query = '' }: { query: string | undefined }) {
   const filter = useMemo(() => parametersOf(query, NAMES), [query]);
   const { pages, readOlder } = useTurns(filter);
   const now = useNow();
   const { data: decided } = usePolled<DecidedAnswer>('api/decided?of=all', DECIDED_AGAIN_MS);
   const { by } = filter;
   const said = decided?.calls.filter(({ approver }) => by === '' || by === approver);
-  const saidIn = ({ turn }: TurnSummary): DecidedCall | undefined => said?.find((one) => one.turn === turn);
+  const saidIn = ({ turn }: TurnSummary) => said?.find((one) => one.turn === turn);
   const turns = pages?.flatMap((page) => page.turns);
   useKeys({ '/': () => document.getElementById('search')?.focus() });
   return (
@@ -57,7 +56,7 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.
       title={
         <>
           Turns
-          <a class="title-link" href={hrefOf({ at: 'named', name: 'decided' })}>
+          <a class="title-link" href="#/decided">
             Decided by you
           </a>
         </>
@@ -73,9 +72,9 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.
   );
 }
 
-function Filters({ filter, people }: { filter: TurnsFilter; people: string[] }): JSX.Element {
-  const show = (next: Partial<TurnsFilter>): void => showInList({ at: 'turns' }, queryOf(next));
-  const field = ([name, label, kind]: typeof AGENT | (typeof MORE)[number]): JSX.Element => (
+function Filters({ filter, people }: { filter: TurnsFilter; people: string[] }) {
+  const show = (next: Partial<TurnsFilter>) => showInList({ at: 'turns' }, queryOf(next));
+  const field = ([name, label, kind]: typeof AGENT | (typeof MORE)[number]) => (
     <label key={name} class="field-beside">
       {label}{' '}
       <input
@@ -131,7 +130,7 @@ function Filters({ filter, people }: { filter: TurnsFilter; people: string[] }):
 }
 
 /** How far the search went, with the button that continues it. */
-function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: () => void }): JSX.Element {
+function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: () => void }) {
   const shown = pages.reduce((count, { turns }) => count + turns.length, 0);
   const looked = pages.reduce((count, { searched }) => count + (searched?.turns ?? 0), 0);
   const isAll = pages.at(-1)?.older === null;
@@ -157,7 +156,7 @@ interface TurnRowProps {
   now: number;
 }
 
-function TurnRow({ turn, said, now }: TurnRowProps): JSX.Element {
+function TurnRow({ turn, said, now }: TurnRowProps) {
   const { facets = [], forkOf } = turn;
   return (
     <ListRow
@@ -186,7 +185,9 @@ function TurnRow({ turn, said, now }: TurnRowProps): JSX.Element {
       {turn.pending > 0 && ` · ${turn.pending} waiting`}
       {said && ' · '}
       {said && <Text of={wordsBy(said.what, said.approver)} />}
-      <Reason of={said?.reason ?? said?.suggestion} /> · <Code of={turn.turn} />
+      <Reason of={said?.reason ?? said?.suggestion} />
+      {turn.prompt !== '' && ' · '}
+      {turn.prompt !== '' && <Code of={turn.turn} />}
     </ListRow>
   );
 }
@@ -206,7 +207,7 @@ function useTurns(filter: TurnsFilter) {
   const wanted = useRef(filter);
   const readAt = useRef(0);
   const isVisible = useTabVisible();
-  const read = async (before: readonly TurnsPage[], isAnew = false): Promise<void> => {
+  const read = async (before: readonly TurnsPage[], isAnew = false) => {
     const older = before.at(-1)?.older ?? '';
     if (older === '') readAt.current = performance.now();
     const reply = await readTurns({
@@ -241,7 +242,7 @@ function useTurns(filter: TurnsFilter) {
   return { pages, readOlder: () => void read(pages ?? []) };
 }
 
-function momentOf(day: string, daysLater: number): string {
+function momentOf(day: string, daysLater: number) {
   const [year, month, date] = day.split('-').map(Number);
   if (year === undefined || month === undefined || date === undefined) return '';
   const moment = new Date(year, month - 1, date + daysLater);

@@ -1,9 +1,8 @@
 import { describeOutcome, describeState } from '../../history/labels';
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { TurnEvent } from '../../history/events';
 import type { TurnView } from '../../history/view-types';
-import { readTurn } from '../http';
 import { hrefOf } from '../model/route';
 import { Chip } from '../ui/widgets';
 import { Code, Text } from '../ui/text';
@@ -17,6 +16,8 @@ import {
   type PathStep,
 } from '../../history/compare';
 import { titleOf } from '../../contract/text/call-title';
+import { type Reply, send, turnPath } from '../http';
+import type { TurnDetails } from '../../server/api';
 
 interface TwoPathsProps {
   fork: NonNullable<TurnView['fork']>;
@@ -24,7 +25,7 @@ interface TwoPathsProps {
 }
 
 /** The forked turn and the fork, side by side. */
-export function TwoPaths({ fork, events }: TwoPathsProps): JSX.Element {
+export function TwoPaths({ fork, events }: TwoPathsProps) {
   const { of, from, world, changed, model } = fork;
   const { original, problem } = useOriginal(of);
   const comparison = useMemo(
@@ -84,7 +85,7 @@ function useOriginal(of: string): { original?: readonly TurnEvent[]; problem?: s
 }
 
 /** One step of both paths. The parts that are equal in both paths are shown once. */
-function StepView({ step, left, right, same }: ComparedStep): JSX.Element {
+function StepView({ step, left, right, same }: ComparedStep) {
   return (
     <section class="paths" aria-label={`Step ${step}`}>
       <h3>
@@ -100,7 +101,7 @@ function StepView({ step, left, right, same }: ComparedStep): JSX.Element {
 type Side = 'What happened' | 'This fork' | 'Both';
 
 /** Labels a path when the two are not side by side. */
-function Path({ side, children }: { side: Side; children: ComponentChildren }): JSX.Element {
+function Path({ side, children }: { side: Side; children: ComponentChildren }) {
   return (
     <div class={side === 'Both' ? 'path both' : 'path'}>
       {side !== 'Both' && <span class="side">{side}</span>}
@@ -109,7 +110,7 @@ function Path({ side, children }: { side: Side; children: ComponentChildren }): 
   );
 }
 
-function PathView({ side, of }: { side: Side; of: PathStep | undefined }): JSX.Element {
+function PathView({ side, of }: { side: Side; of: PathStep | undefined }) {
   if (of === undefined) {
     return (
       <Path side={side}>
@@ -138,7 +139,7 @@ function PathView({ side, of }: { side: Side; of: PathStep | undefined }): JSX.E
   );
 }
 
-function CallView({ tool, arguments: args, outcome, content }: PathCall): JSX.Element {
+function CallView({ tool, arguments: args, outcome, content }: PathCall) {
   return (
     <div class="path-call">
       <Code of={titleOf({ tool, arguments: args })} /> <Chip of={describeOutcome(outcome)} />
@@ -152,7 +153,7 @@ function CallView({ tool, arguments: args, outcome, content }: PathCall): JSX.El
 }
 
 /** How both paths ended. */
-function EndView({ left, right, same }: Comparison['end']): JSX.Element {
+function EndView({ left, right, same }: Comparison['end']) {
   return (
     <section class="paths" aria-label="The end">
       <h3>
@@ -165,7 +166,7 @@ function EndView({ left, right, same }: Comparison['end']): JSX.Element {
   );
 }
 
-function End({ side, of }: { side: Side; of: PathEnd }): JSX.Element {
+function End({ side, of }: { side: Side; of: PathEnd }) {
   return (
     <Path side={side}>
       <Chip of={describeState(of.status)} />
@@ -175,3 +176,5 @@ function End({ side, of }: { side: Side; of: PathEnd }): JSX.Element {
     </Path>
   );
 }
+
+const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));

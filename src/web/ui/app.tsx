@@ -9,7 +9,7 @@ import { hrefOf, parseRoute, type Route } from '../model/route';
 import type { Careful, Held, Hold, ShownNotice, Notify } from './held';
 import { keepTyped, loadTyped } from '../kept-input';
 import { isField, isLate } from './late-keys';
-import { Text, visibleText } from './text';
+import { visibleText } from './text';
 
 export type { ShownNotice } from './held';
 
@@ -74,7 +74,7 @@ export function useKeys(keys: Keys): void {
   const current = useRef(keys);
   current.current = keys;
   useEffect(() => {
-    const take = (event: KeyboardEvent): void => {
+    const take = (event: KeyboardEvent) => {
       if (
         event.defaultPrevented ||
         event.repeat ||
@@ -97,11 +97,6 @@ export function useKeys(keys: Keys): void {
     addEventListener('keydown', take);
     return () => removeEventListener('keydown', take);
   }, []);
-}
-
-/** False on a touch screen, where hints about keys would only take room. */
-export function hasKeyboard(): boolean {
-  return !matchMedia('(pointer: coarse)').matches;
 }
 
 /** The current time of the server, in milliseconds since 1970. It is updated every `everyMs` milliseconds. */
@@ -134,7 +129,7 @@ export function useNewest(): () => () => boolean {
 export function useTabVisible(): boolean {
   const [isVisible, setVisible] = useState(!document.hidden);
   useEffect(() => {
-    const take = (): void => setVisible(!document.hidden);
+    const take = () => setVisible(!document.hidden);
     document.addEventListener('visibilitychange', take);
     return () => document.removeEventListener('visibilitychange', take);
   }, []);
@@ -151,14 +146,14 @@ const AGAIN_MS = 15_000;
 export function usePolled<T>(
   path: string,
   everyMs = AGAIN_MS,
-  refused = (_: number): boolean => false,
+  refused = (_: number) => false,
 ): { data: T | undefined; look: () => Promise<void> } {
   const { fail } = useAppContext();
   const isVisible = useTabVisible();
   const [state, setState] = useState<{ path: string; data: T }>();
   const hasFailed = useRef(false);
   const begin = useNewest();
-  const look = useCallback(async (): Promise<void> => {
+  const look = useCallback(async () => {
     const isNewest = begin();
     const reply = await send<T>('GET', path);
     if (reply.ok && isNewest()) setState({ path, data: reply.data });
@@ -178,7 +173,7 @@ export function usePolled<T>(
 const left = { inbox: '', turns: '', conversations: '' };
 
 /** The list that a route belongs to. */
-function listOf({ at }: Route): keyof typeof left {
+function listOf({ at }: Route) {
   return at === 'turns' || at === 'conversations' ? at : 'inbox';
 }
 
@@ -186,7 +181,7 @@ function listOf({ at }: Route): keyof typeof left {
 export function useRoute(): Route {
   const [route, setRoute] = useState<Route>(() => parseRoute(location.hash));
   useEffect(() => {
-    const take = (): void => {
+    const take = () => {
       const next = parseRoute(location.hash);
       setRoute(next);
       // The address always says what the list shows.
@@ -227,7 +222,7 @@ export function useKept<T extends object>(name: string, initial: T): Kept<T> {
   const { session } = useAppContext();
   const [value, setValue] = useState(() => loadTyped<T>(session, name) ?? initial);
   const last = useRef(value);
-  const set = (next: T): void => {
+  const set = (next: T) => {
     last.current = next;
     setValue(next);
   };
@@ -253,81 +248,6 @@ export function goTo(route: Route): void {
 export function showInList(route: Route, query: string): void {
   left[listOf(route)] = query;
   location.replace(hrefOf(asLeft(route)));
-}
-
-/** A good notice disappears after this many milliseconds. A bad notice stays until it is closed. */
-const STAYS_MS = 8_000;
-
-/** The notices: the notices that stay, and below them the newest notice. */
-export function useNotices() {
-  const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
-  const close = (closed: ShownNotice): void => setNotices((all) => all.filter((one) => one !== closed));
-  const notify = useCallback<Notify>((next) => {
-    setNotices((all) => [...all.filter(({ stays, text }) => stays === true && text !== next.text), next]);
-  }, []);
-  return { notices, notify, close };
-}
-
-interface NoticesProps {
-  notices: readonly ShownNotice[];
-  close: (notice: ShownNotice) => void;
-  held: readonly Held[];
-  undo: (one: Held) => boolean;
-}
-
-/** The notices and the decisions that can be undone, for screen readers too. */
-export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Element {
-  const open = held.filter(({ due }) => due !== undefined);
-  const undoOne = (one: Held | undefined): void => {
-    if (one !== undefined && undo(one)) goTo(one.back);
-  };
-  useKeys({ z: () => undoOne(open.at(-1)) });
-  const last = notices.at(-1);
-  useEffect(() => {
-    if (last === undefined || last.tone === 'bad' || last.stays === true) return;
-    const timer = setTimeout(() => close(last), STAYS_MS);
-    return () => clearTimeout(timer);
-  }, [last]);
-  return (
-    <div class="notices" role="status" aria-live="polite">
-      {open.map((one) => (
-        <p class="notice quiet" key={one.key}>
-          <span title={visibleText(one.what)}>
-            Not sent yet: <Text of={one.what} /> <Seconds until={one.due} />
-          </span>
-          <button class="button" type="button" aria-keyshortcuts="z" onClick={() => undoOne(one)}>
-            Undo
-          </button>
-        </p>
-      ))}
-      {notices.map((notice) => (
-        <p class={`notice ${notice.tone}`} key={notice.text}>
-          <span title={visibleText(notice.text)}>
-            <Text of={notice.text} />
-          </span>
-          {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
-          <button
-            class="button plain"
-            type="button"
-            aria-label="Close this notice"
-            onClick={() => close(notice)}
-          >
-            ✕
-          </button>
-        </p>
-      ))}
-    </div>
-  );
-}
-
-/** How many seconds are left. It is hidden from screen readers, which would read it each second. */
-function Seconds({ until = 0 }: { until: number | undefined }): JSX.Element {
-  const left = Math.ceil((until - useNow(250)) / 1_000);
-  return (
-    <span class="quiet" aria-hidden="true">
-      {Math.max(0, left)} s
-    </span>
-  );
 }
 
 /** A part of the page that is loaded later. Undefined until it is loaded. */
@@ -358,7 +278,7 @@ interface LateProps<T> {
 }
 
 /** A screen or a panel that is loaded when it is opened. */
-export function Late<T extends object>({ load, show, as: Opening = 'p' }: LateProps<T>): JSX.Element {
+export function Late<T extends object>({ load, show, as: Opening = 'p' }: LateProps<T>) {
   const late = useLate(load, true);
   return late === undefined ? <Opening class="empty">Opening …</Opening> : show(late);
 }

@@ -23,7 +23,7 @@ export interface Held {
   /** The screen on which the decision was made. Undoing leads back there. */
   back: Route;
   /** When the decision is sent, by the server's clock, in milliseconds since 1970. Undefined once it is sent. */
-  due?: number | undefined;
+  due?: number;
 }
 
 /** Sends a decision when it can no longer be undone. `send` can check whether the person has left meanwhile. */
@@ -69,10 +69,10 @@ export function useHeld(
   const [held, setHeld] = useState<readonly Held[]>([]);
   const all = useRef(new Map<string, Held & { timer?: ReturnType<typeof setTimeout> }>()).current;
   const isLeft = useRef(false);
-  const draw = (): void => setHeld([...all.values()]);
+  const draw = () => setHeld([...all.values()]);
   const hold: Hold = (one, send, isNow = false) => {
     if (all.has(one.key)) return;
-    const sendIt = (): void => {
+    const sendIt = () => {
       all.set(one.key, one);
       draw();
       void send(() => isLeft.current).finally(() => {
@@ -81,12 +81,12 @@ export function useHeld(
       });
     };
     // The decision is dropped a moment after the person has left. Until then it must not be sent.
-    const unlessLeft = (): void => (isLeft.current ? undefined : sendIt());
+    const unlessLeft = () => (isLeft.current ? undefined : sendIt());
     if (isNow || ms === 0) return sendIt();
     all.set(one.key, { ...one, due: serverNow() + ms, timer: setTimeout(unlessLeft, ms) });
     draw();
   };
-  const undo = ({ key }: Held): boolean => {
+  const undo = ({ key }: Held) => {
     const timer = all.get(key)?.timer;
     if (timer === undefined) return false;
     clearTimeout(timer);
@@ -95,7 +95,7 @@ export function useHeld(
     return true;
   };
   /** Drops all held decisions. Returns the text of the notice, if there was one. */
-  const drop = (why: string): string | undefined => {
+  const drop = (why: string) => {
     const dropped = [...all.values()].filter(undo);
     if (dropped.length === 0) return undefined;
     const text = `Not sent, because ${why}: ${dropped.map(({ what }) => what).join('; ')}`;
@@ -106,7 +106,7 @@ export function useHeld(
   useEffect(() => void (isLost && drop('the connection was lost')), [isLost]);
   useEffect(() => void (isOpen ? (isLeft.current = false) : drop('your session ended')), [isOpen]);
   useLeaving(held.length > 0, () => drop('the page was closed'));
-  const leave = (): string | undefined => {
+  const leave = () => {
     isLeft.current = true;
     return drop('you signed out');
   };
@@ -117,10 +117,10 @@ export function useHeld(
 /**
  * Warns before the page is closed. A browser may keep a closed page and show it again, so `leave` ends the page's work.
  */
-function useLeaving(isBusy: boolean, leave: () => void): void {
+function useLeaving(isBusy: boolean, leave: () => void) {
   useEffect(() => {
     if (!isBusy) return;
-    const warn = (event: Event): void => event.preventDefault();
+    const warn = (event: Event) => event.preventDefault();
     addEventListener('beforeunload', warn);
     addEventListener('pagehide', leave);
     return () => {

@@ -43,7 +43,7 @@ export function isLate(): boolean {
 }
 
 /** Whether a key writes a character. */
-function isLetter({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+function isLetter({ key, ctrlKey, metaKey, altKey }: KeyboardEvent) {
   return key.length === 1 && !ctrlKey && !metaKey && !altKey;
 }
 

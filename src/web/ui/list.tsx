@@ -17,7 +17,7 @@ interface ListScreenProps<T> {
 }
 
 /** A screen with a list. */
-export function ListScreen<T>(props: ListScreenProps<T>): JSX.Element {
+export function ListScreen<T>(props: ListScreenProps<T>) {
   const { name, title, children, rows, draw, none, after } = props;
   return (
     <section class="turns" aria-labelledby={`${name}-title`}>
@@ -42,7 +42,7 @@ interface RowProps {
 }
 
 /** A row of a list, which leads to a place. */
-export function ListRow({ to, title, chips, children }: RowProps): JSX.Element {
+export function ListRow({ to, title, chips, children }: RowProps) {
   return (
     <li>
       <a href={hrefOf(to)}>

@@ -1,9 +1,8 @@
-import type { JSX } from 'preact';
 import { type Block, readMarkdown, type Span } from '../model/markdown';
 import { Text } from './text';
 
 /** Words of a model or a person, with bold words, lists and code, and without links or pictures. */
-export function Markdown({ of }: { of: string }): JSX.Element {
+export function Markdown({ of }: { of: string }) {
   return (
     <div class="markdown">
       {readMarkdown(of).map((block, index) => (
@@ -13,7 +12,7 @@ export function Markdown({ of }: { of: string }): JSX.Element {
   );
 }
 
-function BlockView(block: Block): JSX.Element {
+function BlockView(block: Block) {
   if (block.kind === 'code')
     return (
       <pre class="code">
@@ -37,7 +36,7 @@ function BlockView(block: Block): JSX.Element {
   );
 }
 
-function Spans({ of }: { of: readonly Span[] }): JSX.Element {
+function Spans({ of }: { of: readonly Span[] }) {
   return (
     <>
       {of.map(({ look, text }, index) => {

@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Layout, segments } from '../../contract/text/unsafe-text';
 import { blocksOf } from '../model/review';
@@ -34,7 +34,7 @@ interface WatchProps {
 }
 
 /** Reports which blocks inside it have not been in view yet. */
-export function WatchSeen({ report, name, children }: WatchProps): JSX.Element {
+export function WatchSeen({ report, name, children }: WatchProps) {
   const watcher = useMemo(() => createWatcher(report, name), []);
   useEffect(() => watcher.stop, [watcher]);
   return <Seen.Provider value={watcher}>{children}</Seen.Provider>;
@@ -44,15 +44,15 @@ function createWatcher(report: WatchProps['report'], name = ''): Watcher & { sto
   const seenOf = painted.get(name) ?? new Set<string>();
   const before = new Set(seenOf);
   const unseen = new Map<Element, string | undefined>();
-  const next = (): Element | undefined =>
+  const next = () =>
     [...unseen.keys()].sort((a, b) =>
       a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1,
     )[0];
-  const update = (): void => report({ count: unseen.size, next });
+  const update = () => report({ count: unseen.size, next });
   const inView = new Set<Element>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   // Whether a text is painted changes without an event, for example when what lies over it goes away.
-  const look = (): void => {
+  const look = () => {
     clearTimeout(timer);
     const seen = [...inView].filter(isPaintedTo);
     for (const end of seen) {
@@ -70,7 +70,7 @@ function createWatcher(report: WatchProps['report'], name = ''): Watcher & { sto
     }
     look();
   });
-  const forget = (end: Element): void => {
+  const forget = (end: Element) => {
     observer.unobserve(end);
     inView.delete(end);
     unseen.delete(end);
@@ -94,7 +94,7 @@ function createWatcher(report: WatchProps['report'], name = ''): Watcher & { sto
 }
 
 /** A text that a person has to see to its end. */
-export function SeenText({ of, layout = 'block' }: { of: string; layout?: Layout }): JSX.Element {
+export function SeenText({ of, layout = 'block' }: { of: string; layout?: Layout }) {
   const blocks = useMemo(() => blocksOf(segments(of, layout)), [of, layout]);
   return (
     <>
@@ -109,7 +109,7 @@ export function SeenText({ of, layout = 'block' }: { of: string; layout?: Layout
 }
 
 /** The end of a block that a person has to see. */
-export function SeenEnd({ of }: { of?: string | undefined }): JSX.Element {
+export function SeenEnd({ of }: { of?: string }) {
   const watcher = useContext(Seen);
   const ref = useRef<HTMLSpanElement>(null);
   useEffect(() => (ref.current === null ? undefined : watcher?.watch(ref.current, of)), [watcher, of]);
@@ -154,7 +154,7 @@ interface PartProps {
 }
 
 /** A block that is drawn once it is near, and that a person has to see. */
-export function SeenPart({ lines, of, draw }: PartProps): JSX.Element {
+export function SeenPart({ lines, of, draw }: PartProps) {
   const ref = useRef<HTMLDivElement>(null);
   const isNear = useNear(ref);
   return (
@@ -172,7 +172,7 @@ const OWN_TEXT = '.sr-only, .grows, .field, .edit';
  * Whether the text before the end of a block is painted: a hit test finds its last character, and no other text of the
  * block within the window is left out of what the browser draws.
  */
-function isPaintedTo(end: Element): boolean {
+function isPaintedTo(end: Element) {
   const block = end.parentElement;
   if (block === null || block.closest(OWN_TEXT) !== null) return true;
   // What is far is not drawn yet.

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { describeFile } from '../../contract/text/bytes';
 import { codePointOf } from '../../contract/text/look-alikes';
 import { type TextUse, type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
@@ -16,12 +16,12 @@ const WHY: Readonly<Record<Extract<Segment, { kind: 'mark' }>['why'], string>> =
 };
 
 /** Text of a model, a tool or a person. It never becomes markup, and deceptive characters are shown as marks. */
-export function Text({ of, layout = 'line', kind }: TextProps): JSX.Element {
+export function Text({ of, layout = 'line', kind }: TextProps) {
   return <Pieces of={segments(of, layout, kind)} {...{ layout, kind }} />;
 }
 
 /** Exact text, in the letters of code. */
-export function Code({ of }: { of: string }): JSX.Element {
+export function Code({ of }: { of: string }) {
   return (
     <code>
       <Text of={of} />
@@ -36,14 +36,14 @@ interface TextProps {
    * `prose` for the words of people and models. Any other text is shown from left to right, in the order in which a
    * program reads its characters.
    */
-  kind?: TextUse | undefined;
+  kind?: TextUse;
 }
 
 /**
  * The segments of a text. They do not change the direction of the text around them, nor does the text around change
  * theirs.
  */
-export function Pieces(props: PiecesProps): JSX.Element {
+export function Pieces(props: PiecesProps) {
   return <Ordered {...props}>{drawPieces(props.of)}</Ordered>;
 }
 
@@ -57,12 +57,7 @@ export function drawPieces(of: readonly Segment[]): ComponentChildren[] {
 }
 
 /** Wraps its children so that they are shown in the order of the segments. */
-export function Ordered({
-  of,
-  layout,
-  kind,
-  children,
-}: PiecesProps & { children: ComponentChildren }): JSX.Element {
+export function Ordered({ of, layout, kind, children }: PiecesProps & { children: ComponentChildren }) {
   const isClipped = of.some((piece) => COMBINING.test(piece.kind === 'text' ? piece.text : piece.original));
   const className = isClipped ? 'clipped' : undefined;
   return kind === 'prose' ? (
@@ -77,7 +72,7 @@ export function Ordered({
 /** Marks on letters, which may draw over the text around them. */
 const COMBINING = /\p{M}/u;
 
-function Mark({ why, shown, original }: Extract<Segment, { kind: 'mark' }>): JSX.Element {
+function Mark({ why, shown, original }: Extract<Segment, { kind: 'mark' }>) {
   const codes = [...original].slice(0, 8).map(codePointOf);
   // The page shows these letters in the order in which they run, so they can stay letters.
   const text = why === 'right-to-left' ? `⟦${original}⟧` : shown;
@@ -102,7 +97,7 @@ export function visibleText(text: string): string {
 }
 
 /** The reason that a person gave, behind other text. The quotes are ours, so they are not marked. */
-export function Reason({ of }: { of: string | undefined }): JSX.Element | null {
+export function Reason({ of }: { of: string | undefined }) {
   if (of === undefined) return null;
   return (
     <>
@@ -113,7 +108,7 @@ export function Reason({ of }: { of: string | undefined }): JSX.Element | null {
 }
 
 /** The files of a person's message. */
-export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | undefined }): JSX.Element {
+export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | undefined }) {
   return (
     <>
       {of.map((file, index) => (

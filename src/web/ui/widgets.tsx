@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_CHARACTERS } from '../../contract/limits';
 import type { Label } from '../../history/labels';
@@ -9,7 +9,7 @@ import { countdown, errorText, urgencyOf } from '../model/labels';
 import { Text, visibleText } from './text';
 
 /** A state in words. */
-export function Chip({ of: [text, tone] }: { of: Label }): JSX.Element {
+export function Chip({ of: [text, tone] }: { of: Label }) {
   return <span class={`chip ${tone}`}>{text}</span>;
 }
 
@@ -17,7 +17,7 @@ export function Chip({ of: [text, tone] }: { of: Label }): JSX.Element {
  * The key of a button, for the eyes only: a screen reader gets it from `aria-keyshortcuts`. A touch screen shows no
  * keys.
  */
-export function Key({ of }: { of: string }): JSX.Element {
+export function Key({ of }: { of: string }) {
   return <kbd aria-hidden="true">{of}</kbd>;
 }
 
@@ -32,7 +32,7 @@ interface SelectProps {
 }
 
 /** A choice of one option. */
-export function Select({ id, label, value, options, choose }: SelectProps): JSX.Element {
+export function Select({ id, label, value, options, choose }: SelectProps) {
   return (
     <select
       id={id}
@@ -63,7 +63,7 @@ interface SearchProps {
 const TYPING_MS = 250;
 
 /** A field for words to search for. */
-export function SearchField({ id, label, placeholder, value, change }: SearchProps): JSX.Element {
+export function SearchField({ id, label, placeholder, value, change }: SearchProps) {
   const [text, setText] = useState(value);
   const last = useRef(value);
   useEffect(() => {
@@ -93,7 +93,7 @@ export function SearchField({ id, label, placeholder, value, change }: SearchPro
 }
 
 /** How long ago a time was. The title has its date. */
-export function Ago({ at, now }: { at: string; now: number }): JSX.Element {
+export function Ago({ at, now }: { at: string; now: number }) {
   return (
     <time dateTime={at} title={dateTime(at)}>
       {relative(at, now)}
@@ -102,7 +102,7 @@ export function Ago({ at, now }: { at: string; now: number }): JSX.Element {
 }
 
 /** A countdown to the deadline of a request. The title has its date. */
-export function Deadline({ of: deadline, now }: { of: string | null; now: number }): JSX.Element {
+export function Deadline({ of: deadline, now }: { of: string | null; now: number }) {
   const title = deadline === null ? 'It waits until a person decides' : `Expires ${dateTime(deadline)}`;
   return (
     <time class={`deadline ${urgencyOf(deadline, now)}`} dateTime={deadline ?? undefined} title={title}>
@@ -119,7 +119,7 @@ interface UnreadableProps {
 }
 
 /** Shown in place of a turn or a conversation that cannot be read. */
-export function Unreadable({ what, problem, children }: UnreadableProps): JSX.Element {
+export function Unreadable({ what, problem, children }: UnreadableProps) {
   const isGone = problem.code === 'not_found';
   return (
     <div class="empty" role="alert">
@@ -135,26 +135,6 @@ export function Unreadable({ what, problem, children }: UnreadableProps): JSX.El
   );
 }
 
-/** Shown in place of a screen that the page does not have. */
-export function Nowhere({ place }: { place: string }): JSX.Element {
-  return (
-    <div class="empty" role="alert">
-      <h1 class="pane-title">This page does not exist</h1>
-      <p>
-        The web inbox has no place{' '}
-        <code>
-          #/
-          <Text of={place} />
-        </code>
-        . Perhaps the address was cut off.
-      </p>
-      <p>
-        <a href={hrefOf({ at: 'inbox' })}>Go to the inbox</a>
-      </p>
-    </div>
-  );
-}
-
 /** A click within this time after another one, in milliseconds, may be the second half of a double click. */
 const DOUBLE_MS = 400;
 
@@ -164,9 +144,9 @@ const DOUBLE_MS = 400;
  */
 export function useSure(act: () => void) {
   const [askedAt, setAskedAt] = useState(Infinity);
-  const ask = ({ timeStamp }: Event): void => setAskedAt(timeStamp);
-  const forget = (): void => setAskedAt(Infinity);
-  const click = (event: Event): void => {
+  const ask = ({ timeStamp }: Event) => setAskedAt(timeStamp);
+  const forget = () => setAskedAt(Infinity);
+  const click = (event: Event) => {
     if (event.timeStamp - askedAt <= DOUBLE_MS) return ask(event);
     forget();
     act();
@@ -184,7 +164,7 @@ interface SureProps {
 }
 
 /** A button that ends or allows something. The first click only asks. */
-export function SureButton({ label, of, says, act }: SureProps): JSX.Element {
+export function SureButton({ label, of, says, act }: SureProps) {
   const { isAsked, click, forget } = useSure(act);
   return (
     <>
@@ -207,7 +187,7 @@ interface DialogProps {
 }
 
 /** A dialog that is open as long as it is rendered. It belongs to the current screen only. */
-export function Dialog({ titleId, isWide = false, close, children }: DialogProps): JSX.Element {
+export function Dialog({ titleId, isWide = false, close, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   // The cleanup of a layout effect still finds the dialog in the page.
   useLayoutEffect(() => {
@@ -222,7 +202,7 @@ export function Dialog({ titleId, isWide = false, close, children }: DialogProps
     };
   }, []);
   // The browser reports late that a removed dialog was closed. By then the same button may have opened another one.
-  const closed = (): void => {
+  const closed = () => {
     if (ref.current !== null) close();
   };
   return (
@@ -244,9 +224,9 @@ interface FormDialogProps extends Pick<DialogProps, 'close' | 'children'> {
 }
 
 /** A dialog with fields, and a button that acts on them. */
-export function FormDialog(props: FormDialogProps): JSX.Element {
+export function FormDialog(props: FormDialogProps) {
   const { name, title, label, isAllowed, isDanger = false, act, close, children } = props;
-  const submit = (event: Event): void => {
+  const submit = (event: Event) => {
     event.preventDefault();
     if (isAllowed) act();
   };

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Pending } from '../../client/types';
 import { counted } from '../../history/labels';
 import type { TurnView } from '../../history/view-types';
@@ -24,7 +23,7 @@ interface WritingProps {
 }
 
 /** The text that the model is writing. The finished step then replaces this text. */
-export function Writing({ view, text, pending }: WritingProps): JSX.Element | null {
+export function Writing({ view, text, pending }: WritingProps) {
   const { thinking, runId } = view;
   const live = text ?? headOf(view, pending);
   if (live === undefined || thinking?.step !== (live.from ?? live.step) || live.runId !== runId) return null;

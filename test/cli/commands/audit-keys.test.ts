@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addAuditKeys } from '../../../src/cli/commands/audit-keys';
+import { addAuditKeys } from '../../../src/cli/commands/audit';
 import { scratchDirectory } from '../../support/scratch';
 import { runCommand } from '../command';
 

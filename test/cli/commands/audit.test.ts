@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type AuditSource,
   exportLines,
   exportRuns,
   progressLine,
@@ -16,6 +15,8 @@ import type { TurnEvent } from '../../../src/history/events';
 import { scratchDirectory } from '../../support/scratch';
 import { AT, newKey } from '../../audit/sample';
 import { result } from '../../history/script';
+
+type AuditSource = Parameters<typeof exportRuns>[0];
 
 const look = { width: 200, style: createStyle(false) };
 const HASH = 'a'.repeat(64);

@@ -2,7 +2,6 @@ import {
   replayFindingLines,
   refuseMistakes,
   replayProgressLine,
-  type ReplaySum,
   sumLine,
   taskTimeoutOf,
 } from '../../../src/cli/commands/replay';
@@ -10,6 +9,8 @@ import type { ReplayOptions } from '../../../src/cli/replay/judge-runs';
 import { createStyle } from '../../../src/cli/print/screen';
 import { escapeText } from '../../../src/contract/text/escape';
 import type { ReplayFinding } from '../../../src/history/replay/explain';
+
+type ReplaySum = Parameters<typeof sumLine>[0];
 
 const look = { width: 200, style: createStyle(false) };
 const told = (finding: ReplayFinding, runId?: string): string[] =>

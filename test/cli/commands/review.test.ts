@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import type { InboxItem } from '../../../src/client';
-import { moved, refreshQueue, type Queue } from '../../../src/cli/commands/review';
+import { moved, refreshQueue } from '../../../src/cli/commands/review';
 import { inboxItem } from '../support';
+
+type Queue = Parameters<typeof moved>[0];
 
 const item = (turn: string): InboxItem => inboxItem({ turn, callKey: `key-${turn}` });
 const items = (turns: string): InboxItem[] => [...turns].map(item);

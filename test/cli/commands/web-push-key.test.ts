@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addPushKey } from '../../../src/cli/commands/web-push-key';
+import { addPushKey } from '../../../src/cli/commands/web';
 import { isPair } from '../../../src/notify/push-keys';
 import { scratchDirectory } from '../../support/scratch';
 import { runCommand } from '../command';

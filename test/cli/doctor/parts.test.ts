@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkParts } from '../../../src/cli/doctor/parts';
+import { checkParts } from '../../../src/cli/commands/doctor';
 import { scratchDirectory } from '../../support/scratch';
 
 const scratch = scratchDirectory();

@@ -1,9 +1,5 @@
 import { parsePolicy } from '../../../src/authority/rules/policy-file';
-import {
-  type PolicyCandidate,
-  createComparison,
-  type PolicyTest,
-} from '../../../src/cli/policy-test/compare';
+import { createComparison, type PolicyTest } from '../../../src/cli/policy-test/compare';
 import { type PastCall, pastCalls } from '../../../src/cli/policy-test/past';
 import type { JsonSchema } from '../../../src/contract/tool';
 import { viewOf } from '../../../src/history/view';
@@ -12,6 +8,8 @@ import { defineTool } from '../../../src/tools/define-tool';
 import { offlineModel } from '../../../src/models/offline';
 import { accepted, ask, requested, result, run, Script } from '../../history/script';
 import { request } from '../support';
+
+type PolicyCandidate = Parameters<typeof createComparison>[0];
 
 const parameters: JsonSchema = {
   type: 'object',

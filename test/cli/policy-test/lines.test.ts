@@ -1,5 +1,5 @@
 import type { PolicyTest } from '../../../src/cli/policy-test/compare';
-import { policyTestLines } from '../../../src/cli/policy-test/lines';
+import { policyTestLines } from '../../../src/cli/commands/policy';
 import { testScreen } from '../support';
 
 const SLY = 'pay \u202e\u001b[31mred';

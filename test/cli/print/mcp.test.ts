@@ -1,4 +1,4 @@
-import { toolSummaryLines } from '../../../src/cli/print/mcp';
+import { toolSummaryLines } from '../../../src/cli/commands/mcp';
 import type { ToolReport } from '../../../src/cli/mcp-servers';
 import { testScreen } from '../support';
 

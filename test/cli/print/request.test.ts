@@ -1,5 +1,5 @@
 import { argumentLines } from '../../../src/cli/print/arguments';
-import { diffLines, previewLines } from '../../../src/cli/print/diff';
+import { diffLines, previewLines } from '../../../src/history/preview-lines';
 import { doubtLines, hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
 import { createStyle } from '../../../src/cli/print/screen';
 import { widthOf } from '../../../src/contract/text/columns';

@@ -2,13 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ProcessOptions, replayIsolated } from '../../../src/cli/replay/replay';
+import { replayIsolated } from '../../../src/cli/replay/replay';
 import { type JudgedRun, judgeRuns, type NamedRun } from '../../../src/cli/replay/judge-runs';
 import { makeDecode } from '../../../src/history/decode/decode';
 import { parseExport } from '../../../src/history/exported';
 import type { ReplayFinding } from '../../../src/history/replay/explain';
 import { changed, encryptedExport, exported } from '../../history/exports';
 import { ensureBuilt, lib } from '../../support/build';
+
+type ProcessOptions = Parameters<typeof replayIsolated>[0];
 
 beforeAll(() => ensureBuilt());
 

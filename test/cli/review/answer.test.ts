@@ -1,4 +1,4 @@
-import { answerByForm, declineAnswer } from '../../../src/cli/review/answer';
+import { answerByForm, declineAnswer } from '../../../src/cli/commands/answer';
 import type { Terminal } from '../../../src/cli/review/terminal';
 import type { QuestionAnswer } from '../../../src/contract/decision';
 import type { CallView } from '../../../src/history/view';

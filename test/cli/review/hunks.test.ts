@@ -1,14 +1,12 @@
 import fc from 'fast-check';
-import {
-  answerHunk,
-  choiceMeans,
-  decideByHunks,
-  type HunkAnswer,
-  type HunkAnswers,
-} from '../../../src/cli/review/hunks';
+import { answerHunk, choiceMeans, decideByHunks } from '../../../src/cli/review/hunks';
 import type { Terminal } from '../../../src/cli/review/terminal';
 import type { Decision } from '../../../src/contract/decision';
 import { AT, call, proposal, testScreen } from '../support';
+
+type HunkAnswer = Parameters<typeof answerHunk>[1];
+
+type HunkAnswers = Parameters<typeof answerHunk>[0];
 
 const choose = (ids: string[], ...answers: HunkAnswer[]): HunkAnswers =>
   answers.reduce(answerHunk, { ids, at: 0, accepted: [] });

@@ -1,4 +1,4 @@
-import { createCodes } from '../../../src/server/auth/codes';
+import { Codes } from '../../../src/server/auth/codes';
 
 let time: number;
 const now = (): number => time;
@@ -7,7 +7,7 @@ const START = Date.parse('2026-01-01T00:00:00Z');
 beforeEach(() => (time = START));
 
 it('codes are good once, and known afterwards', () => {
-  const codes = createCodes(now);
+  const codes = new Codes(now);
   const code = codes.draw();
   expect(codes.spend('x')).toBe('unknown');
   expect(codes.spend(code)).toBe('good');
@@ -15,7 +15,7 @@ it('codes are good once, and known afterwards', () => {
 });
 
 it('codes are good for 10 minutes', () => {
-  const codes = createCodes(now);
+  const codes = new Codes(now);
   const [early, late] = [codes.draw(), codes.draw()];
   time = START + 599_999;
   expect(codes.spend(early)).toBe('good');
@@ -24,7 +24,7 @@ it('codes are good for 10 minutes', () => {
 });
 
 it('codes are twenty at most', () => {
-  const codes = createCodes(now);
+  const codes = new Codes(now);
   const [first = '', ...rest] = Array.from({ length: 21 }, () => codes.draw());
   expect(codes.spend(first)).toBe('unknown');
   expect(rest.map((code) => codes.spend(code))).toEqual(rest.map(() => 'good'));

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { createAttempts } from '../../../src/server/auth/attempts';
-import { createAuthenticator } from '../../../src/server/auth/authenticator';
+import { Attempts } from '../../../src/server/auth/attempts';
+import { Authenticator } from '../../../src/server/auth/authenticator';
 import { createIssuerTokens } from '../../../src/server/auth/issuer-tokens';
-import { createSignInSessions } from '../../../src/server/auth/sessions';
+import { SignInSessions } from '../../../src/server/auth/sessions';
 
 const ISSUER = 'https://id.example.com';
 let keys: Awaited<ReturnType<typeof generateKeyPair>>;
@@ -57,8 +57,8 @@ test.each([
 });
 
 test('such a token is a bearer token of the person in the approvers file, for as long as it counts', async () => {
-  const authenticator = createAuthenticator({
-    ...{ sessions: createSignInSessions(), attempts: createAttempts(), tokens: tokens() },
+  const authenticator = new Authenticator({
+    ...{ sessions: new SignInSessions(), attempts: new Attempts(), tokens: tokens() },
     users: {
       list: async () => [],
       add: async () => '',

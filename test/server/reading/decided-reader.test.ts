@@ -1,5 +1,5 @@
 import { EVERYTHING } from '../../../src/authority/rules/permits';
-import { createDecidedReader } from '../../../src/server/reading/decided-reader';
+import { DecidedReader } from '../../../src/server/reading/decided-reader';
 
 afterEach(() => jest.useRealTimers());
 
@@ -17,7 +17,7 @@ it('asks once for a user who asks again at once, anew after a decision, and agai
       return [];
     },
   };
-  const reader = createDecidedReader(() => client);
+  const reader = new DecidedReader(() => client);
   await Promise.all([reader.read('ann', EVERYTHING), reader.read('ann', EVERYTHING)]);
   expect(looks).toEqual(['list']);
   reader.note('ann', 't-1');
@@ -36,7 +36,7 @@ it('shares a read that takes long, and keeps its answer for three seconds', asyn
   let list = (_: never[]): void => undefined;
   const listed = new Promise<never[]>((resolve) => (list = resolve));
   const client = { list: () => (++lists, listed), timeline: async () => [] };
-  const reader = createDecidedReader(() => client);
+  const reader = new DecidedReader(() => client);
   const first = reader.read('ann', EVERYTHING);
   jest.advanceTimersByTime(60_000);
   const second = reader.read('ann', EVERYTHING);
@@ -50,7 +50,7 @@ it('shares a read that takes long, and keeps its answer for three seconds', asyn
 
 it('reads anew once a user sees other agents', async () => {
   const seen: unknown[] = [];
-  const reader = createDecidedReader(({ agents }) => ({
+  const reader = new DecidedReader(({ agents }) => ({
     list: async () => (seen.push(agents), []),
     timeline: async () => [],
   }));

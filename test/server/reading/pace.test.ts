@@ -1,5 +1,7 @@
 import { CountersignError } from '../../../src/contract/errors';
-import { Pace, type PastRead } from '../../../src/server/reading/pace';
+import { Pace } from '../../../src/server/reading/pace';
+
+type PastRead = Parameters<Pace['end']>[0];
 
 const TIMES = { usual: 500, told: 5_000, toldOfMany: 1_000 };
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@ import { EVERYTHING } from '../../../src/authority/rules/permits';
 import { CountersignError } from '../../../src/contract/errors';
 import type { TurnEvent } from '../../../src/history/events';
 import type { StatsAnswer } from '../../../src/server/api';
-import { createStatsReader } from '../../../src/server/reading/stats-reader';
+import { StatsReader } from '../../../src/server/reading/stats-reader';
 import { run, Script } from '../../history/script';
 
 const NOW = Date.parse('2026-02-01T00:00:00.000Z');
@@ -24,7 +24,7 @@ const fakeClient = (turns: string[]) => {
   const asked: ListQuery[] = [];
   const running = { now: 0, most: 0 };
   let failure: Error | undefined;
-  const reader = createStatsReader({
+  const reader = new StatsReader({
     readerOf: () => ({
       namespace: 'default',
       list: async (query: ListQuery = {}) => {

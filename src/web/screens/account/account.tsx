@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InboxSession } from '../../../server/api';
 import { readSession } from '../../http';
@@ -27,11 +26,11 @@ interface AccountProps {
 }
 
 /** The content of the account menu: who is signed in, and what belongs to them. */
-export function Account({ help, signOut }: AccountProps): JSX.Element {
+export function Account({ help, signOut }: AccountProps) {
   const ref = useRef<HTMLDivElement>(null);
   const session = useToday(ref);
   const close = (): void => ref.current?.closest<HTMLElement>('[popover]')?.hidePopover();
-  const then = (act: () => void) => (): void => {
+  const then = (act: () => void) => () => {
     // The focus goes back to the button that opened the menu. So the focus also returns to this button when a dialog
     // closes.
     close();
@@ -83,7 +82,7 @@ function useToday(ref: { current: HTMLElement | null }): InboxSession {
 }
 
 /** The person who is signed in, as the server knows them. */
-function Who({ user, role, agents, inFile }: InboxSession): JSX.Element {
+function Who({ user, role, agents, inFile }: InboxSession) {
   return (
     <dl class="facts">
       <Fact name="Signed in as">
@@ -115,10 +114,10 @@ const THEMES = {
 } as const satisfies Record<Theme, readonly [string, Theme]>;
 
 /** A button that changes the theme. The browser stores the choice. */
-function ThemeSwitch(): JSX.Element {
+function ThemeSwitch() {
   const [theme, setTheme] = useState(storedTheme);
   const [sign, next] = THEMES[theme];
-  const change = (): void => {
+  const change = () => {
     setTheme(next);
     document.documentElement.dataset['theme'] = next;
     storeTheme(next);
@@ -160,7 +159,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 /** The list of keys. */
-export function HelpDialog({ close }: { close: () => void }): JSX.Element {
+export function HelpDialog({ close }: { close: () => void }) {
   return (
     <Dialog titleId="keys-title" close={close}>
       <h2 id="keys-title">Keys</h2>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import { callTitle } from '../../../history/labels';
@@ -11,7 +10,7 @@ import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
-import { hrefOf, queryOf } from '../../model/route';
+import { queryOf } from '../../model/route';
 import { Text } from '../../ui/text';
 import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
@@ -29,7 +28,7 @@ interface CallPanelProps {
  * One call as it is now: a request to decide, a question to answer, a call in doubt to resolve, or a call that has
  * ended.
  */
-export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Element {
+export function CallPanel({ turn, callId, decided }: CallPanelProps) {
   const { details, call, refresh, problem } = useCall(turn, callId);
   const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
@@ -42,7 +41,7 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
         <Title class="problem">
           <Text of={problem} />
         </Title>
-        <a href={hrefOf({ at: 'turns' })}>All turns</a>
+        <a href="#/turns">All turns</a>
       </div>
     );
   if (details === undefined) return <Title class="empty">Reading the request …</Title>;
@@ -51,7 +50,7 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
 }
 
 /** Chooses the panel of a call. The key of a panel is its content: when that changes, a new panel starts empty. */
-function Panel(props: PanelProps & KeptTyped): JSX.Element {
+function Panel(props: PanelProps & KeptTyped) {
   const { call } = props;
   const [refusal, setRefusal] = useState<string>();
   const shared = { ...props, refusal, setRefusal };
@@ -123,7 +122,7 @@ function useCall(
 }
 
 /** A call that does not wait: who decided, what ran, and its result. */
-function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: DecidingProps): JSX.Element {
+function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: DecidingProps) {
   return (
     <article class="call" aria-label={`Call ${call.callId}`}>
       <CallHead view={details.view} call={call}>

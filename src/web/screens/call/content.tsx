@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { counted, describeOutcome, grantText, howKnown, wordsBy } from '../../../history/labels';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
@@ -24,13 +24,13 @@ interface ArgumentsProps {
    * The file change that is shown above. Values that are part of this change are not shown again unless the person
    * opens them.
    */
-  plan?: FilePlan | undefined;
+  plan?: FilePlan;
   /** Whether the parts that this person saw before, and that are the same now, are folded up. */
   mayFold?: boolean;
 }
 
 /** All arguments, in parts of about one screen, so that nothing is hidden or cut. */
-export function ArgumentsView({ of, plan, mayFold = false }: ArgumentsProps): JSX.Element {
+export function ArgumentsView({ of, plan, mayFold = false }: ArgumentsProps) {
   const wasSeen = useSeenBefore();
   // Drawn once: each part that comes into view draws the screen around it anew.
   return useMemo(() => {
@@ -63,11 +63,11 @@ export function ArgumentsView({ of, plan, mayFold = false }: ArgumentsProps): JS
   }, [of, plan, mayFold]);
 }
 
-function keyed(part: ArgumentsPart): { part: ArgumentsPart; key: string } {
+function keyed(part: ArgumentsPart) {
   return { part, key: JSON.stringify(part) };
 }
 
-function Parts({ of }: { of: readonly { part: ArgumentsPart; key: string }[] }): JSX.Element {
+function Parts({ of }: { of: readonly { part: ArgumentsPart; key: string }[] }) {
   return (
     <div class="leaves">
       {of.map(({ part, key }) => (
@@ -93,7 +93,7 @@ function Parts({ of }: { of: readonly { part: ArgumentsPart; key: string }[] }):
 }
 
 /** Some rows of a list of like objects. On a narrow screen each cell names its column. */
-function RowsView({ name, columns, rows, from }: Rows): JSX.Element {
+function RowsView({ name, columns, rows, from }: Rows) {
   return (
     <table class="rows-of">
       <thead>
@@ -128,7 +128,7 @@ function RowsView({ name, columns, rows, from }: Rows): JSX.Element {
 }
 
 /** What a person need not read again, folded up. What is in it does not count as seen. */
-function Folded({ what, children }: { what: string; children: ComponentChildren }): JSX.Element {
+function Folded({ what, children }: { what: string; children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="shown-above" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -139,12 +139,12 @@ function Folded({ what, children }: { what: string; children: ComponentChildren 
 }
 
 /** What contains a leaf, by the leaf's name. */
-function ownerOf({ name }: Leaf): string {
+function ownerOf({ name }: Leaf) {
   return name.slice(0, name.search(/(?:\\\.|[^.])*$/));
 }
 
 /** A value and its name. What contains it is named above the first of its values. */
-function LeafView({ leaf, before }: { leaf: Leaf; before: Leaf | undefined }): JSX.Element {
+function LeafView({ leaf, before }: { leaf: Leaf; before: Leaf | undefined }) {
   const { name, value } = leaf;
   const owner = ownerOf(leaf);
   const isFirst = before === undefined || ownerOf(before) !== owner;
@@ -167,7 +167,7 @@ function LeafView({ leaf, before }: { leaf: Leaf; before: Leaf | undefined }): J
   );
 }
 
-function Value({ of }: { of: Json }): JSX.Element {
+function Value({ of }: { of: Json }) {
   if (of === '') return <span class="quiet">(empty text)</span>;
   if (typeof of !== 'string') return <code>{JSON.stringify(of)}</code>;
   const isBlock = of.includes('\n');
@@ -183,7 +183,7 @@ function Value({ of }: { of: Json }): JSX.Element {
 }
 
 /** The differences between two sets of arguments, word by word. */
-export function Changes({ before, after }: { before: JsonObject; after: JsonObject }): JSX.Element {
+export function Changes({ before, after }: { before: JsonObject; after: JsonObject }) {
   const changes = changesOf(before, after);
   if (changes.length === 0) return <p class="quiet">Nothing differs.</p>;
   return (
@@ -205,14 +205,14 @@ export function Changes({ before, after }: { before: JsonObject; after: JsonObje
   );
 }
 
-function PartView({ kind, text }: Part): JSX.Element {
+function PartView({ kind, text }: Part) {
   const shown = <Text of={text} layout="block" />;
   if (kind === 'removed') return <del>{shown}</del>;
   return kind === 'added' ? <ins>{shown}</ins> : shown;
 }
 
 /** What people said about a call, what a person changed, and the result of the call. */
-export function Outcome({ call }: { call: CallView }): JSX.Element {
+export function Outcome({ call }: { call: CallView }) {
   const { answers, decisions, resolutions, result } = call;
   const isChanged = JSON.stringify(call.arguments) !== JSON.stringify(call.effective);
   return (
@@ -224,7 +224,7 @@ export function Outcome({ call }: { call: CallView }): JSX.Element {
       </ul>
       {call.grant !== undefined && (
         <p>
-          <a href={hrefOf({ at: 'named', name: 'grants' })}>
+          <a href="#/grants">
             <Text of={grantText('Ran by ', call.grant)} />
           </a>
           , so nobody was asked.
@@ -245,7 +245,7 @@ export function Outcome({ call }: { call: CallView }): JSX.Element {
 }
 
 /** The output of the tool and, apart from it, the other text that the model reads. */
-function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.Element {
+function Result({ result, call }: { result: ToolResult; call: CallView }) {
   const { durationMs, attempts = 1, note } = call;
   const output = outputOf(result, note);
   return (
@@ -282,7 +282,7 @@ function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.E
  */
 const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancelled'];
 
-function resultTitle({ outcome = 'done', resolvedBy }: CallView, result: ToolResult): string {
+function resultTitle({ outcome = 'done', resolvedBy }: CallView, result: ToolResult) {
   const [word] = describeOutcome(outcome);
   if (resolvedBy?.resolution === 'did-not') return 'It did not happen';
   if (NOT_RUN.includes(outcome)) return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
@@ -291,7 +291,7 @@ function resultTitle({ outcome = 'done', resolvedBy }: CallView, result: ToolRes
 }
 
 /** One decision, resolution or answer: its time, its content, the person and the reason. */
-function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }): JSX.Element {
+function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }) {
   const { judgement } = event;
   return (
     <li>
@@ -313,7 +313,7 @@ function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }):
 /**
  * The preview of a call that was decided, with the hunks that a person approved. `level` is the level of its heading.
  */
-export function DecidedPreview({ call, level }: { call: CallView; level: 2 | 3 }): JSX.Element | null {
+export function DecidedPreview({ call, level }: { call: CallView; level: 2 | 3 }) {
   const preview = call.request?.preview;
   if (preview === undefined) return null;
   const approved = approvedHunks(call);

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { asksAgainAfterEdit } from '../../../contract/decision';
 import { withDefaults } from '../../../contract/schema/schema';
@@ -46,7 +45,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
     never: details.offers.includes(edit.isEdited ? 'edit' : 'approve') ? undefined : neverText(details),
   });
   const hasMistake = edit.issues.length > 0;
-  const showNext = (): void => {
+  const showNext = () => {
     if (hasMistake) document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus();
     else unseen.next()?.scrollIntoView({ block: 'center' });
   };
@@ -69,7 +68,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
 }
 
 /** Why this person can never approve a request. */
-function neverText({ changed, whyNot = '' }: CallDetails): string {
+function neverText({ changed, whyNot = '' }: CallDetails) {
   if (changed !== undefined) return 'Its tool changed: deny it, so that the model can ask again.';
   return `You may only deny it: ${whyNot}.`;
 }
@@ -82,7 +81,7 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
   const { arguments: from, seenDigest: seen } = request;
   const [refused, setRefused] = useState<readonly Issue[]>([]);
   const draft = typed.args?.seen === seen ? typed.args.draft : undefined;
-  const set = (next: ArgumentsDraft | undefined): void => {
+  const set = (next: ArgumentsDraft | undefined) => {
     change({ args: next && { draft: next, from, seen } });
     setRefused([]);
   };
@@ -129,12 +128,12 @@ function useHunks(
   // Votes count together only for the same hunks, so others take those of the first approval.
   const voted = call?.votes.find(({ decision }) => decision === 'approved')?.hunks;
   const ticked = mayTick && typed.hunks?.seen === seen ? typed.hunks.ticked : (voted ?? all);
-  const set = (next: readonly string[]): void => change({ hunks: { ticked: next, seen } });
-  const toggle = (id: string): void =>
+  const set = (next: readonly string[]) => change({ hunks: { ticked: next, seen } });
+  const toggle = (id: string) =>
     set(ticked.includes(id) ? ticked.filter((one) => one !== id) : [...ticked, id]);
-  const tickAll = (isTicked: boolean): void => set(isTicked ? all : []);
+  const tickAll = (isTicked: boolean) => set(isTicked ? all : []);
   /** Begins a line about a hunk in the reason, which the model reads, whatever is decided. */
-  const comment = (id: string): void => {
+  const comment = (id: string) => {
     const { reason } = typed;
     change({ reason: `${reason}${reason === '' || reason.endsWith('\n') ? '' : '\n'}Hunk ${id}: ` });
     focusReason();
@@ -150,7 +149,7 @@ interface KeyTargets {
 }
 
 /** The keys of a review. `a` and `d` only move the focus, so that no single key decides. */
-function useReviewKeys({ showNext, startEdit, hunks: { all, mayTick, toggle }, offers }: KeyTargets): void {
+function useReviewKeys({ showNext, startEdit, hunks: { all, mayTick, toggle }, offers }: KeyTargets) {
   const digits = mayTick ? all.slice(0, 9) : [];
   useKeys({
     n: showNext,
@@ -170,7 +169,7 @@ interface BarProps extends DecidingProps {
 const CLOSES = 'This request closes. What the model then asks for is a new one.';
 
 /** The reason and the buttons for a request. */
-export function DecisionBar({ request, review, ...props }: BarProps): JSX.Element {
+export function DecisionBar({ request, review, ...props }: BarProps) {
   const { isSending, send } = useSend(props, sendDecision);
   const { reason, suggestion } = props.typed;
   const isRead = review.edit.isChanged || reason.trim() !== '';
@@ -179,7 +178,7 @@ export function DecisionBar({ request, review, ...props }: BarProps): JSX.Elemen
   const { votesMissing = 1 } = props.details;
   const { denyNeeds = 1 } = request.authority?.rule ?? {};
   const isOneOfSeveral = votesMissing > 1;
-  const decide = (kind: 'approve' | 'deny'): void => {
+  const decide = (kind: 'approve' | 'deny') => {
     const body = toDecision(request, kind, review.choice);
     const isNow = kind === 'approve' && review.asksAgain;
     const isVote = kind === 'approve' ? isOneOfSeveral && !isNow : denyNeeds > 1;
@@ -224,7 +223,7 @@ interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
   showNext: (() => void) | undefined;
   isEdited?: boolean;
   /** What follows for the person from what they typed. */
-  said?: string | undefined;
+  said?: string;
   /** Whether a denial may say what the model should do instead. */
   maySuggest?: boolean;
   deny: Act;
@@ -237,7 +236,7 @@ export function focusReason(): void {
 }
 
 /** The reason and the buttons of a decision, always in view. */
-export function DecisionFooter(given: FooterProps): JSX.Element {
+export function DecisionFooter(given: FooterProps) {
   const { why, said, maySuggest = false, showNext, deny, approve, isEdited = false, ...props } = given;
   const { typed, change } = props;
   const { suggestion } = typed;
@@ -245,14 +244,14 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
   const [isWhyAsked, setWhyAsked] = useState(false);
   const reason = byteNote(typed.reason.trim() + suggestion, LIMITS.reasonBytes);
   const isWhyMissing = (typed.reason + suggestion).trim() === '';
-  const decide = ({ act }: Act): void => (reason.isOver ? focusReason() : act());
-  const suggest = (): void => {
+  const decide = ({ act }: Act) => (reason.isOver ? focusReason() : act());
+  const suggest = () => {
     setInstead(true);
     focusSoon('#instead');
   };
   // The model reads the reason, so the first click without a reason asks for a reason. The second click denies without
   // a reason.
-  const denyOrAsk = (): void => {
+  const denyOrAsk = () => {
     if (!isWhyMissing || isWhyAsked) return decide(deny);
     setWhyAsked(true);
     focusReason();
@@ -303,7 +302,7 @@ interface ButtonsProps extends Pick<FooterProps, 'deny' | 'approve'> {
   instead: (() => void) | undefined;
 }
 
-function Buttons({ deny, approve, label, instead }: ButtonsProps): JSX.Element {
+function Buttons({ deny, approve, label, instead }: ButtonsProps) {
   useKeys({ i: () => instead?.() });
   return (
     <div class="buttons">
@@ -341,7 +340,7 @@ function approveLabel(
   { edit, hunks: { all, ticked }, asksAgain }: Review,
   { preview }: RequestOpened,
   isVote: boolean,
-): string {
+) {
   if (asksAgain) return preview === undefined ? 'See it with changes' : 'See what it does now';
   if (edit.isEdited) return 'Approve with changes';
   const word = isVote ? 'Vote to approve' : 'Approve';

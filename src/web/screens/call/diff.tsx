@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type FilePlan, type Hunk, hunkRange, isDiffText, type Preview } from '../../../contract/plan';
 import { segments } from '../../../contract/text/unsafe-text';
@@ -30,11 +29,11 @@ interface PreviewProps {
   /** Ids of the ticked hunks. */
   ticked: readonly string[];
   /** Undefined if hunks cannot be chosen. */
-  choice?: HunkChoice | undefined;
+  choice?: HunkChoice;
 }
 
 /** The preview of a call: the diff of a file with a checkbox for each hunk, or a text. */
-export function PreviewView({ preview, ticked, choice }: PreviewProps): JSX.Element {
+export function PreviewView({ preview, ticked, choice }: PreviewProps) {
   const { text, plan } = preview;
   const shown = text.replace(/\n$/, '');
   const lines = useMemo(() => (isDiffText(text) ? unnumbered(shown) : undefined), [text]);
@@ -47,10 +46,10 @@ export function PreviewView({ preview, ticked, choice }: PreviewProps): JSX.Elem
   );
 }
 
-function Plan({ plan, ticked, choice }: Omit<PreviewProps, 'preview'> & { plan: FilePlan }): JSX.Element {
+function Plan({ plan, ticked, choice }: Omit<PreviewProps, 'preview'> & { plan: FilePlan }) {
   const { path, hunks } = plan;
   const lines = hunks.flatMap(({ id, lines }) => (ticked.includes(id) ? lines : []));
-  const countOf = (mark: string): number => lines.filter((line) => line.startsWith(mark)).length;
+  const countOf = (mark: string) => lines.filter((line) => line.startsWith(mark)).length;
   const choosing = hunks.length > 1 ? choice : undefined;
   return (
     <div class="diff" style={{ '--digits': String(digitsOf(plan)) }}>
@@ -77,7 +76,7 @@ interface TickAllProps {
   all: number;
 }
 
-function TickAll({ choosing, ticked, all }: TickAllProps): JSX.Element {
+function TickAll({ choosing, ticked, all }: TickAllProps) {
   return (
     <span class="tick-all">
       <span class="quiet" role="status">
@@ -110,7 +109,7 @@ interface HunkProps {
   choice: HunkChoice | undefined;
 }
 
-function HunkView({ path, hunk, isTicked, choice }: HunkProps): JSX.Element {
+function HunkView({ path, hunk, isTicked, choice }: HunkProps) {
   const lines = useMemo(() => <DiffLines lines={numbered(hunk)} path={path} />, [hunk, path]);
   return (
     <section class={`hunk${isTicked ? '' : ' left-out'}`} aria-label={`Hunk ${hunk.id}`}>
@@ -142,7 +141,7 @@ const EVERY = 12;
 /**
  * The lines of a hunk with their numbers before and after the change, or the lines of a unified diff that came as text.
  */
-function DiffLines({ lines, path }: { lines: readonly DiffLine[]; path: string }): JSX.Element {
+function DiffLines({ lines, path }: { lines: readonly DiffLine[]; path: string }) {
   const starts = Array.from({ length: Math.ceil(lines.length / EVERY) }, (_, index) => index * EVERY);
   return (
     <div class="diff-lines">
@@ -165,7 +164,7 @@ interface BlockProps {
  * Some lines of a diff. While the lines are far out of view, the browser does not lay them out, and their words and
  * syntax have no colours yet.
  */
-function Block({ lines, path, from, to }: BlockProps): JSX.Element {
+function Block({ lines, path, from, to }: BlockProps) {
   const ref = useRef<HTMLDivElement>(null);
   const isNear = useNear(ref);
   const looks = useLooks({ lines, path, from, to }, isNear);
@@ -213,13 +212,7 @@ const WORDS: Partial<Record<LineKind, string>> = { added: 'added: ', removed: 'r
 /** A line over this length fills a screen, so each of its parts has to be seen. */
 const LONG = 600;
 
-function Line({
-  line: { kind, before, after, line },
-  looks,
-}: {
-  line: DiffLine;
-  looks: readonly Look[];
-}): JSX.Element {
+function Line({ line: { kind, before, after, line }, looks }: { line: DiffLine; looks: readonly Look[] }) {
   return (
     <div class={`line ${kind}`} data-before={before} data-after={after}>
       {WORDS[kind] !== undefined && <span class="sr-only">{WORDS[kind]}</span>}
@@ -228,7 +221,7 @@ function Line({
   );
 }
 
-function LineText({ line, looks }: { line: string; looks: readonly Look[] }): JSX.Element {
+function LineText({ line, looks }: { line: string; looks: readonly Look[] }) {
   const pieces = useMemo(() => segments(line, 'diff'), [line]);
   return (
     <Ordered of={pieces}>

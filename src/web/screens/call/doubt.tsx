@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { ResolutionBody } from '../../../server/api';
 import { poster } from '../../http';
 import type { CallView } from '../../../history/view-types';
@@ -25,7 +24,7 @@ const resolve = poster<ResolutionBody>('resolutions');
 type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
 
 /** A call that was started and whose outcome is unknown: its facts, and the three answers. */
-export function DoubtPanel(props: DoubtProps): JSX.Element {
+export function DoubtPanel(props: DoubtProps) {
   const { details, call, doubt, refusal, typed, change } = props;
   const { session } = useAppContext();
   return (
@@ -82,7 +81,7 @@ export function DoubtPanel(props: DoubtProps): JSX.Element {
  * The facts that a person looks up elsewhere: when the call started, who let it run, and the key that its handler was
  * given.
  */
-function DoubtFacts({ call }: { call: CallView }): JSX.Element {
+function DoubtFacts({ call }: { call: CallView }) {
   const by = allowedBy(call);
   const key = keyOfStart(call);
   return (
@@ -109,7 +108,7 @@ function DoubtFacts({ call }: { call: CallView }): JSX.Element {
 }
 
 /** The time of something, and how long ago that is. */
-function When({ at }: { at: string }): JSX.Element {
+function When({ at }: { at: string }) {
   const now = useNow();
   return (
     <time dateTime={at}>
@@ -128,13 +127,13 @@ function useAnswer(props: DoubtProps) {
   const { generation } = call;
   const chosen = typed.generation === generation ? typed.answer : undefined;
   const { isSending, send } = useSend(props, resolve);
-  const choose = (kind: ResolutionKind): void => {
+  const choose = (kind: ResolutionKind) => {
     change({ answer: kind, generation });
     document.getElementById(`answer-${kind}`)?.focus();
   };
   const offered = RESOLUTIONS.filter((kind) => props.details.offers.includes(kind));
   useKeys(Object.fromEntries(offered.map((kind, index) => [String(index + 1), () => choose(kind)])));
-  const submit = (event: Event): void => {
+  const submit = (event: Event) => {
     event.preventDefault();
     if (chosen === undefined || isSending) return;
     const returned = (chosen === 'happened' && content) || undefined;
@@ -149,7 +148,7 @@ function useAnswer(props: DoubtProps) {
 }
 
 /** The person chooses an answer, then sends it. */
-function Answers(props: DoubtProps): JSX.Element {
+function Answers(props: DoubtProps) {
   const { change } = props;
   const { content, how } = props.typed;
   const { offered, chosen, choose, submit, isSending } = useAnswer(props);
@@ -214,7 +213,7 @@ interface ChoiceProps {
 }
 
 /** One answer that the person can choose. */
-function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
+function Choice({ kind, index, isChosen, choose }: ChoiceProps) {
   return (
     <label class={`answer${isChosen ? ' chosen' : ''}`}>
       <input

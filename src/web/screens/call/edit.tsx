@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dateTime } from '../../../contract/text/times';
 import type { Issue, JsonSchema } from '../../../contract/tool';
@@ -8,7 +7,6 @@ import { type ArgumentsDraft, setText } from '../../model/draft';
 import { type Typed, typedParts } from '../../kept-input';
 import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
-import { hasKeyboard } from '../../ui/app';
 import { focusToDecide } from '../../ui/late-keys';
 import { useSure } from '../../ui/widgets';
 import { wordsBy } from '../../../history/labels';
@@ -29,10 +27,10 @@ interface EditProps {
 }
 
 /** The arguments as a form made from the schema, or as JSON. */
-export function EditArguments(props: EditProps): JSX.Element {
+export function EditArguments(props: EditProps) {
   const { draft, setDraft, schema, issues, submit } = props;
   const [isRaw, setRaw] = useState(schema === undefined || draft.texts[''] !== undefined);
-  const onKeyDown = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape') leaveField(event);
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
     event.preventDefault();
@@ -59,7 +57,7 @@ export function EditArguments(props: EditProps): JSX.Element {
 }
 
 /** Leaves the field. The first Escape keeps the text in the field. Only the next Escape leaves the request. */
-function leaveField(event: KeyboardEvent): void {
+function leaveField(event: KeyboardEvent) {
   const { target } = event;
   if (!(target instanceof HTMLElement) || !target.matches('input, textarea, select')) return;
   event.preventDefault();
@@ -67,8 +65,8 @@ function leaveField(event: KeyboardEvent): void {
 }
 
 /** Drops what was typed, but only when the person confirms it. */
-function DropButton({ isChanged, close }: EditProps): JSX.Element {
-  const drop = (): void => {
+function DropButton({ isChanged, close }: EditProps) {
+  const drop = () => {
     close();
     focusSoon('#change');
   };
@@ -101,7 +99,7 @@ export function focusSoon(selector: string): void {
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
 }
 
-function RawJson({ draft, setDraft, issues }: Pick<EditProps, 'draft' | 'setDraft' | 'issues'>): JSX.Element {
+function RawJson({ draft, setDraft, issues }: Pick<EditProps, 'draft' | 'setDraft' | 'issues'>) {
   const [text, setTyped] = useState(() => draft.texts['']?.text ?? JSON.stringify(draft.value, null, 2));
   return (
     <div class="field">
@@ -133,8 +131,8 @@ interface ReasonProps {
  * The field for the reason. Ctrl+Enter denies. If the arguments were edited, the person might want to approve them, so
  * Ctrl+Enter then only moves the focus to the Approve button.
  */
-export function ReasonField({ typed, change, isOver, isEdited, deny }: ReasonProps): JSX.Element {
-  const onKeyDown = (event: KeyboardEvent): void => {
+export function ReasonField({ typed, change, isOver, isEdited, deny }: ReasonProps) {
+  const onKeyDown = (event: KeyboardEvent) => {
     const { currentTarget: field } = event;
     if (event.key === 'Escape' && field instanceof HTMLElement) field.blur();
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
@@ -172,7 +170,7 @@ interface LeftOverProps {
  * The text that a person had typed when the request changed, or when somebody else decided it. The text stays until the
  * person drops it.
  */
-export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | null {
+export function LeftOver({ typed, what, drop }: LeftOverProps) {
   const text = typedParts(typed);
   const { args, reason, suggestion, how, content } = typed;
   if (text === undefined) return null;
@@ -220,4 +218,9 @@ export function whatHappened(call: CallView): string {
   if (call.outcome === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
   return `It is over: ${wordsBy(wordIn(last) ?? 'decided', last.approver)} at ${dateTime(last.at)}.`;
+}
+
+/** False on a touch screen, where hints about keys would only take room. */
+function hasKeyboard(): boolean {
+  return !matchMedia('(pointer: coarse)').matches;
 }

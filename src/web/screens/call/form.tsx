@@ -13,16 +13,7 @@ import {
   valueAt,
 } from '../../model/draft';
 import { type Field, formOf, variantOf, withUnnamed } from '../../model/argument-form';
-import {
-  ChoiceInput,
-  DateInput,
-  type InputProps,
-  Issues,
-  JsonInput,
-  NumberInput,
-  TextInput,
-  YesNoInput,
-} from './inputs';
+import { Input, Issues } from './inputs';
 import { SeenEnd } from '../../ui/seen';
 import { Text, visibleText } from '../../ui/text';
 import { Select } from '../../ui/widgets';
@@ -35,7 +26,7 @@ interface FieldProps {
   setDraft: (draft: ArgumentsDraft) => void;
   issues: readonly Issue[];
   /** Removes an item from its list. */
-  remove?: (() => void) | undefined;
+  remove?: () => void;
   /** The choice between the kinds of a value that may have several. */
   choice?: JSX.Element;
 }
@@ -45,7 +36,7 @@ interface FormProps extends Pick<FieldProps, 'draft' | 'setDraft' | 'issues'> {
 }
 
 /** The arguments as a form that the schema describes. */
-export function ArgumentsForm({ schema, ...props }: FormProps): JSX.Element {
+export function ArgumentsForm({ schema, ...props }: FormProps) {
   const { draft, issues } = props;
   const form = formOf(schema, draft.value);
   if (form.kind === 'union') return <UnionField {...props} field={form} path={[]} />;
@@ -60,7 +51,7 @@ export function ArgumentsForm({ schema, ...props }: FormProps): JSX.Element {
 }
 
 /** A field with its label, its help and its issues. An absent optional field can be added. */
-function FieldView(props: FieldProps): JSX.Element {
+function FieldView(props: FieldProps) {
   const { field, path, draft, setDraft } = props;
   const value = valueAt(draft.value, path);
   if (value === undefined && !field.required) {
@@ -87,7 +78,7 @@ function FieldView(props: FieldProps): JSX.Element {
  * A value of one of several kinds: first the choice of the kind, then the field of that kind. Choosing another kind and
  * coming back restores what was typed.
  */
-function UnionField(props: FieldProps): JSX.Element {
+function UnionField(props: FieldProps) {
   const { field, path, draft, setDraft } = props;
   const variants = field.variants ?? [];
   const value = valueAt(draft.value, path);
@@ -95,7 +86,7 @@ function UnionField(props: FieldProps): JSX.Element {
   const typed = useRef<Earlier[]>([]).current;
   const at = variantOf(variants, value, wish);
   const chosen = variants[at];
-  const choose = (next: number): void => {
+  const choose = (next: number) => {
     const variant = variants[next];
     if (variant === undefined) return;
     typed[at] = [draft, path];
@@ -119,7 +110,7 @@ function UnionField(props: FieldProps): JSX.Element {
   return <FieldView key={at} {...props} field={inner} choice={choice} />;
 }
 
-function SingleField(props: FieldProps): JSX.Element {
+function SingleField(props: FieldProps) {
   const { field, path, draft, setDraft } = props;
   const isJson = field.kind === 'json';
   const issues = isJson ? issuesWithin(props.issues, path) : issuesAt(props.issues, path);
@@ -143,31 +134,7 @@ function SingleField(props: FieldProps): JSX.Element {
   );
 }
 
-function Input(props: InputProps): JSX.Element {
-  switch (props.field.kind) {
-    case 'number':
-    case 'integer':
-      return <NumberInput {...props} />;
-    case 'boolean':
-      return <YesNoInput {...props} />;
-    case 'choice':
-      return <ChoiceInput {...props} />;
-    case 'date':
-      return <DateInput {...props} />;
-    case 'nothing':
-      return (
-        <output id={props.id} class="quiet">
-          nothing (null)
-        </output>
-      );
-    case 'json':
-      return <JsonInput {...props} />;
-    default:
-      return <TextInput {...props} />;
-  }
-}
-
-function ObjectField(props: FieldProps): JSX.Element {
+function ObjectField(props: FieldProps) {
   const { remove: _, choice: __, ...shared } = props;
   const { fields = [] } = withUnnamed(props.field, valueAt(props.draft.value, props.path));
   return (
@@ -179,7 +146,7 @@ function ObjectField(props: FieldProps): JSX.Element {
   );
 }
 
-function ListField(props: FieldProps): JSX.Element {
+function ListField(props: FieldProps) {
   const { field, path, draft, setDraft } = props;
   const value = valueAt(draft.value, path);
   const item = field.item;
@@ -187,7 +154,7 @@ function ListField(props: FieldProps): JSX.Element {
   const keys = useRef<object[]>([]).current;
   if (!Array.isArray(value) || item === undefined)
     return <SingleField {...props} field={{ ...field, kind: 'json' }} />;
-  const add = (): void => setDraft(setAt(draft, [...path, value.length], item.initial));
+  const add = () => setDraft(setAt(draft, [...path, value.length], item.initial));
   const { choice: _, ...shared } = props;
   return (
     <Group {...props}>
@@ -210,7 +177,7 @@ function ListField(props: FieldProps): JSX.Element {
   );
 }
 
-function Group(props: FieldProps & { children: ComponentChildren }): JSX.Element {
+function Group(props: FieldProps & { children: ComponentChildren }) {
   const { path, children } = props;
   const id = idOf(path);
   return (
@@ -227,7 +194,7 @@ function Group(props: FieldProps & { children: ComponentChildren }): JSX.Element
   );
 }
 
-function Remove(props: FieldProps): JSX.Element | null {
+function Remove(props: FieldProps) {
   const { field, path, draft, setDraft, remove } = props;
   const act = remove ?? (field.required ? undefined : () => setDraft(setAt(draft, path, undefined)));
   if (act === undefined) return null;
@@ -240,7 +207,7 @@ function Remove(props: FieldProps): JSX.Element | null {
 }
 
 /** The description and limits of a value in the schema, shown before a person types a wrong value. */
-function Help({ field, path }: FieldProps): JSX.Element | null {
+function Help({ field, path }: FieldProps) {
   const { description, limits } = field;
   if (description === undefined && limits === undefined) return null;
   return (
@@ -255,11 +222,11 @@ function Help({ field, path }: FieldProps): JSX.Element | null {
   );
 }
 
-function nameOf({ field, path }: FieldProps): string {
+function nameOf({ field, path }: FieldProps) {
   return field.label === '' ? String(path.at(-1) ?? 'the arguments') : field.label;
 }
 
-function idOf(path: Path): string {
+function idOf(path: Path) {
   // Lists of ids are split at blanks, so an id must not contain one.
   return `field${pointerOf(path).replace(/[\s%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

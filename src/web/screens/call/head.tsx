@@ -1,7 +1,7 @@
 import type { TurnOrigin } from '../../../contract/call';
 import { describeFacts, describePhase } from '../../../history/labels';
 import { describeModel } from '../../../history/model-label';
-import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
@@ -34,7 +34,7 @@ export function usePanelTitle(): 'h1' | 'h2' {
 }
 
 /** The heading of a call, with links back and to its turn. Its ids come last. */
-export function CallHead({ view, call, wants, facts, children }: HeadProps): JSX.Element {
+export function CallHead({ view, call, wants, facts, children }: HeadProps) {
   const [isOpen, setOpen] = useState(false);
   const title = useRef<HTMLHeadingElement>(null);
   const around = useContext(AroundPanel);
@@ -89,7 +89,7 @@ export function CallHead({ view, call, wants, facts, children }: HeadProps): JSX
 }
 
 /** The ids of a turn and of its call. They come last, because they say nothing about what happens. */
-function Ids({ view, call }: Pick<HeadProps, 'view' | 'call'>): JSX.Element {
+function Ids({ view, call }: Pick<HeadProps, 'view' | 'call'>) {
   return (
     <>
       <a href={hrefOf({ at: 'turn', turn: view.turn })}>
@@ -118,7 +118,7 @@ interface FactProps {
 }
 
 /** One fact of a `facts` list. */
-export function Fact({ name, isWide = false, children }: FactProps): JSX.Element {
+export function Fact({ name, isWide = false, children }: FactProps) {
   return (
     <div class={isWide ? 'wide' : undefined}>
       <dt>{name}</dt>
@@ -128,7 +128,7 @@ export function Fact({ name, isWide = false, children }: FactProps): JSX.Element
 }
 
 /** The prompt of the turn. A workflow that is not a turn may have none. */
-export function UserAsked({ view }: { view: TurnView }): JSX.Element | null {
+export function UserAsked({ view }: { view: TurnView }) {
   if (view.prompt === '' && view.files === undefined) return null;
   return (
     <figure class="said-by">
@@ -143,7 +143,7 @@ export function UserAsked({ view }: { view: TurnView }): JSX.Element | null {
 }
 
 /** Who asked, and the metadata with which the turn was started. Nobody has checked these values. */
-function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): JSX.Element {
+function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }) {
   const facts = describeFacts(metadata);
   return (
     <p class="quiet">
@@ -159,7 +159,7 @@ function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): J
 }
 
 /** What the model said in the step of the call. The model's words do not prove what the call does. */
-export function ModelSays({ view, call }: { view: TurnView; call: CallView }): JSX.Element | null {
+export function ModelSays({ view, call }: { view: TurnView; call: CallView }) {
   const step = view.steps.find(({ step: n }) => n === call.step);
   if (step === undefined) return null;
   const others = step.callIds.length - 1;
@@ -184,7 +184,7 @@ export function ModelSays({ view, call }: { view: TurnView; call: CallView }): J
 }
 
 /** Why the last decision was refused. Screen readers read it immediately. */
-export function Refusal({ text }: { text: string | undefined }): JSX.Element {
+export function Refusal({ text }: { text: string | undefined }) {
   return (
     <div role="alert">
       {text !== undefined && (
@@ -197,7 +197,7 @@ export function Refusal({ text }: { text: string | undefined }): JSX.Element {
 }
 
 /** The id and the tool of a call. */
-export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): JSX.Element {
+export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>) {
   return (
     <>
       {callId} <Code of={tool} />

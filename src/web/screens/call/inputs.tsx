@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { LIMITS } from '../../../contract/limits';
 import { readNumber } from '../../../contract/read-json';
@@ -21,7 +20,7 @@ import { Pieces, Text, visibleText } from '../../ui/text';
 import type { Issue } from '../../../contract/tool';
 
 /** The props of every input. */
-export interface InputProps {
+interface InputProps {
   field: Field;
   path: Path;
   draft: ArgumentsDraft;
@@ -31,6 +30,31 @@ export interface InputProps {
   describedBy: string;
 }
 
+/** The input of a value, by the kind of its field. */
+export function Input(props: InputProps) {
+  switch (props.field.kind) {
+    case 'number':
+    case 'integer':
+      return <NumberInput {...props} />;
+    case 'boolean':
+      return <YesNoInput {...props} />;
+    case 'choice':
+      return <ChoiceInput {...props} />;
+    case 'date':
+      return <DateInput {...props} />;
+    case 'nothing':
+      return (
+        <output id={props.id} class="quiet">
+          nothing (null)
+        </output>
+      );
+    case 'json':
+      return <JsonInput {...props} />;
+    default:
+      return <TextInput {...props} />;
+  }
+}
+
 /** Longer texts get an input with several lines. */
 const ONE_LINE = 48;
 
@@ -38,13 +62,13 @@ const ONE_LINE = 48;
  * An input for text of one or more lines. If the input would not show all characters, the text with marks is below the
  * input.
  */
-export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
+function TextInput({ field, path, draft, setDraft, ...rest }: InputProps) {
   const value = valueAt(draft.value, path);
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
   const isLong = field.kind === 'lines' || text.includes('\n') || text.length > ONE_LINE;
   // The kind of input must not change while a person types, or the focus would be lost.
   const [startsLong] = useState(isLong);
-  const take = (typed: string): void => setDraft(setAt(draft, path, typed));
+  const take = (typed: string) => setDraft(setAt(draft, path, typed));
   const marked = segments(text, 'block');
   return (
     <>
@@ -83,7 +107,7 @@ type AreaProps = ReturnType<typeof common> & { text: string; take: (typed: strin
  * A text area as high as its text, so that the whole text is visible. A person has seen the text once each screen of it
  * was in view.
  */
-export function TextArea({ text, take, ...rest }: AreaProps): JSX.Element {
+export function TextArea({ text, take, ...rest }: AreaProps) {
   const ref = useRef<HTMLTextAreaElement>(null);
   const [blocks] = useState(() => blocksOf(segments(text, 'block')).length);
   useLayoutEffect(() => {
@@ -112,7 +136,7 @@ export function TextArea({ text, take, ...rest }: AreaProps): JSX.Element {
 }
 
 /** A date as text, which is checked, with a calendar beside it. */
-export function DateInput(props: InputProps): JSX.Element {
+function DateInput(props: InputProps) {
   const { path, draft, setDraft } = props;
   const value = valueAt(draft.value, path);
   const isDate = typeof value === 'string' && fitsFormat('date', value) === true;
@@ -133,7 +157,7 @@ export function DateInput(props: InputProps): JSX.Element {
 }
 
 /** An input for a number. Other text stays as typed and is marked as wrong. */
-export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
+function NumberInput({ path, draft, setDraft, ...rest }: InputProps) {
   const value = valueAt(draft.value, path);
   const inDraft = typeof value === 'string' ? value : JSON.stringify(value ?? '');
   const given = draft.texts[pointerOf(path)]?.text ?? inDraft;
@@ -158,7 +182,7 @@ export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX
 }
 
 /** Yes or no. */
-export function YesNoInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
+function YesNoInput({ path, draft, setDraft, ...rest }: InputProps) {
   return (
     <input
       {...common(rest)}
@@ -170,7 +194,7 @@ export function YesNoInput({ path, draft, setDraft, ...rest }: InputProps): JSX.
 }
 
 /** A choice of one of a few values. Any other current value is shown unchanged. */
-export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
+function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps) {
   const options = field.options ?? [];
   const current = valueAt(draft.value, path);
   const value = JSON.stringify(current ?? null);
@@ -195,11 +219,11 @@ export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProp
 }
 
 /** Any value, as JSON. */
-export function JsonInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
+function JsonInput({ path, draft, setDraft, ...rest }: InputProps) {
   const value = valueAt(draft.value, path);
   const given = draft.texts[pointerOf(path)]?.text ?? JSON.stringify(value ?? null, null, 2);
   const [text, setTyped] = useState(given);
-  const take = (typed: string): void => {
+  const take = (typed: string) => {
     setTyped(typed);
     setDraft(setText(draft, path, typed));
   };
@@ -221,7 +245,7 @@ export function Issues({
   of: readonly Issue[];
   id: string;
   withPath?: boolean;
-}): JSX.Element {
+}) {
   return (
     <ul class="issues" id={id}>
       {of.map(({ path, message }, index) => (
@@ -249,7 +273,7 @@ interface LinesInputProps {
 }
 
 /** A field for a person's own words, with its label. */
-export function LinesInput({ id, label, rows, text, setText: set, ...more }: LinesInputProps): JSX.Element {
+export function LinesInput({ id, label, rows, text, setText: set, ...more }: LinesInputProps) {
   const note = byteNote(text, more.mostBytes ?? LIMITS.reasonBytes);
   return (
     <div class={`field${note.isOver ? ' invalid' : ''}`}>

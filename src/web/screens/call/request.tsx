@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RequestOpened } from '../../../history/events';
 import type { CallDetails } from '../../../server/api';
@@ -9,7 +8,7 @@ import { DecisionBar, type Review, useReview } from './decide';
 import type { DecidingProps } from './send';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
-import { SAFETY_LABELS, whoDecides } from '../../model/labels';
+import { whoDecides } from '../../model/labels';
 import { changedText, describeEffect } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
 import { useAppContext, useLate, useNow, useTabVisible } from '../../ui/app';
@@ -19,12 +18,13 @@ import { ArgumentsView, Changes } from './content';
 import { PreviewView } from './diff';
 import { EditArguments, LeftOver } from './edit';
 import { NOTHING_TYPED } from '../../kept-input';
+import type { Safety } from '../../../contract/tool';
 
 const loadGrant = () => import('../grant');
 const loadVotes = () => import('./votes');
 
 /** Warns of a changed tool before an approval that would be refused. */
-function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | null {
+function ChangedTool({ now }: { now: CallDetails['changed'] }) {
   if (now === undefined) return null;
   return (
     <p class="banner bad" role="note">
@@ -35,7 +35,7 @@ function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | nu
 }
 
 /** Says that a pause holds the call. */
-function Paused({ agent, tool }: { agent: string; tool: string }): JSX.Element | null {
+function Paused({ agent, tool }: { agent: string; tool: string }) {
   const { paused = [] } = useAppContext().inbox.pulse ?? {};
   const isHeld = paused.some(
     ({ of }) => [agent, undefined].includes(of?.agent) && [tool, undefined].includes(of?.tool),
@@ -52,7 +52,7 @@ function Paused({ agent, tool }: { agent: string; tool: string }): JSX.Element |
  * A request in full, with everything that is needed to decide it. What the model says comes last, because a person
  * judges what will run and not its description.
  */
-export function RequestPanel(props: DecidingProps & { request: RequestOpened }): JSX.Element {
+export function RequestPanel(props: DecidingProps & { request: RequestOpened }) {
   const { details, call, request, refusal, typed } = props;
   const { offers } = details;
   const review = useReview(request, details, props);
@@ -92,7 +92,7 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
 }
 
 /** What a person who voted waits for. The vote can be taken back, and nothing else. */
-function Voted({ left = [] }: { left: readonly string[] | undefined }): JSX.Element {
+function Voted({ left = [] }: { left: readonly string[] | undefined }) {
   return (
     <p class="banner" role="status">
       <strong>You voted.</strong>{' '}
@@ -112,7 +112,7 @@ function useLookers({ view, callId }: CallDetails): readonly string[] {
   useEffect(() => {
     if (!isLive || !isVisible) return;
     const path = `${turnPath(view.turn)}/calls/${callId}/open`;
-    const look = async (): Promise<void> => {
+    const look = async () => {
       const reply = await send<string[]>('POST', path);
       setOthers(reply.ok ? reply.data : []);
     };
@@ -124,7 +124,7 @@ function useLookers({ view, callId }: CallDetails): readonly string[] {
 }
 
 /** How long there is, who decides, and who else looks at it. */
-function Wants({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
+function Wants({ request, details }: Pick<ProposalProps, 'request' | 'details'>) {
   const { session } = useAppContext();
   const now = useNow();
   const others = useLookers(details);
@@ -144,7 +144,7 @@ function Wants({ request, details }: Pick<ProposalProps, 'request' | 'details'>)
 }
 
 /** What people have to know before they decide, and that the arguments do not show. */
-function Notes({ request }: Pick<ProposalProps, 'request'>): JSX.Element | null {
+function Notes({ request }: Pick<ProposalProps, 'request'>) {
   const { policyReason, note, notes, server } = request;
   const facts = [
     ['Asked again', note],
@@ -168,7 +168,7 @@ function Notes({ request }: Pick<ProposalProps, 'request'>): JSX.Element | null 
 }
 
 /** Facts for whoever asks for them. None of them comes from the model. */
-function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
+function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>) {
   const { safety, effect, seenDigest } = request;
   const { timeoutMs, voting } = details;
   return (
@@ -202,7 +202,7 @@ interface ProposalProps {
   review: Review;
 }
 
-function OutOfDate(): JSX.Element {
+function OutOfDate() {
   return (
     <p class="banner ask">
       This preview is out of date. Ask for the new one: it shows what will run, and nothing runs before you
@@ -212,7 +212,7 @@ function OutOfDate(): JSX.Element {
 }
 
 /** What will run: the changes of a person, then the preview and the arguments. */
-function Proposal({ details, request, review }: ProposalProps): JSX.Element {
+function Proposal({ details, request, review }: ProposalProps) {
   const { edit, hunks } = review;
   const { preview, proposed, edit: edited } = request;
   return (
@@ -259,10 +259,10 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
   );
 }
 
-function Arguments({ details, request, review }: ProposalProps): JSX.Element {
+function Arguments({ details, request, review }: ProposalProps) {
   const { edit, why, canShow, showNext } = review;
   const { draft, issues } = edit;
-  const submit = (): void => {
+  const submit = () => {
     if (why === undefined) document.getElementById('approve')?.click();
     else if (canShow) showNext();
   };
@@ -294,7 +294,7 @@ function Arguments({ details, request, review }: ProposalProps): JSX.Element {
   );
 }
 
-function Deceiving({ review: { deceiving, isConfirmed, confirm } }: { review: Review }): JSX.Element | null {
+function Deceiving({ review: { deceiving, isConfirmed, confirm } }: { review: Review }) {
   const text = deceivingText(deceiving);
   if (text === '') return null;
   return (
@@ -314,3 +314,9 @@ function Deceiving({ review: { deceiving, isConfirmed, confirm } }: { review: Re
     </div>
   );
 }
+
+const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
+  safe: 'runs without a decision',
+  cautious: 'is logged, then runs',
+  dangerous: 'waits for a decision',
+};

@@ -7,9 +7,11 @@ import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
 import { errorText, noticeText, refusalText } from '../../model/labels';
-import { letsRun, voteText } from '../../model/review';
+import { letsRun } from '../../model/review';
 import type { Typed } from '../../kept-input';
 import { type ShownNotice, useAppContext } from '../../ui/app';
+import type { Accepted } from '../../../contract/decision';
+import { approvalsNeeded } from '../../../authority/rules/stricter-rule';
 
 /** The props of every panel of a call. */
 export interface PanelProps {
@@ -62,9 +64,8 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const here = parseRoute(location.hash);
   const route: Route = here.at === 'conversation' ? here : { at: 'call', turn, callId };
   const back: ShownNotice['to'] = { label: 'Open it', route };
-  const answered = (reply: Reply<Told>, what: string, { isAway, refused }: Away): void => {
-    const bad = (text: string): void =>
-      notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
+  const answered = (reply: Reply<Told>, what: string, { isAway, refused }: Away) => {
+    const bad = (text: string) => notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
     if (!reply.ok) return isAway && reply.status !== 401 ? bad(errorText(reply.error)) : fail(reply);
     const answer = reply.data;
     if (answer.status === 'refused') {
@@ -88,11 +89,11 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     if (!isAway) decided();
   };
   /** Sends the decision. `what` describes the decision in words, for the notice. */
-  const send = (body: B, what: string, { refused, isNow = false }: SendOptions = {}): void => {
+  const send = (body: B, what: string, { refused, isNow = false }: SendOptions = {}) => {
     const sent = { ...body, runId };
     const identified = { ...sent, decisionId: idOf(sent) };
     const isAway = !isNow && session.undoMs > 0;
-    const sendIt = async (): Promise<void> => {
+    const sendIt = async () => {
       const postIt = (signed: Signed) =>
         carefully((signal) => post(turn, { ...identified, ...signed }, signal));
       answered(await sendSigned(what, postIt), what, { isAway, refused });
@@ -134,4 +135,15 @@ function useDecisionId(): (content: unknown) => string {
     if (last.current.content !== text) last.current = { content: text, id: newDecisionId() };
     return last.current.id;
   };
+}
+
+/** A vote that was taken while others are still needed, for a notice. Undefined: it is not an approval, or it decided. */
+function voteText(
+  { decision, needs }: Accepted,
+  call: Pick<CallView, 'tool' | 'effective' | 'request'>,
+): string | undefined {
+  const rule = call.request?.authority?.rule;
+  if (decision !== 'approved' || needs === undefined || rule === undefined) return undefined;
+  const all = approvalsNeeded(rule);
+  return `Your vote, ${all - needs.approvals} of ${all}: ${callTitle(call)}`;
 }

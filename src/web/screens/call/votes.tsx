@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { LIMITS } from '../../../contract/limits';
 import { counted } from '../../../history/labels';
@@ -17,7 +16,7 @@ interface VotesProps extends DecidingProps {
 }
 
 /** Buttons that withdraw a vote, or have a call asked about again. The server says who may use them. */
-export function VoteActions(props: VotesProps): JSX.Element {
+export function VoteActions(props: VotesProps) {
   const { ownVote, offers } = props.details;
   return (
     <div class="vote-actions">
@@ -28,7 +27,7 @@ export function VoteActions(props: VotesProps): JSX.Element {
 }
 
 /** Withdraws a vote. The first click only explains what the second click does. */
-function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): JSX.Element {
+function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }) {
   const ref = useRef<HTMLDivElement>(null);
   const { isSending, send: say } = useSend(
     {
@@ -65,7 +64,7 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): J
   );
 }
 
-function AskAgain(props: VotesProps): JSX.Element {
+function AskAgain(props: VotesProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <div>
@@ -77,11 +76,11 @@ function AskAgain(props: VotesProps): JSX.Element {
   );
 }
 
-function AgainDialog({ close, request, ...props }: VotesProps & { close: () => void }): JSX.Element {
+function AgainDialog({ close, request, ...props }: VotesProps & { close: () => void }) {
   const [reason, setReason] = useState('');
   const { isSending, send: say } = useSend({ ...props, forget: () => undefined }, askAgain);
   const why = reason.trim();
-  const ask = (): void => {
+  const ask = () => {
     const { callId, callKey, seenDigest } = request;
     const body = { callId, callKey, seenDigest, decision: 'ask-again', reason: why } as const;
     say(body, decisionText(request, body), { isNow: true });
@@ -111,7 +110,7 @@ function AgainDialog({ close, request, ...props }: VotesProps & { close: () => v
   );
 }
 
-function voidText(votes: number): string {
+function voidText(votes: number) {
   if (votes === 0) return '';
   const count = votes === 1 ? 'counts' : 'count';
   return `Its ${counted(votes, 'vote')} ${count} no more: whoever cast one has to look again.`;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { callTitle, describePhase } from '../../../history/labels';
 import { without } from '../../../contract/result';
@@ -41,7 +40,7 @@ interface CardProps {
 }
 
 /** One call in a line. When opened, it shows arguments, decisions and result. */
-export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element {
+export function CallCard({ turn, call, isOpen, toggle }: CardProps) {
   return (
     <div class="call-card" id={`call-${call.callId}`} tabIndex={-1}>
       <div class="call-line">
@@ -82,7 +81,7 @@ interface WhatIfProps {
 }
 
 /** Offers to fork the turn at a call. */
-function WhatIf({ turn, call }: WhatIfProps): JSX.Element {
+function WhatIf({ turn, call }: WhatIfProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -99,7 +98,7 @@ function WhatIf({ turn, call }: WhatIfProps): JSX.Element {
   );
 }
 
-function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }): JSX.Element {
+function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }) {
   const { value: draft, ...kept } = useKept(`fork/${turn}/${call.callId}`, draftFor(call));
   const { isSending, problem, start } = useStart(turn, call.callId, kept.forget);
   return (
@@ -121,7 +120,7 @@ function useStart(turn: string, callId: string, forget: () => void) {
   const { notify, fail } = useAppContext();
   const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
-  const start = async (draft: ForkDraft): Promise<void> => {
+  const start = async (draft: ForkDraft) => {
     setSending(true);
     setProblem(undefined);
     const body = toForkBody(callId, draft);
@@ -149,11 +148,11 @@ interface FormProps {
 }
 
 /** The form of a fork: what it changes, its model, and whether it has effects. */
-function ForkForm(props: FormProps): JSX.Element {
+function ForkForm(props: FormProps) {
   const { call, draft, setDraft, isSending, problem, cancel, start } = props;
   const mayFork = useAppContext().session.rights.includes('fork-live');
   const why = whyNotFork(draft, call);
-  const submit = (event: Event): void => {
+  const submit = (event: Event) => {
     event.preventDefault();
     if (why === undefined && !isSending) void start(draft);
   };
@@ -198,7 +197,7 @@ function ForkForm(props: FormProps): JSX.Element {
 type Part = Pick<FormProps, 'draft' | 'setDraft'>;
 
 /** The fields of the chosen kind of change. */
-function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>): JSX.Element | null {
+function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>) {
   switch (draft.way) {
     case 'arguments':
       return (
@@ -215,7 +214,7 @@ function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>): JSX
     case 'denied':
     case 'reply': {
       const part = draft.way === 'reply' ? 'reply' : 'reason';
-      const setText = (text: string): void => setDraft({ ...draft, [part]: text });
+      const setText = (text: string) => setDraft({ ...draft, [part]: text });
       return (
         <LinesInput
           key={part}
@@ -232,7 +231,7 @@ function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>): JSX
   }
 }
 
-function ModelField({ draft, setDraft }: Part): JSX.Element {
+function ModelField({ draft, setDraft }: Part) {
   return (
     <div class="field">
       <label for="fork-model">Model from here on (one of the agent's, by name)</label>
@@ -247,7 +246,7 @@ function ModelField({ draft, setDraft }: Part): JSX.Element {
   );
 }
 
-function LiveField({ draft, setDraft }: Part): JSX.Element {
+function LiveField({ draft, setDraft }: Part) {
   return (
     <label class="way">
       <input

@@ -1,5 +1,4 @@
-import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useState, useRef } from 'preact/hooks';
 import {
   counted,
   describeState,
@@ -13,7 +12,7 @@ import { sumUsage } from '../../../contract/spending/usage';
 import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView, CallView, StepView } from '../../../history/view-types';
-import { type LiveTurn, useTurn } from '../../live';
+import { type LiveTurn, useEvents, type Following, withDelta, listenToEnd } from '../../live';
 import { Chip, Unreadable, useSure, Select } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
@@ -24,17 +23,18 @@ import { hrefOf } from '../../model/route';
 import type { Pending, PendingActivity } from '../../../client/types';
 import { type CallFilter, callFits } from '../../model/timeline';
 import { CallCard } from './call-card';
+import { viewOf } from '../../../history/view';
 
 const TITLE_CHARACTERS = 80;
 
 /** A turn with its picture, steps and result. The screen is live until the turn ends. */
-export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }): JSX.Element {
+export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }) {
   const live = useTurn(turn);
   const { view, events, problem } = live;
   useTabTitle(view?.prompt.slice(0, TITLE_CHARACTERS));
   const [count, setCount] = useState<number>();
   const [shown, setShown] = useState<Place>();
-  const show = (place: string): void => {
+  const show = (place: string) => {
     setCount(undefined);
     setShown({ place });
   };
@@ -78,7 +78,7 @@ interface NowProps {
 }
 
 /** Shown in place of a turn that has not come yet, or cannot be read. */
-function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element {
+function Unread({ live: { events, problem } }: { live: LiveTurn }) {
   if (problem === undefined) {
     const far = events.length === 0 ? '' : ` ${counted(events.length, 'event')} so far.`;
     return <h1 class="empty">Reading the turn …{far}</h1>;
@@ -91,7 +91,7 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
 }
 
 /** The current state: running activities, the result, the steps. */
-function Now({ view, live: { pending, text }, shown }: NowProps): JSX.Element {
+function Now({ view, live: { pending, text }, shown }: NowProps) {
   return (
     <>
       {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
@@ -102,7 +102,7 @@ function Now({ view, live: { pending, text }, shown }: NowProps): JSX.Element {
   );
 }
 
-function TurnHead({ view }: { view: TurnView }): JSX.Element {
+function TurnHead({ view }: { view: TurnView }) {
   const now = useNow();
   const took = Date.parse(view.endedAt ?? new Date(now).toISOString()) - Date.parse(view.startedAt);
   const decided = view.calls.filter(({ decisions }) => decisions.length > 0).length;
@@ -147,13 +147,13 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
 }
 
 /** What a turn has spent, if the turn has a budget or a price. */
-function Spending({ view: { budget, spent } }: { view: TurnView }): JSX.Element | null {
+function Spending({ view: { budget, spent } }: { view: TurnView }) {
   const limits = budget === undefined ? '' : budgetText(budget);
   if (spent === undefined || (limits === '' && spent.money === undefined)) return null;
   return <> · {`spent ${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`}</>;
 }
 
-function Result({ view }: { view: TurnView }): JSX.Element | null {
+function Result({ view }: { view: TurnView }) {
   const { answer, error } = view;
   if (answer === undefined && error === undefined) return null;
   return (
@@ -198,11 +198,11 @@ const WAYS = {
  * Cancels a turn after a confirmation. A turn that was already cancelled and still has a call in doubt can be
  * abandoned.
  */
-function CancelTurn({ view }: { view: TurnView }): JSX.Element {
+function CancelTurn({ view }: { view: TurnView }) {
   const { notify, fail } = useAppContext();
   const now = view.cancelRequested ? 'abandon' : 'cancel';
   const way = WAYS[now];
-  const act = async (): Promise<void> => {
+  const act = async () => {
     document.getElementById('turn-title')?.focus();
     const reply = await send('POST', `${turnPath(view.turn)}/cancel`, { body: way.body });
     if (!reply.ok) return fail(reply);
@@ -210,7 +210,7 @@ function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   };
   const sure = useSure(() => void act());
   const [asked, setAsked] = useState(now);
-  const offer = (event: Event): void => {
+  const offer = (event: Event) => {
     setAsked(now);
     sure.ask(event);
   };
@@ -241,12 +241,12 @@ const loadPicture = () => Promise.all([import('../picture'), import('../scrubber
 const loadMoment = () => import('../moment');
 const loadTwoPaths = () => import('../two-paths');
 
-function Paths(props: { fork: NonNullable<TurnView['fork']>; events: readonly TurnEvent[] }): JSX.Element {
+function Paths(props: { fork: NonNullable<TurnView['fork']>; events: readonly TurnEvent[] }) {
   return <Late load={loadTwoPaths} show={({ TwoPaths }) => <TwoPaths {...props} />} />;
 }
 
 /** The activities that run now, the task queues without a worker, and why the turn does not progress. */
-function Running({ pending }: { pending: Pending }): JSX.Element | null {
+function Running({ pending }: { pending: Pending }) {
   const now = useNow();
   const { failingTask, activities, idleQueues } = pending;
   if (failingTask === undefined && activities.length + idleQueues.length === 0) return null;
@@ -272,7 +272,7 @@ function Running({ pending }: { pending: Pending }): JSX.Element | null {
   );
 }
 
-function ActivityLine({ activity, now }: { activity: PendingActivity; now: number }): JSX.Element {
+function ActivityLine({ activity, now }: { activity: PendingActivity; now: number }) {
   const { callId, name } = activity;
   return (
     <li>
@@ -297,7 +297,7 @@ const FILTERS = [
 ] as const;
 
 /** The steps with their calls: all calls, the failures, or the calls that people decided. */
-function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }): JSX.Element {
+function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }) {
   const [filter, setFilter] = useState<CallFilter>('all');
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
@@ -309,7 +309,7 @@ function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }): J
   }, [shown, view.calls.length]);
   const fitting = view.calls.filter((call) => callFits(call, filter));
   const isAllOpen = fitting.length > 0 && fitting.every(({ callId }) => open.has(callId));
-  const toggle = (callId: string): void =>
+  const toggle = (callId: string) =>
     setOpen((ids) => new Set(ids.has(callId) ? [...ids].filter((id) => id !== callId) : [...ids, callId]));
   return (
     <section class="steps" aria-label="Steps">
@@ -347,7 +347,7 @@ function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }): J
 }
 
 /** Scrolls to a step or a call, and moves the focus there. */
-function focusOn(place: string): void {
+function focusOn(place: string) {
   const found = document.getElementById(place.includes('.') ? `call-${place}` : `step-${place}`);
   found?.scrollIntoView({ block: 'start' });
   found?.focus({ preventScroll: true });
@@ -362,7 +362,7 @@ interface StepProps {
   toggle: (callId: string) => void;
 }
 
-function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
+function StepCard({ step, view, calls, open, toggle }: StepProps) {
   return (
     <li class="step" id={`step-${step.step}`} tabIndex={-1}>
       <h2>
@@ -398,4 +398,65 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
       ))}
     </li>
   );
+}
+
+const EMPTY: LiveTurn = {
+  events: [],
+  view: undefined,
+  pending: undefined,
+  text: undefined,
+  connection: 'connecting',
+  problem: undefined,
+  ended: false,
+};
+
+/**
+ * Reads a turn from its start, and then follows it while the tab is visible. The id of an event is its place in the
+ * turn, so an event that comes twice counts once.
+ */
+function useTurn(turn: string): LiveTurn {
+  const byPlace = useRef(new Map<number, TurnEvent>()).current;
+  return useEvents(turnPath(turn), EMPTY, (url, following) => followTurn(url, byPlace, following));
+}
+
+/** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
+function followTurn(
+  url: string,
+  byPlace: Map<number, TurnEvent>,
+  { setState, signedOut }: Following<LiveTurn>,
+): () => void {
+  const set = (part: Partial<LiveTurn>) => setState((last) => ({ ...last, ...part }));
+  let drawn = 0;
+  let isWhole = false;
+  const draw = () => {
+    drawn = 0;
+    const events = [...byPlace.values()];
+    if (isWhole) return set({ events, view: viewOf(events) });
+    setState((last) => (last.view === undefined ? { ...last, events } : last));
+  };
+  // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
+  const drawSoon = (part: Partial<LiveTurn> = {}) => {
+    set(part);
+    drawn ||= requestAnimationFrame(draw);
+  };
+  const on = {
+    turn: (data: string, id: string) => {
+      byPlace.set(Number(id), JSON.parse(data));
+      drawSoon();
+    },
+    pending: (data: string) => {
+      isWhole = true;
+      drawSoon({ pending: JSON.parse(data) });
+    },
+    text: (data: string) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
+    end: () => {
+      isWhole = true;
+      drawSoon({ ended: true });
+    },
+  };
+  const stop = listenToEnd(url, on, set, signedOut);
+  return () => {
+    cancelAnimationFrame(drawn);
+    stop();
+  };
 }

@@ -1,9 +1,9 @@
-import type { RequestOpened } from '../../history/events';
-import { previewLines } from './diff';
-import { escapeLines } from '../../contract/text/escape';
-import { createStyle } from './screen';
+import type { RequestOpened } from './events';
+import { type DiffStyle, previewLines } from './preview-lines';
+import { escapeLines } from '../contract/text/escape';
 
-const PLAIN = createStyle(false);
+const same = (text: string) => text;
+const PLAIN: DiffStyle = { strong: same, quiet: same, good: same, bad: same, link: same, mark: same };
 
 /** The room for a request where it is decided without a look at it on its own: in a message, or with others. */
 export interface Room {

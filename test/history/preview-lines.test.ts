@@ -1,7 +1,7 @@
-import { diffLines, hunkLines, previewLines } from '../../../src/cli/print/diff';
-import { createStyle } from '../../../src/cli/print/screen';
-import type { FilePlan } from '../../../src/contract/plan';
-import { PLAN } from '../../support/calls';
+import { diffLines, hunkLines, previewLines } from '../../src/history/preview-lines';
+import { createStyle } from '../../src/cli/print/screen';
+import type { FilePlan } from '../../src/contract/plan';
+import { PLAN } from '../support/calls';
 
 const plain = createStyle(false);
 const colored = createStyle(true);

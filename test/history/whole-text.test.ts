@@ -1,5 +1,5 @@
-import { wholeText } from '../../../src/cli/print/whole';
-import { proposal, request } from '../support';
+import { wholeText } from '../../src/history/whole-text';
+import { proposal, request } from '../cli/support';
 
 const SMALL = { characters: 30, lines: 2, indent: 0 };
 
