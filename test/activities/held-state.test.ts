@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { type HeldState, heldState, withHolder } from '../../src/activities/held-state';
 import type { CallInput, CallOutput } from '../../src/contract/call';
 import type { PlacedState, StateHolder } from '../../src/contract/tool';
-import type { ToolOptions } from '../../src/tools/types';
+import type { ToolOptions } from '../../src/tools/define-tool';
 import { defined } from '../../src/contract/defined';
 import { result } from '../history/script';
 import { makeTool } from '../tools/support';
