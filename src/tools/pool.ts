@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { nothingDone } from './errors';
 
 /** How a pool makes and keeps its resources, such as processes. */
-export interface PoolPlan<T> {
+interface PoolPlan<T> {
   /** The word for the resources in messages: `processes`. */
   what: string;
   open(): Promise<T> | T;

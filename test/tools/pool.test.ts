@@ -1,5 +1,5 @@
 import { provenBy } from '../../src/tools/errors';
-import { createPool, type Pool, type PoolPlan } from '../../src/tools/pool';
+import { createPool, type Pool } from '../../src/tools/pool';
 import { until } from '../support/until';
 
 interface One {
@@ -8,7 +8,9 @@ interface One {
 }
 
 /** A pool of numbers, and those that it has closed. */
-const make = (plan: Partial<PoolPlan<One>> = {}): { pool: Pool<One>; closed: number[] } => {
+const make = (
+  plan: Partial<Parameters<typeof createPool<One>>[0]> = {},
+): { pool: Pool<One>; closed: number[] } => {
   let last = 0;
   const closed: number[] = [];
   const pool = createPool<One>({

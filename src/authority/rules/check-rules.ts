@@ -18,7 +18,7 @@ import type { ReadFile, RuleContent } from './approvers-schema';
 import type { Complain, Mistake } from '../../system/yaml';
 
 /** The parts of a tool that the checks of rules need. */
-export interface RuledTool {
+interface RuledTool {
   safety: Safety;
   schema: JsonSchema;
   /** Absent: the tool takes paths and URLs in every spelling. */
@@ -228,7 +228,7 @@ export function checkCovered<R extends Matching>(
   }
 }
 
-function checkDefault(rules: readonly RuleContent[], complain: Complain): void {
+function checkDefault(rules: readonly RuleContent[], complain: Complain) {
   const { name, tools, agents, when }: Partial<RuleContent> = rules.at(-1) ?? {};
   const isDefault = name === 'default' && [tools, agents, when].every((one) => one === undefined);
   if (!isDefault)
