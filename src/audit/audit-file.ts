@@ -205,7 +205,7 @@ function tailOf(verifier: Verifier, { signed }: ReadThrough): Pick<ReadThrough, 
  * Throws for a file of another kind. A file without a complete line may belong to the user, unless the file begins like
  * an audit file.
  */
-function assertOurs(cut: Buffer): void {
+function assertOurs(cut: Buffer) {
   const start = '{"n":0,"prev":"';
   if (!cut.toString('latin1').startsWith(start.slice(0, cut.length)))
     throw notAudit('it does not start with the first record of one');

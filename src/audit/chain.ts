@@ -114,7 +114,7 @@ function wrongPlace({ n, prev }: ReadLine, end: VerifiedFile['end']): string | u
 
 const first = z.object({ format: z.number(), namespace: z.string(), key: z.string().length(64) });
 
-function readFirst({ type, body }: ReadLine, expected: string | undefined): NonNullable<Found['of']> {
+function readFirst({ type, body }: ReadLine, expected: string | undefined) {
   if (type !== 'audit') throw notAudit('it does not start with the first record of one');
   const parsed = first.safeParse(frameOf(body));
   if (!parsed.success) throw notAudit('its first record does not say what it is of');
@@ -125,11 +125,11 @@ function readFirst({ type, body }: ReadLine, expected: string | undefined): NonN
 }
 
 /** Whether a head is signed with a key. */
-function isSigned({ hash, sig }: ReadLine, signer: KeyObject): boolean {
+function isSigned({ hash, sig }: ReadLine, signer: KeyObject) {
   return verify(null, Buffer.from(SIGNED + hash), signer, Buffer.from(sig ?? '', 'hex'));
 }
 
-function assertHead(signer: KeyObject, head: ReadLine | undefined): void {
+function assertHead(signer: KeyObject, head: ReadLine | undefined) {
   if (head === undefined) return;
   const isWhole = sha256(head.body) === head.hash && isSigned(head, signer);
   if (!isWhole) throw notAudit('the head that was given is not signed with the key of this file');
@@ -187,7 +187,7 @@ export function firstLine(of: { namespace: string; key: string; at: string }): {
   return { text: `${body},"hash":"${hash}","open":{}}`, end: { next: 1, hash } };
 }
 
-function withoutBrace(frame: object): string {
+function withoutBrace(frame: object) {
   return asciiJson(frame).slice(0, -1);
 }
 
@@ -195,7 +195,7 @@ function withoutBrace(frame: object): string {
  * The values of a record with their salts (`open`), and the hash of each such pair (`closed`). Both are the inside of a
  * JSON object.
  */
-function seal(values: AuditRecord['sealed']): { closed: string; open: string } {
+function seal(values: AuditRecord['sealed']) {
   const fields = Object.entries(values).map(([name, value]) => {
     const pair = asciiJson([nextSalt(), value]);
     return { closed: `"${name}":"${sha256(pair)}"`, open: `"${name}":${pair}` };

@@ -62,7 +62,7 @@ function attempt(source: string, read: () => KeyObject): KeyObject {
   }
 }
 
-function badKey(message: string, cause?: unknown): CountersignError {
+function badKey(message: string, cause?: unknown) {
   return new CountersignError('config_invalid', message, {
     hint: 'countersign audit keys makes a pair',
     cause,

@@ -151,7 +151,7 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
-function rosterRecords(call: string, roster?: Roster): Draft[] {
+function rosterRecords(call: string, roster?: Roster) {
   return rosterParts(roster).map(({ type, facts, sealed }) => draft(type, { call, ...facts }, sealed));
 }
 
@@ -239,7 +239,7 @@ function answer(event: Answered): Draft {
   return draft(typeOf('answer', event.judgement), facts, sealed);
 }
 
-function typeOf(type: string, { accepted }: Judgement): string {
+function typeOf(type: string, { accepted }: Judgement) {
   return accepted === false ? 'refusal' : type;
 }
 
@@ -286,7 +286,7 @@ function rulingFacts({ rule, then, until }: Partial<CallRuling> = {}) {
 }
 
 /** The people who gave and confirmed a grant, as text. Undefined without a grant. */
-function giversOf(grant: GrantMark | undefined): string | undefined {
+function giversOf(grant: GrantMark | undefined) {
   return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
 }
 

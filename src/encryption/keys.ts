@@ -131,7 +131,7 @@ function parseKey(entry: string, which: string): RingKey {
   };
 }
 
-function assertDifferent(keys: readonly RingKey[], source: string): void {
+function assertDifferent(keys: readonly RingKey[], source: string) {
   if (keys.length === 0) throw invalidKey(`${source} has no key`);
   const same = keys.some((key, index) =>
     keys.slice(0, index).some((other) => other.id === key.id || other.check === key.check),
@@ -139,7 +139,7 @@ function assertDifferent(keys: readonly RingKey[], source: string): void {
   if (same) throw invalidKey(`${source} has two keys of one id, or one key twice`);
 }
 
-function invalidKey(message: string): CountersignError {
+function invalidKey(message: string) {
   return new CountersignError('config_invalid', message, HINT);
 }
 

@@ -84,7 +84,7 @@ export function createStats({ tool }: { tool?: string } = {}): StatsFold {
 }
 
 /** When each call was first asked about. A change of its arguments makes a new request, but the wait began before. */
-function firstAsked(events: readonly TurnEvent[]): Map<string, string> {
+function firstAsked(events: readonly TurnEvent[]) {
   const asked = new Map<string, string>();
   for (const event of events)
     if (event.type === 'request_opened' && !asked.has(event.callId)) asked.set(event.callId, event.at);
@@ -92,7 +92,7 @@ function firstAsked(events: readonly TurnEvent[]): Map<string, string> {
 }
 
 /** Whether a fork took the call over, or recorded it instead of running it. Such a call says nothing about its tool. */
-function isWhatIf({ given, result }: CallView): boolean {
+function isWhatIf({ given, result }: CallView) {
   return given === true || result?.metadata.dry !== undefined;
 }
 
@@ -101,7 +101,7 @@ function createTurns() {
   const times: number[] = [];
   let count = 0;
   return {
-    add: ({ status, startedAt, endedAt }: TurnView): void => {
+    add: ({ status, startedAt, endedAt }: TurnView) => {
       count += 1;
       ends[status] = (ends[status] ?? 0) + 1;
       if (endedAt !== null) times.push(Date.parse(endedAt) - Date.parse(startedAt));
@@ -115,7 +115,7 @@ function createModel() {
   let sum: Usage = {};
   const times: number[] = [];
   return {
-    add: ({ steps }: TurnView, events: readonly TurnEvent[]): void => {
+    add: ({ steps }: TurnView, events: readonly TurnEvent[]) => {
       counts.replies += steps.filter(({ given }) => given !== true).length;
       sum = steps.reduce((all, { usage }) => addUsage(all, usage), sum);
       counts.retried += events.filter(({ type }) => type === 'think_retried').length;
@@ -236,7 +236,7 @@ function createDecisions() {
   const counts = { requests: 0, approved: 0, edited: 0, denied: 0, expired: 0, refused: 0 };
   const waits: number[] = [];
   return {
-    add: ({ request, decisions, settledBy, outcome }: CallView, askedAt = request?.at ?? ''): void => {
+    add: ({ request, decisions, settledBy, outcome }: CallView, askedAt = request?.at ?? '') => {
       if (request === undefined) return;
       counts.requests += 1;
       counts.refused += decisions.filter(({ judgement }) => judgement.accepted === false).length;
@@ -256,7 +256,7 @@ function createDoubts() {
   let calls = 0;
   const resolved = { happened: 0, 'did-not': 0, 'run-again': 0 };
   return {
-    add: ({ doubt, resolutions }: CallView): void => {
+    add: ({ doubt, resolutions }: CallView) => {
       if (doubt === undefined) return;
       calls += 1;
       for (const one of resolutions) {

@@ -21,7 +21,7 @@ export function cutOutput(text: string, limitBytes: number, alreadyLeftOut = 0):
   return bytes.toString('utf8', 0, Math.min(head, tail)) + mark(leftOut) + bytes.toString('utf8', tail);
 }
 
-function mark(leftOut: number): string {
+function mark(leftOut: number) {
   return `\n[... ${leftOut} bytes left out ...]\n`;
 }
 
@@ -45,7 +45,7 @@ function endOfCharacter(bytes: Buffer, from: number): number {
   return index;
 }
 
-function isContinuation(byte: number | undefined): boolean {
+function isContinuation(byte: number | undefined) {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
@@ -112,7 +112,7 @@ function toText(head: Buffer, tail: Buffer, dropped: number): string {
   return `${readable(first)}${mark(left)}${last.toString('utf8')}`;
 }
 
-function readable(bytes: Buffer): string {
+function readable(bytes: Buffer) {
   return (isUtf8(bytes) ? '' : NOT_UTF8) + bytes.toString('utf8');
 }
 

@@ -33,7 +33,7 @@ export interface WorkerMetrics {
  */
 export function createMetrics(meter: MetricMeter): WorkerMetrics {
   const instruments = makeInstruments(meter);
-  const journal = (write: 'intent' | 'outcome', ms: number, outcome: 'success' | 'failed'): void =>
+  const journal = (write: 'intent' | 'outcome', ms: number, outcome: 'success' | 'failed') =>
     count(instruments, { kind: 'journal', write, outcome, ms });
   return {
     observer(config) {
@@ -96,9 +96,9 @@ function bounded(fact: ObservedFact, { agents, tools }: Names): ObservedFact {
 type Instruments = ReturnType<typeof makeInstruments>;
 
 function makeInstruments(meter: MetricMeter) {
-  const counter = (name: string, description: string): MetricCounter =>
+  const counter = (name: string, description: string) =>
     meter.createCounter(`countersign_${name}`, undefined, description);
-  const histogram = (name: string, unit: string, description: string): MetricHistogram =>
+  const histogram = (name: string, unit: string, description: string) =>
     meter.createHistogram(`countersign_${name}`, 'float', unit, description);
   return {
     calls: counter('calls', 'Calls that have their result, by how they ended.'),
@@ -136,18 +136,18 @@ function count(to: Instruments, fact: ObservedFact): void {
   }
 }
 
-function countWait({ decisions, wait }: Instruments, fact: Extract<ObservedFact, { kind: 'waited' }>): void {
+function countWait({ decisions, wait }: Instruments, fact: Extract<ObservedFact, { kind: 'waited' }>) {
   const of = labels(fact, 'agent', 'tool', 'outcome');
   decisions.add(1, of);
   wait.record(seconds(fact.at - fact.since), of);
 }
 
 /** Milliseconds as seconds. Never negative, although a clock may have been set back meanwhile. */
-function seconds(ms: number): number {
+function seconds(ms: number) {
   return Math.max(0, ms) / 1000;
 }
 
-function countUsage({ tokens, cost }: Instruments, usage: Usage, of: MetricTags): void {
+function countUsage({ tokens, cost }: Instruments, usage: Usage, of: MetricTags) {
   const kinds = {
     input: usage.inputTokens,
     output: usage.outputTokens,

@@ -77,7 +77,7 @@ export async function createWorkerOptions({
     requireNoState(config, taskQueue);
     const place = { connection, namespace, taskQueue };
     const options = await workerOptions({ ...settings, config }, place, shared);
-    const closeAll = async (): Promise<void> => {
+    const closeAll = async () => {
       shared.news?.close();
       await close();
     };
@@ -88,7 +88,7 @@ export async function createWorkerOptions({
   }
 }
 
-function requireNoState(config: Config, taskQueue: string): void {
+function requireNoState(config: Config, taskQueue: string) {
   const [first] = statefulTools(config, [taskQueue]);
   if (first === undefined) return;
   throw new CountersignError(
@@ -165,7 +165,7 @@ export async function makeShared(
   // All task queues share the secrets, because a value that was given to one call may appear in the output of another.
   const secrets = given?.secrets ?? createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
-  const onFault = (why: string | undefined): void => tellOfJournal(log, { directory, why });
+  const onFault = (why: string | undefined) => tellOfJournal(log, { directory, why });
   const sealer = encryption.sealer();
   const journal = metrics.watchJournal(createJournal(directory, sealer, onFault));
   // A worker whose journal fails from the start says so now, and not only at its first unsafe call.
@@ -198,10 +198,7 @@ export async function makeShared(
   };
 }
 
-function tellOfJournal(
-  log: Logger,
-  { directory, why }: { directory: string; why: string | undefined },
-): void {
+function tellOfJournal(log: Logger, { directory, why }: { directory: string; why: string | undefined }) {
   if (why === undefined) log.warn(`the journal in ${directory} works again; unsafe calls run here`);
   else log.error(`the journal in ${directory} fails, so unsafe calls are left to other workers: ${why}`);
 }

@@ -53,7 +53,7 @@ export function runWorkers(group: WorkerGroup): RunningWorkers {
     () => true,
     () => false,
   );
-  const end = async (): Promise<void> => {
+  const end = async () => {
     const isDrained = await Promise.race([drained, watch.failed.then(() => false)]);
     if (!isDrained) shutDown(group.workers);
     const closed = await endRest(group, runs);
@@ -61,7 +61,7 @@ export function runWorkers(group: WorkerGroup): RunningWorkers {
     if (!isDrained || !closed) throw workerFailed(cause);
   };
   const done = end();
-  const stop = async (): Promise<void> => {
+  const stop = async () => {
     watch.expectEnd();
     shutDown(group.workers);
     await done;
@@ -76,7 +76,7 @@ export async function endUnused({ workers, close, log }: WorkerGroup): Promise<v
   await endRest({ workers, close, log }, runs);
 }
 
-function shutDown(workers: readonly Runnable[]): void {
+function shutDown(workers: readonly Runnable[]) {
   for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
@@ -122,7 +122,7 @@ function watchOver({ workers, log }: WorkerGroup) {
       if (workers.some(isLost)) resolve();
     }, LOOK_MS);
   });
-  const release = (): void => {
+  const release = () => {
     clearInterval(timer);
     runtime.deregisterShutdownSignalCallback(expectEnd);
   };

@@ -26,7 +26,7 @@ export function votesOn({ by, at, signature, confirmed = [] }: GrantVotes): Cast
 }
 
 /** The count of the votes on a grant, under the authority of its request. Undefined: the giver's vote was enough. */
-function grantStanding(grant: GrantVotes, now: number): VoteCount | undefined {
+function grantStanding(grant: GrantVotes, now: number) {
   return grant.authority && countVotesUnder(grant.authority, votesOn(grant), now);
 }
 

@@ -13,7 +13,7 @@ export interface CheckedKeys {
 /** Reads all keys. A key belongs to one person only, or to web inboxes. */
 export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKeys {
   const claim = makeClaims('key');
-  const readAll = (lines: readonly string[], owner: string, place: YamlPath): SignerKey[] =>
+  const readAll = (lines: readonly string[], owner: string, place: YamlPath) =>
     lines.flatMap((line, index) => {
       const read = readKeyLine(line);
       const path = [...place, index];

@@ -86,7 +86,7 @@ const matches = celMethod('matches', STRING, [STRING], BOOL, function (pattern) 
   return found === true;
 });
 
-function numberOf(value: bigint | number | CelUint): number {
+function numberOf(value: bigint | number | CelUint) {
   return Number(typeof value === 'object' ? value.value : value);
 }
 
@@ -156,7 +156,7 @@ function wrong(message: string, at: number): { ok: false; mistake: ConditionMist
   return { ok: false, mistake: { message, at: Math.max(0, at) } };
 }
 
-function outcomeOf(evaluate: () => unknown): boolean | { failed: string } {
+function outcomeOf(evaluate: () => unknown) {
   try {
     matchingLeft = MOST_MATCHING;
     const value = evaluate();

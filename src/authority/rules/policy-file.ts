@@ -98,7 +98,7 @@ function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules
   return checked(parsed.data.rules, { ...check, from: 'config' }, place);
 }
 
-function invalid(mistakes: readonly string[]): CountersignError {
+function invalid(mistakes: readonly string[]) {
   return new CountersignError(
     'config_invalid',
     mistakeLines(mistakes),
@@ -150,7 +150,7 @@ function checkUntil(
   { until, then, tools }: RuleContent,
   at: number,
   { now, complain }: { now: number; complain: Complain },
-): void {
+) {
   if (until === undefined) return;
   const path = ['rules', at, 'until'];
   if (then !== 'run') complain(path, `only a rule that says \`run\` has \`until\``);

@@ -134,13 +134,13 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
  * Whether a signature is too old to be sent. The worker accepts a signature until its `notAfter`, so that other people have
  * time to vote, but the page has no reason to wait.
  */
-function isOld(at: string, now: number): boolean {
+function isOld(at: string, now: number) {
   return !(now - Date.parse(at) <= TIMES.clockSkew);
 }
 
 const TOO_OLD = 'it is too old to be sent';
 
-function refused(why: string): CountersignError {
+function refused(why: string) {
   return new CountersignError(
     'signature_needed',
     `the signature of the passkey does not count: ${why}`,
@@ -148,7 +148,7 @@ function refused(why: string): CountersignError {
   );
 }
 
-function refusedGrant(why: string): CountersignError {
+function refusedGrant(why: string) {
   return new CountersignError(
     'signature_needed',
     `the signature of the passkey on the grant does not count: ${why}`,

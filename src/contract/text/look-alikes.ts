@@ -52,7 +52,7 @@ interface Home {
   others: RegExp;
 }
 
-const patternOf = (scripts: readonly string[]): string =>
+const patternOf = (scripts: readonly string[]) =>
   [...scripts, 'Common', 'Inherited'].map((script) => `\\p{Script_Extensions=${script}}`).join('');
 
 /** A value that is made at its first use. Patterns of Unicode take long to make, and many programs show no text. */
@@ -76,7 +76,7 @@ function homeOf(script: string): Home {
 }
 
 /** The script of a letter. Undefined if it belongs to none or to several. */
-function scriptOf(char: string): (typeof HOMES)[number] | undefined {
+function scriptOf(char: string) {
   return HOMES.find(({ letter }) => letter().test(char));
 }
 
@@ -140,14 +140,14 @@ function asciiOf(host: string): string {
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu;
 
-function words(text: string): LookAlike[] {
+function words(text: string) {
   return [...text.matchAll(WORD)].flatMap(({ 0: word, index }) =>
     NOT_ASCII.test(word) ? pieces(word, index, passes(word) ? NOT_ASCII_PIECES : strangersIn(word)) : [],
   );
 }
 
 /** Whether a reader takes a text for ASCII: each character, or its compatibility form. */
-function passes(text: string): boolean {
+function passes(text: string) {
   return [...text.normalize('NFD')].every(
     (char) => passing().test(char) || passing().test(char.normalize('NFKC')),
   );

@@ -79,9 +79,7 @@ class ReplayWatch {
   }
 
   observed(): Observed {
-    const done = new Map(
-      [...this.commands].map(([id, commands]): [number, Command[]] => [id, commandsOf(commands)]),
-    );
+    const done = new Map([...this.commands].map(([id, commands]) => [id, commandsOf(commands)]));
     return { done, failure: this.failure };
   }
 }

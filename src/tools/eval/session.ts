@@ -94,7 +94,7 @@ async function evaluate(
   throw toLoss(end, { session, isGone });
 }
 
-const notStarted = (): ToolError => nothingDone('It was stopped before it started.');
+const notStarted = () => nothingDone('It was stopped before it started.');
 
 /** The program as text, because the sandbox does not show our files. */
 let host: string | undefined;

@@ -74,7 +74,7 @@ export function createSession({ history, open }: SessionDeps): LispSession {
 /** Sends a request to the current image. */
 type Reach = (form: (tag: string) => Sexp, context: CallContext) => Promise<{ image: LiveImage; end: End }>;
 
-const isUnsent = (error: Error): boolean => error instanceof TransportError && error.nothingSent;
+const isUnsent = (error: Error) => error instanceof TransportError && error.nothingSent;
 
 /** How a request ended: with an answer, or because the call had to end. */
 type End = { answer: Sexp } | { lost: Error } | { killed: true } | { runsOn: true };
@@ -182,7 +182,7 @@ async function finish(answer: Sexp, running: Running): Promise<string> {
   return output === '' ? text : `${text}\n\nOutput:\n${output}`;
 }
 
-const texts = (parts: Sexp | undefined): string[] =>
+const texts = (parts: Sexp | undefined) =>
   isList(parts) ? parts.filter((part) => typeof part === 'string') : [];
 
 /** The result of a form that ran to its end, in words. Undefined for a form that did not run to its end. */

@@ -50,7 +50,7 @@ export function parseSymbolName(given: string, fallback: string): SymbolName {
 }
 
 /** Upper case as in Lisp: a letter whose upper case has two letters stays as it is. */
-function upcase(text: string): string {
+function upcase(text: string) {
   return Array.from(text, (letter) => {
     const upper = letter.toUpperCase();
     return upper.length === letter.length ? upper : letter;
@@ -113,7 +113,7 @@ interface NameTool {
 }
 
 function nameTool(pack: LispPack) {
-  return (parameter: string, { name, description, about }: NameTool): Tool =>
+  return (parameter: string, { name, description, about }: NameTool) =>
     defineTool({
       ...shared(pack),
       name,
@@ -130,7 +130,7 @@ function nameTool(pack: LispPack) {
     });
 }
 
-function aproposSearch(pack: LispPack): Tool {
+function aproposSearch(pack: LispPack) {
   return defineTool({
     ...shared(pack),
     name: 'apropos_search',
@@ -146,7 +146,7 @@ function aproposSearch(pack: LispPack): Tool {
   });
 }
 
-function listPackageSymbols(pack: LispPack): Tool {
+function listPackageSymbols(pack: LispPack) {
   return defineTool({
     ...shared(pack),
     name: 'list_package_symbols',
@@ -162,7 +162,7 @@ function listPackageSymbols(pack: LispPack): Tool {
   });
 }
 
-function macroexpandForm(pack: LispPack): Tool {
+function macroexpandForm(pack: LispPack) {
   return defineTool({
     ...shared(pack),
     name: 'macroexpand_form',
@@ -229,7 +229,7 @@ function formTool(
   });
 }
 
-function getLastError({ history, ...pack }: LispPack): Tool {
+function getLastError({ history, ...pack }: LispPack) {
   return defineTool({
     taskQueue: pack.taskQueue,
     name: 'get_last_error',
@@ -241,7 +241,7 @@ function getLastError({ history, ...pack }: LispPack): Tool {
   });
 }
 
-function getReplHistory({ history, ...pack }: LispPack): Tool {
+function getReplHistory({ history, ...pack }: LispPack) {
   return defineTool({
     taskQueue: pack.taskQueue,
     name: 'get_repl_history',

@@ -353,11 +353,11 @@ class Connection implements McpConnection {
 
 const listAnswer = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-function unsent(message: string, cause?: unknown): TransportError {
+function unsent(message: string, cause?: unknown) {
   return new TransportError(message, { nothingSent: true, cause });
 }
 
-function said(words: string): string {
+function said(words: string) {
   return words === '' ? '' : `; it wrote: ${escapeHidden(cutOutput(words, WORDS_BYTES))}`;
 }
 
@@ -366,6 +366,6 @@ function stoppedBefore(): Error {
 }
 
 /** True for the status of a streamable HTTP server that has lost the session, such as after a restart. */
-function saysSessionOver({ details }: TransportError): boolean {
+function saysSessionOver({ details }: TransportError) {
   return isObject(details) && (details['status'] === 404 || details['status'] === 400);
 }

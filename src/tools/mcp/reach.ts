@@ -46,22 +46,21 @@ async function makeTransport(
     const address = { url: fill(start.url), headers: await valuesIn(start.headers, sources) };
     if (!usesLogin(start)) return httpTransport(address, library);
     const account = accountOf(name, start, sources.secrets);
-    const authorize = (base: FetchLike): FetchLike => authorizedFetch(base, account, sources);
+    const authorize = (base: FetchLike) => authorizedFetch(base, account, sources);
     return httpTransport({ ...address, authorize }, library);
   }
   const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
   const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, sources)) };
   const args = start.args.map(fill);
   // Last words are cut later, and half a secret would not be recognized as a secret.
-  const hide = (text: string): string => sources.secrets.hide(text);
+  const hide = (text: string) => sources.secrets.hide(text);
   return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env, hide }, library);
 }
 
 /** The account of a server. */
 export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): LoginAccount {
   const { clientId, clientSecret, issuer } = oauth;
-  const fill = (text: string | undefined): string | undefined =>
-    text === undefined ? undefined : filledIn(text, { secrets });
+  const fill = (text: string | undefined) => (text === undefined ? undefined : filledIn(text, { secrets }));
   return {
     name,
     url: new URL(filledIn(url, { secrets })).href,

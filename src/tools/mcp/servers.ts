@@ -223,6 +223,6 @@ export function describeStart(start: McpStart): string {
   return start.cwd === '.' ? line : `${line} (in ${shellWord(start.cwd)})`;
 }
 
-function shown(name: string): string {
+function shown(name: string) {
   return escapeHidden(JSON.stringify(name));
 }

@@ -229,13 +229,13 @@ function startError(error: unknown, command: string): TransportError {
 }
 
 /** Lets this process end although the program runs. The timer of a waiting call keeps this process running. */
-function letGo(child: ChildProcess): void {
+function letGo(child: ChildProcess) {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr])
     if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess) {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.stdin?.end();
