@@ -29,8 +29,8 @@ import { deploymentOptions, digestsOf, identityOn } from './build-id-and-identit
 import { ENCODES_FAILURES } from '../encryption/bundle-converters';
 import { hasGate, withGateWorker } from './gate-bundle';
 import { requireOneSdk } from './sdk-copies';
-import { createNews, type InboxNews } from '../client/stream-news';
-import { createMetrics, type WorkerMetrics } from './metrics';
+import { InboxNews } from '../client/stream-news';
+import { createMetrics } from './metrics';
 import type { TurnWorkerSettings } from './settings';
 import { hasOwnSlots, makeTuner } from './slots';
 import { openFileStore } from '../store';
@@ -135,7 +135,7 @@ export function openTools(
 type OfQueue = 'agents' | 'toolNames' | 'taskQueue' | 'pricing' | 'agentWaitMs' | 'run' | 'observe';
 
 export type Shared = Omit<ActivityDeps, OfQueue> & {
-  metrics: WorkerMetrics;
+  metrics: ReturnType<typeof createMetrics>;
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
@@ -171,7 +171,7 @@ export async function makeShared(
   // A worker whose journal fails from the start says so now, and not only at its first unsafe call.
   await journal.fault();
   const texts = createTextStreams({ send: sender?.text, secrets, log: callLog });
-  const news = sender?.news && createNews(sender.news, callLog);
+  const news = sender?.news && new InboxNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
   const listing = encryption.listing();

@@ -3,7 +3,7 @@ import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 
 import { isSecretName } from '../../contract/text/redact';
 import type { Secrets } from '../secrets';
 import { authorizedFetch } from './authorization';
-import { createConnection, type McpConnection } from './connection';
+import { McpConnection } from './connection';
 import {
   fillVariables,
   type McpHttpStart,
@@ -16,11 +16,11 @@ import {
 import { httpTransport } from './http';
 import { whyNotStarted } from './exact-version';
 import type { LoginAccount } from './logins';
-import { stdioTransport } from './stdio';
+import { StdioTransport } from './stdio';
 
 /** Makes a connection to a server. Serves workers, and people who look at the server's tools before they allow them. */
 export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDeps): McpConnection {
-  return createConnection({
+  return new McpConnection({
     server: name,
     warn,
     mayAsk: start.elicitation === true,
@@ -54,7 +54,10 @@ async function makeTransport(
   const args = start.args.map(fill);
   // Last words are cut later, and half a secret would not be recognized as a secret.
   const hide = (text: string) => sources.secrets.hide(text);
-  return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env, hide }, library);
+  return new StdioTransport(
+    { command: fill(start.command), args, cwd: resolve(start.cwd), env, hide },
+    library,
+  );
 }
 
 /** The account of a server. */
