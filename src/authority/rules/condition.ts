@@ -25,7 +25,6 @@ export type ConditionFacts = Readonly<Partial<Record<Variable, CelInput>>>;
 
 /** A condition that was read and can be evaluated. */
 export interface RuleCondition {
-  text: string;
   /**
    * The fields of `args` that the condition reads. A field that the condition only tests with `has` is not among them.
    */
@@ -133,7 +132,6 @@ export function readCondition(
     };
     const isSpelled = COMPARES.test(text) && PATH_LIKE.test(text);
     const condition = {
-      text,
       fields: [...seen.fields],
       truths: [...truths],
       isConstant: seen.names.size === 0,
