@@ -61,21 +61,16 @@ interface Known {
   signed: SignedContext;
 }
 
-/** Turns the turn events of one run into audit records. */
-interface Recorder {
-  /** Makes the records of the next event. Most events make none. */
-  push(event: TurnEvent): AuditRecord[];
-}
-
 /**
  * Makes a recorder for a turn. A run that a reset made begins with copies of the events of the previous run. The
  * records of these copies name the previous run, like that run's own records.
  */
-export function createRecorder(turn: string): Recorder {
+export function createRecorder(turn: string) {
   const known: Known = { shown: new Map(), signed: createSignedContext() };
   const place = { run: '', event: 0, part: 0 };
   return {
-    push: (event) => {
+    /** Makes the records of the next event. Most events make none. */
+    push: (event: TurnEvent) => {
       if (event.type === 'turn_started') place.run = event.runId;
       if (event.type === 'reset') place.run = event.newRunId;
       if (event.type === 'request_opened') known.shown.set(event.callId, shownBy(event));

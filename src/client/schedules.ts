@@ -2,7 +2,6 @@ import { withFiles } from '../contract/text/bytes';
 import {
   ScheduleAlreadyRunning,
   ScheduleClient,
-  type ScheduleHandle,
   ScheduleNotFoundError,
   type ScheduleOverlapPolicy,
   type ScheduleSpec,

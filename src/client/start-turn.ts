@@ -1,6 +1,5 @@
 import { type Priority, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomInt, randomUUID } from 'node:crypto';
-import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
 import { namesOfFields } from '../contract/json';
 import { TASK_QUEUE, WORKFLOWS } from '../contract/names';

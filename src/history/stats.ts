@@ -45,21 +45,15 @@ export interface ModelStats {
   time: Spread;
 }
 
-/** Counts turns, one after the other. It remembers only numbers, never texts. */
-interface StatsFold {
-  /** Takes all events of one more turn. */
-  add(events: readonly TurnEvent[]): void;
-  stats(): Stats;
-}
-
 /** Makes a fold without turns. `tool`: counts only the calls of this tool. */
-export function createStats({ tool }: { tool?: string } = {}): StatsFold {
+export function createStats({ tool }: { tool?: string } = {}) {
   const turns = createTurns();
   const model = createModel();
   const all = createCounter();
   const tools = new Map<string, ToolCounter>();
   return {
-    add: (events) => {
+    /** Takes all events of one more turn. */
+    add: (events: readonly TurnEvent[]) => {
       const view = viewOf(events);
       turns.add(view);
       model.add(view, events);

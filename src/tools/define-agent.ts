@@ -4,17 +4,11 @@ import { CountersignError } from '../contract/errors';
 import { type Budget, MOST_AMOUNT } from '../contract/spending/budget';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { GateMode } from '../contract/think';
-import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
+import { type JsonSchema, ORDERS } from '../contract/tool';
 import { FINAL_FAILURES, MODEL_PROVIDERS, RETRIED_FAILURES } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
 import { duration, invalidDefinition, checkedOptions } from './option-values';
-import {
-  FIND_TOOLS,
-  findToolsSchema,
-  type FindSettings,
-  type FindToolsOptions,
-  toToolset,
-} from './builtin/find-tools';
+import { FIND_TOOLS, findToolsSchema, type FindSettings, toToolset } from './builtin/find-tools';
 import { type ResolvedParameters, resolveParameters } from './parameters';
 import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './hooks';

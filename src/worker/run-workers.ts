@@ -31,20 +31,13 @@ interface WorkerGroup {
   log: Pick<Logger, 'error' | 'warn'>;
 }
 
-/** Workers that run. */
-interface RunningWorkers {
-  /** Drains all workers, then closes the resources that they share. Rejects as `done` does. */
-  stop(): Promise<void>;
-  done: Promise<void>;
-}
-
 /**
  * Runs workers together: they end together, and the resources that they share are closed whatever happens.
  *
  * @returns `done` resolves when all workers have drained. It rejects with CountersignError `failed` within 12 s
  * of the first failure, however the other workers end.
  */
-export function runWorkers(group: WorkerGroup): RunningWorkers {
+export function runWorkers(group: WorkerGroup) {
   const watch = watchOver(group);
   const runs = group.workers.map((worker) => worker.run());
   let cause: unknown;
@@ -66,7 +59,11 @@ export function runWorkers(group: WorkerGroup): RunningWorkers {
     shutDown(group.workers);
     await done;
   };
-  return { stop, done };
+  return {
+    /** Drains all workers, then closes the resources that they share. Rejects as `done` does. */
+    stop,
+    done,
+  };
 }
 
 /** Ends workers that never ran: they hold the connection until they have ended. */

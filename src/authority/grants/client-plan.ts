@@ -11,7 +11,7 @@ import { DAY, LIMITS, TIMES } from '../../contract/limits';
 import type { RequestOpened } from '../../history/events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import type { GrantOptions, GrantPlan, ConfirmationPlan, GrantCoverage } from './client-types';
-import type { Authority, Assurance } from '../../contract/authority';
+import type { Assurance } from '../../contract/authority';
 import { readTurns } from '../../client/read-turns';
 import type { TurnsQuery, TurnsPage } from '../../client/types';
 

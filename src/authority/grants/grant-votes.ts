@@ -1,5 +1,5 @@
 import { votingOf, WHY_NOT, whyMayNot } from '../votes/voters';
-import { countVotesUnder, stillNeededText, type VoteCount } from '../votes/count-votes';
+import { countVotesUnder, stillNeededText } from '../votes/count-votes';
 import type { Of } from '../../contract/schema/shape';
 import type { GRANT_ASKED, GRANT_CONFIRMATION } from './grant-schemas';
 import type { DatedVote, Authority } from '../../contract/authority';

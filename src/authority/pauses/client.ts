@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
-  type WorkflowExecutionDescription,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   WorkflowUpdateFailedError,

@@ -5,7 +5,7 @@ import type { InboxQuery } from '../requests';
 import type { InboxItem } from '../types';
 import { countTurns, earliestTurns, listUpTo, mostUrgentFirst } from './order';
 import { readAllWaiting } from './reader';
-import { waitingQueryOf, isWanted, itemsOf, type ListedTurn, type WaitingFilter } from './waiting';
+import { waitingQueryOf, isWanted, itemsOf, type WaitingFilter } from './waiting';
 
 const LIMIT = 100;
 

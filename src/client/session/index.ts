@@ -30,7 +30,6 @@ import {
   toCountersignError,
   isNotFound,
 } from '../../history/server-errors';
-import type { SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
 import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';

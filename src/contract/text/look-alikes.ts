@@ -45,13 +45,6 @@ const TOGETHER = [
   ['Latin', 'Han', 'Hangul'],
 ];
 
-/** Which letters a word may have beside a letter of one script. */
-interface Home {
-  /** The letters of the script, and of scripts that belong to it. */
-  allowed: readonly RegExp[];
-  others: RegExp;
-}
-
 const patternOf = (scripts: readonly string[]) =>
   [...scripts, 'Common', 'Inherited'].map((script) => `\\p{Script_Extensions=${script}}`).join('');
 
@@ -67,9 +60,10 @@ const HOMES = SCRIPTS.map((script) => ({
   home: once(() => homeOf(script)),
 }));
 
-function homeOf(script: string): Home {
+function homeOf(script: string) {
   const sets = [[script], ...TOGETHER.filter((scripts) => scripts.includes(script))].map(patternOf);
   return {
+    /** The letters of the script, and of scripts that belong to it. */
     allowed: sets.map((set) => new RegExp(`^[${set}]+$`, 'u')),
     others: new RegExp(`[^${sets[0]}]+`, 'gu'),
   };

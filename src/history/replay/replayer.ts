@@ -2,7 +2,7 @@ import type { History } from '../decode/decode';
 import type { coresdk } from '@temporalio/proto';
 import type { ReplayWorkerOptions } from '@temporalio/worker';
 
-import { commandsOf, type Command } from './commands';
+import { commandsOf } from './commands';
 import type { Observed } from './explain';
 import { watchedReplayWorker, type WorkflowCreator } from './sdk-internals';
 

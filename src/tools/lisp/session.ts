@@ -7,14 +7,6 @@ import type { FormHistory } from './history';
 import type { LiveImage } from './image';
 import { isList, isSymbol, lispSymbol, type Sexp } from './sexp';
 
-/** Sends questions and forms to an image. All tools of a pack share one session, and so one connection. */
-export interface LispSession {
-  /** Asks one of the questions in image.lisp. All arguments are strings. Changes nothing. */
-  ask(question: string, args: readonly string[], context: CallContext): Promise<string>;
-  /** Runs a form. The history records the form and how it ended. */
-  run(job: FormJob, context: CallContext): Promise<string>;
-}
-
 /** A form to run. */
 interface FormJob {
   mode: 'eval' | 'compile';
@@ -33,7 +25,7 @@ interface SessionDeps {
 const LET_GO_MS = 700;
 
 /** Makes a session. Nothing is started or connected until the first call. */
-export function createSession({ history, open }: SessionDeps): LispSession {
+export function createSession({ history, open }: SessionDeps) {
   let current: Promise<LiveImage> | undefined;
   const openAnew = async (): Promise<LiveImage> => {
     const image = await open();
@@ -63,11 +55,13 @@ export function createSession({ history, open }: SessionDeps): LispSession {
     return { image: next, end: await call(next, form, context) };
   };
   return {
-    ask: async (question, args, context) => {
+    /** Asks one of the questions in image.lisp. All arguments are strings. Changes nothing. */
+    ask: async (question: string, args: readonly string[], context: CallContext) => {
       const form = (tag: string): Sexp => [lispSymbol('countersign.image::ask'), tag, question, ...args];
       return toAnswer((await reach(form, context)).end);
     },
-    run: (job, context) => run(reach, history, job, context),
+    /** Runs a form. The history records the form and how it ended. */
+    run: (job: FormJob, context: CallContext) => run(reach, history, job, context),
   };
 }
 

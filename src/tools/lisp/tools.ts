@@ -5,13 +5,13 @@ import { ToolError } from '../errors';
 import type { ArgumentsOf, Tool } from '../types';
 import { isWellFormed } from '../../contract/text/bytes';
 import type { FormHistory } from './history';
-import type { LispSession } from './session';
+import type { createSession } from './session';
 
 const filled = z.string().min(1);
 
 /** The settings that all tools of one pack share. */
 interface LispPack {
-  session: LispSession;
+  session: ReturnType<typeof createSession>;
   history: FormHistory;
   /** The package in which a name or a form is read, unless the call names another package. */
   package: string;
@@ -28,18 +28,12 @@ interface LispPack {
 const NAME =
   /^(?:(?:(?<package>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)?(?<colons>::?))?(?:\|(?<exact>[^|\\]*)\||(?<plain>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)))$/u;
 
-/** The names of a symbol and its package. Lisp looks both up as strings and reads nothing. */
-interface SymbolName {
-  name: string;
-  package: string;
-}
-
 /**
  * Parses a symbol name from a model, as Lisp's reader would, but without Lisp.
  *
  * @throws ToolError for text that is more than a name, such as `#.(run)`.
  */
-export function parseSymbolName(given: string, fallback: string): SymbolName {
+export function parseSymbolName(given: string, fallback: string) {
   const { package: prefix, colons, exact, plain = '' } = NAME.exec(given.trim())?.groups ?? {};
   if ((exact === undefined && plain === '') || !isWellFormed(given))
     throw new ToolError(

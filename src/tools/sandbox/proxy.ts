@@ -18,11 +18,6 @@ interface ProxyPlan {
   lookup?: Lookup;
 }
 
-/** A running proxy. */
-interface NetworkProxy {
-  close(): Promise<void>;
-}
-
 /**
  * The most open connections. More connections are refused, because they use the worker's resources and not the
  * sandbox's.
@@ -35,7 +30,7 @@ const IDLE_MS = 120_000;
  * Starts the proxy, the only network of a sandbox: HTTP, and CONNECT for HTTPS, to listed hosts. The proxy looks up a
  * name itself and connects to the checked address, whatever the resolver says later.
  */
-export async function startProxy(plan: ProxyPlan): Promise<NetworkProxy> {
+export async function startProxy(plan: ProxyPlan) {
   const open = new Set<Duplex>();
   const server = createServer((request, response) => void forward(plan, request, response));
   server.maxConnections = MOST_CONNECTIONS;
