@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { defineTool } from './tools/define-tool';
+export { defineTool, type ToolOptions } from './tools/define-tool';
 export { agentTool, type AgentToolOptions } from './tools/builtin/agent-tool';
 export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent';
 export { defineConfig, type Config, type ConfigOptions, type TraceOptions } from './tools/define-config';
@@ -24,7 +24,6 @@ export type {
   PolicyAnswer,
   PolicyCall,
   Tool,
-  ToolOptions,
   Verification,
 } from './tools/types';
 export type { PolicyRule } from './contract/policy-rule';

@@ -21,7 +21,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['fallback of defineAgent', 'tools/define-agent', 'FallbackOptions'],
   ['findTools of defineAgent', 'tools/builtin/find-tools', 'FindToolsOptions'],
   ['agentTool', 'tools/builtin/agent-tool', 'AgentToolOptions'],
-  ['defineTool', 'tools/types', 'ToolOptions'],
+  ['defineTool', 'tools/define-tool', 'ToolOptions'],
   ['createWorkspaceTools', 'tools/workspace/index', 'WorkspaceOptions'],
   ['askUser', 'tools/builtin/ask-user', 'AskUserOptions'],
   ['createShellTools', 'tools/shell-tools', 'ShellOptions'],

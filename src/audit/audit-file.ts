@@ -6,7 +6,6 @@ import { asciiJson, type AuditRecord, notAudit, type SealedField } from './forma
 import { keyId } from './file-key';
 import {
   type ChainEnd,
-  type ChainWriter,
   continueChain,
   createExportedRuns,
   createVerifier,
@@ -14,11 +13,9 @@ import {
   type ExportedRuns,
   firstLine,
   type VerifiedFile,
-  type Verifier,
 } from './chain';
 import { replaceFile, syncFolder } from '../system/files';
 import { readTextFile, withFileErrors } from '../system/named-files';
-import type { SignatureChecker } from './check-signatures';
 import { readLine, type ReadLine, linesOfStream } from './read';
 import { redactLine } from './redact';
 import { createReadStream } from 'node:fs';
@@ -130,15 +127,9 @@ async function startFile(handle: FileHandle, { namespace, key, at }: Owner): Pro
   return line.end;
 }
 
-/** Holds lines until there are enough for a write, and signs each write. */
-interface SignedLines {
-  held(): number;
-  write(chain: ChainWriter, record: AuditRecord): Promise<void>;
-  /** Writes the held lines and a signed head. `at`: ISO 8601. */
-  flush(chain: ChainWriter, at: string): Promise<void>;
-}
+type ChainWriter = ReturnType<typeof continueChain>;
 
-function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
+function signedLines(handle: FileHandle, { key }: Owner) {
   let held: string[] = [];
   let chars = 0;
   const flush = async (chain: ChainWriter, at: string) => {
@@ -149,8 +140,9 @@ function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
   };
   return {
     held: () => held.length,
+    /** Writes the held lines and a signed head. `at`: ISO 8601. */
     flush,
-    write: (chain, record) => {
+    write: (chain: ChainWriter, record: AuditRecord) => {
       const line = chain.append(record);
       held.push(line);
       chars += line.length;
@@ -196,7 +188,10 @@ async function readThrough(handle: FileHandle, known: ExportedRuns, key: string)
   return whole === 0 ? found : { ...found, ...tailOf(verifier, found) };
 }
 
-function tailOf(verifier: Verifier, { signed }: ReadThrough): Pick<ReadThrough, 'unsigned' | 'namespace'> {
+function tailOf(
+  verifier: ReturnType<typeof createVerifier>,
+  { signed }: ReadThrough,
+): Pick<ReadThrough, 'unsigned' | 'namespace'> {
   const { records, namespace } = verifier.finish();
   return { unsigned: records - (signed?.records ?? 0), namespace };
 }
@@ -205,7 +200,7 @@ function tailOf(verifier: Verifier, { signed }: ReadThrough): Pick<ReadThrough, 
  * Throws for a file of another kind. A file without a complete line may belong to the user, unless the file begins like
  * an audit file.
  */
-function assertOurs(cut: Buffer): void {
+function assertOurs(cut: Buffer) {
   const start = '{"n":0,"prev":"';
   if (!cut.toString('latin1').startsWith(start.slice(0, cut.length)))
     throw notAudit('it does not start with the first record of one');
@@ -219,7 +214,7 @@ function assertOurs(cut: Buffer): void {
 export function verifyFile(
   file: string,
   expected: Expected,
-  onLine?: SignatureChecker['push'],
+  onLine?: (line: ReadLine) => void,
 ): Promise<VerifiedFile> {
   return withFileErrors(`reading ${file}`, async () => {
     const verifier = createVerifier(expected);

@@ -42,30 +42,17 @@ export interface VerifiedFile {
   end: { next: number; hash: string };
 }
 
-/** Checks a file line by line. It keeps counts and its position in memory, not the lines. */
-export interface Verifier {
-  /** Checks one more line and returns it. @throws CountersignError `audit_broken`. */
-  push(line: Buffer): ReadLine;
-  /** Called when there are bytes after the last newline. @throws CountersignError `audit_broken`. */
-  cut(): never;
-  /**
-   * The result of the check.
-   *
-   * @throws CountersignError `audit_broken` for an empty file, and if an expected head is missing.
-   */
-  finish(): VerifiedFile;
-}
-
 type Found = Omit<VerifiedFile, 'namespace' | 'key'> & {
   of?: { namespace: string; key: string; signer: KeyObject };
 };
 
 /** Starts checking a file. */
-export function createVerifier(expected: Expected = {}): Verifier {
+export function createVerifier(expected: Expected = {}) {
   const found: Found = { records: 0, signed: 0, redacted: 0, end: { next: 0, hash: NO_HASH } };
   const refuse = (reason: string) => broken({ index: found.end.next, line: found.end.next + 1, reason });
   return {
-    push: (bytes) => {
+    /** Checks one more line and returns it. @throws CountersignError `audit_broken`. */
+    push: (bytes: Buffer) => {
       const line = readLine(bytes.toString('latin1'));
       if (typeof line === 'string') throw found.of === undefined ? notAudit(line) : refuse(line);
       const wrong = wrongHash(line, bytes) ?? wrongPlace(line, found.end) ?? wrongValue(line);
@@ -85,9 +72,15 @@ export function createVerifier(expected: Expected = {}): Verifier {
       found.end = { next: line.n + 1, hash: line.hash };
       return line;
     },
-    cut: () => {
+    /** Called when there are bytes after the last newline. @throws CountersignError `audit_broken`. */
+    cut: (): never => {
       throw refuse('the line is cut short');
     },
+    /**
+     * The result of the check.
+     *
+     * @throws CountersignError `audit_broken` for an empty file, and if an expected head is missing.
+     */
     finish: () => {
       if (found.of === undefined) throw notAudit('it is empty');
       assertHead(found.of.signer, expected.head);
@@ -114,7 +107,7 @@ function wrongPlace({ n, prev }: ReadLine, end: VerifiedFile['end']): string | u
 
 const first = z.object({ format: z.number(), namespace: z.string(), key: z.string().length(64) });
 
-function readFirst({ type, body }: ReadLine, expected: string | undefined): NonNullable<Found['of']> {
+function readFirst({ type, body }: ReadLine, expected: string | undefined) {
   if (type !== 'audit') throw notAudit('it does not start with the first record of one');
   const parsed = first.safeParse(frameOf(body));
   if (!parsed.success) throw notAudit('its first record does not say what it is of');
@@ -125,11 +118,11 @@ function readFirst({ type, body }: ReadLine, expected: string | undefined): NonN
 }
 
 /** Whether a head is signed with a key. */
-function isSigned({ hash, sig }: ReadLine, signer: KeyObject): boolean {
+function isSigned({ hash, sig }: ReadLine, signer: KeyObject) {
   return verify(null, Buffer.from(SIGNED + hash), signer, Buffer.from(sig ?? '', 'hex'));
 }
 
-function assertHead(signer: KeyObject, head: ReadLine | undefined): void {
+function assertHead(signer: KeyObject, head: ReadLine | undefined) {
   if (head === undefined) return;
   const isWhole = sha256(head.body) === head.hash && isSigned(head, signer);
   if (!isWhole) throw notAudit('the head that was given is not signed with the key of this file');
@@ -143,17 +136,8 @@ export interface ChainEnd {
   hash: string;
 }
 
-/** Makes the lines of a chain, one after the other. */
-export interface ChainWriter {
-  readonly end: ChainEnd;
-  /** The line of the next record. */
-  append(record: AuditRecord): string;
-  /** The line of a signed head, which vouches for every record before it. `at`: ISO 8601. */
-  sign(key: KeyObject, at: string): string;
-}
-
 /** Makes a writer that continues a chain from its end. */
-export function continueChain(from: ChainEnd): ChainWriter {
+export function continueChain(from: ChainEnd) {
   const end = { ...from };
   const place = (type: string, facts: AuditFacts) => ({ n: end.next, prev: end.hash, type, ...facts });
   const link = (body: string) => {
@@ -163,12 +147,14 @@ export function continueChain(from: ChainEnd): ChainWriter {
   };
   return {
     end,
-    append: ({ type, at, turn, run, event, part, facts, sealed }) => {
+    /** The line of the next record. */
+    append: ({ type, at, turn, run, event, part, facts, sealed }: AuditRecord) => {
       const frame = place(type, { at, turn, run, event, part, ...facts });
       const { closed, open } = seal(sealed);
       return `${link(`${withoutBrace(frame)},"sealed":{${closed}}`)},"open":{${open}}}`;
     },
-    sign: (key, at) => {
+    /** The line of a signed head, which vouches for every record before it. `at`: ISO 8601. */
+    sign: (key: KeyObject, at: string) => {
       const linked = link(withoutBrace(place('head', { at })));
       return `${linked},"sig":"${sign(null, Buffer.from(SIGNED + end.hash), key).toString('hex')}"}`;
     },
@@ -187,7 +173,7 @@ export function firstLine(of: { namespace: string; key: string; at: string }): {
   return { text: `${body},"hash":"${hash}","open":{}}`, end: { next: 1, hash } };
 }
 
-function withoutBrace(frame: object): string {
+function withoutBrace(frame: object) {
   return asciiJson(frame).slice(0, -1);
 }
 
@@ -195,7 +181,7 @@ function withoutBrace(frame: object): string {
  * The values of a record with their salts (`open`), and the hash of each such pair (`closed`). Both are the inside of a
  * JSON object.
  */
-function seal(values: AuditRecord['sealed']): { closed: string; open: string } {
+function seal(values: AuditRecord['sealed']) {
   const fields = Object.entries(values).map(([name, value]) => {
     const pair = asciiJson([nextSalt(), value]);
     return { closed: `"${name}":"${sha256(pair)}"`, open: `"${name}":${pair}` };

@@ -32,18 +32,11 @@ export interface SignatureReport extends Tallied {
   verified: Record<string, number>;
 }
 
-/** Checks the signatures of a file line by line. */
-export interface SignatureChecker {
-  /** Takes the next line, which was found to be unchanged. */
-  push(line: ReadLine): void;
-  finish(): SignatureReport;
-}
-
 /**
  * Starts a check, with the function by which a worker checks votes. `named`: approvers files, today's first. Without
  * files, the keys that the audit file carries are used.
  */
-export async function createSignatureChecker(named: readonly Approvers[] = []): Promise<SignatureChecker> {
+export async function createSignatureChecker(named: readonly Approvers[] = []) {
   const judge = judgeBy(await voteKeyJudge(named), named.length > 0);
   const tally = createTally();
   const verified = new Map<string, number>();
@@ -57,11 +50,12 @@ export async function createSignatureChecker(named: readonly Approvers[] = []): 
       verified.set(voter, (verified.get(voter) ?? 0) + 1);
   };
   return {
-    push: (line) => {
+    /** Takes the next line, which was found to be unchanged. */
+    push: (line: ReadLine) => {
       if (line.type === 'audit') namespace = first.safeParse(frameOf(line.body)).data?.namespace ?? '';
       for (const explained of waiting.push(line)) settle(explained);
     },
-    finish: () => {
+    finish: (): SignatureReport => {
       for (const explained of waiting.rest()) settle(explained);
       const keys = named.length > 0 ? 'approvers' : 'carried';
       return { keys, ...tally.done(), verified: Object.fromEntries(verified) };
@@ -75,14 +69,6 @@ interface Explained {
   said?: ReadLine;
 }
 
-/** Holds each signed decision until its worker says by which key it counted the vote, or until the turn is over. */
-interface WaitingDecisions {
-  /** Takes a line, and returns the decisions that can now be judged. */
-  push(line: ReadLine): Explained[];
-  /** The decisions that still wait. */
-  rest(): Explained[];
-}
-
 const about = z.object({
   turn: z.string(),
   call: z.string().default(''),
@@ -90,7 +76,7 @@ const about = z.object({
 });
 
 /** Starts without any decision. Decisions without a signature can be judged at once. */
-function createWaiting(): WaitingDecisions {
+function createWaiting() {
   const turns = new Map<string, Map<string, ReadLine>>();
   const leave = (turn: string): Explained[] => {
     const left = [...(turns.get(turn)?.values() ?? [])];
@@ -98,7 +84,8 @@ function createWaiting(): WaitingDecisions {
     return left.map((decision) => ({ decision }));
   };
   return {
-    push: (line) => {
+    /** Takes a line, and returns the decisions that can now be judged. */
+    push: (line: ReadLine) => {
       const isVote = line.type === 'decision' || line.type === 'resolution';
       if (isVote && !line.sealed.has('signature')) return [{ decision: line }];
       if (!isVote && line.type !== 'roster' && line.type !== 'turn_ended') return [];
@@ -117,6 +104,7 @@ function createWaiting(): WaitingDecisions {
       ofTurn.delete(key);
       return before === undefined ? [] : [{ decision: before, said: line }];
     },
+    /** The decisions that still wait. */
     rest: () => [...turns.keys()].flatMap(leave),
   };
 }

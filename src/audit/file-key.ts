@@ -1,18 +1,11 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
 
-/** A new pair of Ed25519 keys, as PEM. `id` is the public key in hex. */
-interface NewKeys {
-  id: string;
-  privatePem: string;
-  publicPem: string;
-}
-
 /**
  * Makes a pair of keys as texts, not as objects: Node 20 hangs if it collects garbage while it exports a key object
  * that it has just generated.
  */
-export function makeKeys(): NewKeys {
+export function makeKeys() {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519', {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -62,7 +55,7 @@ function attempt(source: string, read: () => KeyObject): KeyObject {
   }
 }
 
-function badKey(message: string, cause?: unknown): CountersignError {
+function badKey(message: string, cause?: unknown) {
   return new CountersignError('config_invalid', message, {
     hint: 'countersign audit keys makes a pair',
     cause,

@@ -153,7 +153,7 @@ function byFiles(assure: Assure, signed: SignedVote, files: Files): KeyVerdict {
 function byRevoked(assure: Assure, signed: SignedVote, { today }: Files): KeyVerdict {
   const { ssh, passkeys, since } = today.revoked;
   const keys = { keysOf: () => ssh, passkeysOf: () => passkeys, inboxKeys: ssh, revoked: NONE_REVOKED };
-  const personOf = (name: string): string => today.personOf(name) ?? name;
+  const personOf = (name: string) => today.personOf(name) ?? name;
   const judged = assure(signed, { ...today, ...keys, personOf });
   if (!judged.ok) return { state: 'bad', why: judged.words };
   const from = since(judged.mark) ?? '';
@@ -194,7 +194,7 @@ export function auditKeyFile(env: NodeJS.ProcessEnv): string {
   return join(userStateDir(env), 'audit.key');
 }
 /** The environment variable that names the file of the signing key. */
-export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
+const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
 
 /**
  * The key that signs audit files.

@@ -66,7 +66,7 @@ function readSealed(read: Start, rest: string): ReadLine | string {
   return { ...read, sealed, open };
 }
 
-function sealedFields(text: string): ReadLine['sealed'] | undefined {
+function sealedFields(text: string) {
   const fields = new Map<string, string>();
   SEALED_FIELD.lastIndex = 0;
   for (let at = 0; at < text.length; at = SEALED_FIELD.lastIndex) {
@@ -79,7 +79,7 @@ function sealedFields(text: string): ReadLine['sealed'] | undefined {
 
 const OPENS = '","open":{';
 
-function openFields(text: string): ReadLine['open'] | undefined {
+function openFields(text: string) {
   if (!text.startsWith(OPENS) || !text.endsWith('}}')) return undefined;
   const fields = new Map<string, string>();
   const last = text.length - 2;

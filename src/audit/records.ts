@@ -61,21 +61,16 @@ interface Known {
   signed: SignedContext;
 }
 
-/** Turns the turn events of one run into audit records. */
-interface Recorder {
-  /** Makes the records of the next event. Most events make none. */
-  push(event: TurnEvent): AuditRecord[];
-}
-
 /**
  * Makes a recorder for a turn. A run that a reset made begins with copies of the events of the previous run. The
  * records of these copies name the previous run, like that run's own records.
  */
-export function createRecorder(turn: string): Recorder {
+export function createRecorder(turn: string) {
   const known: Known = { shown: new Map(), signed: createSignedContext() };
   const place = { run: '', event: 0, part: 0 };
   return {
-    push: (event) => {
+    /** Makes the records of the next event. Most events make none. */
+    push: (event: TurnEvent) => {
       if (event.type === 'turn_started') place.run = event.runId;
       if (event.type === 'reset') place.run = event.newRunId;
       if (event.type === 'request_opened') known.shown.set(event.callId, shownBy(event));
@@ -151,7 +146,7 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
-function rosterRecords(call: string, roster?: Roster): Draft[] {
+function rosterRecords(call: string, roster?: Roster) {
   return rosterParts(roster).map(({ type, facts, sealed }) => draft(type, { call, ...facts }, sealed));
 }
 
@@ -239,7 +234,7 @@ function answer(event: Answered): Draft {
   return draft(typeOf('answer', event.judgement), facts, sealed);
 }
 
-function typeOf(type: string, { accepted }: Judgement): string {
+function typeOf(type: string, { accepted }: Judgement) {
   return accepted === false ? 'refusal' : type;
 }
 
@@ -286,7 +281,7 @@ function rulingFacts({ rule, then, until }: Partial<CallRuling> = {}) {
 }
 
 /** The people who gave and confirmed a grant, as text. Undefined without a grant. */
-function giversOf(grant: GrantMark | undefined): string | undefined {
+function giversOf(grant: GrantMark | undefined) {
   return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
 }
 

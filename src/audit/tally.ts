@@ -46,16 +46,10 @@ export const TALLY_KINDS: readonly TallyKind[] = [
   { state: 'taken_out', words: 'values taken out', list: 'unproven', isAlways: true },
 ];
 
-/** Counts decisions by their result, and keeps the first remarks. */
-interface Tally {
-  add(found: { state: SignatureState; remark?: Remark }): void;
-  done(): Tallied;
-}
-
 const MOST_NAMED = 100;
 
 /** Starts with none. */
-export function createTally(): Tally {
+export function createTally() {
   const counts: Tallied['counts'] = {
     verified: 0,
     removed: 0,
@@ -68,7 +62,7 @@ export function createTally(): Tally {
   };
   const lists = { marked: new Array<Remark>(), unproven: new Array<Remark>() };
   return {
-    add: ({ state, remark }) => {
+    add: ({ state, remark }: { state: SignatureState; remark?: Remark }) => {
       counts[state] += 1;
       const list = TALLY_KINDS.find((kind) => kind.state === state)?.list;
       if (list !== undefined && remark !== undefined && lists[list].length < MOST_NAMED)

@@ -127,10 +127,10 @@ function stateOf({ status }: Summary): Build['state'] {
 
 async function countOpen(context: ClientContext, build: BuildId): Promise<Counts> {
   const { lister } = context;
-  const count = (query: string): Promise<number> =>
+  const count = (query: string) =>
     ask(context, 'counting turns', async () => (await lister.workflow.count(query)).count);
   const turns = openOn(build, WORKFLOWS.turn);
-  const inState = (state: string): string => `${turns} AND ${SEARCH_ATTRIBUTES.state} = '${state}'`;
+  const inState = (state: string) => `${turns} AND ${SEARCH_ATTRIBUTES.state} = '${state}'`;
   return {
     turns: await count(turns),
     waiting: await count(inState('waiting')),
@@ -143,7 +143,7 @@ async function countOpen(context: ClientContext, build: BuildId): Promise<Counts
 const MOST_LOOKED = 10;
 
 /** The turns of a build whose run was made by a reset, among the first ones. The first event names the run before. */
-async function resetsOn(context: ClientContext, build: BuildId): Promise<string[]> {
+async function resetsOn(context: ClientContext, build: BuildId) {
   const pages = listPages(context.lister, openOn(build, WORKFLOWS.turn), MOST_LOOKED);
   const page = await ask(context, 'listing turns', () => pages.next());
   const turns = page.done === true ? [] : page.value;
@@ -176,7 +176,7 @@ export async function makeCurrent(
   const { client, connection, namespace } = context;
   const { identity } = client.options;
   const request = { namespace, deploymentName: deployment, buildId: build, identity };
-  const passes = (error: unknown): boolean =>
+  const passes = (error: unknown) =>
     grpcStatusOf(error) === STATUS.notFound || grpcStatusOf(error) === STATUS.failedPrecondition;
   try {
     await retry({ passes, forMs: KNOWN_MS, everyMs: 500 }, () =>

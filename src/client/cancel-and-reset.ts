@@ -52,7 +52,7 @@ export async function abandonTurn(
  * Checks whether this person may give a call up. The turn checks it, too, but cannot answer a signal, so the error has
  * to come from here.
  */
-function requireNamed(turn: string, call: CallView, { approver = SOMEBODY }: Abandonment): void {
+function requireNamed(turn: string, call: CallView, { approver = SOMEBODY }: Abandonment) {
   const authority = authorityOn(call);
   if (call.phase !== 'in_doubt' || authority === undefined) return;
   const why = whyMayNot(authority, { approver, now: Date.now() });
@@ -64,7 +64,7 @@ function requireNamed(turn: string, call: CallView, { approver = SOMEBODY }: Aba
   );
 }
 
-async function unlessEnded(context: ClientContext, turn: string, act: () => Promise<void>): Promise<void> {
+async function unlessEnded(context: ClientContext, turn: string, act: () => Promise<void>) {
   try {
     await context.connection.withDeadline(Date.now() + 10_000, act);
   } catch (error) {
@@ -116,15 +116,12 @@ const NOTHING_AGAIN = [
   ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_CANCEL_REQUEST,
 ];
 
-function reasonText({ before }: ResetPlan, { reason, approver = SOMEBODY }: ResetReason): string {
+function reasonText({ before }: ResetPlan, { reason, approver = SOMEBODY }: ResetReason) {
   return `${approver} went back to before ${before}${reason === undefined || reason === '' ? '' : `: ${reason}`}`;
 }
 
 /** Refuses a reset of a turn that has changed since the plan was made, because a person agreed only to the plan. */
-async function assertUnchanged(
-  context: ClientContext,
-  { turn, runId, lastEventId }: ResetPlan,
-): Promise<void> {
+async function assertUnchanged(context: ClientContext, { turn, runId, lastEventId }: ResetPlan) {
   const info = (await describeTurn(context, turn))?.workflowExecutionInfo;
   if (info === undefined || info === null) throw turnNotFound(turn);
   if (info.execution?.runId === runId) {

@@ -44,7 +44,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
     : await dial(options);
   const { namespace, loadedDataConverter } = client.options;
   const limit = limitOf(client.connection);
-  const limited = (lane: 'reader' | 'others', patienceMs: number): ConnectionLike =>
+  const limited = (lane: 'reader' | 'others', patienceMs: number) =>
     limitVisibility(client.connection, { limit, lane, patienceMs });
   const connection = limited('others', PATIENCE_MS);
   const listers = {
@@ -55,7 +55,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
   const readyMs = options.readyMs ?? READY_MS;
   const sendLimit = new KeyedLimiter(AT_ONCE_PER_TURN, new JobLimiter(AT_ONCE));
   let store: ReturnType<typeof openFileStore>;
-  const files = (): typeof store =>
+  const files = () =>
     (store ??= openFileStore(options.files, {
       sealer: loadEncryption(options.encryption, env).fileSealer(),
       env,

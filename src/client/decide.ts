@@ -73,7 +73,7 @@ export function answerQuestion(
 }
 
 /** A message with the same id for update and signal, so that it counts once even if it arrives twice. */
-function identified<T extends Sent>(message: T): T & { channel: string; decisionId: string } {
+function identified<T extends Sent>(message: T) {
   const { channel = 'client', decisionId = randomUUID() } = message;
   return { ...message, channel, decisionId };
 }
@@ -169,7 +169,7 @@ async function askRecord(
  * The run to which a message goes. A signature is for one run, so a signed message never goes to a later one. Undefined:
  * the run that is open.
  */
-function signedRun(content: Sent): string | undefined {
+function signedRun(content: Sent) {
   return 'signature' in content && content.signature !== undefined ? content.runId : undefined;
 }
 
@@ -259,7 +259,7 @@ async function sendSignal(context: ClientContext, { turn, signal, content }: Mes
   }
 }
 
-function failureOf(error: unknown, turn: string): CountersignError {
+function failureOf(error: unknown, turn: string) {
   return isAnswerLost(error)
     ? maybeTaken(turn, error)
     : toCountersignError(error, `deciding in turn ${turn}`);
@@ -267,7 +267,7 @@ function failureOf(error: unknown, turn: string): CountersignError {
 
 /** Sends again while a turn is busy. A turn that is just closing or continuing as new is busy for a moment. */
 function whileBusy<T>(act: () => Promise<T>): Promise<T> {
-  const passes = (error: unknown): boolean =>
+  const passes = (error: unknown) =>
     isTransient(error) && !isSilence(error) && !isUpdateLimit(detailsOf(error));
   return retry({ passes, forMs: BUSY_MS }, act);
 }

@@ -141,7 +141,7 @@ async function decidedOf(
   client: Parameters<typeof readTurns>[0],
   turn: Pick<TurnSummary, 'turn' | 'runId' | 'endedAt'>,
   known: KnownDecisions | undefined,
-): Promise<readonly DecidedCall[]> {
+) {
   const run = `${turn.turn}/${turn.runId}`;
   const isOver = turn.endedAt !== null;
   const kept = isOver ? known?.get(run) : undefined;

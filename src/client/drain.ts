@@ -82,7 +82,7 @@ interface Ended {
  * Checks that a build exists and is not the current one. @throws CountersignError `not_found`, `refused`
  * for the current build.
  */
-async function requireOther(context: ClientContext, { deployment, build }: Required<BuildId>): Promise<void> {
+async function requireOther(context: ClientContext, { deployment, build }: Required<BuildId>) {
   const found = await settledDeployment(context, deployment);
   if (found?.builds.some((one) => one.build === build) !== true) throw buildNotFound({ deployment, build });
   if (found.current !== build) return;
@@ -92,7 +92,7 @@ async function requireOther(context: ClientContext, { deployment, build }: Requi
   });
 }
 
-async function openOf(context: ClientContext, build: BuildId): Promise<Open[]> {
+async function openOf(context: ClientContext, build: BuildId) {
   const all: Open[] = [];
   await ask(context, 'listing turns', async () => {
     all.length = 0;

@@ -69,7 +69,7 @@ function withDefaultsOf(call: CallView | undefined, answer: QuestionAnswer): Que
   return { ...answer, content: completeAnswer(question.question, answer.content ?? {}) };
 }
 
-function isUnresolved({ outcome = 'in_doubt' }: CallView): boolean {
+function isUnresolved({ outcome = 'in_doubt' }: CallView) {
   return outcome === 'in_doubt';
 }
 

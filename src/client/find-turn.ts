@@ -54,11 +54,7 @@ export async function isTurn(context: ClientContext, turn: string): Promise<bool
  * Ids that start with one of these prefixes, sorted. If there are more than `most` ids, the list has exactly one
  * more than `most`.
  */
-async function idsWith(
-  { lister }: ClientContext,
-  prefixes: readonly string[],
-  most: number,
-): Promise<string[]> {
+async function idsWith({ lister }: ClientContext, prefixes: readonly string[], most: number) {
   const starts = prefixes.map((prefix) => `WorkflowId STARTS_WITH ${quoted(prefix)}`);
   const query = `${OURS} AND (${starts.join(' OR ')})`;
   const ids = new Set<string>();
@@ -95,7 +91,7 @@ export async function shortIds(
   return new Map(asked.map((id) => [id, shortest(id, all)]));
 }
 
-function keptOf(id: string): number {
+function keptOf(id: string) {
   return Math.ceil(id.length * KEPT);
 }
 

@@ -74,7 +74,7 @@ async function collectTurns(context: ClientContext, query: string, wish: Collect
   const { limit, text, after, agents } = wish;
   if (agents?.length === 0) return { turns: [], looked: 0, edge: undefined };
   const most = text === undefined ? limit + (after?.ids.length ?? 0) + 1 : LIST_PAGE;
-  const collect = (pageSize: number): Promise<Collected> =>
+  const collect = (pageSize: number) =>
     ask(context, 'listing turns', () => collectFrom(listPages(context.lister, query, pageSize), wish));
   try {
     return await collect(Math.min(most, LIST_PAGE));
@@ -251,7 +251,7 @@ function runQuery({ query, turn, agent, since, until }: RunQuery): string {
 }
 
 /** A filter for runs that are still open, or closed at that time or later. */
-function activeSince(since: string): string {
+function activeSince(since: string) {
   return `(ExecutionStatus = 'Running' OR CloseTime >= '${since}')`;
 }
 

@@ -47,7 +47,7 @@ async function lackOf(
   context: ClientContext,
   { workflowExecutionInfo: info, executionConfig }: Description,
   payloads: Payloads,
-): Promise<Pending['lacks']> {
+) {
   const agent = payloads.core(info?.searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent]);
   const name = executionConfig?.taskQueue?.name;
   if (info?.type?.name !== WORKFLOWS.turn || typeof agent !== 'string' || !name) return undefined;
@@ -63,7 +63,7 @@ function lackedBy(
   queues: readonly WorkedQueue[],
 ): Pick<PendingActivity, 'waits'> {
   const { workers = [] } = queues.find(({ name, half }) => name === taskQueue && half === 'activities') ?? {};
-  const isSame = ({ identity }: LiveWorker): boolean => toolSetIn(identity) === toolSetIn(worker);
+  const isSame = ({ identity }: LiveWorker) => toolSetIn(identity) === toolSetIn(worker);
   return waits === 'other_worker' && workers.length > 0 && workers.every(isSame) ? { waits: 'nobody' } : {};
 }
 
@@ -156,10 +156,7 @@ async function failingTask(
 }
 
 /** Why the workflow task fails. The server records only the first failed attempt, and counts the others. */
-async function reasonOf(
-  context: ClientContext,
-  execution: { workflowId: string; runId: string },
-): Promise<string | undefined> {
+async function reasonOf(context: ClientContext, execution: { workflowId: string; runId: string }) {
   try {
     const end = await lastEnd(context, execution);
     if (end?.workflowTaskTimedOutEventAttributes) return 'a worker took it and gave no answer in time';
@@ -191,7 +188,7 @@ async function lastEnd(
   return undefined;
 }
 
-function isEnd(event: HistoryEvent): boolean {
+function isEnd(event: HistoryEvent) {
   return Boolean(
     event.workflowTaskFailedEventAttributes ??
     event.workflowTaskTimedOutEventAttributes ??

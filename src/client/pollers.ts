@@ -70,16 +70,12 @@ export async function workersOf(
 const LAST_POLLS_MS = 100;
 
 /** Whether a worker had reported that it ends, at or shortly before the time of its poll. */
-function hasLeft(last: LastHeartbeat | undefined, pollAt: string): boolean {
+function hasLeft(last: LastHeartbeat | undefined, pollAt: string) {
   return last?.leftAt !== undefined && Date.parse(pollAt) < Date.parse(last.leftAt) + LAST_POLLS_MS;
 }
 
 /** The workers that have polled a queue lately, each with the time. */
-async function polledAt(
-  { workflowService }: Server,
-  namespace: string,
-  { name, half }: PolledQueue,
-): Promise<Map<string, string>> {
+async function polledAt({ workflowService }: Server, namespace: string, { name, half }: PolledQueue) {
   const taskQueueType =
     half === 'turns' ? TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW : TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY;
   const { pollers } = await workflowService.describeTaskQueue({
@@ -115,11 +111,7 @@ interface LastHeartbeat {
 }
 
 /** The last heartbeat of each worker of a queue. Empty if the server has no such list, or refuses it. */
-async function heartbeatsOf(
-  { workflowService }: Server,
-  namespace: string,
-  queue: PolledQueue,
-): Promise<Map<string, LastHeartbeat>> {
+async function heartbeatsOf({ workflowService }: Server, namespace: string, queue: PolledQueue) {
   const heartbeats = new Map<string, LastHeartbeat>();
   try {
     const { workersInfo } = await workflowService.listWorkers({ namespace, pageSize: 1000 });

@@ -17,7 +17,7 @@ export async function* readTurns(
   turns: readonly Pick<TurnSummary, 'turn'>[],
   onUnread: (error: CountersignError) => void,
 ): AsyncGenerator<TurnEvent[]> {
-  const read = async ({ turn }: Pick<TurnSummary, 'turn'>): Promise<TurnEvent[] | undefined> => {
+  const read = async ({ turn }: Pick<TurnSummary, 'turn'>) => {
     try {
       return await unlessGone(client.timeline(turn));
     } catch (error) {

@@ -2,7 +2,6 @@ import { withFiles } from '../contract/text/bytes';
 import {
   ScheduleAlreadyRunning,
   ScheduleClient,
-  type ScheduleHandle,
   ScheduleNotFoundError,
   type ScheduleOverlapPolicy,
   type ScheduleSpec,
@@ -38,7 +37,7 @@ const LEAST_CATCH_UP_MS = 10_000;
 
 /** The schedules of a namespace. */
 export function makeSchedules(context: ClientContext): Schedules {
-  const handle = (id: string): ScheduleHandle => scheduleClient(context, id).getHandle(checkId(id));
+  const handle = (id: string) => scheduleClient(context, id).getHandle(checkId(id));
   return {
     add: async (request) => {
       await create(context, request);
@@ -53,7 +52,7 @@ export function makeSchedules(context: ClientContext): Schedules {
   };
 }
 
-async function create(context: ClientContext, request: ScheduleRequest): Promise<void> {
+async function create(context: ClientContext, request: ScheduleRequest) {
   const {
     id,
     taskQueue = TASK_QUEUE,
@@ -114,7 +113,7 @@ function checkId(id: string): string {
   throw usage('the id of a schedule has more than 150 characters', 'take a shorter one');
 }
 
-function usage(message: string, hint: string): CountersignError {
+function usage(message: string, hint: string) {
   return new CountersignError('usage', message, hint);
 }
 
@@ -127,12 +126,7 @@ function scheduleClient({ client, connection, namespace }: ClientContext, id: st
 }
 
 /** Asks the server about one schedule. */
-async function on<T>(
-  context: ClientContext,
-  id: string,
-  doing: string,
-  question: () => Promise<T>,
-): Promise<T> {
+async function on<T>(context: ClientContext, id: string, doing: string, question: () => Promise<T>) {
   return ask(context, `${doing} schedule ${id}`, async () => {
     try {
       return await question();
@@ -161,7 +155,7 @@ function errorOf(error: unknown, id: string): unknown {
     : error;
 }
 
-async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]> {
+async function listSchedules(context: ClientContext) {
   const query = `${attributeKey('agent').name} IS NOT NULL`;
   return ask(context, 'listing schedules', async () => {
     const found: ScheduleSummary[] = [];

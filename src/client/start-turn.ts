@@ -1,6 +1,5 @@
 import { type Priority, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomInt, randomUUID } from 'node:crypto';
-import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
 import { namesOfFields } from '../contract/json';
 import { TASK_QUEUE, WORKFLOWS } from '../contract/names';
@@ -217,7 +216,7 @@ function maybeStarted({ turn, joins }: ReadyTurn, cause: unknown): CountersignEr
   );
 }
 
-function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>): void {
+function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>) {
   if (agent.trim() === '') throw new CountersignError('usage', 'a turn needs the name of an agent');
   if (agent.length > AGENT_CHARS)
     throw new CountersignError('usage', `no agent has a name of ${agent.length} characters`);
@@ -266,10 +265,7 @@ export async function forkTurn(context: ClientContext, request: ForkTurnRequest)
   return { ...started, of: record.turn, events: record.events };
 }
 
-async function historiesOf(
-  { source }: ClientContext,
-  { turn, history }: ForkTurnRequest,
-): Promise<History[]> {
+async function historiesOf({ source }: ClientContext, { turn, history }: ForkTurnRequest) {
   if (turn !== undefined && history === undefined) return readHistories(source, turn);
   if (turn === undefined && history !== undefined) return parseExport(history);
   throw new CountersignError('usage', 'a fork is of a turn or of an exported history, one of them');

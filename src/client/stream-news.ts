@@ -10,27 +10,11 @@ import {
 import { outgoingFetch } from '../system/proxies';
 
 /**
- * Sends a web inbox the names of turns in which a request began or ceased to wait for a person. Never throws, and
- * nobody waits for it.
+ * Sends a web inbox the names of turns in which a request began or ceased to wait for a person, one batch at a time.
+ * While the web inbox does not answer, it keeps the names of turns, up to a limit. If there are more turns, it says so,
+ * and the web inbox finds the other turns by itself. Never throws, and nobody waits for it.
  */
-export interface InboxNews {
-  /** Sends the name of a turn soon. */
-  note(turn: string): void;
-  /** Begins to send news about the turns of this namespace, and the news that this worker is there. */
-  begin(namespace: string): void;
-  /** Sends the names that are left, and ends. */
-  close(): void;
-}
-
-/**
- * Makes a sender of news. It sends one batch at a time. While the web inbox does not answer, it keeps the names of
- * turns, up to a limit. If there are more turns, it says so, and the web inbox finds the other turns by itself.
- */
-export function createNews(send: SendNews, log: Pick<Logger, 'warn'>): InboxNews {
-  return new NewsSender(send, log);
-}
-
-class NewsSender implements InboxNews {
+export class InboxNews {
   private readonly turns = new Set<string>();
   private namespace: string | undefined;
   private isPart = false;
@@ -44,6 +28,7 @@ class NewsSender implements InboxNews {
     private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
+  /** Sends the name of a turn soon. */
   note(turn: string): void {
     const isKept = this.turns.size < NEWS.turnsKept && turn.length <= NEWS.characters;
     if (isKept) this.turns.add(turn);
@@ -51,11 +36,13 @@ class NewsSender implements InboxNews {
     this.plan();
   }
 
+  /** Begins to send news about the turns of this namespace, and the news that this worker is there. */
   begin(namespace: string): void {
     this.namespace = namespace;
     this.plan();
   }
 
+  /** Sends the names that are left, and ends. */
   close(): void {
     if (this.failures === 0 && !this.isSending && this.turns.size > 0) void this.flush();
     clearTimeout(this.planned?.timer);

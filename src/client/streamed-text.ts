@@ -165,7 +165,7 @@ function createPlace(): Place {
   let run = '';
   let step = 0;
   let isThinking = false;
-  const enter = (next: string): void => {
+  const enter = (next: string) => {
     runs.add(run);
     run = next;
     isThinking = false;
@@ -208,7 +208,7 @@ async function* textAt(
   for (let failures = 0; !signal.aborted; failures++) {
     const lost = new AbortController();
     let watchdog: NodeJS.Timeout | undefined;
-    const heard = (): void => {
+    const heard = () => {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => lost.abort(), SILENT_MS).unref();
     };

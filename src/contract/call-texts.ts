@@ -129,7 +129,7 @@ interface Said {
 }
 
 /** A denial: who denied a call, why, and what the model should do instead. */
-export interface Denied extends Said {
+interface Denied extends Said {
   suggestion?: string;
 }
 
@@ -235,7 +235,7 @@ export function decisionNote(call: NotedCall): string | undefined {
   ].join('\n');
 }
 
-function because(reason: string | undefined): string {
+function because(reason: string | undefined) {
   return reason === undefined || reason === '' ? '' : ` Reason: ${reason}`;
 }
 

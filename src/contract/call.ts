@@ -289,8 +289,7 @@ export function argumentsOf(call: PreparedCall): JsonObject {
 }
 
 /** Text without control characters and other invisible characters. */
-const plain = (maxLength: number): Shape<string> =>
-  text({ minLength: 1, maxLength, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' });
+const plain = (maxLength: number) => text({ minLength: 1, maxLength, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' });
 
 /** The schema of a W3C `traceparent`. */
 const TRACE = text({ pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' });

@@ -265,7 +265,7 @@ export const activityIds = {
 } as const;
 
 /** The end of an activity's id if the activity is scheduled again because its result could not be read. */
-function again(asked: number): string {
+function again(asked: number) {
   return asked === 1 ? '' : `-again-${asked - 1}`;
 }
 

@@ -21,7 +21,7 @@ export function hunkRange({ oldStart, oldLines, newStart, newLines }: Hunk): str
 }
 
 /** For an empty range, a unified diff has the number of the line before it. */
-function range(start: number, lines: number): string {
+function range(start: number, lines: number) {
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }
 

@@ -187,7 +187,7 @@ function takeKey(level: InObject, key: string): string | undefined {
   return key === '__proto__' ? 'this key is not allowed' : tornIn(key);
 }
 
-function valueOf(token: string): string {
+function valueOf(token: string) {
   return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
 }
 

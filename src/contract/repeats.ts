@@ -6,7 +6,7 @@ import type { Repeated } from './spending/carried';
 /**
  * The last steps that were alike, and their limit. After that many steps, the calls of another such step do not run.
  */
-export interface Repeats {
+interface Repeats {
   repeated: Repeated;
   /** Undefined: any number of steps may be equal. */
   repeats: number | undefined;
@@ -54,7 +54,7 @@ function signatureOf(calls: readonly PreparedCall[]): string {
 }
 
 /** A text or, if it is long, its digest. The turn takes both texts along beside a transcript that may be at its limit. */
-function shortened(text: string): string {
+function shortened(text: string) {
   return text.length <= MOST_KEPT ? text : digestText(text);
 }
 

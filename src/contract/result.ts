@@ -183,7 +183,7 @@ function failureText(failure: ToolFailure, partial = ''): string {
   return partial === '' ? line : `${line}\nPartial output:\n${partial}`;
 }
 
-function failureLine({ code, message }: ToolFailure): string {
+function failureLine({ code, message }: ToolFailure) {
   return `Error [${code}]: ${message}`;
 }
 

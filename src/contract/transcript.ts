@@ -95,7 +95,7 @@ export function cutContent(content: string, mostBytes: number): string {
   return content.slice(0, head) + cutMark(tail - head) + content.slice(tail);
 }
 
-function cutMark(leftOut: number): string {
+function cutMark(leftOut: number) {
   return `\n[... ${leftOut} characters left out to keep within the limit ...]\n`;
 }
 
@@ -241,7 +241,7 @@ function areFileRefs({ files = [] }: Record<string, unknown>): boolean {
   return Array.isArray(files) && files.every(isRef);
 }
 
-function isCall(call: unknown): boolean {
+function isCall(call: unknown) {
   return (
     isObject(call) &&
     isObject(call['arguments']) &&

@@ -102,7 +102,7 @@ export class EncryptionCodec implements PayloadCodec {
  * No namespace can have this name. So a payload that is bound to a schedule is never valid in a workflow whose id
  * happens to be the schedule's id.
  */
-const scheduleNamespace = (namespace: string): string => `${namespace} (schedule)`;
+const scheduleNamespace = (namespace: string) => `${namespace} (schedule)`;
 
 /** The suffix that Temporal adds to a schedule's id to form the id of a workflow that the schedule starts. */
 const STARTED_AT = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -148,7 +148,7 @@ const HINTS: Readonly<Record<RefusalReason, string>> = {
 };
 
 /** The error for a payload that must not be read. It shows nothing of the content. */
-function payloadRefused(reason: RefusalReason): CountersignError {
+function payloadRefused(reason: RefusalReason) {
   return new CountersignError('payload_refused', REASONS[reason], {
     hint: HINTS[reason],
     data: { reason },

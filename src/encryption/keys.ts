@@ -4,12 +4,6 @@ import { guard } from '../contract/schema/message';
 import { flag, list, object, type Of, refined, text } from '../contract/schema/shape';
 import { privateFaultText, type PrivateFault, readPrivateFile } from '../system/files';
 
-/** The keys, and whether encryption is required. */
-interface EncryptionSettings {
-  keys: readonly RingKey[];
-  required: boolean;
-}
-
 /** The variables we read. */
 const KEY_VARIABLES = {
   keys: 'COUNTERSIGN_ENCRYPTION_KEYS',
@@ -45,7 +39,7 @@ export interface EncryptionOptions extends Of<typeof OPTIONS> {}
  * @throws CountersignError `config_invalid`: malformed or repeated keys, a file that others can read, keys from two
  * places, or encryption that is required although there are no keys.
  */
-export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv): EncryptionSettings {
+export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv) {
   if (!areOptions(given)) throw invalid('the encryption options are not { keys, keyFile, required }');
   const keys = keysOf(given, env);
   const required = given.required ?? readFlag(env[KEY_VARIABLES.required]) ?? keys.length > 0;
@@ -131,7 +125,7 @@ function parseKey(entry: string, which: string): RingKey {
   };
 }
 
-function assertDifferent(keys: readonly RingKey[], source: string): void {
+function assertDifferent(keys: readonly RingKey[], source: string) {
   if (keys.length === 0) throw invalidKey(`${source} has no key`);
   const same = keys.some((key, index) =>
     keys.slice(0, index).some((other) => other.id === key.id || other.check === key.check),
@@ -139,7 +133,7 @@ function assertDifferent(keys: readonly RingKey[], source: string): void {
   if (same) throw invalidKey(`${source} has two keys of one id, or one key twice`);
 }
 
-function invalidKey(message: string): CountersignError {
+function invalidKey(message: string) {
   return new CountersignError('config_invalid', message, HINT);
 }
 

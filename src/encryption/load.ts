@@ -60,7 +60,7 @@ export function loadEncryption(
   const { keys, required } = readEncryption(options, env);
   // Without keys, failure messages stay where Temporal's UI shows them.
   const hidesFailures = keys.length > 0;
-  const codecs = (how: Pick<CodecOptions, 'onRefusal'> & { checksBinding?: boolean }): EncryptionCodec[] => [
+  const codecs = (how: Pick<CodecOptions, 'onRefusal'> & { checksBinding?: boolean }) => [
     new EncryptionCodec({ checksBinding: true, ...how, keys, required }),
   ];
   const forWorkers = (payloadCodecs: EncryptionCodec[]): DataConverter => ({

@@ -99,7 +99,7 @@ function keepOpen(
   let tried: () => void = () => undefined;
   const firstTry = new Promise<void>((resolve) => (tried = resolve));
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-  const keep = async (): Promise<void> => {
+  const keep = async () => {
     while (!signal.aborted) {
       try {
         current = await open();

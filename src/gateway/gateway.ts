@@ -189,7 +189,7 @@ function runsHere({ safety, effect, state, taskQueue, child, asks, askMs }: Tool
 }
 
 /** Runs a call in this process, as a turn would. Undefined: the rules want that a person decides. */
-async function runHere(parts: Parts, ready: ReadyCall, asked: GatewayCall): Promise<ToolResult | undefined> {
+async function runHere(parts: Parts, ready: ReadyCall, asked: GatewayCall) {
   const { tools, config, log, secrets, rules } = parts;
   const { tool, args, value } = ready;
   const owner = { agent: tools.agent.name, policy: tools.agent.policy, log, ...rules };
@@ -259,8 +259,7 @@ async function hold(
   held.set(id, (held.get(id) ?? 0) + 1);
   const end = backend.end(id, waits);
   end.then(() => given.delete(id)).catch(() => undefined);
-  const within = (ms: number): Promise<CallEnd | undefined> =>
-    Promise.race([end, delay(Math.max(ms, 0), undefined, { signal: waits })]);
+  const within = (ms: number) => Promise.race([end, delay(Math.max(ms, 0), undefined, { signal: waits })]);
   try {
     const first = await within(times.first);
     if (first !== undefined) return { answer: endAnswer(first) };
@@ -304,7 +303,7 @@ async function withdraw(
   { backend, log }: Parts,
   id: string,
   { who, isThere }: { who: string; isThere: boolean },
-): Promise<void> {
+) {
   let why: string | undefined;
   for (const until = performance.now() + ASKS_WITHIN_MS; performance.now() < until; await delay(LOOK_MS)) {
     try {

@@ -33,14 +33,6 @@ interface HttpOptions {
   report(error: unknown): void;
 }
 
-/** A gateway that listens. */
-interface RunningHttp {
-  url: string;
-  toolsChanged(): void;
-  /** Resolves when what clients wait for is answered or withdrawn. */
-  stop(): Promise<void>;
-}
-
 /** The most requests of one user that are answered at once. Each may wait for a person, and holds a connection. */
 const AT_ONCE = 100;
 
@@ -50,7 +42,7 @@ const AT_ONCE = 100;
  *
  * @throws CountersignError `usage`: the port is taken, or nobody has a token.
  */
-export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
+export async function serveHttp(options: HttpOptions) {
   const { host, gateway, version, signIn } = options;
   const users = createUsers(options.usersFile);
   if ((await users.list()).length === 0 && signIn?.oidc === undefined)
@@ -107,6 +99,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningHttp> {
   return {
     url: `http://${inUrl(host)}:${listening.port}`,
     toolsChanged: () => handler.notify.toolsChanged(),
+    /** Resolves when what clients wait for is answered or withdrawn. */
     stop: async () => {
       await handler.close();
       await listening.close();

@@ -61,7 +61,7 @@ export async function openGatewayTools(
   const lock = await readLock(config.mcpLock);
   const servers = chosenServers(declared, lock, served);
   const gone = new Set<string>();
-  const leave = (names: readonly string[]): void => {
+  const leave = (names: readonly string[]) => {
     for (const name of names) gone.add(name);
     if (names.length > 0) onGone();
   };
@@ -71,7 +71,7 @@ export async function openGatewayTools(
   const [equipped = agent] = opened.config.agents;
   const offers = offersOf(equipped, { config, served, servers, lock });
   const names = new Map(offers.map(({ offered, tool }) => [offered.name, tool]));
-  const isThere = (tool: string): boolean => !gone.has(tool);
+  const isThere = (tool: string) => !gone.has(tool);
   return {
     agent: equipped,
     config: withAgents({ ...opened.config, mcpServers: undefined }, [equipped]),

@@ -108,6 +108,6 @@ function pathEnd({ status, answer, error }: TurnView): PathEnd {
   return { status, answer, error: error?.message };
 }
 
-function compareEnd(left: PathEnd, right: PathEnd): Comparison['end'] {
+function compareEnd(left: PathEnd, right: PathEnd) {
   return { left, right, same: left.status === right.status && left.answer === right.answer };
 }

@@ -196,7 +196,7 @@ function describeDoubt(
   }
 }
 
-function requestText({ summary, callId }: TurnEventOf<'request_opened'>): string {
+function requestText({ summary, callId }: TurnEventOf<'request_opened'>) {
   return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : summary;
 }
 
@@ -268,11 +268,11 @@ function decisionLine(what: string, event: Attribution & { judgement: Judgement 
   return { text: `${by}${details}${unknown}${because}`, tone: judgement.accepted === true ? 'good' : 'bad' };
 }
 
-function inBrackets(reason: string | undefined): string {
+function inBrackets(reason: string | undefined) {
   return reason === undefined || reason === '' ? '' : ` (${truncate(reason)})`;
 }
 
-function after(before: string, text: string | undefined): string {
+function after(before: string, text: string | undefined) {
   return text === undefined || text === '' ? '' : `${before}${text}`;
 }
 

@@ -450,7 +450,7 @@ export interface TurnStarted extends EventHeader {
 }
 
 /** What a workflow with a gate is about, in its own words. They stand in place of a prompt. */
-export interface About extends EventHeader {
+interface About extends EventHeader {
   type: 'about';
   prompt: string;
 }

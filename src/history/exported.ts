@@ -58,7 +58,7 @@ function toHistory(json: unknown): History {
 }
 
 /** Checks that a history is complete: the events of a run are numbered from 1 without a gap. */
-function checkWhole({ events }: History, where: string): void {
+function checkWhole({ events }: History, where: string) {
   if (!events || events.length === 0) throw badHistory(`there are no events${where}`);
   const gap = events.findIndex((event, index) => toNumber(event.eventId) !== index + 1);
   if (gap !== -1) throw badHistory(`event ${gap + 1}${where} is missing: the history was cut`);
@@ -85,7 +85,7 @@ function badHistory(message: string, cause?: unknown): CountersignError {
 }
 
 /** The error for a file of a later release, because this release could read it wrongly. */
-function newerVersion(why: string): CountersignError {
+function newerVersion(why: string) {
   return new CountersignError(
     'bad_history',
     `this was made by a newer version of Countersign: ${why}`,
@@ -134,7 +134,7 @@ function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): strin
 }
 
 /** Refuses a workflow that is not a turn. A user's own workflow is accepted if its gate asked for a call. */
-function refuseOthers([first]: readonly History[], events: readonly TurnEvent[]): void {
+function refuseOthers([first]: readonly History[], events: readonly TurnEvent[]) {
   const type = first === undefined ? '' : workflowTypeOf(first);
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
   const hint = 'export the history of a turn; countersign list shows the turns there are';
@@ -143,7 +143,7 @@ function refuseOthers([first]: readonly History[], events: readonly TurnEvent[])
 }
 
 /** The type of a run's workflow. */
-function workflowTypeOf(run: History): string {
+function workflowTypeOf(run: History) {
   return run.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }
 
@@ -219,7 +219,7 @@ type RewriteState = RewriteContext & { fromOutside: boolean };
  * Whether anyone may have sent the payloads of an event. A payload of such an event that cannot be read does not end
  * the export.
  */
-function isFromOutside(event: HistoryEvent): boolean {
+function isFromOutside(event: HistoryEvent) {
   return Boolean(
     event.workflowExecutionSignaledEventAttributes ?? event.workflowExecutionUpdateAcceptedEventAttributes,
   );

@@ -98,7 +98,7 @@ function sessionStatesIn(first: DecodedEvent | undefined): string[] {
   return Array.isArray(given) ? given.map(([key]) => key) : [];
 }
 
-function resultsIn(events: readonly TurnEvent[]): Map<string, ToolResult> {
+function resultsIn(events: readonly TurnEvent[]) {
   return new Map(
     events.flatMap((event) => (event.type === 'call_ended' ? [[event.callId, event.result] as const] : [])),
   );
@@ -121,14 +121,14 @@ interface RunReading extends TurnReading {
   last?: RecordedStep;
 }
 
-function checkFirst(first: DecodedEvent | undefined): void {
+function checkFirst(first: DecodedEvent | undefined) {
   if (first?.kind !== 'started') throw badHistory('its beginning is missing');
   const { workflowType = WORKFLOWS.turn, input } = first;
   if (workflowType !== WORKFLOWS.turn) throw notATurn(workflowType);
   if (!is.turnInput(input)) throw badHistory('its first event cannot be read; is it encrypted?');
 }
 
-function readEvent(state: RunReading, event: DecodedEvent): void {
+function readEvent(state: RunReading, event: DecodedEvent) {
   if (event.kind === 'started') readSeedStep(state, event);
   else if (event.kind === 'activity_scheduled') readScheduled(state, event);
   else if (event.kind === 'activity_completed') readCompleted(state, event);
@@ -172,12 +172,12 @@ function addStep(
   return step;
 }
 
-function addReply(step: RecordedStep, output: ThinkOutput): void {
+function addReply(step: RecordedStep, output: ThinkOutput) {
   step.reply = output;
   for (const [digest, schema] of Object.entries(output.schemas ?? {})) step.schemas.set(digest, schema);
 }
 
-function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>): void {
+function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>) {
   const purpose = purposeOf(event);
   if (purpose?.what === 'prepare') state.preparing.set(event.eventId, purpose.callId);
   if (purpose?.what !== 'think' || !is.thinkInput(event.input)) return;
@@ -207,7 +207,7 @@ function readCompleted(state: RunReading, completed: EventOf<'activity_completed
   for (const event of expandBurst({ scheduled, completed })) readEvent(state, event);
 }
 
-function readResult(state: RunReading, { scheduledEventId, result }: EventOf<'activity_completed'>): void {
+function readResult(state: RunReading, { scheduledEventId, result }: EventOf<'activity_completed'>) {
   const step = state.thinking.get(scheduledEventId);
   const reply = step && readThinkOutput(result);
   if (step !== undefined && reply !== undefined) addReply(step, reply);
@@ -216,7 +216,7 @@ function readResult(state: RunReading, { scheduledEventId, result }: EventOf<'ac
 }
 
 /** Keeps the first preparation that made more than a `remote` call. Later preparations come from edits by people. */
-function prepared({ last }: RunReading, callId: string, result: unknown): void {
+function prepared({ last }: RunReading, callId: string, result: unknown) {
   const asked = last?.reply?.calls.find((one) => one.callId === callId);
   const output = asked && readPrepareOutput(result, asked);
   if (output === undefined) return;

@@ -178,7 +178,7 @@ function callsOfStep(making: ForkInputs, target: PreparedCall): PreparedCall[] {
 }
 
 /** Whether a call has started and its outcome is not known yet. */
-function isOpen(record: ForkRecord, callId: string): boolean {
+function isOpen(record: ForkRecord, callId: string) {
   return startedIn(record.events).has(callId) && record.results.get(callId) === undefined;
 }
 
@@ -269,7 +269,7 @@ function givenReply(
   };
 }
 
-function refused(message: string, hint?: string): CountersignError {
+function refused(message: string, hint?: string) {
   return new CountersignError('refused', message, { hint });
 }
 
@@ -343,7 +343,7 @@ function findForkPoint(record: ForkRecord, at: string): ForkPoint {
 }
 
 /** The calls that were started or closed within these events. */
-function settledIn(events: readonly TurnEvent[]): Set<string> {
+function settledIn(events: readonly TurnEvent[]) {
   return new Set(
     events.flatMap((event) =>
       settlesCall(event) && 'callId' in event && event.callId !== undefined ? [event.callId] : [],
@@ -368,7 +368,7 @@ function statesLost(
 }
 
 /** The context of the first step. For a later step, the context is in the messages that the fork takes along. */
-function contextAt({ step }: ForkPoint): string | undefined {
+function contextAt({ step }: ForkPoint) {
   return step.step === 1 ? step.reply?.context : undefined;
 }
 
@@ -415,7 +415,7 @@ function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
 }
 
 /** The calls of a step, as the workers that have their tools prepared them. */
-function callsOf({ reply, prepared }: RecordedStep): PreparedCall[] {
+function callsOf({ reply, prepared }: RecordedStep) {
   return (reply?.calls ?? []).map((call) => prepared.get(call.callId) ?? call);
 }
 

@@ -173,7 +173,7 @@ export function describeFacts(metadata: Readonly<Record<string, string>>): strin
 
 const LINE_CHARS = 200;
 
-function lastLine(output = ''): string {
+function lastLine(output = '') {
   return (output.trimEnd().split('\n').at(-1) ?? '').slice(-LINE_CHARS);
 }
 
@@ -211,7 +211,7 @@ export function describeTokens(usage: Usage): string {
   return sides.length === 0 && totalTokens !== undefined ? whole(totalTokens) : sides.join(', ');
 }
 
-function whole(count: number): string {
+function whole(count: number) {
   return count.toLocaleString('en');
 }
 

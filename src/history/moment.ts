@@ -8,7 +8,7 @@ import { type TurnView, viewOf } from './view';
  * if it needs none. `event`: this history event was recorded, in the run with this number (counted from 1) or,
  * without a number, in the last run.
  */
-export type Point =
+type Point =
   | { kind: 'step'; step: number }
   | { kind: 'call'; callId: string }
   | { kind: 'event'; eventId: number; run?: number };
@@ -55,7 +55,7 @@ export function stopsOf(events: readonly TurnEvent[]): number[] {
 /**
  * Whether two successive events share a history event. At the start of a run, the same id means another history event.
  */
-function sharesEvent(one: TurnEvent | undefined, next: TurnEvent | undefined): boolean {
+function sharesEvent(one: TurnEvent | undefined, next: TurnEvent | undefined) {
   return one?.eventId === next?.eventId && next?.type !== 'turn_started';
 }
 

@@ -208,7 +208,7 @@ async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Prom
 }
 
 /** The answer, or undefined if it takes longer than this. The request then goes on, and its answer is ignored. */
-async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | undefined> {
+async function orLate<T>(asked: Promise<T>, ms: number) {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms);
@@ -324,7 +324,7 @@ interface Progress {
   gap: number | undefined;
 }
 
-function restart(progress: Progress): void {
+function restart(progress: Progress) {
   progress.token = NO_TOKEN;
   progress.read = 0;
 }
@@ -353,7 +353,7 @@ function* inOrder(page: Page, run: RunToRead, progress: Progress): Generator<His
   }
 }
 
-async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promise<Page | undefined> {
+async function nextPage(pages: Pages, run: RunToRead, progress: Progress) {
   // `performance.now` does not change when somebody sets the time of day. Otherwise a jump could end the reading or
   // prolong it.
   const from = performance.now();
@@ -377,7 +377,7 @@ async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promi
  * Starts the reading again after a short wait. Throws an error that is not temporary, and a temporary error that lasts
  * for too long.
  */
-async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
+async function recover(error: unknown, run: RunToRead, progress: Progress) {
   if (grpcStatusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
   progress.failures += 1;
   const over = performance.now() - progress.since > (run.live ? GIVE_UP_LIVE_MS : GIVE_UP_MS);
@@ -389,6 +389,6 @@ async function recover(error: unknown, run: RunToRead, progress: Progress): Prom
 }
 
 /** Ignores the error of an aborted wait. The events end, and the follower notices that. */
-function ignoreAbort(error: unknown): void {
+function ignoreAbort(error: unknown) {
   if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
 }

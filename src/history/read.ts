@@ -103,7 +103,7 @@ async function folded(
   { decode, namespace }: HistorySource,
   turn: string,
   raws: Iterable<HistoryEvent> | AsyncIterable<HistoryEvent>,
-): Promise<TurnEvent[]> {
+) {
   const fold = createFold();
   const owner = { type: 'workflow', namespace, workflowId: turn } as const;
   const events: TurnEvent[] = [];
@@ -156,10 +156,7 @@ export async function decodeRuns(
 /**
  * The current run, or the last one, and the first run of its chain. Empty if the server does not name the first run.
  */
-async function currentRun(
-  server: HistoryServer,
-  turn: string,
-): Promise<{ runId: string; firstRunId: string }> {
+async function currentRun(server: HistoryServer, turn: string) {
   const description = await describeTurn(server, turn);
   if (description === undefined) throw turnNotFound(turn);
   const { execution, firstRunId } = description.workflowExecutionInfo ?? {};
@@ -197,7 +194,7 @@ export async function readChain(server: HistoryServer, turn: string): Promise<st
 }
 
 /** The run that a run continues. Undefined for the first run, and if the previous run is gone. */
-async function runBefore(server: HistoryServer, turn: string, runId: string): Promise<string | undefined> {
+async function runBefore(server: HistoryServer, turn: string, runId: string) {
   const started = await readFirst(server, { turn, runId });
   const before = started?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
   if (!before) return undefined;

@@ -92,18 +92,18 @@ export function lastChange(run: readonly DecodedEvent[]): number {
   return run.findLast(({ kind }) => !['task_started', 'task_failed', 'other'].includes(kind))?.eventId ?? 0;
 }
 
-function eventsByRun(runs: Runs): { earlier: TurnEvent[]; events: TurnEvent[] } {
+function eventsByRun(runs: Runs) {
   const fold = createFold();
   const byRun = runs.map((run) => run.flatMap((event) => fold.push(event)));
   return { earlier: byRun.slice(0, -1).flat(), events: byRun.at(-1) ?? [] };
 }
 
-function proposes(events: readonly TurnEvent[], callId: string): boolean {
+function proposes(events: readonly TurnEvent[], callId: string) {
   return events.some((event) => event.type === 'step' && event.calls.some((call) => call.callId === callId));
 }
 
 /** The id of the run after its last reset. Each reset gives the run a new id. */
-function runIdOf(events: readonly TurnEvent[]): string {
+function runIdOf(events: readonly TurnEvent[]) {
   return events.reduce((runId, event) => {
     if (event.type === 'turn_started') return event.runId;
     return event.type === 'reset' ? event.newRunId : runId;
@@ -131,7 +131,7 @@ function callsAfter(
   );
 }
 
-function refused(message: string): CountersignError {
+function refused(message: string) {
   return new CountersignError('refused', `there is nothing to reset: ${message}`);
 }
 
@@ -179,7 +179,7 @@ function proposalIn(event: TurnEvent, callId: string): ProposedCall | undefined 
   return calls.find((call) => call.callId === callId);
 }
 
-function addEvent(record: CallRecord, event: TurnEvent): void {
+function addEvent(record: CallRecord, event: TurnEvent) {
   if (event.type === 'request_opened' || event.type === 'question_opened') record.asked ??= event;
   if (event.type === 'call_started') record.started ??= event;
   if (event.type === 'call_ended') record.ended = event;
@@ -219,7 +219,7 @@ function outcomeOf(
   const { asked, started } = record;
   const of = { ran: started !== undefined, effect: started?.effect ?? record.effect ?? 'pure' };
   if (later) return of.ran ? { ...of, outcome: 'forgotten' } : undefined;
-  const stays = (eventId: number | undefined): boolean => eventId !== undefined && eventId < taskEventId;
+  const stays = (eventId: number | undefined) => eventId !== undefined && eventId < taskEventId;
   if (isOver(record, stays)) return undefined;
   if (asked !== undefined && !stays(record.approvedAt))
     return stays(asked.eventId) && isWaiting(events, callId) ? undefined : { ...of, outcome: 'asked_again' };

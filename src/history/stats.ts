@@ -45,21 +45,15 @@ export interface ModelStats {
   time: Spread;
 }
 
-/** Counts turns, one after the other. It remembers only numbers, never texts. */
-interface StatsFold {
-  /** Takes all events of one more turn. */
-  add(events: readonly TurnEvent[]): void;
-  stats(): Stats;
-}
-
 /** Makes a fold without turns. `tool`: counts only the calls of this tool. */
-export function createStats({ tool }: { tool?: string } = {}): StatsFold {
+export function createStats({ tool }: { tool?: string } = {}) {
   const turns = createTurns();
   const model = createModel();
   const all = createCounter();
   const tools = new Map<string, ToolCounter>();
   return {
-    add: (events) => {
+    /** Takes all events of one more turn. */
+    add: (events: readonly TurnEvent[]) => {
       const view = viewOf(events);
       turns.add(view);
       model.add(view, events);
@@ -84,7 +78,7 @@ export function createStats({ tool }: { tool?: string } = {}): StatsFold {
 }
 
 /** When each call was first asked about. A change of its arguments makes a new request, but the wait began before. */
-function firstAsked(events: readonly TurnEvent[]): Map<string, string> {
+function firstAsked(events: readonly TurnEvent[]) {
   const asked = new Map<string, string>();
   for (const event of events)
     if (event.type === 'request_opened' && !asked.has(event.callId)) asked.set(event.callId, event.at);
@@ -92,7 +86,7 @@ function firstAsked(events: readonly TurnEvent[]): Map<string, string> {
 }
 
 /** Whether a fork took the call over, or recorded it instead of running it. Such a call says nothing about its tool. */
-function isWhatIf({ given, result }: CallView): boolean {
+function isWhatIf({ given, result }: CallView) {
   return given === true || result?.metadata.dry !== undefined;
 }
 
@@ -101,7 +95,7 @@ function createTurns() {
   const times: number[] = [];
   let count = 0;
   return {
-    add: ({ status, startedAt, endedAt }: TurnView): void => {
+    add: ({ status, startedAt, endedAt }: TurnView) => {
       count += 1;
       ends[status] = (ends[status] ?? 0) + 1;
       if (endedAt !== null) times.push(Date.parse(endedAt) - Date.parse(startedAt));
@@ -115,7 +109,7 @@ function createModel() {
   let sum: Usage = {};
   const times: number[] = [];
   return {
-    add: ({ steps }: TurnView, events: readonly TurnEvent[]): void => {
+    add: ({ steps }: TurnView, events: readonly TurnEvent[]) => {
       counts.replies += steps.filter(({ given }) => given !== true).length;
       sum = steps.reduce((all, { usage }) => addUsage(all, usage), sum);
       counts.retried += events.filter(({ type }) => type === 'think_retried').length;
@@ -236,7 +230,7 @@ function createDecisions() {
   const counts = { requests: 0, approved: 0, edited: 0, denied: 0, expired: 0, refused: 0 };
   const waits: number[] = [];
   return {
-    add: ({ request, decisions, settledBy, outcome }: CallView, askedAt = request?.at ?? ''): void => {
+    add: ({ request, decisions, settledBy, outcome }: CallView, askedAt = request?.at ?? '') => {
       if (request === undefined) return;
       counts.requests += 1;
       counts.refused += decisions.filter(({ judgement }) => judgement.accepted === false).length;
@@ -256,7 +250,7 @@ function createDoubts() {
   let calls = 0;
   const resolved = { happened: 0, 'did-not': 0, 'run-again': 0 };
   return {
-    add: ({ doubt, resolutions }: CallView): void => {
+    add: ({ doubt, resolutions }: CallView) => {
       if (doubt === undefined) return;
       calls += 1;
       for (const one of resolutions) {

@@ -90,7 +90,7 @@ function groupOf(groups: readonly StepGroup[], event: TurnEvent): StepGroup | un
  * Adds an event to a group. Anybody can name any call id, so an event that names no call of the turn goes to the other
  * events.
  */
-function addTo(group: StepGroup, event: TurnEvent): void {
+function addTo(group: StepGroup, event: TurnEvent) {
   group.all.push(event);
   if (event.type === 'step') for (const { callId } of event.calls) group.calls.set(callId, []);
   if (event.type === 'call_prepared' && !group.calls.has(event.call.callId))
@@ -145,7 +145,7 @@ function waitOf(events: readonly TurnEvent[]): { waitedMs?: number } {
   return since !== undefined && waitedMs === 0 ? {} : { waitedMs };
 }
 
-function opens({ type }: TurnEvent): boolean {
+function opens({ type }: TurnEvent) {
   return type === 'request_opened' || type === 'question_opened' || type === 'in_doubt';
 }
 

@@ -70,7 +70,7 @@ function apply(reading: TranscriptState, event: TurnEvent): void {
 }
 
 /** Takes the start of a run. A run that continues another run adds no message if the messages are there already. */
-function start(reading: TranscriptState, { carried, continuedFrom, prompt, files }: TurnStarted): void {
+function start(reading: TranscriptState, { carried, continuedFrom, prompt, files }: TurnStarted) {
   if (carried !== undefined) {
     reading.entries = [...carried];
     reading.known = carried.length;
@@ -78,7 +78,7 @@ function start(reading: TranscriptState, { carried, continuedFrom, prompt, files
 }
 
 /** Ends the step. Every call of the step has its result by now, except calls that were closed with their turn. */
-function endStep(reading: TranscriptState): void {
+function endStep(reading: TranscriptState) {
   for (const call of reading.calls) {
     const result = reading.contents.get(call.callId);
     if (result !== undefined) reading.entries.push(resultEntry(call, result));

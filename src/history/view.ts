@@ -62,7 +62,7 @@ export function viewOf(events: Iterable<TurnEvent>): TurnView {
   return live.current();
 }
 
-function apply(view: TurnView, event: TurnEvent): void {
+function apply(view: TurnView, event: TurnEvent) {
   viewRun(view, event);
   viewCall(view, event);
   viewDecision(view, event);
@@ -105,7 +105,7 @@ function viewRun(view: TurnView, event: TurnEvent): void {
  * Takes the start of a run. A run that continues the previous run changes only the run. When a turn moves, a call that
  * waits still waits until it is prepared anew.
  */
-function started(view: TurnView, event: TurnStarted): void {
+function started(view: TurnView, event: TurnStarted) {
   const { turn, runId, agent, prompt, files, origin, schedule, session, taskQueue, lineage, budget } = event;
   const facts = { files, origin, schedule, session, lineage };
   Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...facts });
@@ -113,12 +113,12 @@ function started(view: TurnView, event: TurnStarted): void {
   if (view.startedAt === '') view.startedAt = event.at;
 }
 
-function forked(view: TurnView, event: Forked): void {
+function forked(view: TurnView, event: Forked) {
   const { type: _type, eventId: _id, at: _at, ...fork } = event;
   view.fork = fork;
 }
 
-function reopened(view: TurnView, runId: string): void {
+function reopened(view: TurnView, runId: string) {
   view.runId = runId;
   for (const call of view.calls) if (call.votes.length > 0 && isWaiting(call)) votesVoided(call);
   view.endedAt = null;
@@ -128,17 +128,17 @@ function reopened(view: TurnView, runId: string): void {
 }
 
 /** Votes are for the run in which they were cast. The turn says so beside the request. */
-function votesVoided(call: CallView): void {
+function votesVoided(call: CallView) {
   call.votes = [];
   if (call.request !== undefined) call.request = { ...call.request, note: VOTED_BEFORE };
 }
 
-function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: ThinkRetried): void {
+function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: ThinkRetried) {
   if (thinking?.step !== step) return;
   Object.assign(thinking, defined({ attempts: attempt, lastFailure }));
 }
 
-function stepped(view: TurnView, event: Step): void {
+function stepped(view: TurnView, event: Step) {
   const { step, text, model, finishReason, notes, usage, context, calls, at, given } = event;
   if (given === undefined) view.spent = addSpent(view.spent ?? noSpending(), spentInReply(event));
   if (event.budget !== undefined && view.steps.length === 0)
@@ -150,7 +150,7 @@ function stepped(view: TurnView, event: Step): void {
   delete view.thinking;
 }
 
-function ended(view: TurnView, event: TurnEnded): void {
+function ended(view: TurnView, event: TurnEnded) {
   view.status = event.status;
   view.endedAt = event.at;
   view.unjudged = 0;
@@ -200,7 +200,7 @@ function withCall(
   view: TurnView,
   { callId, tool = '', now }: CallHeader & { tool?: string },
   change: (call: CallView) => void,
-): void {
+) {
   let call = view.calls.findLast((one) => one.callId === callId);
   if (call === undefined) {
     call = callView({ callId, id: callId, tool, kind: 'run', arguments: {} }, stepOfCall(callId));
@@ -210,14 +210,14 @@ function withCall(
   Object.assign(call, now);
 }
 
-function prepared(call: CallView, { arguments: args, ruling }: ProposedCall): void {
+function prepared(call: CallView, { arguments: args, ruling }: ProposedCall) {
   if (call.request === undefined) call.arguments = args;
   call.effective = args;
   Object.assign(call, defined({ ruling }));
 }
 
 /** A decision did not hold: nothing ran, and the call waits for a decision that counts. */
-function callReopened(call: CallView): void {
+function callReopened(call: CallView) {
   delete call.settledBy;
   delete call.resolvedBy;
   delete call.approved;
@@ -226,32 +226,32 @@ function callReopened(call: CallView): void {
 }
 
 /** Takes a request. With a note, the request is the same as before. */
-function requested(call: CallView, event: RequestOpened): void {
+function requested(call: CallView, event: RequestOpened) {
   if (event.note === undefined) delete call.isEscalated;
   call.request = event;
   call.effective = event.arguments;
 }
 
 /** The doubt about an earlier start says nothing about this one. */
-function callLost(call: CallView, event: CallLost): void {
+function callLost(call: CallView, event: CallLost) {
   delete call.doubt;
   Object.assign(call, grantOf(event));
 }
 
 /** What the check of a call in doubt found out, for the person who resolves it. */
-function verified(call: CallView, { outcome, message }: Verified): void {
+function verified(call: CallView, { outcome, message }: Verified) {
   if (call.doubt === undefined || outcome !== 'cannot_tell' || message === undefined) return;
   call.doubt = { ...call.doubt, message: `${call.doubt.message}; ${message}` };
 }
 
-function callStarted(call: CallView, event: CallStarted): void {
+function callStarted(call: CallView, event: CallStarted) {
   call.effective = event.arguments;
   call.generation = event.generation;
   call.startedAt = event.at;
   Object.assign(call, grantOf(event));
 }
 
-function callEnded(call: CallView, event: CallEnded): void {
+function callEnded(call: CallView, event: CallEnded) {
   call.result = event.result;
   call.outcome = kindOfResult(event.result);
   if (event.origin === 'record') call.given = true;
@@ -279,11 +279,11 @@ function viewDecision(view: TurnView, event: TurnEvent): void {
 }
 
 /** Changes a call if the turn has it. Anybody can name any call id, and only calls of the turn are shown. */
-function onKnown(view: TurnView, event: CallHeader, change: (call: CallView) => void): void {
+function onKnown(view: TurnView, event: CallHeader, change: (call: CallView) => void) {
   if (view.calls.some(({ callId }) => callId === event.callId)) withCall(view, event, change);
 }
 
-function judged(view: TurnView, event: DecisionMade | Resolved | Answered): void {
+function judged(view: TurnView, event: DecisionMade | Resolved | Answered) {
   if (event.door === 'signal') view.unjudged = Math.max(0, view.unjudged - 1);
 }
 
@@ -296,7 +296,7 @@ function callView(call: ProposedCall, step: number): CallView {
 }
 
 /** Finds the calls of a turn that wait for a person, and notes them in the view. */
-function findOpen(view: TurnView): void {
+function findOpen(view: TurnView) {
   for (const call of view.calls) {
     if (isWaiting(call)) call.runId = view.runId;
   }
@@ -312,7 +312,7 @@ function grantOf({ grant }: Pick<CallView, 'grant'>): Pick<CallView, 'grant'> {
 }
 
 /** Takes a decision. It decides the call, or counts as one vote of several. */
-function foldDecision(call: CallView, event: DecisionMade): void {
+function foldDecision(call: CallView, event: DecisionMade) {
   call.decisions.push(event);
   const effect = effectOfDecision(event);
   if (effect === undefined || effect === 'counts' || event.decision === 'ask-again') return;
@@ -322,7 +322,7 @@ function foldDecision(call: CallView, event: DecisionMade): void {
 }
 
 /** Takes a resolution. It settles the doubt, or counts as one vote of several. */
-function foldResolution(call: CallView, event: Resolved): void {
+function foldResolution(call: CallView, event: Resolved) {
   call.resolutions.push(event);
   if (takesEffect(event)) call.resolvedBy = event;
 }

@@ -71,6 +71,6 @@ export function withFittingIds(messages: readonly ModelMessage[], form: IdForm):
   });
 }
 
-function fittingName(name: string): string {
+function fittingName(name: string) {
   return name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'unknown';
 }

@@ -148,7 +148,7 @@ function missingKey({ name }: HttpModelKind, variables: readonly string[]): Coun
       );
 }
 
-function checkHeaders({ name: kind }: HttpModelKind, headers: Record<string, string>): void {
+function checkHeaders({ name: kind }: HttpModelKind, headers: Record<string, string>) {
   for (const [name, value] of Object.entries(headers)) {
     try {
       new Headers({ [name]: value });
@@ -162,7 +162,7 @@ function checkHeaders({ name: kind }: HttpModelKind, headers: Record<string, str
 /** Headers that hold a secret under a shorter name than `isSecretName` knows. */
 const SECRET_HEADER = /auth|key/i;
 
-function secretHeaders(headers: Record<string, string>): string[] {
+function secretHeaders(headers: Record<string, string>) {
   return Object.entries(headers)
     .filter(([name]) => SECRET_HEADER.test(name) || isSecretName(name))
     .flatMap(([, value]) => [value, ...value.split(/\s+/).filter((word) => word.length >= 8)]);
@@ -180,6 +180,6 @@ function checkTimeout({ name }: HttpModelKind, timeout: number | string): number
   );
 }
 
-function invalid(message: string, hint?: string): CountersignError {
+function invalid(message: string, hint?: string) {
   return new CountersignError('config_invalid', message, { hint });
 }

@@ -139,7 +139,7 @@ function requestsOf(words: string): string[] {
     .filter((request) => request !== '');
 }
 
-function unquoted(text: string): string {
+function unquoted(text: string) {
   return /^(["'`])([^]*)\1$/.exec(text)?.[2] ?? text;
 }
 
@@ -221,7 +221,7 @@ interface Outcome {
 }
 
 /** The user's last message, and the outcomes since. */
-function sinceLastWords(messages: readonly ModelMessage[]): { words: string; outcomes: Outcome[] } {
+function sinceLastWords(messages: readonly ModelMessage[]) {
   const start = messages.findLastIndex(({ role }) => role === 'user');
   const outcomes = messages
     .slice(start + 1)
@@ -265,6 +265,6 @@ function describe({ tool, arguments: args }: PlannedCall, { text, failure, note 
     .replaceAll('\n', '\n  ');
 }
 
-function cut(text: string, limit: number): string {
+function cut(text: string, limit: number) {
   return text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length - limit} characters more)`;
 }

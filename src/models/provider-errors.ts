@@ -325,6 +325,6 @@ function secondsOf(value: string | undefined): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
-function numberOf(value: string | undefined): number | undefined {
+function numberOf(value: string | undefined) {
   return value !== undefined && /^\d{1,15}(?:\.\d{1,9})?$/.test(value) ? Number(value) : undefined;
 }

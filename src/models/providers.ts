@@ -214,7 +214,7 @@ function connectionOf(
 }
 
 /** Checks the version of a package. Other versions use another protocol of the AI SDK. */
-function requirePackage({ name, package: wanted }: Provider): void {
+function requirePackage({ name, package: wanted }: Provider) {
   const version = installedVersion(wanted);
   if (version?.startsWith('3.') === true) return;
   const why = version === undefined ? 'is not installed' : `is version ${version}, and not 3`;

@@ -76,7 +76,7 @@ export async function streamWords(text: string, { onText, signal }: ModelRequest
   }
 }
 
-function perform(step: ScriptedStep, request: ModelRequest): ScriptedReply | Promise<ScriptedReply> {
+function perform(step: ScriptedStep, request: ModelRequest) {
   if (step instanceof Error) throw step;
   return typeof step === 'function' ? step(request) : step;
 }

@@ -139,7 +139,7 @@ function limitedFetch(): typeof outgoingFetch {
 }
 
 /** A page is what a proxy or another server answers. */
-function refusePage({ headers }: Response, input: Parameters<typeof outgoingFetch>[0]): void {
+function refusePage({ headers }: Response, input: Parameters<typeof outgoingFetch>[0]) {
   const type = headers.get('content-type') ?? '';
   if (!/^(?:text\/html|application\/xhtml)/i.test(type)) return;
   const url = input instanceof Request ? input.url : String(input);
@@ -276,16 +276,12 @@ async function collectReply(
   return finish(gathered, options);
 }
 
-function showText(text: string, onText: ((text: string) => void) | undefined): void {
+function showText(text: string, onText: ((text: string) => void) | undefined) {
   if (text !== '') onText?.(text);
 }
 
 /** Adds a piece of text or reasoning. Pieces of several parts may alternate, so each piece has the id of its part. */
-function addPiece(
-  { parts }: Gathered,
-  open: Map<string, GatheredPart>,
-  piece: LanguageModelV3StreamPart,
-): void {
+function addPiece({ parts }: Gathered, open: Map<string, GatheredPart>, piece: LanguageModelV3StreamPart) {
   const [, kind, place] = /^(text|reasoning)-(start|delta|end)$/.exec(piece.type) ?? [];
   if (kind === undefined || !('id' in piece)) return;
   const type = kind === 'text' ? 'text' : 'reasoning';
@@ -298,7 +294,7 @@ function addPiece(
   if ('providerMetadata' in piece) addMeta(part, piece.providerMetadata);
 }
 
-function addPart({ calls, parts }: Gathered, part: LanguageModelV3Content): void {
+function addPart({ calls, parts }: Gathered, part: LanguageModelV3Content) {
   const meta = {};
   if (part.type === 'text' || part.type === 'reasoning')
     parts.push({ type: part.type, text: part.text, meta });
@@ -310,7 +306,7 @@ function addPart({ calls, parts }: Gathered, part: LanguageModelV3Content): void
   addMeta({ meta }, part.providerMetadata);
 }
 
-function addMeta({ meta }: Pick<GatheredPart, 'meta'>, more: unknown): void {
+function addMeta({ meta }: Pick<GatheredPart, 'meta'>, more: unknown) {
   if (!isObject(more)) return;
   for (const [provider, facts] of Object.entries(more))
     if (isObject(facts)) meta[provider] = { ...meta[provider], ...facts };
@@ -337,7 +333,7 @@ function finish(gathered: Gathered, { by }: PromptOptions): ModelReply {
   };
 }
 
-function wordsOf(parts: readonly GatheredPart[], kind: GatheredPart['type']): string {
+function wordsOf(parts: readonly GatheredPart[], kind: GatheredPart['type']) {
   return parts.map(({ type, text }) => (type === kind ? text : '')).join('');
 }
 
@@ -352,7 +348,7 @@ function withoutThoughts(part: GatheredPart): GatheredPart[] {
   ];
 }
 
-function refused(message: string, usage: Usage | undefined): ModelError {
+function refused(message: string, usage: Usage | undefined) {
   return new ModelError('refused', message, { retryable: false, usage });
 }
 
@@ -360,7 +356,7 @@ function refused(message: string, usage: Usage | undefined): ModelError {
  * At the token limit the last call may have been cut. Its text is then not JSON, and the model gets an error for it.
  * Empty text would mean "no arguments" and the call would run, so it becomes text that is not JSON.
  */
-function markCut(calls: readonly ModelCall[]): ModelCall[] {
+function markCut(calls: readonly ModelCall[]) {
   return calls.map((call, index) =>
     index === calls.length - 1 && call.arguments.trim() === '' ? { ...call, arguments: '{' } : call,
   );
@@ -380,9 +376,9 @@ const COUNTED = {
 
 /** The tokens that the provider counted. */
 function toUsage({ inputTokens, outputTokens, raw = {} }: LanguageModelV3Usage): Usage | undefined {
-  const count = (names: readonly string[], value: unknown): number | undefined =>
+  const count = (names: readonly string[], value: unknown) =>
     names.some((name) => tokens.safeParse(raw[name]).success) ? tokens.safeParse(value).data : undefined;
-  const some = (value: number | undefined): number | undefined =>
+  const some = (value: number | undefined) =>
     value === undefined || value === 0 ? undefined : tokens.safeParse(value).data;
   const input = count(COUNTED.input, inputTokens.total);
   const output = count(COUNTED.output, outputTokens.total);
@@ -472,7 +468,7 @@ function toSdkCall({ id, name, arguments: raw }: ModelCall, madeUp: string): Sdk
  * Arguments of an earlier call. Servers parse them and refuse the whole conversation unless they are a JSON object, so
  * any other text is sent as `{"unreadable_arguments": text}`. The model sees its own text beside the error.
  */
-function toInput(raw: string): Record<string, unknown> {
+function toInput(raw: string) {
   if (raw.trim() === '') return {};
   const value = parseJson(raw);
   return isObject(value) ? value : { unreadable_arguments: raw };
@@ -486,7 +482,7 @@ function toSdkTools(tools: ModelRequest['tools'], { schemas, tool }: PromptOptio
   });
 }
 
-function toSdkSchema(schema: unknown): SdkTool['inputSchema'] {
+function toSdkSchema(schema: unknown) {
   return isSdkSchema(schema) ? schema : {};
 }
 

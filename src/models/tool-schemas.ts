@@ -43,11 +43,11 @@ function withoutRootChoice(schema: JsonObject): JsonObject {
   };
 }
 
-function propertiesOf({ properties }: JsonObject): JsonObject {
+function propertiesOf({ properties }: JsonObject) {
   return isSchema(properties) ? properties : {};
 }
 
-function namesIn(value: Json | undefined): string[] {
+function namesIn(value: Json | undefined) {
   return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
 }
 
@@ -84,7 +84,7 @@ function toGemini(schema: JsonObject): JsonObject {
   return own;
 }
 
-function merge(own: JsonObject, part: JsonObject): void {
+function merge(own: JsonObject, part: JsonObject) {
   const properties = { ...propertiesOf(own), ...propertiesOf(part) };
   const required = [...namesIn(own['required']), ...namesIn(part['required'])];
   for (const [keyword, value] of Object.entries(part)) own[keyword] ??= value;

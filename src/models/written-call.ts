@@ -63,7 +63,7 @@ export function toolIn(name: unknown, tools: readonly string[]): string | undefi
 }
 
 /** A name without what some models put around it, such as `functions.read_file:0`. */
-function bare(name: string): string {
+function bare(name: string) {
   return name
     .trim()
     .replace(/^(?:functions?|tools?|default_api)[./:]/, '')
@@ -87,7 +87,7 @@ function inMarks(text: string, tools: readonly string[]): string | undefined {
 }
 
 /** The text without its blocks of code. What stands in them is shown, not called. */
-function withoutBlocks(text: string): string {
+function withoutBlocks(text: string) {
   return text.replace(/^[ \t]*```[\s\S]*?(?:^[ \t]*```|$(?![\s\S]))/gm, '');
 }
 
@@ -100,7 +100,7 @@ function firstNamed(text: string, tools: readonly string[]): string | undefined 
 }
 
 /** Matches a tool's name as a whole word. */
-function word(tool: string): RegExp {
+function word(tool: string) {
   return new RegExp(`(?<![\\w-])${tool.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')}(?![\\w-])`);
 }
 

@@ -5,7 +5,8 @@ import { type GateName, type GateNames } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
 import { TOOL_NAME } from '../contract/names';
 import { checkedOptions } from '../tools/option-values';
-import type { Parameters, Policy, Tool, ToolOptions } from '../tools/types';
+import type { ToolOptions } from '../tools/define-tool';
+import type { Parameters, Policy, Tool } from '../tools/types';
 
 /** An activity about whose calls people are asked, or a child workflow. Times, retries and queues are the workflow's. */
 export interface ActivityGate<P extends Parameters = Parameters> extends Partial<
@@ -119,7 +120,7 @@ function gatedOf(
     throw invalid(`\`${name}\`: \`args\` and \`from\` exclude each other`);
   const { description = `The activity ${name}.` } = of;
   // Two names may be one in snake_case. The digest tells them apart.
-  const toolFor = (given?: string): Tool =>
+  const toolFor = (given?: string) =>
     toolForGate(snakeCase(given ?? tool ?? name), {
       ...of,
       description: given === undefined ? description : `${description} ${given}`,
@@ -159,6 +160,6 @@ function snakeCase(name: string): string {
   );
 }
 
-function invalid(message: string): CountersignError {
+function invalid(message: string) {
   return new CountersignError('config_invalid', `CountersignPlugin: ${message}`);
 }

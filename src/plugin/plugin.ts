@@ -95,7 +95,7 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
  *
  * @throws CountersignError `config_invalid` if the converter cannot read that.
  */
-function requireReadable({ dataConverter }: WorkerOptions): void {
+function requireReadable({ dataConverter }: WorkerOptions) {
   const path = dataConverter?.payloadConverterPath;
   if (path === undefined) return;
   const plain = { gate: [1, 'x', null] };

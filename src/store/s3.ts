@@ -58,7 +58,7 @@ function setting(env: NodeJS.ProcessEnv, name: string): string {
   );
 }
 
-function regionOf(env: NodeJS.ProcessEnv): string {
+function regionOf(env: NodeJS.ProcessEnv) {
   return env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1';
 }
 
@@ -75,7 +75,7 @@ function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
   );
 }
 
-async function requireOk(response: Response): Promise<void> {
+async function requireOk(response: Response) {
   if (response.ok) return;
   // We read the code only, such as `<Code>AccessDenied</Code>`: the rest of the text repeats the request.
   const [, code = ''] = /<Code>(\w{1,64})<\/Code>/.exec((await response.text()).slice(0, 4096)) ?? [];

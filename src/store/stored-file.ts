@@ -119,7 +119,7 @@ function refOf({ name: given, bytes, mediaType }: NewFile): FileRef {
   return ref;
 }
 
-function unfit(name: string, why: string): CountersignError {
+function unfit(name: string, why: string) {
   return new CountersignError('usage', `the file ${escapeHidden(name)} ${why}`);
 }
 

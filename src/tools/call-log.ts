@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Safety } from '../contract/tool';
@@ -12,12 +13,15 @@ interface LineLogger {
   log(level: LogLevel, message: string): void;
 }
 
-export interface CallLogOptions {
+/** The schema of the config's option `log`. */
+export const callLogOptions = z.strictObject({
   /** Level of the lines about calls; failures are at least `WARN`. @default 'INFO' */
-  level?: LogLevel;
+  level: z.enum(LOG_LEVELS).default('INFO'),
   /** Whether calls are logged. Calls of cautious tools are always logged. @default true */
-  calls?: boolean;
-}
+  calls: z.boolean().default(true),
+});
+
+export interface CallLogOptions extends z.input<typeof callLogOptions> {}
 
 /**
  * Logs calls and their outcomes, one line each. A line has no secrets or control characters, and long values are cut.
@@ -68,7 +72,7 @@ function describeEnd({ tool, content, error, metadata }: ToolResult): string {
   return `TOOL_FAILED ${head} error=[${error.code}] ${shown(readable(error.message))}`;
 }
 
-function readable(text: string): string {
+function readable(text: string) {
   return redactText(text.slice(0, READ));
 }
 

@@ -21,7 +21,7 @@ export function cutOutput(text: string, limitBytes: number, alreadyLeftOut = 0):
   return bytes.toString('utf8', 0, Math.min(head, tail)) + mark(leftOut) + bytes.toString('utf8', tail);
 }
 
-function mark(leftOut: number): string {
+function mark(leftOut: number) {
   return `\n[... ${leftOut} bytes left out ...]\n`;
 }
 
@@ -45,24 +45,17 @@ function endOfCharacter(bytes: Buffer, from: number): number {
   return index;
 }
 
-function isContinuation(byte: number | undefined): boolean {
+function isContinuation(byte: number | undefined) {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
-/** The output of a handler so far, in bounded memory: the head, the newest part, and the number of bytes in between. */
-interface PartialOutput {
-  add(text: string): void;
-  /** The output within the limit, with a mark at the cut. */
-  text(): string;
-}
-
 /** Keeps as much partial output as a text of `limitBytes` needs. */
-export function createPartialOutput(limitBytes: number): PartialOutput {
+export function createPartialOutput(limitBytes: number) {
   let head = '';
   let tail = '';
   let leftOut = 0;
   return {
-    add(text) {
+    add(text: string) {
       const room = Math.max(0, limitBytes - head.length);
       head += text.slice(0, room);
       tail += text.slice(room);
@@ -70,14 +63,9 @@ export function createPartialOutput(limitBytes: number): PartialOutput {
       leftOut += Buffer.byteLength(tail.slice(0, -limitBytes));
       tail = tail.slice(-limitBytes);
     },
+    /** The output within the limit, with a mark at the cut. */
     text: () => cutOutput(head + tail, limitBytes, leftOut),
   };
-}
-
-/** The output of a command in bounded memory: head and tail are kept, the bytes in between are counted. */
-interface Capture {
-  add(chunk: Buffer): void;
-  text(): string;
 }
 
 /** The bytes that are left free for the marks, so that the text stays within the limit. */
@@ -86,13 +74,13 @@ const MARK_BYTES = 128;
 const NOT_UTF8 = '[the output is not UTF-8: bytes that are not text are shown as \ufffd]\n';
 
 /** A capture of at most `limit` bytes, half of them from the start. It never holds much more than `limit` bytes. */
-export function createCapture(limit: number): Capture {
+export function createCapture(limit: number) {
   const half = Math.max(0, Math.floor((limit - MARK_BYTES) / 2));
   let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
   let dropped = 0;
   return {
-    add(chunk) {
+    add(chunk: Buffer) {
       const room = half - head.length;
       if (room > 0) head = Buffer.concat([head, chunk.subarray(0, room)]);
       const rest = Buffer.concat([tail, chunk.subarray(Math.max(0, room))]);
@@ -112,7 +100,7 @@ function toText(head: Buffer, tail: Buffer, dropped: number): string {
   return `${readable(first)}${mark(left)}${last.toString('utf8')}`;
 }
 
-function readable(bytes: Buffer): string {
+function readable(bytes: Buffer) {
   return (isUtf8(bytes) ? '' : NOT_UTF8) + bytes.toString('utf8');
 }
 

@@ -4,17 +4,11 @@ import { CountersignError } from '../contract/errors';
 import { type Budget, MOST_AMOUNT } from '../contract/spending/budget';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { GateMode } from '../contract/think';
-import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
+import { type JsonSchema, ORDERS } from '../contract/tool';
 import { FINAL_FAILURES, MODEL_PROVIDERS, RETRIED_FAILURES } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
 import { duration, invalidDefinition, checkedOptions } from './option-values';
-import {
-  FIND_TOOLS,
-  findToolsSchema,
-  type FindSettings,
-  type FindToolsOptions,
-  toToolset,
-} from './builtin/find-tools';
+import { FIND_TOOLS, findToolsSchema, type FindSettings, toToolset } from './builtin/find-tools';
 import { type ResolvedParameters, resolveParameters } from './parameters';
 import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './hooks';
@@ -30,14 +24,6 @@ const REPEATED_STEPS = 8;
  */
 const COMPACT_OVER = 64_000;
 
-/** The options of an agent that say when the steps of its turns are written to history. */
-const durability = {
-  durability: z.enum(['step', 'gate']).optional(),
-  commitEvery: duration(0)
-    .refine((ms) => ms <= TIMES.commitEveryMost, 'must be at most 1 minute')
-    .optional(),
-};
-
 /** Marks agents. A symbol of the global registry, so that agents of a second copy of this module are recognised too. */
 const AGENT = Symbol.for('countersign.agent');
 
@@ -47,39 +33,95 @@ const MODEL_TIMEOUT_MS = 5 * 60 * 1000;
 /** A provider that is down usually recovers within minutes. After that a person should know. */
 const MODEL_RETRY_FOR_MS = 10 * 60 * 1000;
 
-/** The options of `defineAgent`. */
-export interface AgentOptions {
+/** Fallback models, checked and with every default filled in. */
+interface Fallback {
+  readonly models: readonly (Model | string)[];
+  readonly on: ReadonlySet<ModelErrorKind>;
+  readonly afterMs: number | undefined;
+}
+
+const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
+const NO_MODEL = `must be a model { id, generate }, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
+const modelSchema = guarded(isModel, NO_MODEL);
+const modelsSchema = z.array(modelSchema, 'must be a list of models').readonly();
+
+const KINDS = [...RETRIED_FAILURES, ...FINAL_FAILURES] as const;
+
+const fallbackOptions = z.strictObject({
+  models: modelsSchema,
+  /**
+   * The kinds of errors after which the next model is asked. After an error that another attempt may end, the same
+   * model is asked again first, for as long as `after`; after other errors the next model is asked immediately.
+   *
+   * @default ['rate_limit', 'timeout', 'server', 'network']
+   */
+  on: z
+    .array(z.enum(KINDS, `must be one of ${KINDS.join(', ')}`))
+    .readonly()
+    .optional(),
+  /**
+   * The time for which we ask a busy, broken or silent model before we ask the next model.
+   * @default `limits.modelRetryFor`
+   */
+  after: duration(0).optional(),
+});
+
+/** The models to ask if the previous model does not answer, and when to ask them. */
+export interface FallbackOptions extends z.input<typeof fallbackOptions> {}
+
+const fallbackSchema = z
+  .union([modelsSchema.transform((models) => ({ models, on: undefined, after: undefined })), fallbackOptions])
+  .transform(({ models, on = RETRIED_FAILURES, after }): Fallback => {
+    return { models, on: new Set(on), afterMs: after };
+  });
+
+const budgetSchema = z.strictObject({
+  tokens: z.int().min(1).max(MOST_AMOUNT).optional(),
+  money: z.number().positive().max(MOST_AMOUNT).optional(),
+  steps: z.int().min(1).max(MOST_AMOUNT).optional(),
+  time: duration().optional(),
+  then: z.enum(['end', 'ask']).optional(),
+});
+
+const isFunction = (value: unknown) => typeof value === 'function';
+
+const optionsSchema = z.strictObject({
   /** Lower-case letters, digits, `_` and `-`; starts with a letter; at most 64. */
-  name: string;
+  name: z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9_-]{0,63}$/,
+      'must be a lower-case letter, then at most 63 lower-case letters, digits, _ and -',
+    ),
   /** The system prompt. */
-  instructions: string;
+  instructions: z.string().refine((text) => text.trim() !== '', 'must tell the model what it is for'),
   /**
    * The model: a name such as `openai:gpt-5`, `anthropic:claude-sonnet-4-5` or `google:gemini-2.5-pro`, or a model that
    * `openai`, `anthropic`, `google`, `openaiCompatible`, `offlineModel` or `scriptedModel` made.
    */
-  model: Model | string;
+  model: modelSchema,
   /** Models that a fork may name instead, by name. @default none */
-  models?: Readonly<Record<string, Model | string>>;
+  models: z.record(z.string().min(1), modelSchema).readonly().default({}),
   /** Models to ask, in this order, if the previous model does not answer. @default none */
-  fallback?: readonly (Model | string)[] | FallbackOptions;
+  fallback: fallbackSchema.prefault([]),
   /**
    * Tools that `defineTool` made. A pack is a list of tools: spread it. A text names tools of MCP servers, such as
    * `github__*`; the agent gets the named tools that the lock has.
    */
-  tools: readonly (Tool | string)[];
+  tools: z.custom<readonly (Tool | string)[]>(Array.isArray, 'must be a list of tools'),
   /**
    * With more tools than `over`, the model is given a core of its tools and `find_tools`, with which it finds the
    * others; see docs/mcp.md. False: the model is always given all tools.
    *
    * @default { over: 40 }, and the core is the agent's own tools
    */
-  findTools?: boolean | FindToolsOptions;
+  findTools: findToolsSchema,
   /** Absent: safety decides. */
-  policy?: Policy;
+  policy: z.custom<Policy>(isFunction, 'must be a function').optional(),
   /** Facts from your own store that the model reads before the conversation; see docs/context.md. @default nothing */
-  context?: TurnContext;
+  context: z.custom<TurnContext>(isFunction, 'must be a function').optional(),
   /** How the ready calls of a step are started. @default 'lane' */
-  order?: Order;
+  order: z.enum(ORDERS).default('lane'),
   /**
    * When steps are written to the turn's history. `step`: each model call and each tool call as it ends. `gate`: model
    * calls and pure tool calls in bursts, all other calls as with `step`; a crash costs the steps since the last commit.
@@ -87,21 +129,43 @@ export interface AgentOptions {
    *
    * @default 'step'
    */
-  durability?: 'step' | 'gate';
+  durability: z.enum(['step', 'gate']).optional(),
   /**
    * The time for which a burst takes further steps before it is written; at most 1 minute, and 256 KB. 0: writes after
    * each step.
    *
    * @default '1s'
    */
-  commitEvery?: Duration;
+  commitEvery: duration(0)
+    .refine((ms) => ms <= TIMES.commitEveryMost, 'must be at most 1 minute')
+    .optional(),
   /**
    * The schema of the answer: a zod object, or a JSON Schema whose root is an object. The model sees the schema. An
    * answer that does not fit goes back to the model once, with the errors; a second such answer fails the turn.
    *
    * @default text
    */
-  output?: z.ZodObject | JsonSchema;
+  output: z
+    .custom<z.ZodObject | JsonSchema>(
+      (value) => typeof value === 'object' && value !== null,
+      'must be a schema',
+    )
+    .optional(),
+  limits: z
+    .strictObject({
+      steps: z.int().min(1).max(10_000).default(LIMITS.stepsPerTurn),
+      modelTimeout: duration().default(MODEL_TIMEOUT_MS),
+      modelRetryFor: duration().default(MODEL_RETRY_FOR_MS),
+      repeats: z.union([z.literal(false), z.int().min(1).max(10_000)]).default(REPEATED_STEPS),
+      compactOver: z.union([z.literal(false), z.int().min(1_000)]).default(COMPACT_OVER),
+    })
+    .prefault({}),
+  budget: budgetSchema.optional(),
+  sessionBudget: budgetSchema.optional(),
+});
+
+/** The options of `defineAgent`. */
+export interface AgentOptions extends z.input<typeof optionsSchema> {
   limits?: {
     /** Model replies in one turn; at most 10,000. @default 50 */
     steps?: number;
@@ -147,31 +211,21 @@ export interface AgentOptions {
   sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
 }
 
-/** Fallback models, checked and with every default filled in. */
-interface Fallback {
-  readonly models: readonly (Model | string)[];
-  readonly on: ReadonlySet<ModelErrorKind>;
-  readonly afterMs: number | undefined;
-}
+type Resolved = z.output<typeof optionsSchema>;
 
 /** An agent, checked and with every default filled in. Made by `defineAgent` only; immutable. */
-export interface Agent {
-  readonly name: string;
-  readonly instructions: string;
-  /** A text is a name `provider:model`. */
-  readonly model: Model | string;
+export interface Agent extends Readonly<
+  Pick<
+    Resolved,
+    'name' | 'instructions' | 'model' | 'fallback' | 'findTools' | 'policy' | 'context' | 'order'
+  >
+> {
   readonly models: ReadonlyMap<string, Model | string>;
-  readonly fallback: Fallback;
   readonly registry: Registry;
   /** Names of the MCP servers' tools that the agent may use, with `*` for any letters. */
   readonly toolPatterns: readonly string[];
-  /** Undefined: the model is always given all tools. */
-  readonly findTools: FindSettings | undefined;
   /** Names of the tools that the model is given at each step, besides tools that it found. Undefined: all tools. */
   readonly core: ReadonlySet<string> | undefined;
-  readonly policy: Policy | undefined;
-  readonly context: TurnContext | undefined;
-  readonly order: Order;
   /** Undefined: each model call and each tool call is an activity. */
   readonly gate: GateMode | undefined;
   /** Undefined: the answer is text. */
@@ -188,84 +242,6 @@ export interface Agent {
   /** See `limits.compactOver`. Undefined: nothing is summarized. */
   readonly compactOver: number | undefined;
 }
-
-const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
-const NO_MODEL = `must be a model { id, generate }, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
-const modelSchema = guarded(isModel, NO_MODEL);
-const modelsSchema = z.array(modelSchema, 'must be a list of models').readonly();
-
-const KINDS = [...RETRIED_FAILURES, ...FINAL_FAILURES] as const;
-
-const fallbackOptions = z.strictObject({
-  models: modelsSchema,
-  /**
-   * The kinds of errors after which the next model is asked. After an error that another attempt may end, the same
-   * model is asked again first, for as long as `after`; after other errors the next model is asked immediately.
-   *
-   * @default ['rate_limit', 'timeout', 'server', 'network']
-   */
-  on: z
-    .array(z.enum(KINDS, `must be one of ${KINDS.join(', ')}`))
-    .readonly()
-    .optional(),
-  /**
-   * The time for which we ask a busy, broken or silent model before we ask the next model.
-   * @default `limits.modelRetryFor`
-   */
-  after: duration(0).optional(),
-});
-
-/** The models to ask if the previous model does not answer, and when to ask them. */
-export interface FallbackOptions extends z.input<typeof fallbackOptions> {}
-
-const fallbackSchema = z
-  .union([modelsSchema.transform((models) => ({ models, on: undefined, after: undefined })), fallbackOptions])
-  .transform(({ models, on = RETRIED_FAILURES, after }): Fallback => {
-    return { models, on: new Set(on), afterMs: after };
-  });
-
-const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };
-
-const budgetSchema = z.strictObject({
-  tokens: z.int().min(1).max(MOST_AMOUNT).optional(),
-  money: z.number().positive().max(MOST_AMOUNT).optional(),
-  steps: z.int().min(1).max(MOST_AMOUNT).optional(),
-  time: duration().optional(),
-  then: z.enum(['end', 'ask']).optional(),
-});
-
-const optionsSchema = z.strictObject({
-  name: z
-    .string()
-    .regex(
-      /^[a-z][a-z0-9_-]{0,63}$/,
-      'must be a lower-case letter, then at most 63 lower-case letters, digits, _ and -',
-    ),
-  instructions: z.string().refine((text) => text.trim() !== '', 'must tell the model what it is for'),
-  model: modelSchema,
-  models: z.record(z.string().min(1), modelSchema).optional(),
-  fallback: fallbackSchema.optional(),
-  tools: z.array(z.unknown(), 'must be a list of tools'),
-  findTools: findToolsSchema,
-  policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
-  context: z.custom<TurnContext>((value) => typeof value === 'function', 'must be a function').optional(),
-  order: z.enum(ORDERS).optional(),
-  ...durability,
-  output: z
-    .custom<object>((value) => typeof value === 'object' && value !== null, 'must be a schema')
-    .optional(),
-  limits: z
-    .strictObject({
-      steps: z.int().min(1).max(10_000).optional(),
-      modelTimeout: duration().optional(),
-      modelRetryFor: duration().optional(),
-      repeats: z.union([z.literal(false), z.int().min(1).max(10_000)]).optional(),
-      compactOver: z.union([z.literal(false), z.int().min(1_000)]).optional(),
-    })
-    .optional(),
-  budget: budgetSchema.optional(),
-  sessionBudget: budgetSchema.optional(),
-});
 
 /**
  * Makes an agent.
@@ -295,36 +271,28 @@ export function isAgent(value: unknown): value is Agent {
 
 function makeAgent(options: AgentOptions): Agent {
   const given = checkedOptions(optionsSchema, options);
-  const { name, instructions, model, models = {}, policy, context, budget, sessionBudget } = given;
-  const { order = 'lane', limits = {}, fallback = NO_FALLBACK, findTools } = given;
-  const own = options.tools.filter((tool) => typeof tool !== 'string');
-  const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
+  const { name, instructions, model, fallback, findTools, policy, context, order } = given;
+  const { models, limits, budget, sessionBudget } = given;
+  const own = given.tools.filter((tool) => typeof tool !== 'string');
+  const toolPatterns = given.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
   // Throws for a name in `core` that no tool has: the intended tool would be hidden from the model.
   if (toolPatterns.length === 0 && findTools?.core !== undefined)
     createRegistry(own).list({ names: findTools.core });
-  const agent: Agent = {
-    name,
-    instructions,
-    model,
+  return asAgent({
+    ...{ name, instructions, model, fallback, findTools, policy, context, order },
     models: new Map(Object.entries(models)),
-    fallback,
     ...equipped(own, findTools),
     toolPatterns: Object.freeze(toolPatterns),
-    findTools,
-    policy,
-    context,
-    order,
     gate: toGateMode(given),
-    output: options.output && resolveParameters(options.output),
-    maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
-    modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
-    modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
+    output: given.output && resolveParameters(given.output),
+    maxSteps: limits.steps,
+    modelTimeoutMs: limits.modelTimeout,
+    modelRetryForMs: limits.modelRetryFor,
     budget: budget && Object.freeze(defined(budget)),
     sessionBudget: sessionBudget && Object.freeze(defined(sessionBudget)),
-    repeats: limits.repeats === false ? undefined : (limits.repeats ?? REPEATED_STEPS),
-    compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? COMPACT_OVER),
-  };
-  return asAgent(agent);
+    repeats: limits.repeats || undefined,
+    compactOver: limits.compactOver || undefined,
+  });
 }
 
 function equipped(

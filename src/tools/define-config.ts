@@ -4,8 +4,8 @@ import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { SECOND, TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
-import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/prices';
-import { LOG_LEVELS, type CallLogOptions } from './call-log';
+import { priceOf, type Pricing } from '../contract/spending/prices';
+import { callLogOptions } from './call-log';
 import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';
 import { checkedOptions, duration } from './option-values';
@@ -14,7 +14,7 @@ import { type HookToolSettings, hookToolsSchema } from './permit-tools';
 import type { Hooks } from './hooks';
 import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
-import type { Duration, Tool } from './types';
+import type { Tool } from './types';
 import { guarded } from '../system/guarded';
 
 /** The time that a turn waits for a worker that has its agent, unless the config sets it. */
@@ -28,150 +28,74 @@ const filled = z.string().min(1);
 /** Marks configs. The symbol is global, so that configs of a second copy of this module are recognised too. */
 const CONFIG = Symbol.for('countersign.config');
 
-/** The options of `defineConfig`. */
-export interface ConfigOptions {
+const isFunction = (value: unknown) => typeof value === 'function';
+const hook = z.custom<() => unknown>(isFunction, 'must be a function').optional();
+
+const price = z.number().nonnegative();
+
+const tracesSchema = z.strictObject({
+  /**
+   * True: spans have prompts, replies, arguments and results, without the secrets that the worker knows. @default false
+   */
+  content: z.boolean().default(false),
+});
+
+/** Settings for the content of a worker's spans. */
+export interface TraceOptions extends z.input<typeof tracesSchema> {}
+
+const optionsSchema = z.strictObject({
   /** May be empty where there are `mcpServers` or `hookTools`, for a config of the gateway. */
-  agents: readonly Agent[];
+  agents: z.array(guarded(isAgent, 'must be made with defineAgent')).readonly(),
   /** Queue of the worker and its turns. @default 'countersign' */
-  taskQueue?: string;
-  hooks?: Hooks;
+  taskQueue: filled.default(TASK_QUEUE),
   /** Settings of the log lines about calls. @default level INFO, calls true */
-  log?: CallLogOptions;
+  log: callLogOptions.readonly().prefault({}),
   /**
    * The store of the files that are attached to messages: a folder, relative to the current one, or
    * `s3://bucket/prefix`. All workers and all senders of files need the same store.
    *
    * @default `COUNTERSIGN_FILES`; without it models read no files
    */
-  files?: string;
+  files: filled.optional(),
   /**
    * Directory for the worker's records on this machine, relative to the current one.
    *
    * @default the user's own state directory
    */
-  stateDir?: string;
+  stateDir: filled.optional(),
   /**
    * The time that a turn waits for a worker that has its agent when this worker lacks it; at most one hour.
    *
    * @default 10 minutes
    */
-  agentWait?: Duration;
+  agentWait: duration(0)
+    .refine((ms) => ms <= TIMES.startWithin, 'is too long; the most is one hour')
+    .default(AGENT_WAIT),
   /** Executes handlers. @default in this process */
-  runner?: Runner;
+  runner: z.custom<Runner>(isFunction, 'must be a function').default(() => inProcess),
   /** Provides secrets to handlers, by name. Its secrets are redacted from all that leaves the worker. @default none */
-  secrets?: SecretProvider;
-  /**
-   * MCP servers by name, or the path of a `.mcp.json`, relative to the current folder. A worker uses only what
-   * `countersign mcp allow` wrote to the lock. @default none
-   */
-  mcpServers?: McpServers;
-  /**
-   * Settings of single tools of MCP servers, by their names here (`server__tool`). A server's own statements about the
-   * safety of its tools are never believed. @default dangerous and unsafe
-   */
-  mcpTools?: Readonly<Record<string, McpToolSettings>>;
-  /**
-   * A coding agent's own tools whose calls wait for a decision, by the agent's names, such as `Bash`; see
-   * docs/hooks.md. @default none
-   */
-  hookTools?: Readonly<Record<string, HookToolSettings>>;
+  secrets: z.custom<SecretProvider>(isFunction, 'must be a function of a name').optional(),
   /** The lock file with the allowed tools, relative to the current folder. @default 'countersign.mcp.lock' */
-  mcpLock?: string;
+  mcpLock: filled.default(LOCK_FILE),
   /**
    * The file that says who may decide what, relative to the current folder; see docs/approvers.md. Workers refuse
    * decisions that the file does not allow. @default none: whoever may reach a turn may decide everything
    */
-  approvers?: string;
+  approvers: filled.optional(),
   /**
    * Rules in addition to the agents' own policies: a file, relative to the current folder, or the rules themselves; see
-   * docs/policy.md. @default none
+   * docs/policy.md. Their content is checked when a worker starts, against the tools that it has by then. @default none
    */
-  policy?: string | readonly PolicyRule[];
-  /**
-   * Prices of models, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is
-   * then recorded with its cost. An agent with a budget of money needs a price for each of its models. @default none
-   */
-  prices?: Readonly<Record<string, ModelPrice>>;
-  /**
-   * The number of calls that the server hands out per minute, by the task queue of their tools. The server counts the
-   * calls of all workers together, so all workers need the same number. The config's own queue cannot have a limit,
-   * because model calls use that queue. @default no limit
-   */
-  callsPerMinute?: Readonly<Record<string, number>>;
-  /** The currency of all `prices` and of budgets of money: three letters. @default 'USD' */
-  currency?: string;
-  /**
-   * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default
-   * nowhere
-   */
-  metrics?: string;
-  /** What spans contain besides names, ids and numbers. @default content false: no text of models, people and tools */
-  traces?: TraceOptions;
-}
-
-/** Settings for the content of a worker's spans. */
-export interface TraceOptions {
-  /**
-   * True: spans have prompts, replies, arguments and results, without the secrets that the worker knows. @default false
-   */
-  content?: boolean;
-}
-
-/** The config of a worker, checked and with every default filled in. Made by `defineConfig` only; immutable. */
-export interface Config {
-  readonly agents: readonly Agent[];
-  readonly taskQueue: string;
-  readonly hooks: Hooks;
-  readonly log: Readonly<Required<CallLogOptions>>;
-  readonly stateDir: string | undefined;
-  readonly files: string | undefined;
-  readonly agentWaitMs: number;
-  readonly runner: Runner;
-  readonly secrets: SecretProvider | undefined;
-  readonly mcpServers: McpServers | undefined;
-  readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
-  readonly hookTools: Readonly<Record<string, HookToolSettings>>;
-  readonly mcpLock: string;
-  readonly approvers: string | undefined;
-  readonly policy: string | readonly PolicyRule[] | undefined;
-  readonly pricing: Pricing;
-  readonly callsPerMinute: Readonly<Record<string, number>>;
-  readonly metrics: string | undefined;
-  readonly traces: Readonly<Required<TraceOptions>>;
-}
-
-const callable = z
-  .custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
-  .optional();
-
-const price = z.number().nonnegative();
-
-const optionsSchema = z.strictObject({
-  agents: z.array(guarded(isAgent, 'must be made with defineAgent')),
-  taskQueue: filled.optional(),
-  hooks: z.looseObject({ before: callable, after: callable, onError: callable }).optional(),
-  log: z.strictObject({ level: z.enum(LOG_LEVELS).optional(), calls: z.boolean().optional() }).optional(),
-  stateDir: filled.optional(),
-  files: filled.optional(),
-  agentWait: duration(0)
-    .refine((ms) => ms <= TIMES.startWithin, 'is too long; the most is one hour')
-    .optional(),
-  runner: z.custom<Runner>((value) => typeof value === 'function', 'must be a function').optional(),
-  secrets: z
-    .custom<SecretProvider>((value) => typeof value === 'function', 'must be a function of a name')
-    .optional(),
-  mcpServers: serversSchema.optional(),
-  mcpTools: settingsSchema.optional(),
-  hookTools: hookToolsSchema.optional(),
-  mcpLock: filled.optional(),
-  approvers: filled.optional(),
-  // The content of the rules is checked when a worker starts, against the tools that the worker has by then.
   policy: z
     .custom<string | readonly PolicyRule[]>(
       (value) => (typeof value === 'string' ? value !== '' : Array.isArray(value)),
       'must be a file or a list of rules',
     )
     .optional(),
+  /**
+   * Prices of models, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is
+   * then recorded with its cost. An agent with a budget of money needs a price for each of its models. @default none
+   */
   prices: z
     .record(
       filled,
@@ -182,15 +106,64 @@ const optionsSchema = z.strictObject({
         cacheWrite: price.optional(),
       }),
     )
-    .optional(),
-  callsPerMinute: z.record(filled, z.number().positive().max(6_000_000)).optional(),
-  metrics: filled.optional(),
-  traces: z.strictObject({ content: z.boolean().optional() }).optional(),
+    .readonly()
+    .prefault({}),
+  /**
+   * The number of calls that the server hands out per minute, by the task queue of their tools. The server counts the
+   * calls of all workers together, so all workers need the same number. The config's own queue cannot have a limit,
+   * because model calls use that queue. @default no limit
+   */
+  callsPerMinute: z.record(filled, z.number().positive().max(6_000_000)).readonly().prefault({}),
+  /** The currency of all `prices` and of budgets of money: three letters. @default 'USD' */
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR')
-    .optional(),
+    .default('USD'),
+  /**
+   * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default
+   * nowhere
+   */
+  metrics: filled.optional(),
+  /** What spans contain besides names, ids and numbers. @default content false: no text of models, people and tools */
+  traces: tracesSchema.readonly().prefault({}),
+  // Those below stay as they are given: see KeptOptions.
+  hooks: z.looseObject({ before: hook, after: hook, onError: hook }).optional(),
+  mcpServers: serversSchema.optional(),
+  mcpTools: settingsSchema.optional(),
+  hookTools: hookToolsSchema.optional(),
 });
+
+/** The options that a config keeps as they are given: objects with state of their own, and what is checked again. */
+interface KeptOptions {
+  hooks: Hooks;
+  /**
+   * MCP servers by name, or the path of a `.mcp.json`, relative to the current folder. A worker uses only what
+   * `countersign mcp allow` wrote to the lock. @default none
+   */
+  mcpServers?: McpServers;
+  /**
+   * Settings of single tools of MCP servers, by their names here (`server__tool`). A server's own statements about the
+   * safety of its tools are never believed. @default dangerous and unsafe
+   */
+  mcpTools: Readonly<Record<string, McpToolSettings>>;
+  /**
+   * A coding agent's own tools whose calls wait for a decision, by the agent's names, such as `Bash`; see
+   * docs/hooks.md. @default none
+   */
+  hookTools: Readonly<Record<string, HookToolSettings>>;
+}
+
+/** The options of `defineConfig`. */
+export interface ConfigOptions
+  extends Omit<z.input<typeof optionsSchema>, keyof KeptOptions>, Partial<KeptOptions> {}
+
+type Resolved = Omit<z.output<typeof optionsSchema>, keyof KeptOptions | 'agentWait' | 'prices' | 'currency'>;
+
+/** The config of a worker, checked and with every default filled in. Made by `defineConfig` only; immutable. */
+export interface Config extends Readonly<Resolved>, Readonly<KeptOptions> {
+  readonly agentWaitMs: number;
+  readonly pricing: Pricing;
+}
 
 /**
  * Makes the config of a worker.
@@ -200,45 +173,33 @@ const optionsSchema = z.strictObject({
  * @throws CountersignError `config_invalid`: a wrong option, two agents of one name, or two tools of one name on one queue.
  */
 export function defineConfig(options: ConfigOptions): Config {
+  const { hooks = {}, mcpServers, mcpTools = {}, hookTools = {} } = options;
   const given = checkedOptions(optionsSchema, options, (words) => invalid(words));
-  const { taskQueue = TASK_QUEUE, log = {}, stateDir, files, agentWait } = given;
-  const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = given;
-  const { mcpServers, mcpTools = {}, hookTools = {}, metrics, prices } = options;
-  if (options.agents.length === 0 && mcpServers === undefined && options.hookTools === undefined)
+  const { agentWait: agentWaitMs, prices, currency, policy, ...same } = given;
+  if (given.agents.length === 0 && mcpServers === undefined && options.hookTools === undefined)
     throw invalid('`agents` must name at least one agent');
-  const agents = withSubAgents(given.agents, taskQueue);
+  const agents = withSubAgents(given.agents, given.taskQueue);
   assertAgentsDiffer(agents);
-  assertToolsAgree(agents, taskQueue);
-  const pricing = { currency: given.currency ?? 'USD', prices: Object.freeze({ ...prices }) };
+  assertToolsAgree(agents, given.taskQueue);
+  const pricing = { currency, prices };
   for (const agent of agents) assertPriced(agent, pricing);
   const config: Config = {
-    agents: Object.freeze([...agents]),
-    taskQueue,
-    // The hooks stay the given object, because they may be methods that use the object's state.
-    hooks: options.hooks ?? {},
-    traces: Object.freeze({ content: given.traces?.content ?? false }),
-    log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
-    stateDir,
-    files,
-    agentWaitMs: agentWait ?? AGENT_WAIT,
-    runner,
-    secrets,
+    ...same,
+    hooks,
     mcpServers,
     mcpTools,
     hookTools,
-    mcpLock,
-    approvers,
+    agents: Object.freeze(agents),
+    agentWaitMs,
     policy: typeof policy === 'object' ? Object.freeze(structuredClone(policy)) : policy,
     pricing,
-    callsPerMinute: Object.freeze({ ...given.callsPerMinute }),
-    metrics,
   };
   assertLimitsFit(config);
   return asConfig(config);
 }
 
 /** Refuses a limit that would apply to no call, to model calls too, or not to all calls of its queue. */
-function assertLimitsFit(config: Config): void {
+function assertLimitsFit(config: Config) {
   for (const queue of Object.keys(config.callsPerMinute)) {
     const [held] = statefulTools(config, [queue]);
     const why =
@@ -250,7 +211,7 @@ function assertLimitsFit(config: Config): void {
 }
 
 /** Requires a price for each model of an agent with a budget of money: unpriced replies would not count. */
-function assertPriced(agent: Agent, pricing: Pricing): void {
+function assertPriced(agent: Agent, pricing: Pricing) {
   const { name, budget } = agent;
   const limited = budget?.money === undefined ? 'sessionBudget' : 'budget';
   if (agent[limited]?.money === undefined) return;
@@ -322,7 +283,7 @@ function found(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-function assertAgentsDiffer(agents: readonly Agent[]): void {
+function assertAgentsDiffer(agents: readonly Agent[]) {
   const names = agents.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -333,7 +294,7 @@ function assertAgentsDiffer(agents: readonly Agent[]): void {
  * Refuses two different tools with one name on one queue, because the name of a tool is its activity type. Two agents
  * may have the same tool in two places, because each call runs with the tool of its agent.
  */
-function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
+function assertToolsAgree(agents: readonly Agent[], taskQueue: string) {
   const digests = new Map<string, string>();
   const tools = agents.flatMap(({ registry }) => registry.list());
   for (const { name, digest, declaredDigest = digest, taskQueue: queue = taskQueue } of tools) {
@@ -347,7 +308,7 @@ function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
   }
 }
 
-function invalid(message: string, hint = 'Correct what is given to defineConfig.'): CountersignError {
+function invalid(message: string, hint = 'Correct what is given to defineConfig.') {
   return new CountersignError('config_invalid', `config: ${message}`, hint);
 }
 

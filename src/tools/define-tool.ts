@@ -5,7 +5,16 @@ import type { JsonObject } from '../contract/json';
 import { PREVIEW, type Preview } from '../contract/plan';
 import { sha256 } from '../system/sha256';
 import { resolveParameters } from './parameters';
-import type { CallContext, Classified, Parameters, Spelling, Tool, ToolOptions, Verification } from './types';
+import type {
+  ArgumentsOf,
+  CallContext,
+  Classified,
+  Duration,
+  Parameters,
+  Spelling,
+  Tool,
+  Verification,
+} from './types';
 import { DAY, LIMITS, RETRY, TIMES } from '../contract/limits';
 import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
@@ -117,7 +126,7 @@ function unlessThrown(work: () => unknown): unknown {
   }
 }
 
-function milderOf<T>(mildestFirst: readonly T[], own: T, given: T | undefined): T {
+function milderOf<T>(mildestFirst: readonly T[], own: T, given: T | undefined) {
   return given !== undefined && mildestFirst.indexOf(given) < mildestFirst.indexOf(own) ? given : own;
 }
 
@@ -175,23 +184,14 @@ function resolveSettings(options: ToolOptions) {
   const { name, description, safety, taskQueue, local, state, noBatch, noGrant, outputLimit, jsonTexts } =
     given;
   const settings = {
-    name,
-    description,
-    safety,
-    taskQueue,
-    local,
-    state,
-    noBatch,
-    noGrant,
-    outputLimit,
-    jsonTexts,
+    ...{ name, description, safety, taskQueue, local, state, noBatch, noGrant, outputLimit, jsonTexts },
     effect: given.effect ?? (safety === 'safe' ? 'pure' : 'unsafe'),
-    categories: Object.freeze(given.categories),
+    categories: given.categories,
     timeoutMs: given.timeout ?? (local ? TIMES.localTimeout : TIMES.toolTimeout),
-    heartbeatMs: given.heartbeat ?? TIMES.heartbeatTimeout,
+    heartbeatMs: given.heartbeat,
     stateGroup: given.stateGroup ?? name,
-    requestExpiresMs: given.requestExpires === undefined ? TIMES.requestExpires : given.requestExpires,
-    startWithinMs: given.startWithin ?? TIMES.startWithin,
+    requestExpiresMs: given.requestExpires,
+    startWithinMs: given.startWithin,
   };
   const asked = { ...settings, shared: given.shared, hasGroup: given.stateGroup !== undefined };
   const broken = RULES.find(({ breaks }) => breaks(asked));
@@ -257,12 +257,14 @@ const retrySchema = z.strictObject({
 
 const callable = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
 
-/** The schema of the options of `defineTool`. */
+/** The schema of the options of `defineTool`. For times see Duration. */
 export const toolOptions = z.strictObject({
+  /** snake_case; also the activity's type. */
   name: z
     .string()
     .regex(TOOL_NAME, 'must be snake_case: a letter, then at most 63 letters, digits and _, all lower case')
     .refine((name) => !RESERVED_TOOL_NAMES.includes(name), 'is reserved; choose another name'),
+  /** For the model: what the tool does and when to use it. */
   description: z
     .string()
     .refine((text) => text.trim() !== '', 'must say what the tool does and when to use it'),
@@ -270,26 +272,93 @@ export const toolOptions = z.strictObject({
     (value) => typeof value === 'object' && value !== null,
     'must be a zod object, a JSON Schema or a list',
   ),
-  required: z.array(z.string()).optional(),
+  /** Names of required parameters; only with the plain list. */
+  required: z.array(z.string()).readonly().optional(),
+  /** @default 'safe' */
   safety: z.enum(SAFETIES).default('safe'),
-  categories: z.array(z.string().min(1)).default([]),
+  categories: z.array(z.string().min(1)).readonly().prefault([]),
+  /** @default 'pure' for safe tools, otherwise 'unsafe' */
   effect: z.enum(EFFECTS).optional(),
+  /** A handler that takes longer is aborted. @default 30 s */
   timeout: duration().optional(),
-  heartbeat: duration(LEAST_HEARTBEAT_MS).optional(),
+  /** A worker that sends no heartbeat for this time counts as dead. @default 10 s */
+  heartbeat: duration(LEAST_HEARTBEAT_MS).default(TIMES.heartbeatTimeout),
   retry: retrySchema.optional(),
+  /** The queue of a worker that has the resources of this tool. */
   taskQueue: z.string().min(1).optional(),
-  local: z.boolean().default(false),
+  /**
+   * How long the tool's state in memory lives. `call`: until the call ends; `turn`: later calls of the turn go to the
+   * worker that has the state; `worker`: all turns of a worker share the state, which needs `shared: true`. See
+   * `context.state`.
+   * @default 'call'
+   */
   state: z.enum(STATES).default('call'),
+  /** Tools of one group share their state, if `state` and `taskQueue` are also the same. @default the tool's name */
   stateGroup: z.string().min(1).max(MOST_GROUP).optional(),
+  /** Allows turns, also of different people, to see each other's state. Only with `state: 'worker'`. @default false */
   shared: z.boolean().default(false),
-  requestExpires: z.union([z.literal('never').transform(() => null), duration()]).optional(),
-  startWithin: duration().optional(),
+  /**
+   * True: the call runs as a local activity, inside the workflow task. Only for pure tools that are not dangerous, with
+   * a timeout of at most 5 s.
+   * @default false
+   */
+  local: z.boolean().default(false),
+  /** A request without a decision becomes a denial after this time. @default 7 days */
+  requestExpires: z
+    .union([z.literal('never').transform(() => null), duration()])
+    .default(TIMES.requestExpires),
+  /** An approved call has to start within this time. @default 1 hour */
+  startWithin: duration().default(TIMES.startWithin),
+  /** True: requests of this tool are decided one by one, never together with others. @default false */
   noBatch: z.boolean().default(false),
+  /** True: each call of this tool needs its own decision, and no grant allows calls in advance. @default false */
   noGrant: z.boolean().default(false),
-  jsonTexts: z.boolean().default(false),
+  /** Bytes of output kept. @default 64 KiB */
   outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).default(LIMITS.outputBytes),
+  /**
+   * True: where the schema wants a list or an object and no text, a text counts as the value that it is in JSON. The
+   * request shows that value, and says so. @default false
+   */
+  jsonTexts: z.boolean().default(false),
   preview: callable.optional(),
   classify: callable.optional(),
   verify: callable.optional(),
   handler: callable,
 });
+
+type Typed = 'parameters' | 'retry' | 'preview' | 'classify' | 'verify' | 'handler';
+
+/** The options of `defineTool`. */
+export interface ToolOptions<P extends Parameters = Parameters> extends Omit<
+  z.input<typeof toolOptions>,
+  Typed
+> {
+  parameters: P;
+  /**
+   * How a call is retried after lost attempts and transport errors. Unsafe tools ignore it.
+   * @default 5 attempts, 1 s, ×2
+   */
+  retry?: {
+    maximumAttempts?: number;
+    initialInterval?: Duration;
+    backoffCoefficient?: number;
+    maximumInterval?: Duration;
+  };
+  /** Makes the text that the approver sees beside the arguments. If it throws, the model gets an error result. */
+  preview?(args: ArgumentsOf<P>, context: CallContext): Preview | string | Promise<Preview | string>;
+  /**
+   * Gives the safety and effect of one call, if they depend on its arguments, such as for a request that only reads.
+   * An answer counts only if it is milder than the tool's own `safety` and `effect`. Must be quick, and must always
+   * give the same answer for the same arguments. Without an answer, or after a throw, the tool's own values apply.
+   */
+  classify?(args: ArgumentsOf<P>): Classified | undefined;
+  /**
+   * Finds out whether a call in doubt took effect. Must not change anything. A throw means 'cannot_tell'.
+   * Answer `did_not` only if it is proven that the call took no effect and never will. A request that is still under
+   * way, or a handler that still runs on another machine, may take effect after the answer: then answer 'cannot_tell'.
+   * The worker does not accept `did_not` if it saw that the handler still ran.
+   */
+  verify?(args: ArgumentsOf<P>, context: CallContext): Verification | Promise<Verification>;
+  /** Does the work. A returned text stays unchanged; other values become indented JSON. A throw is an error result. */
+  handler(args: ArgumentsOf<P>, context: CallContext): unknown;
+}

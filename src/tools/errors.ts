@@ -157,7 +157,7 @@ function saysNetwork(error: unknown): boolean {
 }
 
 /** Whether an error comes from gRPC. A bare number may mean anything, so gRPC's details or metadata are required too. */
-function isGrpc(error: unknown): boolean {
+function isGrpc(error: unknown) {
   return ['details', 'metadata'].some((name) => read(error, name) !== undefined);
 }
 

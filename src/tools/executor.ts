@@ -89,7 +89,7 @@ type Equipped = Omit<ExecutorDeps, 'secrets'> & {
   id: string;
 };
 
-async function inTurn<T>(tasks: readonly (() => Promise<T>)[]): Promise<T[]> {
+async function inTurn<T>(tasks: readonly (() => Promise<T>)[]) {
   const results: T[] = [];
   for (const task of tasks) results.push(await task());
   return results;
@@ -250,12 +250,12 @@ export async function runJob(job: RunJob, deps: RunDeps): Promise<RunOutcome> {
 }
 
 // Hooks only watch. They get copies, so that their changes to an event reach neither the handler nor the record.
-async function before(event: HookEvent, { hooks, log }: RunDeps): Promise<void> {
+async function before(event: HookEvent, { hooks, log }: RunDeps) {
   if (hooks?.before !== undefined)
     await runHook('before', () => hooks.before?.(structuredClone(event)), warning(log));
 }
 
-async function after(event: HookEndEvent, { hooks, log }: RunDeps): Promise<void> {
+async function after(event: HookEndEvent, { hooks, log }: RunDeps) {
   const name = event.result.success ? 'after' : 'onError';
   if (hooks?.[name] !== undefined)
     await runHook(name, () => hooks[name]?.(structuredClone(event)), warning(log));
@@ -284,7 +284,7 @@ type AboutRun = Pick<OutcomeFacts, 'timeoutMs' | 'hide'> & { startedAt: number }
 async function reportLate(
   ended: InterruptedRun,
   { job, deps, about }: { job: RunJob; deps: RunDeps; about: AboutRun },
-): Promise<void> {
+) {
   const finished = await ended.late;
   try {
     const outcome = outcomeOf({ ...ended, finished }, job, about);

@@ -208,7 +208,7 @@ function forbidden(args: JsonObject, failure: ToolFailure): Forbidden {
   return { ok: false, args, failure };
 }
 
-function because(what: string, reason = 'no reason was given'): string {
+function because(what: string, reason = 'no reason was given') {
   return `${what}: ${reason}.`;
 }
 

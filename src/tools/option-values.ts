@@ -32,7 +32,7 @@ function isText(duration: Duration): duration is StringValue {
   return typeof duration === 'string';
 }
 
-function quote(duration: Duration): string {
+function quote(duration: Duration) {
   return typeof duration === 'string' ? `'${duration}'` : String(duration);
 }
 

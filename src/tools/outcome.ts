@@ -83,7 +83,7 @@ function isLostOnTheWay(error: unknown): boolean {
 function returned(
   { value }: Extract<Finished, { kind: 'returned' }>,
   { head, facts, limitBytes, hide }: OutcomeFacts,
-): ToolResult {
+) {
   return successResult(head, formatResult(value, hide), { ...facts, limitBytes });
 }
 
@@ -180,6 +180,6 @@ export function failureResult(head: ResultHead, failure: ToolFailure, facts: Fac
   return makeFailure(head, failure, { ...facts, timestamp: now() });
 }
 
-function now(): string {
+function now() {
   return new Date().toISOString();
 }

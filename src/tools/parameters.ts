@@ -108,7 +108,7 @@ function refine(schema: z.ZodObject, args: JsonObject): ParsedArguments {
   };
 }
 
-function toPointer(path: readonly PropertyKey[]): string {
+function toPointer(path: readonly PropertyKey[]) {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 

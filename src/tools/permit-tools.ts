@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { argumentsSummary } from '../contract/text/call-summary';
-import { defineTool, toolOptions } from './define-tool';
+import { defineTool, toolOptions, type ToolOptions } from './define-tool';
 import { toolName } from './mcp/definition';
-import type { Tool, ToolOptions } from './types';
+import type { Tool } from './types';
 
 /** The config's settings of a coding agent's own tool, whose calls wait for a decision. */
 export type HookToolSettings = Pick<ToolOptions, keyof typeof SETTINGS>;

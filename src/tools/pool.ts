@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { nothingDone } from './errors';
 
 /** How a pool makes and keeps its resources, such as processes. */
-export interface PoolPlan<T> {
+interface PoolPlan<T> {
   /** The word for the resources in messages: `processes`. */
   what: string;
   open(): Promise<T> | T;
@@ -30,18 +30,6 @@ interface TakenResource<T> {
   drop(why: string): Promise<boolean>;
 }
 
-/** One resource for each key. Calls with the same key, the key of a handler's state, share the resource. */
-export interface Pool<T> {
-  /**
-   * The resource of a key. Opens a new one if there is none.
-   *
-   * @throws ToolError that proves that nothing was done, if all `most` resources are in use; and errors of `open`.
-   */
-  take(key: string): Promise<TakenResource<T>>;
-  /** Closes all resources. */
-  close(): Promise<void>;
-}
-
 /** The most keys of closed resources that we remember, to give the reason to the next call. */
 const MOST_CLOSED = 1000;
 
@@ -56,17 +44,19 @@ interface Held<T> {
   idle?: NodeJS.Timeout;
 }
 
-export function createPool<T>(plan: PoolPlan<T>): Pool<T> {
-  return new OpenPool(plan);
-}
-
-class OpenPool<T> implements Pool<T> {
+/** One resource for each key. Calls with the same key, the key of a handler's state, share the resource. */
+export class Pool<T> {
   /** The resources by key, in the order of their last use. */
   private readonly held = new Map<string, Held<T>>();
   private readonly closed = new LRUCache<string, string>({ max: MOST_CLOSED });
 
   constructor(private readonly plan: PoolPlan<T>) {}
 
+  /**
+   * The resource of a key. Opens a new one if there is none.
+   *
+   * @throws ToolError that proves that nothing was done, if all `most` resources are in use; and errors of `open`.
+   */
   async take(key: string): Promise<TakenResource<T>> {
     const before = this.held.get(key);
     if (before !== undefined && this.isDead(before)) await this.drop(key, before, 'it had ended by itself');

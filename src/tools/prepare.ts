@@ -199,11 +199,11 @@ function firstOf<K extends string | number>(
   return undefined;
 }
 
-function addedKeys(args: object, parsed: Record<string, unknown>): string[] {
+function addedKeys(args: object, parsed: Record<string, unknown>) {
   return Object.keys(parsed).filter((key) => parsed[key] !== undefined && !Object.hasOwn(args, key));
 }
 
-function ownOf(parsed: Record<string, unknown>, key: string): unknown {
+function ownOf(parsed: Record<string, unknown>, key: string) {
   return Object.hasOwn(parsed, key) ? parsed[key] : undefined;
 }
 

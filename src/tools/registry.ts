@@ -50,7 +50,7 @@ export function createRegistry(tools: readonly Tool[]): Registry {
   });
 }
 
-function requireNames({ names = [] }: ToolFilter, all: readonly string[]): void {
+function requireNames({ names = [] }: ToolFilter, all: readonly string[]) {
   const lost = names.find((pattern) => !all.some((name) => fitsPattern(pattern, name)));
   if (lost === undefined) return;
   throw invalid(`no tool is called ${lost}${nearHint(lost, all)}`, 'Correct the name, or leave it out.');
@@ -76,7 +76,7 @@ export function estimateTokens(functions: readonly FunctionSchema[]): number {
   return Math.ceil(bytes / BYTES_OF_A_TOKEN);
 }
 
-function assertTool(tool: unknown): void {
+function assertTool(tool: unknown) {
   const isTool = typeof tool === 'object' && tool !== null && 'digest' in tool && 'handle' in tool;
   if (!isTool)
     throw invalid(
@@ -85,6 +85,6 @@ function assertTool(tool: unknown): void {
     );
 }
 
-function invalid(message: string, hint: string): CountersignError {
+function invalid(message: string, hint: string) {
   return new CountersignError('config_invalid', message, hint);
 }

@@ -79,7 +79,7 @@ export async function runHandler(run: HandlerRun): Promise<Ending> {
 function readablePartial({ tool: { outputLimit }, deps, live }: HandlerRun) {
   const kept = createPartialOutput(outputLimit);
   const hiding = deps?.secrets?.hideStream();
-  const add = (text: string): void => {
+  const add = (text: string) => {
     const known = hiding === undefined ? text : hiding.add(text);
     kept.add(known);
     if (known !== '') live?.partial?.(known);
@@ -98,7 +98,7 @@ function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
   const timeout = () => end('timeout', new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError'));
   const timer = createTimer(timeoutMs, timeout);
   signal?.addEventListener('abort', onAbort, { once: true });
-  const stop = (): void => {
+  const stop = () => {
     timer.stop();
     signal?.removeEventListener('abort', onAbort);
   };

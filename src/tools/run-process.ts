@@ -155,7 +155,7 @@ function exitOf(child: ChildProcess, file: string): Promise<[number | null, Node
 
 function startError(error: unknown, file: string): ToolError {
   const code = errnoOf(error);
-  const say = (why: string): ToolError => nothingDone(`${why} Nothing ran.`, { cause: error });
+  const say = (why: string) => nothingDone(`${why} Nothing ran.`, { cause: error });
   if (code === 'ENOENT') return say(`There is no program "${file}" here. There is no shell: no built-ins.`);
   if (code === 'EACCES') return say(`"${file}" may not be executed.`);
   if (code === 'E2BIG') return say('The command line is too long for this system.');
@@ -267,7 +267,7 @@ async function canLook(): Promise<boolean> {
   );
 }
 
-async function findProcesses(leader: number | undefined, mark: string): Promise<number[]> {
+async function findProcesses(leader: number | undefined, mark: string) {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   // While a process of a session lives, the system gives the session's number to no other process.
   const session = names.includes(`${leader}`) ? undefined : leader;

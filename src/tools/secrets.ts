@@ -119,7 +119,7 @@ function formsOf(value: string): string[] {
   return [...new Set(all)].filter((form) => form.length >= LEAST_CHARACTERS);
 }
 
-function inJson(text: string): string {
+function inJson(text: string) {
   return JSON.stringify(text).slice(1, -1);
 }
 
@@ -138,7 +138,7 @@ function inOtherJson(json: string): string[] {
   ];
 }
 
-function escaped(json: string, units: RegExp): string {
+function escaped(json: string, units: RegExp) {
   return json.replace(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

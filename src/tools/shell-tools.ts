@@ -116,7 +116,7 @@ async function previewOf(place: Place, command: Command, sandbox: Sandbox | unde
   return { text, plan: { path: normalPath(cwd), baseHash, targetHash: '', encoding: 'utf8', hunks: [] } };
 }
 
-function digestOf(files: readonly string[]): string | undefined {
+function digestOf(files: readonly string[]) {
   return files.length === 0 ? undefined : sha256(files.join('\n'));
 }
 
@@ -124,7 +124,7 @@ function digestOf(files: readonly string[]): string | undefined {
  * Refuses a command if a file that it names has changed since the approval. Without a plan, no file was there when the
  * call was prepared, or nobody was asked.
  */
-async function assertAsShown(place: Place, command: Command, { plan, approval }: CallContext): Promise<void> {
+async function assertAsShown(place: Place, command: Command, { plan, approval }: CallContext) {
   if (plan === undefined && approval === undefined) return;
   const files = await filesIn(place, command);
   if (digestOf(files) === (plan?.baseHash ?? undefined)) return;
@@ -147,7 +147,7 @@ const READERS = 'cat cmp cut diff du grep head ls nl sha256sum stat tac tail wc'
  * The files of the workspace that a command probably runs, each with its size and hash: the program, and what the words
  * name up to the first file that does not follow an option. Other files, and files that these files use, are not found.
  */
-async function filesIn({ root, path }: Place, { argv, cwd }: Command): Promise<string[]> {
+async function filesIn({ root, path }: Place, { argv, cwd }: Command) {
   const found = new Set<string>();
   const base = await realpath(root.directory);
   const folder = resolve(root.directory, normalPath(cwd));
@@ -178,7 +178,7 @@ function partsOf(word: string): string[] {
 }
 
 /** The path of a regular file below `base`, relative to it and without links. Undefined for anything else. */
-async function fileAt(base: string, path: string): Promise<string | undefined> {
+async function fileAt(base: string, path: string) {
   try {
     const real = await realpath(path);
     return isWithin(real, base) && (await stat(real)).isFile() ? relative(base, real) : undefined;
@@ -213,7 +213,7 @@ async function run(
 }
 
 /** Throws if processes of a command may still run, because its outcome is not known then. */
-function assertAllGone(file: string, { survivors, isHeld, ...end }: ProcessEnd): void {
+function assertAllGone(file: string, { survivors, isHeld, ...end }: ProcessEnd) {
   if (survivors === 0 && !isHeld) return;
   const left =
     survivors === 0
@@ -230,15 +230,15 @@ function describeEnd(file: string, end: Omit<ProcessEnd, 'survivors' | 'isHeld'>
   });
 }
 
-function howOf({ code, signal }: Pick<ProcessEnd, 'code' | 'signal'>): string {
+function howOf({ code, signal }: Pick<ProcessEnd, 'code' | 'signal'>) {
   return signal === null ? `ended with exit code ${code ?? 'unknown'}` : `was ended by ${signal}`;
 }
 
-function noteOf({ killed }: Pick<ProcessEnd, 'killed'>): string {
+function noteOf({ killed }: Pick<ProcessEnd, 'killed'>) {
   return killed === 0 ? '' : `\n[${countOf(killed)} it left behind ${killed === 1 ? 'was' : 'were'} killed]`;
 }
 
-function countOf(processes: number): string {
+function countOf(processes: number) {
   return processes === 1 ? '1 process that' : `${processes} processes that`;
 }
 

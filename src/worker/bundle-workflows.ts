@@ -66,7 +66,7 @@ export async function bundleWorkflows(options: BundleWorkflowsOptions = {}): Pro
   }
 }
 
-async function bundle(options: BundleWorkflowsOptions, workflowsPath: string): Promise<{ code: string }> {
+async function bundle(options: BundleWorkflowsOptions, workflowsPath: string) {
   const { workflowInterceptorModules = [] } = options;
   const { code } = await bundleWorkflowCode({
     ...options,
@@ -136,7 +136,7 @@ function changesBundles(plugin: WorkerPlugin): plugin is WorkerPlugin & BundlerP
   return 'configureBundler' in plugin;
 }
 
-async function isBuilt(): Promise<boolean> {
+async function isBuilt() {
   return existsSync(BUILT_WITH) && (await readFile(BUILT_WITH, 'utf8')) === sdkVersion();
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../server/probes';
 
 /** What the probes of a worker check. */
-export interface HealthParts {
+interface HealthParts {
   workers: readonly Pick<Runnable, 'getState'>[];
   connection: Reachable;
   journal: Pick<Journal, 'fault'>;

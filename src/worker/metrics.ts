@@ -1,4 +1,4 @@
-import type { MetricCounter, MetricHistogram, MetricMeter, MetricTags } from '@temporalio/common';
+import type { MetricMeter, MetricTags } from '@temporalio/common';
 import type { TelemetryOptions } from '@temporalio/worker';
 import type { Journal } from '../activities/journal';
 import type { ObservedFact, Observe } from '../activities/observed';
@@ -19,28 +19,22 @@ const BUCKETS: Record<string, number[]> = {
   countersign_journal_write: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
 };
 
-/** The metrics of one worker process. */
-export interface WorkerMetrics {
-  /** Makes a function that counts facts about the agents and tools of a config. It never throws. */
-  observer(config: Pick<Config, 'agents' | 'taskQueue'>): Observe;
-  /** Wraps a journal so that its writes are counted. */
-  watchJournal(journal: Journal): Journal;
-}
-
 /**
  * Makes the metrics of a worker. Our metrics go to the same place as the metrics of Temporal's SDK. If the SDK's
  * metrics are off, ours cost nothing.
  */
-export function createMetrics(meter: MetricMeter): WorkerMetrics {
+export function createMetrics(meter: MetricMeter) {
   const instruments = makeInstruments(meter);
-  const journal = (write: 'intent' | 'outcome', ms: number, outcome: 'success' | 'failed'): void =>
+  const journal = (write: 'intent' | 'outcome', ms: number, outcome: 'success' | 'failed') =>
     count(instruments, { kind: 'journal', write, outcome, ms });
   return {
-    observer(config) {
+    /** Makes a function that counts facts about the agents and tools of a config. It never throws. */
+    observer(config: Pick<Config, 'agents' | 'taskQueue'>): Observe {
       const names = namesOf(config);
       return (fact) => count(instruments, bounded(fact, names));
     },
-    watchJournal: (watched) => ({
+    /** Wraps a journal so that its writes are counted. */
+    watchJournal: (watched: Journal): Journal => ({
       ...watched,
       begin: (key) =>
         timed(
@@ -96,9 +90,9 @@ function bounded(fact: ObservedFact, { agents, tools }: Names): ObservedFact {
 type Instruments = ReturnType<typeof makeInstruments>;
 
 function makeInstruments(meter: MetricMeter) {
-  const counter = (name: string, description: string): MetricCounter =>
+  const counter = (name: string, description: string) =>
     meter.createCounter(`countersign_${name}`, undefined, description);
-  const histogram = (name: string, unit: string, description: string): MetricHistogram =>
+  const histogram = (name: string, unit: string, description: string) =>
     meter.createHistogram(`countersign_${name}`, 'float', unit, description);
   return {
     calls: counter('calls', 'Calls that have their result, by how they ended.'),
@@ -136,18 +130,18 @@ function count(to: Instruments, fact: ObservedFact): void {
   }
 }
 
-function countWait({ decisions, wait }: Instruments, fact: Extract<ObservedFact, { kind: 'waited' }>): void {
+function countWait({ decisions, wait }: Instruments, fact: Extract<ObservedFact, { kind: 'waited' }>) {
   const of = labels(fact, 'agent', 'tool', 'outcome');
   decisions.add(1, of);
   wait.record(seconds(fact.at - fact.since), of);
 }
 
 /** Milliseconds as seconds. Never negative, although a clock may have been set back meanwhile. */
-function seconds(ms: number): number {
+function seconds(ms: number) {
   return Math.max(0, ms) / 1000;
 }
 
-function countUsage({ tokens, cost }: Instruments, usage: Usage, of: MetricTags): void {
+function countUsage({ tokens, cost }: Instruments, usage: Usage, of: MetricTags) {
   const kinds = {
     input: usage.inputTokens,
     output: usage.outputTokens,

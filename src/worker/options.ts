@@ -29,8 +29,8 @@ import { deploymentOptions, digestsOf, identityOn } from './build-id-and-identit
 import { ENCODES_FAILURES } from '../encryption/bundle-converters';
 import { hasGate, withGateWorker } from './gate-bundle';
 import { requireOneSdk } from './sdk-copies';
-import { createNews, type InboxNews } from '../client/stream-news';
-import { createMetrics, type WorkerMetrics } from './metrics';
+import { InboxNews } from '../client/stream-news';
+import { createMetrics } from './metrics';
 import type { TurnWorkerSettings } from './settings';
 import { hasOwnSlots, makeTuner } from './slots';
 import { openFileStore } from '../store';
@@ -77,7 +77,7 @@ export async function createWorkerOptions({
     requireNoState(config, taskQueue);
     const place = { connection, namespace, taskQueue };
     const options = await workerOptions({ ...settings, config }, place, shared);
-    const closeAll = async (): Promise<void> => {
+    const closeAll = async () => {
       shared.news?.close();
       await close();
     };
@@ -88,7 +88,7 @@ export async function createWorkerOptions({
   }
 }
 
-function requireNoState(config: Config, taskQueue: string): void {
+function requireNoState(config: Config, taskQueue: string) {
   const [first] = statefulTools(config, [taskQueue]);
   if (first === undefined) return;
   throw new CountersignError(
@@ -135,7 +135,7 @@ export function openTools(
 type OfQueue = 'agents' | 'toolNames' | 'taskQueue' | 'pricing' | 'agentWaitMs' | 'run' | 'observe';
 
 export type Shared = Omit<ActivityDeps, OfQueue> & {
-  metrics: WorkerMetrics;
+  metrics: ReturnType<typeof createMetrics>;
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
@@ -165,13 +165,13 @@ export async function makeShared(
   // All task queues share the secrets, because a value that was given to one call may appear in the output of another.
   const secrets = given?.secrets ?? createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
-  const onFault = (why: string | undefined): void => tellOfJournal(log, { directory, why });
+  const onFault = (why: string | undefined) => tellOfJournal(log, { directory, why });
   const sealer = encryption.sealer();
   const journal = metrics.watchJournal(createJournal(directory, sealer, onFault));
   // A worker whose journal fails from the start says so now, and not only at its first unsafe call.
   await journal.fault();
   const texts = createTextStreams({ send: sender?.text, secrets, log: callLog });
-  const news = sender?.news && createNews(sender.news, callLog);
+  const news = sender?.news && new InboxNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
   const listing = encryption.listing();
@@ -198,10 +198,7 @@ export async function makeShared(
   };
 }
 
-function tellOfJournal(
-  log: Logger,
-  { directory, why }: { directory: string; why: string | undefined },
-): void {
+function tellOfJournal(log: Logger, { directory, why }: { directory: string; why: string | undefined }) {
   if (why === undefined) log.warn(`the journal in ${directory} works again; unsafe calls run here`);
   else log.error(`the journal in ${directory} fails, so unsafe calls are left to other workers: ${why}`);
 }

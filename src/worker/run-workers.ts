@@ -31,20 +31,13 @@ interface WorkerGroup {
   log: Pick<Logger, 'error' | 'warn'>;
 }
 
-/** Workers that run. */
-interface RunningWorkers {
-  /** Drains all workers, then closes the resources that they share. Rejects as `done` does. */
-  stop(): Promise<void>;
-  done: Promise<void>;
-}
-
 /**
  * Runs workers together: they end together, and the resources that they share are closed whatever happens.
  *
  * @returns `done` resolves when all workers have drained. It rejects with CountersignError `failed` within 12 s
  * of the first failure, however the other workers end.
  */
-export function runWorkers(group: WorkerGroup): RunningWorkers {
+export function runWorkers(group: WorkerGroup) {
   const watch = watchOver(group);
   const runs = group.workers.map((worker) => worker.run());
   let cause: unknown;
@@ -53,7 +46,7 @@ export function runWorkers(group: WorkerGroup): RunningWorkers {
     () => true,
     () => false,
   );
-  const end = async (): Promise<void> => {
+  const end = async () => {
     const isDrained = await Promise.race([drained, watch.failed.then(() => false)]);
     if (!isDrained) shutDown(group.workers);
     const closed = await endRest(group, runs);
@@ -61,12 +54,16 @@ export function runWorkers(group: WorkerGroup): RunningWorkers {
     if (!isDrained || !closed) throw workerFailed(cause);
   };
   const done = end();
-  const stop = async (): Promise<void> => {
+  const stop = async () => {
     watch.expectEnd();
     shutDown(group.workers);
     await done;
   };
-  return { stop, done };
+  return {
+    /** Drains all workers, then closes the resources that they share. Rejects as `done` does. */
+    stop,
+    done,
+  };
 }
 
 /** Ends workers that never ran: they hold the connection until they have ended. */
@@ -76,7 +73,7 @@ export async function endUnused({ workers, close, log }: WorkerGroup): Promise<v
   await endRest({ workers, close, log }, runs);
 }
 
-function shutDown(workers: readonly Runnable[]): void {
+function shutDown(workers: readonly Runnable[]) {
   for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
@@ -122,7 +119,7 @@ function watchOver({ workers, log }: WorkerGroup) {
       if (workers.some(isLost)) resolve();
     }, LOOK_MS);
   });
-  const release = (): void => {
+  const release = () => {
     clearInterval(timer);
     runtime.deregisterShutdownSignalCallback(expectEnd);
   };

@@ -48,7 +48,7 @@ export function ownersOfSdk(folder: string): string[] {
   return existsSync(join(modules, '@temporalio')) ? [folder, ...below] : below;
 }
 
-function packagesIn(modules: string): string[] {
+function packagesIn(modules: string) {
   return foldersIn(modules).flatMap((one) => (/^(@.*|\.pnpm)$/.test(basename(one)) ? foldersIn(one) : one));
 }
 
@@ -92,7 +92,7 @@ export function sdkProblem(copies: readonly SdkCopy[]): string | undefined {
 }
 
 /** Whether a version is older than another. Compares the numbers, and `1.24.0-rc.1` counts as `1.24.0`. */
-function isOlder(version: string, than: string): boolean {
+function isOlder(version: string, than: string) {
   return version.localeCompare(than, 'en', { numeric: true }) < 0 && !version.startsWith(`${than}-`);
 }
 

@@ -86,12 +86,12 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
     const permit = this.tryReserveSlot();
     if (permit !== null) return permit;
     return new Promise<SlotPermit>((resolve, reject) => {
-      const take = (): void => {
+      const take = () => {
         signal.removeEventListener('abort', leave);
         this.waiting.delete(take);
         resolve(this.give());
       };
-      const leave = (): void => {
+      const leave = () => {
         this.waiting.delete(take);
         // If the SDK itself asked for the abort, the SDK accepts only its own reason.
         reject(signal.reason);

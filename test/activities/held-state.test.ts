@@ -3,7 +3,7 @@ import { type HeldState, heldState } from '../../src/activities/held-state';
 import { withStart } from '../../src/activities/run-tool';
 import type { CallInput, CallOutput } from '../../src/contract/call';
 import type { PlacedState, StateHolder } from '../../src/contract/tool';
-import type { ToolOptions } from '../../src/tools/types';
+import type { ToolOptions } from '../../src/tools/define-tool';
 import { defined } from '../../src/contract/defined';
 import { result } from '../history/script';
 import { makeTool } from '../tools/support';

@@ -2,7 +2,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { askRules } from '../../src/authority/rules/worker-verdict';
-import type { GrantsReader, NoGrant } from '../../src/authority/grants/worker-claim';
+import type { GrantsReader } from '../../src/authority/grants/worker-claim';
 import type { ActivityDeps } from '../../src/activities/deps';
 import type { Journal } from '../../src/activities/journal';
 import { runTool } from '../../src/activities/run-tool';
@@ -175,6 +175,8 @@ it.each<[string, Partial<Journal>]>([
     expect(await run({ effect: 'idempotent', deps: () => ({ journal }) })).toMatchObject(PAID);
   },
 );
+
+type NoGrant = Exclude<Awaited<ReturnType<GrantsReader['look']>>, GrantShown>;
 
 /** What a reader of grants answers: a refusal for each look, and to the claim. */
 interface Answers {

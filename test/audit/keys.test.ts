@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { KEY_VARIABLE, readPinnedKey, readSigningKey } from '../../src/audit/keys';
+import { readPinnedKey, readSigningKey } from '../../src/audit/keys';
 import { keyId, makeKeys } from '../../src/audit/file-key';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
@@ -14,8 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('the signing key', () => {
   it.each<[string, string | undefined, NodeJS.ProcessEnv]>([
     ['a named file', file, {}],
-    ['the environment', undefined, { [KEY_VARIABLE]: file }],
-    ['a named file before the environment', file, { [KEY_VARIABLE]: 'none' }],
+    ['the environment', undefined, { COUNTERSIGN_AUDIT_KEY_FILE: file }],
+    ['a named file before the environment', file, { COUNTERSIGN_AUDIT_KEY_FILE: 'none' }],
   ])('comes from %s', (_, named, env) => {
     expect(keyId(readSigningKey(named, env))).toBe(made.id);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { NEWS, type TurnNews } from '../../src/contract/streamed-text';
-import { createNews, type InboxNews } from '../../src/client/stream-news';
+import { InboxNews } from '../../src/client/stream-news';
 import '../support/properties';
 
 /** A web inbox that may be away, and the news of a worker to it. */
@@ -16,7 +16,7 @@ function webInbox() {
     if (state.isAway) throw new Error('it is away');
     taken.push(news);
   };
-  const news = createNews(send, { warn: (line: string) => void warnings.push(line) });
+  const news = new InboxNews(send, { warn: (line: string) => void warnings.push(line) });
   return { taken, state, warnings, news, named: () => taken.flatMap(({ turns }) => turns) };
 }
 

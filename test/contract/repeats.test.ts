@@ -1,6 +1,6 @@
 import type { InvalidCall } from '../../src/contract/call';
 import { LIMITS } from '../../src/contract/limits';
-import { afterStep, isLoop, isRepeated, type Repeats } from '../../src/contract/repeats';
+import { afterStep, isLoop, isRepeated } from '../../src/contract/repeats';
 import { result } from '../history/script';
 import { validCall } from '../support/calls';
 
@@ -9,6 +9,8 @@ const calls = [{ ...validCall({ kind: 'run', effect: 'pure' }) }];
 const others = [{ ...validCall({ kind: 'run', effect: 'pure' }), argsDigest: 'other' }];
 
 /** What is known after so many steps with the same calls and the same results. */
+type Repeats = Parameters<typeof isLoop>[0];
+
 const after = (steps: number, repeats: number | undefined): Repeats => {
   let repeated = NONE;
   for (let n = 0; n < steps; n++) repeated = afterStep({ repeated, repeats }, calls, ['same']);

@@ -1,6 +1,6 @@
 import { defineAgent } from '../../src/tools/define-agent';
 import { ToolError, TransportError } from '../../src/tools/errors';
-import type { ToolOptions } from '../../src/tools/types';
+import type { ToolOptions } from '../../src/tools/define-tool';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';

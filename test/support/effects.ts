@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonSchema } from '../../src/contract/tool';
-import { defineTool } from '../../src/tools/define-tool';
-import type { CallContext, Tool, ToolOptions } from '../../src/tools/types';
+import { defineTool, type ToolOptions } from '../../src/tools/define-tool';
+import type { CallContext, Tool } from '../../src/tools/types';
 
 /** Effects of tools, written to a file: what really happened, whatever the turn says. */
 export interface Effects {

@@ -1,5 +1,5 @@
 import { provenBy } from '../../src/tools/errors';
-import { createPool, type Pool, type PoolPlan } from '../../src/tools/pool';
+import { Pool } from '../../src/tools/pool';
 import { until } from '../support/until';
 
 interface One {
@@ -8,10 +8,12 @@ interface One {
 }
 
 /** A pool of numbers, and those that it has closed. */
-const make = (plan: Partial<PoolPlan<One>> = {}): { pool: Pool<One>; closed: number[] } => {
+const make = (
+  plan: Partial<ConstructorParameters<typeof Pool<One>>[0]> = {},
+): { pool: Pool<One>; closed: number[] } => {
   let last = 0;
   const closed: number[] = [];
-  const pool = createPool<One>({
+  const pool = new Pool<One>({
     what: 'things',
     open: () => ({ number: ++last, isAlive: true }),
     close: ({ number }) => {

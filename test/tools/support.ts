@@ -1,6 +1,6 @@
 import type { LogLevel } from '../../src/tools/call-log';
-import { defineTool } from '../../src/tools/define-tool';
-import type { Parameters, Tool, ToolOptions } from '../../src/tools/types';
+import { defineTool, type ToolOptions } from '../../src/tools/define-tool';
+import type { Parameters, Tool } from '../../src/tools/types';
 
 /** A tool of which a test says only what matters. */
 export function makeTool<P extends Parameters>(

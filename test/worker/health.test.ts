@@ -1,9 +1,8 @@
 import { openHealth } from '../../src/worker/health';
-import type { HealthParts } from '../../src/worker/health';
 import type { ProbePort } from '../../src/server/probes';
 import { freePorts } from '../../src/engine/server-args';
 
-type State = ReturnType<HealthParts['workers'][number]['getState']>;
+type State = ReturnType<Parameters<typeof openHealth>[1]['workers'][number]['getState']>;
 
 let open: ProbePort | undefined;
 afterEach(() => open?.close());

@@ -1,6 +1,6 @@
 import type { GateName, GivenTool } from '../../contract/gate';
-import type { Parameters, Policy, Tool, ToolOptions } from '../../tools/types';
-import { defineTool } from '../../tools/define-tool';
+import type { Parameters, Policy, Tool } from '../../tools/types';
+import { defineTool, type ToolOptions } from '../../tools/define-tool';
 import { defineAgent, type Agent } from '../../tools/define-agent';
 import { createRegistry } from '../../tools/registry';
 import type { ActivityDeps } from '../deps';

@@ -11,7 +11,7 @@ import { DAY, LIMITS, TIMES } from '../../contract/limits';
 import type { RequestOpened } from '../../history/events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import type { GrantOptions, GrantPlan, ConfirmationPlan, GrantCoverage } from './client-types';
-import type { Authority, Assurance } from '../../contract/authority';
+import type { Assurance } from '../../contract/authority';
 import { readTurns } from '../../client/read-turns';
 import type { TurnsQuery, TurnsPage } from '../../client/types';
 
@@ -83,11 +83,7 @@ function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narro
 }
 
 /** The person who gives the grant, and the authority that has to confirm it if the giver alone is not enough. */
-function giver(
-  { tool }: CallView,
-  request: RequestOpened,
-  { by, now }: { by: string; now: number },
-): { by: string; authority?: Authority } {
+function giver({ tool }: CallView, request: RequestOpened, { by, now }: { by: string; now: number }) {
   const { grants, unowned, byGate, authority } = request;
   if (grants === 'none') throw refused(`calls of ${tool} are decided one by one`);
   if (unowned === true || byGate === true)
@@ -113,11 +109,11 @@ export function requireAssured({ assurance: wanted }: Pick<GrantPlan, 'assurance
   );
 }
 
-function refused(message: string, hint = 'See docs/grants.md.'): CountersignError {
+function refused(message: string, hint = 'See docs/grants.md.') {
   return new CountersignError('refused', message, hint);
 }
 
-function usage(message: string): CountersignError {
+function usage(message: string) {
   return new CountersignError('usage', message, 'see countersign approve --help');
 }
 

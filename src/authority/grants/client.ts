@@ -95,7 +95,7 @@ async function whyNotGiven(result: Promise<unknown>): Promise<CountersignError> 
 }
 
 /** After this time, no worker uses what it read before. */
-function untilRead(): Promise<void> {
+function untilRead() {
   return delay(TIMES.pausesKnown);
 }
 
@@ -139,7 +139,7 @@ async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   return { grants: await Promise.all(open.map((grant) => seenOf(context, grant))) };
 }
 
-function listOpen(context: ClientContext): Promise<ListedGrant[]> {
+function listOpen(context: ClientContext) {
   return ask(context, 'asking which grants there are', () => openGrants(context.lister));
 }
 
@@ -173,7 +173,7 @@ function update(
   return tellControl<void, object, GrantRefused['code']>(context, updating, { hints: HINTS, doing, absent });
 }
 
-function refused(code: keyof typeof HINTS & CountersignError['code'], message: string): CountersignError {
+function refused(code: keyof typeof HINTS & CountersignError['code'], message: string) {
   return new CountersignError(code, message, HINTS[code]);
 }
 

@@ -38,7 +38,7 @@ function fits(condition: Condition, value: Json): boolean {
   }
 }
 
-function isIn(value: Json, { min = -Infinity, max = Infinity }: { min?: number; max?: number }): boolean {
+function isIn(value: Json, { min = -Infinity, max = Infinity }: { min?: number; max?: number }) {
   return typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max;
 }
 
@@ -56,7 +56,7 @@ function isBelow(text: string, prefix: string): boolean {
  * A prefix without `./` at its beginning. Nothing else is taken out: unlike a whole text, a prefix may end in the
  * middle of a part, as `src/.` does.
  */
-function plainHead(prefix: string): string {
+function plainHead(prefix: string) {
   return prefix.startsWith('./') ? prefix.slice(2) : prefix;
 }
 
@@ -89,7 +89,7 @@ function matchesGlob(text: string | undefined, glob: string): boolean {
   return ends.has(parts.length);
 }
 
-function isSeen(part: string): boolean {
+function isSeen(part: string) {
   return part !== '' && !part.startsWith('.');
 }
 

@@ -1,5 +1,5 @@
 import { votingOf, WHY_NOT, whyMayNot } from '../votes/voters';
-import { countVotesUnder, stillNeededText, type VoteCount } from '../votes/count-votes';
+import { countVotesUnder, stillNeededText } from '../votes/count-votes';
 import type { Of } from '../../contract/schema/shape';
 import type { GRANT_ASKED, GRANT_CONFIRMATION } from './grant-schemas';
 import type { DatedVote, Authority } from '../../contract/authority';
@@ -26,7 +26,7 @@ export function votesOn({ by, at, signature, confirmed = [] }: GrantVotes): Cast
 }
 
 /** The count of the votes on a grant, under the authority of its request. Undefined: the giver's vote was enough. */
-function grantStanding(grant: GrantVotes, now: number): VoteCount | undefined {
+function grantStanding(grant: GrantVotes, now: number) {
   return grant.authority && countVotesUnder(grant.authority, votesOn(grant), now);
 }
 

@@ -33,7 +33,7 @@ import type { GrantMark, GrantUse } from '../../contract/policy-rule';
 const USE_ANSWER = 5 * SECOND;
 
 /** An answer that no grant allows the call, or that it is not known, in words. */
-export type NoGrant = { refused: string } | { unknown: string };
+type NoGrant = { refused: string } | { unknown: string };
 
 /** Asks about grants for calls. The functions never reject. */
 export interface GrantsReader {
@@ -283,7 +283,7 @@ function askInstead({ grant, secret }: CallInput, why: string, authority?: Autho
   return { askAgain: `the grant${whose} does not allow it: ${why}`, secret, authority };
 }
 
-function insteadOf(no: NoGrant, input: CallInput, { authority }: GrantedCall): AskAgain | { lack: string } {
+function insteadOf(no: NoGrant, input: CallInput, { authority }: GrantedCall) {
   return 'refused' in no ? askInstead(input, no.refused, authority) : { lack: no.unknown };
 }
 

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
-  type WorkflowExecutionDescription,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   WorkflowUpdateFailedError,
@@ -105,10 +104,7 @@ export async function readControl(context: ClientContext): Promise<Pauses> {
 }
 
 /** Describes the workflow that holds the pauses. Undefined if nobody has started it. Needs no worker. */
-function describeControl({
-  client,
-  ...context
-}: ClientContext): Promise<WorkflowExecutionDescription | undefined> {
+function describeControl({ client, ...context }: ClientContext) {
   return ask(context, 'asking what is paused', () =>
     unlessNotFound(client.workflow.getHandle(CONTROL.workflowId).describe()),
   );
@@ -194,7 +190,7 @@ export async function tellControl<R, A, C extends RefusalCode>(
   const handle = client.workflow.getHandle(workflowId);
   // All attempts are one update: an attempt whose answer was lost may have taken effect, and must not do so again.
   const how = { args: [asked] satisfies [A], updateId: randomUUID() };
-  const send = (): Promise<R> =>
+  const send = () =>
     client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, how));
   try {
     // The workflow continues as new after each change, and is busy for a moment.
@@ -246,7 +242,7 @@ function isRefused<C extends RefusalCode>(
 function refusal<C extends RefusalCode>(
   { code, message }: Refusal<C>,
   { hints }: Pick<ControlWords<C>, 'hints'>,
-): CountersignError {
+) {
   return new CountersignError(errorCodeOf(code), message, hints[code]);
 }
 

@@ -120,7 +120,7 @@ export function endPauses(
   return { code: 'not_found', message };
 }
 
-function isSame(one: PauseScope, other: PauseScope): boolean {
+function isSame(one: PauseScope, other: PauseScope) {
   return one.agent === other.agent && one.tool === other.tool;
 }
 

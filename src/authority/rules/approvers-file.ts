@@ -121,7 +121,7 @@ export function parseApprovers(text: string, file: string, known?: KnownNames): 
   const owners = new Map(
     [...keys.people].flatMap(([name, all]) => all.map(({ fingerprint }) => [fingerprint, name] as const)),
   );
-  const personOf = (name: string): string | undefined => persons.get(nameKey(name));
+  const personOf = (name: string) => persons.get(nameKey(name));
   const isTaken = (key: { fingerprint: string; id?: string }) =>
     [key.fingerprint, key.id].every((mark) => mark === undefined || revoked.since(mark) === undefined);
   const keysOf = new Map([...keys.people].map(([name, all]) => [name, all.filter(isTaken)] as const));
@@ -272,6 +272,6 @@ function stricterRuling(one: Ruling, other: Ruling): Ruling {
 }
 
 /** The agents that `visibility` names. */
-function agentsIn({ visibility = {} }: FileContent): string[] {
+function agentsIn({ visibility = {} }: FileContent) {
   return [...new Set(Object.values(visibility).flatMap((agents) => (agents === 'all' ? [] : agents)))];
 }

@@ -4,16 +4,10 @@ import { readKeyLine, type SignerKey } from '../signatures/ssh-key';
 import { SIGNATURE_NAMESPACE } from '../signatures/ssh-signature';
 import type { Complain, YamlPath } from '../../system/yaml';
 
-/** The keys that may sign, of people and of web inboxes. */
-export interface CheckedKeys {
-  people: ReadonlyMap<string, readonly SignerKey[]>;
-  inbox: readonly SignerKey[];
-}
-
 /** Reads all keys. A key belongs to one person only, or to web inboxes. */
-export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKeys {
+export function checkKeys({ content }: ReadFile, complain: Complain) {
   const claim = makeClaims('key');
-  const readAll = (lines: readonly string[], owner: string, place: YamlPath): SignerKey[] =>
+  const readAll = (lines: readonly string[], owner: string, place: YamlPath) =>
     lines.flatMap((line, index) => {
       const read = readKeyLine(line);
       const path = [...place, index];

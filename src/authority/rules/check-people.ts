@@ -40,7 +40,7 @@ export function checkPeople(
 }
 
 /** Complains about delegates in a circle. Times that do not meet make none: two people may stand in for each other. */
-function checkCircles(people: ReadFile['content']['people'], complain: Complain): void {
+function checkCircles(people: ReadFile['content']['people'], complain: Complain) {
   const all = Object.values(people).flatMap(({ delegates }) => delegates);
   const starts = all.map(({ from }) => (from === undefined ? -Infinity : Date.parse(from)));
   const told = new Set<string>();
@@ -54,10 +54,10 @@ function checkCircles(people: ReadFile['content']['people'], complain: Complain)
     }
 }
 
-function circlesAt(people: ReadFile['content']['people'], moment: number): string[][] {
+function circlesAt(people: ReadFile['content']['people'], moment: number) {
   const done = new Set<string>();
   const circles: string[][] = [];
-  const walk = (name: string, trail: readonly string[]): void => {
+  const walk = (name: string, trail: readonly string[]) => {
     if (trail.includes(name)) {
       const circle = [...trail.slice(trail.indexOf(name)), name];
       if (!circle.some((one) => done.has(one))) circles.push(circle);
@@ -78,7 +78,7 @@ function checkSpelling(
   named: ReadonlySet<string>,
   people: ReadFile['content']['people'],
   complain: Complain,
-): void {
+) {
   const spelt = new Map<string, string>();
   for (const group of named) {
     const other = spelt.get(group.toLowerCase());
@@ -140,7 +140,7 @@ function checkNumbers(
     members: (group: string) => string[];
     named: ReadonlySet<string>;
   },
-): void {
+) {
   const { path, complain, members, named } = by;
   const place = approvers?.any === undefined ? path : [...path, 'approvers', 'any'];
   const need = approvalsNeeded({ need: approvers?.need ?? 1, groups: approvers?.groups ?? [] });

@@ -4,21 +4,14 @@ import { BUDGET_KINDS, raiseSchema } from '../../contract/spending/budget';
 import { RAISE } from '../../contract/spending/raise';
 import type { JsonSchema, Safety } from '../../contract/tool';
 import { NO_TRUTH, type RuleCondition, readCondition } from './condition';
-import {
-  type CheckedKeys,
-  checkKeys,
-  checkRevoked,
-  type RevokedKeys,
-  type CheckedPasskeys,
-  checkPasskeys,
-} from './check-keys';
+import { checkKeys, checkRevoked, checkPasskeys } from './check-keys';
 import { checkPeople, checkRoster } from './check-people';
 import { checkPermits } from './roles-and-visibility';
 import type { ReadFile, RuleContent } from './approvers-schema';
 import type { Complain, Mistake } from '../../system/yaml';
 
 /** The parts of a tool that the checks of rules need. */
-export interface RuledTool {
+interface RuledTool {
   safety: Safety;
   schema: JsonSchema;
   /** Absent: the tool takes paths and URLs in every spelling. */
@@ -41,20 +34,8 @@ export interface KnownNames {
 /** The variables that conditions of rules may name. */
 const RULE_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect'] as const;
 
-/** The checked parts of a file, and all mistakes in it. */
-interface Checked {
-  /** Each condition by the position of its rule. */
-  conditions: ReadonlyMap<number, RuleCondition>;
-  keys: CheckedKeys;
-  passkeys: CheckedPasskeys;
-  revoked: RevokedKeys;
-  mistakes: Mistake[];
-  /** How a call may leave a rule without a mistake in the file. */
-  warnings: readonly string[];
-}
-
 /** Checks the meaning of a file. Finds all mistakes in one pass, in the order of the file. */
-export function checkFile(file: ReadFile, known: KnownNames | undefined): Checked {
+export function checkFile(file: ReadFile, known: KnownNames | undefined) {
   const mistakes: Mistake[] = [];
   const complain: Complain = (path, message, into) => void mistakes.push(file.mistakeAt(path, message, into));
   const { people, rules, groups } = file.content;
@@ -75,7 +56,16 @@ export function checkFile(file: ReadFile, known: KnownNames | undefined): Checke
   checkDefault(rules, complain);
   mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
   const warnings = spellingWarnings(rules, conditions, known);
-  return { conditions, keys, passkeys, revoked, mistakes, warnings };
+  return {
+    /** Each condition by the position of its rule. */
+    conditions,
+    keys,
+    passkeys,
+    revoked,
+    mistakes,
+    /** How a call may leave a rule without a mistake in the file. */
+    warnings,
+  };
 }
 
 /**
@@ -228,7 +218,7 @@ export function checkCovered<R extends Matching>(
   }
 }
 
-function checkDefault(rules: readonly RuleContent[], complain: Complain): void {
+function checkDefault(rules: readonly RuleContent[], complain: Complain) {
   const { name, tools, agents, when }: Partial<RuleContent> = rules.at(-1) ?? {};
   const isDefault = name === 'default' && [tools, agents, when].every((one) => one === undefined);
   if (!isDefault)

@@ -25,7 +25,6 @@ export type ConditionFacts = Readonly<Partial<Record<Variable, CelInput>>>;
 
 /** A condition that was read and can be evaluated. */
 export interface RuleCondition {
-  text: string;
   /**
    * The fields of `args` that the condition reads. A field that the condition only tests with `has` is not among them.
    */
@@ -86,7 +85,7 @@ const matches = celMethod('matches', STRING, [STRING], BOOL, function (pattern) 
   return found === true;
 });
 
-function numberOf(value: bigint | number | CelUint): number {
+function numberOf(value: bigint | number | CelUint) {
   return Number(typeof value === 'object' ? value.value : value);
 }
 
@@ -133,7 +132,6 @@ export function readCondition(
     };
     const isSpelled = COMPARES.test(text) && PATH_LIKE.test(text);
     const condition = {
-      text,
       fields: [...seen.fields],
       truths: [...truths],
       isConstant: seen.names.size === 0,
@@ -156,7 +154,7 @@ function wrong(message: string, at: number): { ok: false; mistake: ConditionMist
   return { ok: false, mistake: { message, at: Math.max(0, at) } };
 }
 
-function outcomeOf(evaluate: () => unknown): boolean | { failed: string } {
+function outcomeOf(evaluate: () => unknown) {
   try {
     matchingLeft = MOST_MATCHING;
     const value = evaluate();

@@ -83,7 +83,7 @@ export async function openAuthority({
 }: AuthoritySources): Promise<{ approvers?: ApproversSource; rules?: PolicyRules }> {
   return {
     approvers: file === undefined ? undefined : await openApprovers({ file, known, warn }),
-    rules: policy === undefined ? undefined : await loadPolicy(policy, { known }),
+    rules: policy === undefined ? undefined : await loadPolicy(policy, known),
   };
 }
 

@@ -56,49 +56,42 @@ const policySchema = z.strictObject({
 type Content = z.output<typeof policySchema>;
 type RuleContent = Content['rules'][number];
 
-/** The facts against which the rules of a policy are checked. */
-interface PolicyCheck {
-  /** The known tools and agents. Absent: every name of a tool or an agent is accepted. */
-  known?: KnownNames;
-  /** Milliseconds. @default now */
-  now?: number;
-}
-
 /**
- * Loads the policy of a config: from a file of rules in YAML or JSON, or from a list of rules.
+ * Loads the policy of a config: from a file of rules in YAML or JSON, or from a list of rules. Without `known`, every
+ * name of a tool or an agent is accepted.
  *
  * @throws CountersignError `config_invalid` with each mistake, in a file with line and column; `file_failed` if there
  * is none to read.
  */
 export async function loadPolicy(
   source: string | readonly PolicyRule[],
-  check: PolicyCheck = {},
+  known?: KnownNames,
 ): Promise<PolicyRules> {
-  if (typeof source !== 'string') return policyOf(source, check);
-  return parsePolicy(await readTextFile(source), source, check);
+  if (typeof source !== 'string') return policyOf(source, known);
+  return parsePolicy(await readTextFile(source), source, known);
 }
 
 /** Like `loadPolicy`, but takes the text of the file. */
-export function parsePolicy(text: string, file: string, check: PolicyCheck = {}): PolicyRules {
+export function parsePolicy(text: string, file: string, known?: KnownNames): PolicyRules {
   const read = readYaml<Content>(text, policySchema);
   if (!read.ok) throw invalid(read.mistakes.map((one) => mistakeLine(file, one)));
   const { content, mistakeAt } = read.file;
-  return checked(content.rules, { ...check, from: file }, (path, message, into) =>
+  return checked(content.rules, { known, from: file }, (path, message, into) =>
     mistakeLine(file, mistakeAt(path, message, into)),
   );
 }
 
-function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules {
+function policyOf(rules: readonly PolicyRule[], known: KnownNames | undefined): PolicyRules {
   const place = (path: YamlPath, message: string) => `config: \`policy\`: ${path.join('.')}: ${message}`;
   const parsed = policySchema.safeParse({ rules });
   if (!parsed.success)
     throw invalid(
       parsed.error.issues.flatMap(schemaMistakes).map(({ path, message }) => place(path, message)),
     );
-  return checked(parsed.data.rules, { ...check, from: 'config' }, place);
+  return checked(parsed.data.rules, { known, from: 'config' }, place);
 }
 
-function invalid(mistakes: readonly string[]): CountersignError {
+function invalid(mistakes: readonly string[]) {
   return new CountersignError(
     'config_invalid',
     mistakeLines(mistakes),
@@ -115,9 +108,10 @@ interface Ruled extends Matching {
 
 function checked(
   rules: readonly RuleContent[],
-  { known, now = Date.now(), from }: PolicyCheck & { from: string },
+  { known, from }: { known: KnownNames | undefined; from: string },
   place: (path: YamlPath, message: string, into?: number) => string,
 ): PolicyRules {
+  const now = Date.now();
   const mistakes: string[] = [];
   const complain: Complain = (path, message, into) => void mistakes.push(place(path, message, into));
   const conditions = new Map<number, RuleCondition>();
@@ -150,7 +144,7 @@ function checkUntil(
   { until, then, tools }: RuleContent,
   at: number,
   { now, complain }: { now: number; complain: Complain },
-): void {
+) {
   if (until === undefined) return;
   const path = ['rules', at, 'until'];
   if (then !== 'run') complain(path, `only a rule that says \`run\` has \`until\``);

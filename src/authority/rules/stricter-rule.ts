@@ -53,7 +53,7 @@ function stricterEscalation(one: VoteRule['escalate'], other: VoteRule['escalate
   return to.length === 0 ? undefined : { afterMs: Math.max(one.afterMs, other.afterMs), to };
 }
 
-function distinct(rosters: readonly (readonly string[])[]): (readonly string[])[] {
+function distinct(rosters: readonly (readonly string[])[]) {
   const seen = new Map(rosters.map((roster) => [JSON.stringify([...roster].sort()), roster]));
   return [...seen.values()];
 }

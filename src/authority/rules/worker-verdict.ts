@@ -152,6 +152,6 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
 }
 
 /** Why a rule refuses a call: its condition could not be evaluated. */
-function whyNotEvaluated(ruleName: string, failed: string): string {
+function whyNotEvaluated(ruleName: string, failed: string) {
   return `the condition of the rule '${ruleName}' cannot be worked out: ${failed}`;
 }

@@ -49,7 +49,7 @@ export function readInboxKey(file: string): InboxKey {
   return inboxKeyOf(read.text, file);
 }
 
-function refused(file: string, why: string, cause?: unknown): CountersignError {
+function refused(file: string, why: string, cause?: unknown) {
   return new CountersignError('config_invalid', `the web inbox's key in ${file} cannot be used: ${why}`, {
     hint: 'A key of which others may have a copy is replaced: delete the file, and take its line out of the approvers file.',
     cause,

@@ -1,4 +1,4 @@
-import type { GrantPasskeyAsk, PasskeyAsk, PasskeyPlace, SignedByPasskey } from './passkey-ask';
+import type { SignedByPasskey } from './passkey-ask';
 import { grantSentence } from '../grants/grant-text';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
@@ -10,31 +10,11 @@ import type { ApproversSource } from '../rules/current-file';
 import { statementOf, statementText } from './statement';
 import { factsToSign, signatureOf, timesToSign } from './facts-to-sign';
 
-/** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
-interface PasskeyVotes {
-  /**
-   * The site at which a person creates a passkey. `user` is the name under which the person is signed in. Undefined:
-   * the file does not name the person, or has no site for passkeys.
-   */
-  placeOf(user: string): Promise<PasskeyPlace | undefined>;
-  /**
-   * The text to sign and the passkeys that may sign it. Undefined: the person has no passkey in the file, or nobody
-   * would check a signature.
-   */
-  ask(vote: SignedInVote): Promise<PasskeyAsk | undefined>;
-  /**
-   * Checks a signature and returns it in the form that is sent with the vote.
-   *
-   * @throws CountersignError `signature_needed` if the worker would refuse the signature.
-   */
-  take(vote: SignedInVote, signed: SignedByPasskey): Promise<VoteSignature>;
-}
-
 /**
  * Reads the current approvers file for each request. It keeps no state, because the answer brings back everything that
  * is needed to rebuild the signed statement.
  */
-export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
+export function passkeySigner(approvers: ApproversSource) {
   const read = async ({ agent, call, place, approver: user }: SignedInVote) => {
     const file = await approvers.current();
     const approver = file.personOf(user);
@@ -42,14 +22,22 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
     return { file, approver, facts };
   };
   return {
-    placeOf: async (user) => {
+    /**
+     * The site at which a person creates a passkey. `user` is the name under which the person is signed in. Undefined:
+     * the file does not name the person, or has no site for passkeys.
+     */
+    placeOf: async (user: string) => {
       const file = await approvers.current();
       const person = file.personOf(user);
       if (person === undefined || file.passkeySite === undefined) return undefined;
       const ids = file.passkeysOf(person).map(({ id }) => id);
       return { rpId: file.passkeySite.rpId, person, ids };
     },
-    ask: async (vote) => {
+    /**
+     * The text to sign and the passkeys that may sign it. Undefined: the person has no passkey in the file, or nobody
+     * would check a signature.
+     */
+    ask: async (vote: SignedInVote) => {
       const { file, approver, facts } = await read(vote);
       const site = file.passkeySite;
       if (approver === undefined || facts === undefined || site === undefined) return undefined;
@@ -61,7 +49,12 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       if (statement === undefined || ids.length === 0) return undefined;
       return { statement: statementText(statement), rpId: site.rpId, ids };
     },
-    take: async (vote, { assertion, at, notAfter }) => {
+    /**
+     * Checks a signature and returns it in the form that is sent with the vote.
+     *
+     * @throws CountersignError `signature_needed` if the worker would refuse the signature.
+     */
+    take: async (vote: SignedInVote, { assertion, at, notAfter }: SignedByPasskey) => {
       const { file, approver, facts } = await read(vote);
       if (approver === undefined || facts === undefined) throw refused(VOTE_FAULTS.unknown_person);
       const now = Date.now();
@@ -84,29 +77,16 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
 }
 
 /**
- * Asks signed-in people to sign with their passkeys the grants that they give or confirm, and checks these signatures.
- */
-interface PasskeyGrantSigner {
-  /**
-   * The text to sign and the passkeys that may sign it. Undefined: the file has no place for passkeys, or no passkey of
-   * the person, or the person has another name in the file than in the grant.
-   */
-  ask(grant: SignedInGrant): Promise<GrantPasskeyAsk | undefined>;
-  /**
-   * Checks a signature and returns it in the form that is sent with the grant.
-   *
-   * @throws CountersignError `signature_needed` if the worker would refuse the signature.
-   */
-  take(grant: SignedInGrant, signed: Pick<SignedByPasskey, 'assertion'>): Promise<VoteSignature>;
-}
-
-/**
  * Reads the current approvers file for each request. It keeps no state, because the grant comes back with the
  * signature.
  */
-export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSigner {
+export function passkeyGrantSigner(approvers: ApproversSource) {
   return {
-    ask: async ({ terms, namespace, user, says = givenBy(terms) }) => {
+    /**
+     * The text to sign and the passkeys that may sign it. Undefined: the file has no place for passkeys, or no passkey of
+     * the person, or the person has another name in the file than in the grant.
+     */
+    ask: async ({ terms, namespace, user, says = givenBy(terms) }: SignedInGrant) => {
       const { installation, passkeySite: site, personOf, passkeysOf } = await approvers.current();
       if (site === undefined || personOf(user) !== says.voter) return undefined;
       const ids = passkeysOf(says.voter).map(({ id }) => id);
@@ -114,7 +94,15 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
       const statement = signedGrantText(terms, { installation, namespace }, says);
       return { statement, rpId: site.rpId, ids, sentence: grantSentence(terms) };
     },
-    take: async ({ terms, namespace, user, says = givenBy(terms) }, { assertion }) => {
+    /**
+     * Checks a signature and returns it in the form that is sent with the grant.
+     *
+     * @throws CountersignError `signature_needed` if the worker would refuse the signature.
+     */
+    take: async (
+      { terms, namespace, user, says = givenBy(terms) }: SignedInGrant,
+      { assertion }: Pick<SignedByPasskey, 'assertion'>,
+    ) => {
       const file = await approvers.current();
       const now = Date.now();
       if (file.personOf(user) !== says.voter) throw refusedGrant(VOTE_FAULTS.unknown_person);
@@ -134,13 +122,13 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
  * Whether a signature is too old to be sent. The worker accepts a signature until its `notAfter`, so that other people have
  * time to vote, but the page has no reason to wait.
  */
-function isOld(at: string, now: number): boolean {
+function isOld(at: string, now: number) {
   return !(now - Date.parse(at) <= TIMES.clockSkew);
 }
 
 const TOO_OLD = 'it is too old to be sent';
 
-function refused(why: string): CountersignError {
+function refused(why: string) {
   return new CountersignError(
     'signature_needed',
     `the signature of the passkey does not count: ${why}`,
@@ -148,7 +136,7 @@ function refused(why: string): CountersignError {
   );
 }
 
-function refusedGrant(why: string): CountersignError {
+function refusedGrant(why: string) {
   return new CountersignError(
     'signature_needed',
     `the signature of the passkey on the grant does not count: ${why}`,

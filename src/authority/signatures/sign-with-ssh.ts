@@ -90,7 +90,7 @@ function keysIn(armored: string): SignerKey[] {
  * The public key that belongs to a key file: from the `.pub` file beside it, or from the file itself if that is a
  * public key.
  */
-async function publicKeyOf(keyFile: string): Promise<SignerKey | undefined> {
+async function publicKeyOf(keyFile: string) {
   for (const file of [`${keyFile}.pub`, keyFile]) {
     const text = await readIfThere(file).catch(() => undefined);
     const read = readKeyLine((text ?? '').split('\n', 1)[0] ?? '');
@@ -162,7 +162,7 @@ function notStarted(program: string, cause: Error): CountersignError {
   });
 }
 
-function signingFailed(message: string, hint = 'Nothing was decided: try again.'): CountersignError {
+function signingFailed(message: string, hint = 'Nothing was decided: try again.') {
   return new CountersignError('signature_needed', message, hint);
 }
 
@@ -193,6 +193,6 @@ function failure({ stderr }: Ended, keyFile: string): CountersignError {
   return signingFailed(`ssh-keygen did not sign with ${keyFile}: ${words || 'it said nothing'}`);
 }
 
-function keyMissing(message: string, hint: string): CountersignError {
+function keyMissing(message: string, hint: string) {
   return new CountersignError('signature_needed', message, hint);
 }

@@ -80,7 +80,7 @@ type Options = Pick<SignerKey, 'namespaces' | 'validAfter' | 'validBefore'>;
 const KEY_TYPE = / (ssh-|ecdsa-|sk-)/;
 const OPTION = /([A-Za-z][A-Za-z0-9@._-]*)(?:="([^"\\]*)")?(,| +|$)/y;
 
-function readOptions(line: string, start: number): { options: Options; end: number } {
+function readOptions(line: string, start: number) {
   const given = new Map<string, { value: string; at: number }>();
   for (let at = start; ;) {
     OPTION.lastIndex = at;
@@ -146,7 +146,7 @@ export function readSshPublicKey(blob: Buffer): { ok: true; key: PublicKey } | {
   }
 }
 
-function fingerprintOf(blob: Buffer): string {
+function fingerprintOf(blob: Buffer) {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
 }
 
@@ -206,7 +206,7 @@ function rsa(wire: WireReader): Parts {
  * The application of a security key. A key made for a web site has a domain as its application, and must not pass for a
  * key of OpenSSH.
  */
-function applicationIn(wire: WireReader): { application: string } {
+function applicationIn(wire: WireReader) {
   const application = wire.text();
   if (!application.startsWith('ssh:'))
     throw new KeyFault('the application of this key does not begin with ssh:');

@@ -24,7 +24,7 @@ export function readWire(source: Uint8Array): WireReader {
     return all.subarray(at - count, at);
   };
   const uint32 = () => take(4).readUInt32BE(0);
-  const bytes = (): Buffer => take(uint32());
+  const bytes = () => take(uint32());
   return {
     byte: () => take(1).readUInt8(0),
     uint32,

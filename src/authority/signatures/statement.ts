@@ -12,8 +12,7 @@ import type { Requesters } from '../votes/who-may-vote';
  */
 export const SIGNED_DECISIONS = [...DECISIONS, 'run-again'] as const;
 
-const text = (most: number): z.ZodString =>
-  z.string().max(most).refine(isWellFormed, 'holds half a character');
+const text = (most: number) => z.string().max(most).refine(isWellFormed, 'holds half a character');
 const id = text(1000).min(1);
 const digest = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex');
 const moment = z
@@ -21,7 +20,7 @@ const moment = z
   .max(30)
   .refine(isMoment, 'must be a time in UTC with milliseconds, such as 2026-11-24T12:00:00.000Z');
 
-const inOrder = (names: readonly string[]): boolean => canonicalJson(sorted(names)) === canonicalJson(names);
+const inOrder = (names: readonly string[]) => canonicalJson(sorted(names)) === canonicalJson(names);
 const NOT_IN_ORDER = 'must be in order, each once';
 
 const statementSchema = z.strictObject({
@@ -70,7 +69,7 @@ const statementSchema = z.strictObject({
 /** The content that a countersignature covers. */
 export type Statement = z.output<typeof statementSchema>;
 
-function sorted(names: readonly string[]): string[] {
+function sorted(names: readonly string[]) {
   return [...new Set(names)].sort();
 }
 

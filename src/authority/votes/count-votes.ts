@@ -93,7 +93,7 @@ function countOf(
  * Assigns one option each to as many names as possible. No two names get the same option. Returns the name that each
  * option was assigned to.
  */
-function matched(optionsOf: ReadonlyMap<string, readonly string[]>): Map<string, string> {
+function matched(optionsOf: ReadonlyMap<string, readonly string[]>) {
   const taken = new Map<string, string>();
   const place = (name: string, tried: Set<string>): boolean => {
     for (const option of optionsOf.get(name) ?? []) {

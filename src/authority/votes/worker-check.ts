@@ -96,7 +96,7 @@ function datedVote(vote: Vote, times: RequestTimes | undefined): Vote {
 }
 
 /** The lines by which the votes that counted were checked. Undefined: no vote is signed. */
-async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promise<Roster | undefined> {
+async function rosterOf(file: Approvers | undefined, judged: JudgedVotes) {
   const said = [...judged].filter(([vote]) => vote.signature !== undefined);
   if (file === undefined || said.length === 0) return undefined;
   const { rosterOf: rosterBy } = await import('../signatures/roster-lines.js');

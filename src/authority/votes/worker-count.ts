@@ -1,22 +1,10 @@
 import { type Assurance, ASSURANCES, type Authority, type DatedVote } from '../../contract/authority';
 import { assuranceText, isAssured } from '../rules/stricter-rule';
-import { countVotesUnder, stillNeededText, type VoteCount } from './count-votes';
+import { countVotesUnder, stillNeededText } from './count-votes';
 import { votingOf, WHY_NOT } from './voters';
 
 /** How sure it is that the voter cast this vote. If the vote does not count: the reason in words. */
 export type VoteProof = { assurance: Assurance; unchecked?: string } | { why: string };
-
-/** The result of a worker's check of votes. */
-interface ProvenVotes {
-  /** The voters whose votes do not count, and why. */
-  struck: { voter: string; why: string }[];
-  /** The count of the other votes. */
-  count: VoteCount;
-  /** The weakest assurance of a vote that counts. */
-  assurance: Assurance;
-  /** Why the votes do not let the call run. Has no meaning if the votes let the call run. */
-  why: string;
-}
 
 /**
  * Counts only the votes that are proven. It strikes out the votes of people who may not vote, and the votes that prove
@@ -26,7 +14,7 @@ export function countProvenVotes<V extends DatedVote>(
   authority: Authority,
   votes: readonly V[],
   { proofOf, now }: { proofOf(vote: V): VoteProof; now: number },
-): ProvenVotes {
+) {
   const looked = votes.map((vote) => ({ vote, found: lookAt(authority, vote, proofOf) }));
   const struck = looked.flatMap(({ vote: { voter }, found }) =>
     'why' in found ? [{ voter, why: `the vote of ${voter} does not count: ${found.why}` }] : [],
@@ -37,7 +25,16 @@ export function countProvenVotes<V extends DatedVote>(
   const count = countVotesUnder(authority, good, now);
   const assurance = ASSURANCES.find((one) => good.some((vote) => vote.assurance === one)) ?? 'claimed';
   const why = struck.length > 0 ? struck.map((one) => one.why).join('; ') : stillNeededText(authority, count);
-  return { struck, count, assurance, why };
+  return {
+    /** The voters whose votes do not count, and why. */
+    struck,
+    /** The count of the other votes. */
+    count,
+    /** The weakest assurance of a vote that counts. */
+    assurance,
+    /** Why the votes do not let the call run. Has no meaning if the votes let the call run. */
+    why,
+  };
 }
 
 /** The voter, and how sure it is that they cast the vote. Where the vote does not count, the reason. */

@@ -44,7 +44,7 @@ async function rulesOf(config: Config, file: string | undefined): Promise<Policy
   if (source === undefined) return undefined;
   const { loadPolicy } = await import('../../authority/rules/policy-file.js');
   const { rulesAbout } = await import('../../tools/define-config.js');
-  return loadPolicy(source, { known: rulesAbout(config) });
+  return loadPolicy(source, rulesAbout(config));
 }
 
 async function check(named: string | undefined, { file }: FileOptions, { screen, print }: Context) {

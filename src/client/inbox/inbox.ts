@@ -5,7 +5,7 @@ import type { InboxQuery } from '../requests';
 import type { InboxItem } from '../types';
 import { countTurns, earliestTurns, listUpTo, mostUrgentFirst } from './order';
 import { readAllWaiting } from './reader';
-import { waitingQueryOf, isWanted, itemsOf, type ListedTurn, type WaitingFilter } from './waiting';
+import { waitingQueryOf, isWanted, itemsOf, type WaitingFilter } from './waiting';
 
 const LIMIT = 100;
 
@@ -27,11 +27,7 @@ export async function readInbox(context: ClientContext, query: InboxQuery): Prom
 }
 
 /** The turns that may hold the most urgent items. Turns in doubt belong to them, and may have no deadline. */
-async function mostUrgentTurns(
-  context: ClientContext,
-  filter: WaitingFilter,
-  limit: number,
-): Promise<ListedTurn[]> {
+async function mostUrgentTurns(context: ClientContext, filter: WaitingFilter, limit: number) {
   const query = waitingQueryOf(filter);
   // A filter by age uses another moment each time, so its query cannot be the key.
   const earliest = await earliestTurns(context, query, limit, JSON.stringify(filter));

@@ -62,7 +62,7 @@ export async function earliestTurns(
   const some = await listUpTo(context, query, limit + 1);
   if (some.length <= limit) return some;
   const sample = some.flatMap(({ deadline }) => deadline ?? []);
-  const count = (at: number): Promise<number> => countTurns(context, `${query} AND ${before(at)}`);
+  const count = (at: number) => countTurns(context, `${query} AND ${before(at)}`);
   const bound = await findBound({ ...range, sample, count });
   const turns = await listUpTo(context, `${query} AND ${before(bound)}`, range.most);
   lastBounds.set(context, { kind, bound: Math.min(bound, boundOf(turns, range)) });
@@ -89,13 +89,13 @@ async function listAtBound(
   context: ClientContext,
   query: string,
   { least, most, at }: Pick<BoundSearch, 'least' | 'most'> & { at: number },
-): Promise<ListedTurn[] | undefined> {
+) {
   // Listing one turn more than wanted shows as much as a count would, and saves a query.
   const turns = await listUpTo(context, `${query} AND ${before(at)}`, most + 1);
   return turns.length >= least && turns.length <= most ? turns : undefined;
 }
 
-function before(at: number): string {
+function before(at: number) {
   return `${SEARCH_ATTRIBUTES.deadline} < '${new Date(at).toISOString()}'`;
 }
 
@@ -183,7 +183,7 @@ export async function findBound(search: BoundSearch): Promise<number> {
  * The number of turns that should be before the bound. It leaves room on both sides. With the usual limit, so many
  * turns come in one answer of visibility.
  */
-function aimOf({ least, most }: Pick<BoundSearch, 'least' | 'most'>): number {
+function aimOf({ least, most }: Pick<BoundSearch, 'least' | 'most'>) {
   return (3 * least + most) / 4;
 }
 
@@ -201,11 +201,11 @@ function pivotsOf(search: BoundSearch, all: number): number[] {
 }
 
 /** The time that the bound is after. Nothing has a deadline before the epoch. */
-function floorOf({ low }: Known): number {
+function floorOf({ low }: Known) {
   return low?.at ?? 0;
 }
 
-function between(known: Known, at: number): number {
+function between(known: Known, at: number) {
   return Math.floor(Math.max(floorOf(known) + 1, Math.min(known.high.at - 1, at)));
 }
 

@@ -183,7 +183,7 @@ export class WaitingReader implements InboxReader {
     this.kept.set(turn.id, { startedAt: turn.startedAt, text: textOf(turn), items, readAt });
     if (JSON.stringify(before) === JSON.stringify(items)) return 'same';
     this.version += 1;
-    const isNew = ({ callId, kind }: InboxItem): boolean =>
+    const isNew = ({ callId, kind }: InboxItem) =>
       !before.some((one) => one.callId === callId && one.kind === kind);
     return items.some(isNew) ? 'more' : 'changed';
   }
@@ -226,7 +226,7 @@ export class WaitingReader implements InboxReader {
   }
 }
 
-function textOf({ agent, memo }: ListedTurn): string {
+function textOf({ agent, memo }: ListedTurn) {
   return JSON.stringify([agent, memo[MEMO.prompt], memo[MEMO.open]]);
 }
 

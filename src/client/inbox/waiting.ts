@@ -72,7 +72,7 @@ export function isWanted(item: InboxItem, { tool, agent, olderThanMs, whom }: Wa
   return olderThanMs === undefined || item.since < before(olderThanMs);
 }
 
-function before(olderThanMs: number): string {
+function before(olderThanMs: number) {
   return new Date(Date.now() - olderThanMs).toISOString();
 }
 

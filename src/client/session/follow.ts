@@ -69,19 +69,19 @@ async function* followBoth<T, E extends object>(
   let isLive = false;
   let turnOver: Promise<void> = Promise.resolve();
   const over = new Set<string>();
-  const follow = (turn: string): void => {
-    const isOver = (): boolean => over.has(turn) || either.aborted;
-    const onTurn = (): void => mailbox.caughtUp(() => onTurnCaughtUp?.(turn));
+  const follow = (turn: string) => {
+    const isOver = () => over.has(turn) || either.aborted;
+    const onTurn = () => mailbox.caughtUp(() => onTurnCaughtUp?.(turn));
     const events = onceThere(() => readRunning(turn, either, onTurn), isOver);
     turnOver = pump(events, (event) => mailbox.put(ofTurn(turn, event)));
     turnOver.catch((error: unknown) => mailbox.fail(error));
   };
-  const caughtUp = (): void => {
+  const caughtUp = () => {
     if (!isLive && running !== undefined) follow(running);
     isLive = true;
     mailbox.caughtUp(onCaughtUp);
   };
-  const read = async (): Promise<void> => {
+  const read = async () => {
     const how = { live: true, signal: either, onCaughtUp: caughtUp };
     for await (const event of readSession(source, session, how)) {
       // The end of a turn comes after all its events.
@@ -131,7 +131,7 @@ export async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => 
   }
 }
 
-async function pump<T>(events: AsyncIterable<T>, put: (event: T) => void): Promise<void> {
+async function pump<T>(events: AsyncIterable<T>, put: (event: T) => void) {
   for await (const event of events) put(event);
 }
 

@@ -30,7 +30,6 @@ import {
   toCountersignError,
   isNotFound,
 } from '../../history/server-errors';
-import type { SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
 import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
@@ -43,8 +42,8 @@ import type { SendRequest, SentMessage, Session, SessionOptions } from './types'
 /** A session by its id. No request is sent to the server. */
 export function openSession(context: ClientContext, id: string, options: SessionOptions = {}): Session {
   const session = checkTurnId(id);
-  const control = (content: SessionControl): Promise<void> => sendControl(context, session, content);
-  const history = (): Promise<SessionView> => viewSession(context, session);
+  const control = (content: SessionControl) => sendControl(context, session, content);
+  const history = () => viewSession(context, session);
   return {
     id: session,
     send: (message) =>
@@ -103,7 +102,7 @@ function checkMessage(
   return { messageId: messageId ?? randomUUID(), text, mode, sender, agent };
 }
 
-async function sendControl(context: ClientContext, session: string, content: SessionControl): Promise<void> {
+async function sendControl(context: ClientContext, session: string, content: SessionControl) {
   const place = { session, options: {} };
   // A second update of another id could cancel the next turn.
   const control = { name: UPDATES.control, content, updateId: randomUUID() };
@@ -164,7 +163,7 @@ async function updateOnce(
  * The id of an update. The same message id with other content gets another update id, so that the session can refuse
  * it.
  */
-function updateIdOf(content: SessionMessage): string {
+function updateIdOf(content: SessionMessage) {
   return `${content.messageId}:${digestText(contentOf(content)).slice(0, 16)}`;
 }
 
@@ -172,10 +171,10 @@ async function signalOnce(
   context: ClientContext,
   { session, options }: Place,
   { name, content }: Pick<Sending, 'name' | 'content'>,
-): Promise<void> {
+) {
   const { client, connection } = context;
   const { agent } = options;
-  const send = async (): Promise<void> => {
+  const send = async () => {
     if (agent === undefined) await client.workflow.getHandle(session).signal(name, content);
     else {
       const how = startOptions(session, options, agent);

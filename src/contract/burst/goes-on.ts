@@ -64,7 +64,7 @@ export function retryWaitMs(
 }
 
 /** The progress of a burst. */
-export interface BurstSoFar extends GateMode {
+interface BurstSoFar extends GateMode {
   /** Milliseconds since the burst began. */
   ms: number;
   /** Bytes of the burst's result so far. */

@@ -384,7 +384,7 @@ export class SchemaChecker {
       );
   }
 
-  private readonly pattern = (source: string): ((text: string) => boolean) => {
+  private readonly pattern = (source: string) => {
     const known = this.patterns.get(source);
     if (known !== undefined) return known;
     const matcher = compilePattern(source);
@@ -425,7 +425,7 @@ export class SchemaChecker {
     return found;
   }
 
-  private readonly spend = (work: number): void => {
+  private readonly spend = (work: number) => {
     this.work += work;
     if (this.work > MOST_WORK) throw new TooMuchWork('it takes too long to check');
   };
@@ -445,11 +445,11 @@ function listOf(value: unknown): readonly unknown[] {
   return isArray(value) ? value : [];
 }
 
-function objectOf(value: unknown): Record<string, unknown> {
+function objectOf(value: unknown) {
   return isObject(value) ? value : {};
 }
 
 /** Whether an object has a field. JSON leaves out a field that is undefined. */
-function hasField(value: Record<string, unknown>, name: string): boolean {
+function hasField(value: Record<string, unknown>, name: string) {
   return hasOwn(value, name) && value[name] !== undefined;
 }

@@ -119,18 +119,18 @@ class Reader {
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
 
-function wants(type: Json | undefined, value: Json): boolean {
+function wants(type: Json | undefined, value: Json) {
   return Array.isArray(type) ? type.includes(typeOf(value)) : type === typeOf(value);
 }
 
-function itemSchemas(places: readonly JsonObject[], at: number): JsonObject[] {
+function itemSchemas(places: readonly JsonObject[], at: number) {
   return places.flatMap(({ prefixItems, items }) => {
     const own = Array.isArray(prefixItems) && at < prefixItems.length ? prefixItems[at] : items;
     return isSchema(own) ? [own] : [];
   });
 }
 
-function keySchemas(places: readonly JsonObject[], key: string): JsonObject[] {
+function keySchemas(places: readonly JsonObject[], key: string) {
   return places.flatMap(({ properties, additionalProperties }) => {
     const isOwn = isSchema(properties) && Object.hasOwn(properties, key);
     const own = isOwn ? properties[key] : additionalProperties;

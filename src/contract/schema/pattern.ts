@@ -173,7 +173,7 @@ class Run {
   }
 }
 
-function isWord(character: string | undefined): boolean {
+function isWord(character: string | undefined) {
   return character !== undefined && /^\w$/.test(character);
 }
 

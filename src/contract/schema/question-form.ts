@@ -122,7 +122,7 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
 }
 
 /** Whether a schema says that its values are secret, in one of the ways in which schemas say so. */
-function isMarkedSecret({ format, writeOnly, secret }: JsonObject): boolean {
+function isMarkedSecret({ format, writeOnly, secret }: JsonObject) {
   return format === 'password' || writeOnly === true || secret === true;
 }
 
@@ -134,13 +134,13 @@ function checkDefault(field: JsonObject, wrong: Wrong): JsonObject {
   return field;
 }
 
-function unknownKeys(value: JsonObject, known: readonly string[]): string[] {
+function unknownKeys(value: JsonObject, known: readonly string[]) {
   return Object.keys(value)
     .filter((key) => !known.includes(key))
     .map((key) => key.slice(0, 64));
 }
 
-function isShortText(value: unknown): boolean {
+function isShortText(value: unknown) {
   return typeof value === 'string' && value.length <= 1000;
 }
 

@@ -53,7 +53,7 @@ export function plainSchema(converted: object): JsonSchema {
   return rest;
 }
 
-function convert(schema: object): Record<string, unknown> {
+function convert(schema: object) {
   if (!hasConverter(schema)) {
     throw new Error(
       'the schema has no JSON Schema form: use zod 4.2 or later (not zod/mini), or give its JSON Schema',
@@ -91,7 +91,7 @@ export function guidanceIn(schema: Record<string, unknown>): Record<string, unkn
  * object does not name, so a person would see and approve what the handler never gets. Such keys are therefore refused,
  * unless `z.looseObject` keeps them.
  */
-function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void {
+function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>) {
   const { type, catchall } = defOf(zodSchema);
   if (type === 'object' && catchall === undefined && isObject(jsonSchema))
     jsonSchema['additionalProperties'] = false;
@@ -137,24 +137,24 @@ function isLeft(def: Record<string, unknown>): boolean {
 
 const UNUSUAL_MAIL = ['\u00fc@\u00fc.de', '.a@b.de', '"a b"@b.de'];
 
-function accepts(pattern: unknown, text: string): boolean {
+function accepts(pattern: unknown, text: string) {
   return pattern instanceof RegExp && new RegExp(pattern).test(text);
 }
 
-function defOf(schema: unknown): Record<string, unknown> {
+function defOf(schema: unknown) {
   const inner = isObject(schema) ? schema['_zod'] : undefined;
   const def = isObject(inner) ? inner['def'] : undefined;
   return isObject(def) ? def : {};
 }
 
-function leaveToTool(jsonSchema: Record<string, unknown>, type: string): void {
+function leaveToTool(jsonSchema: Record<string, unknown>, type: string) {
   const { title: _title, description: _description, default: _default, ...own } = jsonSchema;
   for (const keyword of Object.keys(own)) delete jsonSchema[keyword];
   jsonSchema['anyOf'] = [{ ...own, ...WRITTEN_AS[type] }, { $comment: LEFT }];
 }
 
 /** Leaves out the patterns that a JSON Schema cannot say: it has no flags, and some cannot be matched in linear time. */
-function withoutUnusable(def: Record<string, unknown>, jsonSchema: Record<string, unknown>): void {
+function withoutUnusable(def: Record<string, unknown>, jsonSchema: Record<string, unknown>) {
   const checks = Array.isArray(def['checks']) ? def['checks'].map(defOf) : [];
   const flagged = [def, ...checks].flatMap(({ pattern }) =>
     pattern instanceof RegExp && /[imsv]/.test(pattern.flags) ? [pattern.source] : [],

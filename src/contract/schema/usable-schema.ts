@@ -53,7 +53,7 @@ function plainCopy(value: unknown, levels: number): Json {
   throw notPlain();
 }
 
-function notPlain(): Error {
+function notPlain() {
   return new Error(
     `the schema must be plain JSON of at most ${JSON_LEVELS} levels (no functions, undefined or dates)`,
   );
@@ -109,7 +109,7 @@ function stepOf({ keyword, name }: SchemaPart): string {
 /** The most characters of a keyword's value that a message repeats. */
 const MOST_SHOWN = 100;
 
-function shorten(text: string): string {
+function shorten(text: string) {
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 

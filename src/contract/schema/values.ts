@@ -36,7 +36,7 @@ export function assertValue(asserted: Asserted): void {
   else if (isObject(value)) assertSize(asserted, value);
 }
 
-function assertType({ schema: { type }, value, result }: Asserted): void {
+function assertType({ schema: { type }, value, result }: Asserted) {
   if (type === undefined) return;
   const actual = typeOf(value);
   const wanted = isArray(type) ? type : [type];
@@ -45,7 +45,7 @@ function assertType({ schema: { type }, value, result }: Asserted): void {
   result.fail(`Instance type "${actual}" is invalid. Expected "${wanted.join('", "')}".`);
 }
 
-function assertMembership({ schema, value, result }: Asserted): void {
+function assertMembership({ schema, value, result }: Asserted) {
   const { const: only, enum: some } = schema;
   if (only !== undefined && !isSame(value, only))
     result.fail(() => `Instance does not match ${shown(only)}.`);
@@ -64,7 +64,7 @@ function shown(value: unknown): string {
   return text.length <= 1000 ? text : `${text.slice(0, 1000)}…`;
 }
 
-function assertText({ schema, result, pattern }: Asserted, text: string): void {
+function assertText({ schema, result, pattern }: Asserted, text: string) {
   const { minLength, maxLength, pattern: source, format } = schema;
   if (minLength !== undefined || maxLength !== undefined) {
     const length = characters(text);
@@ -83,7 +83,7 @@ function characters(text: string): number {
   return count;
 }
 
-function assertNumber({ schema, result }: Asserted, value: number): void {
+function assertNumber({ schema, result }: Asserted, value: number) {
   const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema;
   if (isUnder(value, minimum)) result.fail(`${value} is less than ${String(minimum)}.`);
   if (isUnder(maximum, value)) result.fail(`${value} is greater than ${String(maximum)}.`);
@@ -99,7 +99,7 @@ function assertNumber({ schema, result }: Asserted, value: number): void {
 /** The tolerance for `multipleOf`: 0.3 counts as a multiple of 0.1, although it is not one in binary numbers. */
 const TOLERANCE = 1.1920929e-7;
 
-function assertList(asserted: Asserted, list: readonly unknown[]): void {
+function assertList(asserted: Asserted, list: readonly unknown[]) {
   const { schema, result } = asserted;
   const { minItems, maxItems, uniqueItems } = schema;
   if (isUnder(list.length, minItems))
@@ -120,7 +120,7 @@ function assertUnique(list: readonly unknown[], { result, spend }: Asserted): vo
   }
 }
 
-function assertSize({ schema, result }: Asserted, value: Record<string, unknown>): void {
+function assertSize({ schema, result }: Asserted, value: Record<string, unknown>) {
   const { minProperties: least, maxProperties: most } = schema;
   if (least === undefined && most === undefined) return;
   const { length } = namesOfFields(value);
@@ -128,7 +128,7 @@ function assertSize({ schema, result }: Asserted, value: Record<string, unknown>
   if (isUnder(most, length)) result.fail(`Instance has more than ${String(most)} properties.`);
 }
 
-function isUnder(value: unknown, bound: unknown): boolean {
+function isUnder(value: unknown, bound: unknown) {
   return typeof value === 'number' && typeof bound === 'number' && value < bound;
 }
 
@@ -184,7 +184,7 @@ function isTime(text: string, zoned = false): boolean {
   return hour <= 23 && minute <= 59 && second <= 59;
 }
 
-function isDateTime(text: string): boolean {
+function isDateTime(text: string) {
   return isDate(text.slice(0, 10)) && /^[t\s]$/i.test(text.slice(10, 11)) && isTime(text.slice(11), true);
 }
 
@@ -208,7 +208,7 @@ function isAuthority(text: string): boolean {
   return !/[[\]]/.test(text) && /^[^:]*(?::\d*)?$/.test(host);
 }
 
-function isUri(text: string): boolean {
+function isUri(text: string) {
   return /^[a-z][a-z0-9+.-]*:[^]/i.test(text) && isUriReference(text);
 }
 

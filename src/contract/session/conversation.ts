@@ -92,7 +92,7 @@ function withResults(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
  * Splits entries into steps: each reply with the entries up to the next reply. Entries before the first reply come
  * first.
  */
-function stepsOf(entries: readonly TranscriptEntry[]): TranscriptEntry[][] {
+function stepsOf(entries: readonly TranscriptEntry[]) {
   const steps: TranscriptEntry[][] = [];
   for (const entry of entries) {
     const last = steps.at(-1);
@@ -183,7 +183,7 @@ function areTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
-function countIn(value: unknown): number | undefined {
+function countIn(value: unknown) {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 

@@ -58,12 +58,12 @@ export const SPENT = object(
 export interface Spent extends Of<typeof SPENT> {}
 
 /** An amount rounded to a millionth, so that sums are the same everywhere. */
-function round(amount: number): number {
+function round(amount: number) {
   return Math.round(amount * 1e6) / 1e6;
 }
 
 /** A sum, kept to the most that the next run can read. */
-function sum(one: number, more: number): number {
+function sum(one: number, more: number) {
   return Math.min(MOST_AMOUNT, one + more);
 }
 

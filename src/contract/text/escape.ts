@@ -68,7 +68,7 @@ export function escapeJsonLine(value: unknown): string {
   return escapeHidden(JSON.stringify(value) ?? 'null');
 }
 
-function painted(text: string, layout: Layout, kind: TextUse, mark: Paint): string {
+function painted(text: string, layout: Layout, kind: TextUse, mark: Paint) {
   return segments(text, layout, kind)
     .map((segment) => (segment.kind === 'text' ? segment.text : mark(segment.shown)))
     .join('');

@@ -45,14 +45,7 @@ const TOGETHER = [
   ['Latin', 'Han', 'Hangul'],
 ];
 
-/** Which letters a word may have beside a letter of one script. */
-interface Home {
-  /** The letters of the script, and of scripts that belong to it. */
-  allowed: readonly RegExp[];
-  others: RegExp;
-}
-
-const patternOf = (scripts: readonly string[]): string =>
+const patternOf = (scripts: readonly string[]) =>
   [...scripts, 'Common', 'Inherited'].map((script) => `\\p{Script_Extensions=${script}}`).join('');
 
 /** A value that is made at its first use. Patterns of Unicode take long to make, and many programs show no text. */
@@ -67,16 +60,17 @@ const HOMES = SCRIPTS.map((script) => ({
   home: once(() => homeOf(script)),
 }));
 
-function homeOf(script: string): Home {
+function homeOf(script: string) {
   const sets = [[script], ...TOGETHER.filter((scripts) => scripts.includes(script))].map(patternOf);
   return {
+    /** The letters of the script, and of scripts that belong to it. */
     allowed: sets.map((set) => new RegExp(`^[${set}]+$`, 'u')),
     others: new RegExp(`[^${sets[0]}]+`, 'gu'),
   };
 }
 
 /** The script of a letter. Undefined if it belongs to none or to several. */
-function scriptOf(char: string): (typeof HOMES)[number] | undefined {
+function scriptOf(char: string) {
   return HOMES.find(({ letter }) => letter().test(char));
 }
 
@@ -140,14 +134,14 @@ function asciiOf(host: string): string {
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu;
 
-function words(text: string): LookAlike[] {
+function words(text: string) {
   return [...text.matchAll(WORD)].flatMap(({ 0: word, index }) =>
     NOT_ASCII.test(word) ? pieces(word, index, passes(word) ? NOT_ASCII_PIECES : strangersIn(word)) : [],
   );
 }
 
 /** Whether a reader takes a text for ASCII: each character, or its compatibility form. */
-function passes(text: string): boolean {
+function passes(text: string) {
   return [...text.normalize('NFD')].every(
     (char) => passing().test(char) || passing().test(char.normalize('NFKC')),
   );

@@ -38,7 +38,7 @@ function isAfter(text: string, { hunks }: FilePlan): boolean {
 }
 
 /** The text of a hunk after (`+`) or before (`-`) its change. */
-function sideOf({ lines }: Hunk, mark: '+' | '-'): string {
+function sideOf({ lines }: Hunk, mark: '+' | '-') {
   return lines
     .filter((line) => line.startsWith(mark) || line.startsWith(' '))
     .map((line) => line.slice(1))

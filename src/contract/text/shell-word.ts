@@ -19,7 +19,7 @@ export function shellWord(text: string): string {
  * Whether a text has characters that are written as numbers. Blanks other than the space count: they look like the
  * space that separates words.
  */
-function needsNumber(text: string): boolean {
+function needsNumber(text: string) {
   return HIDDEN_CHARACTER.test(text) || TURNING_CHARACTER.test(text) || /(?! )\p{Zs}/u.test(text);
 }
 

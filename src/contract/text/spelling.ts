@@ -9,7 +9,7 @@ const ESCAPED = /%(?:2e|2f|5c|25|00)/i;
 export const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
 /** Whether a name keeps its end: Windows removes dots and blanks from the end of a name. */
-function isClear(part: string): boolean {
+function isClear(part: string) {
   return part === '.' || part === '' || !/[. ]$/.test(part);
 }
 

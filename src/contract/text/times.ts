@@ -23,7 +23,7 @@ export function isMoment(text: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString() === text;
 }
 
-function twoDigits(part: number): string {
+function twoDigits(part: number) {
   return String(part).padStart(2, '0');
 }
 

@@ -237,7 +237,7 @@ function shownOf(found: string, layout: Layout): string {
 }
 
 /** A text as its code points. */
-function codesOf(text: string): string {
+function codesOf(text: string) {
   return `⟦${[...text].map(codePointOf).join(' ')}⟧`;
 }
 
@@ -247,11 +247,11 @@ function runOf(found: string, layout: Layout): string {
   return isLines ? `⟦${found.split('\n').length} empty lines⟧` : countOf(found, 'blanks');
 }
 
-function countOf(found: string, what: string): string {
+function countOf(found: string, what: string) {
   return `⟦${[...found].length} ${what}⟧`;
 }
 
-function hex(code: number, digits: number): string {
+function hex(code: number, digits: number) {
   return code.toString(16).padStart(digits, '0');
 }
 

@@ -110,7 +110,7 @@ export function fromPayload(payload: Payload, converter: PayloadConverter): unkn
   return isPlain && data && isUtf8(data) ? JSON.parse(textOf(data)) : converter.fromPayload(payload);
 }
 
-function textOf(bytes: Uint8Array = new Uint8Array()): string {
+function textOf(bytes: Uint8Array = new Uint8Array()) {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 

@@ -63,7 +63,7 @@ function timeOf(ms: number, { output, scheduled, completed }: Place): string {
  * A number in place of the id of an event that history does not have. It is below zero, because ids of real events are
  * above zero.
  */
-function keyOf({ index }: Place, call = 0): number {
+function keyOf({ index }: Place, call = 0) {
   return -(index * CALLS + call + 1);
 }
 
@@ -93,7 +93,7 @@ function asked(step: BurstStep, place: Place): DecodedEvent[] {
   ];
 }
 
-function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
+function stepOf({ input, id }: EventOf<'activity_scheduled'>) {
   return is.thinkInput(input) ? input.step : Number(parseActivityId(id)?.of ?? 0);
 }
 

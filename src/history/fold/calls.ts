@@ -60,7 +60,7 @@ function gateInput(header: unknown, { effective }: CallState): unknown {
 }
 
 /** Starts a call. It was allowed, also where the record does not show the verdict. */
-function start(state: FoldState, life: CallState, input: CallStart | undefined): void {
+function start(state: FoldState, life: CallState, input: CallStart | undefined) {
   const { callId } = life.call;
   const { secret, decision: said, proposed } = input ?? {};
   const { decision = 'approved', decisionId = '', approver = SOMEBODY, reason, edit } = said ?? {};
@@ -275,7 +275,7 @@ function voidDecision(state: FoldState, head: EventHeader, { held, said }: Unjud
   return [{ type: 'decision_void', ...callHeader(state, head, callId), tool, message, struck }];
 }
 
-function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {
+function factsOf(activity: ActivityFold, at: string) {
   return { durationMs: Date.parse(at) - Date.parse(activity.scheduledAt), attempts: activity.attempts };
 }
 
@@ -315,6 +315,6 @@ function localCallId({ result, summary }: EventOf<'local_activity'>): string | u
 }
 
 /** Whether only one worker polls a queue. */
-function isHolderQueue(queue: string): boolean {
+function isHolderQueue(queue: string) {
   return queue.startsWith(HOLDER_QUEUE);
 }

@@ -176,7 +176,7 @@ function stepMoved(
 }
 
 /** A call that is prepared anew on another build. */
-function openMoved(state: FoldState, call: PreparedCall): void {
+function openMoved(state: FoldState, call: PreparedCall) {
   happen(state, { type: 'left', callId: call.callId });
   openCall(state, call);
 }
@@ -229,7 +229,7 @@ function limitsGiven(input: unknown): {
 }
 
 /** The state that the run before handed over. Undefined for the first run, except in a fork. */
-function carriedIn(input: unknown): CarriedState | undefined {
+function carriedIn(input: unknown) {
   return readCarried(isObject(input) ? input['carried'] : undefined);
 }
 

@@ -19,7 +19,7 @@ export function openCall(state: FoldState, call: PreparedCall): CallFold {
   return held;
 }
 
-function register(state: FoldState, call: ValidCall): void {
+function register(state: FoldState, call: ValidCall) {
   happen(state, { type: 'registered', call, callKey: '', at: state.taskTime });
 }
 

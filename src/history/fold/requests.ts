@@ -104,7 +104,7 @@ function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnE
   });
 }
 
-function whyUnprepared({ note = '' }: OpenItem): string {
+function whyUnprepared({ note = '' }: OpenItem) {
   return /could not prepare this call: ([^]*?)(?:\. Nothing ran\.)?$/.exec(note)?.[1] ?? note;
 }
 
@@ -214,7 +214,7 @@ function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
 }
 
 /** The workflow closed calls by itself. The memo says why. */
-function callsClosed(state: FoldState, head: EventHeader, memo: Record<string, string[]>): TurnEvent[] {
+function callsClosed(state: FoldState, head: EventHeader, memo: Record<string, string[]>) {
   return CLOSING_CAUSES.flatMap((cause) =>
     (memo[cause] ?? []).flatMap((callId) => {
       const held = state.calls.get(callId);
@@ -238,7 +238,7 @@ function callClosed(
 }
 
 /** The workflow closed a call by itself. The event of its end comes with the next step. */
-function closeAs(state: FoldState, head: EventHeader, held: CallFold, failure: ToolFailure): void {
+function closeAs(state: FoldState, head: EventHeader, held: CallFold, failure: ToolFailure) {
   const now = timeOf(head);
   const life = lifeOf(state, held);
   const result = failureOf(life, failure, now);
@@ -303,7 +303,7 @@ function takePrepared(
 }
 
 /** A call was prepared anew, or it was not, so that the request stays as it was. */
-function prepared(state: FoldState, head: EventHeader, call: PreparedCall): void {
+function prepared(state: FoldState, head: EventHeader, call: PreparedCall) {
   const held = state.calls.get(call.callId);
   const life = state.approvals.calls.get(call.callId);
   if (life?.phase !== 'preparing' || held === undefined) return;

@@ -20,7 +20,7 @@ import { type GrantMark, GRANT_MARK } from '../../contract/policy-rule';
 import { guard } from '../../contract/schema/message';
 
 /** The same result, with the words that the model finally read. */
-function withText(result: ToolResult, text: string | undefined): ToolResult {
+function withText(result: ToolResult, text: string | undefined) {
   return text === undefined ? result : { ...result, content: text };
 }
 

@@ -182,7 +182,7 @@ function castBallot(
 }
 
 /** Closes a question. The event of its end comes with the next step. */
-function applyAnswer(state: FoldState, event: Answered): void {
+function applyAnswer(state: FoldState, event: Answered) {
   const life = state.approvals.calls.get(event.callId);
   if (event.judgement.accepted !== true || life?.phase !== 'question') return;
   const { answer = 'answered' } = event;

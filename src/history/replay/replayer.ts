@@ -2,7 +2,7 @@ import type { History } from '../decode/decode';
 import type { coresdk } from '@temporalio/proto';
 import type { ReplayWorkerOptions } from '@temporalio/worker';
 
-import { commandsOf, type Command } from './commands';
+import { commandsOf } from './commands';
 import type { Observed } from './explain';
 import { watchedReplayWorker, type WorkflowCreator } from './sdk-internals';
 
@@ -79,9 +79,7 @@ class ReplayWatch {
   }
 
   observed(): Observed {
-    const done = new Map(
-      [...this.commands].map(([id, commands]): [number, Command[]] => [id, commandsOf(commands)]),
-    );
+    const done = new Map([...this.commands].map(([id, commands]) => [id, commandsOf(commands)]));
     return { done, failure: this.failure };
   }
 }

@@ -67,7 +67,7 @@ export function threadSharingWorker(): typeof Worker {
  * Stops the SDK from keeping the stack of each promise. It keeps them for the query `__stack_trace`, which nobody asks
  * of a replay.
  */
-function withoutPromiseStacks(): void {
+function withoutPromiseStacks() {
   const { prepareStackTrace } = Error;
   globalHandlers.uninstall();
   // The stacks of errors still name the source.

@@ -128,10 +128,7 @@ function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStart
   }
 }
 
-function addMessage(
-  { messageId, text, files, mode, at, sender }: MessageReceived,
-  { held, once }: Known,
-): void {
+function addMessage({ messageId, text, files, mode, at, sender }: MessageReceived, { held, once }: Known) {
   if (held.has(messageId)) once.delete(messageId);
   else {
     held.set(messageId, { messageId, text, mode, at, files, sender });
@@ -139,7 +136,7 @@ function addMessage(
   }
 }
 
-function countTurn(view: SessionView, { spending }: { spending?: CarriedSpending }): void {
+function countTurn(view: SessionView, { spending }: { spending?: CarriedSpending }) {
   if (spending === undefined) return;
   view.spent = addSpent(view.spent, spending.spent);
   view.budget = spending.budget;

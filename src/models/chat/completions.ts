@@ -45,7 +45,7 @@ export function chatCompletions(options: ChatOptions): LanguageModelV3 {
   };
 }
 
-function addContent(content: LanguageModelV3Content[], part: LanguageModelV3StreamPart): void {
+function addContent(content: LanguageModelV3Content[], part: LanguageModelV3StreamPart) {
   const last = content.at(-1);
   if (part.type === 'tool-call') content.push(part);
   else if (part.type === 'text-start' || part.type === 'reasoning-start') {
@@ -167,7 +167,7 @@ function toFrame({ data, event }: EventSourceMessage): Frame[] {
   return value === undefined ? [] : [{ value }];
 }
 
-function notJson(): ModelError {
+function notJson() {
   return new ModelError('network', 'the reply is not JSON; it may have been cut', { retryable: true });
 }
 

@@ -169,7 +169,7 @@ export class ReplyReader {
   }
 }
 
-function notAReply(why: string): ModelError {
+function notAReply(why: string) {
   return new ModelError('server', `the server's answer is JSON, but not a reply: ${why}`, {
     retryable: true,
   });
@@ -224,11 +224,11 @@ function pieceOfCall(wire: Record<string, unknown>): OpenCall {
 }
 
 /** The arguments of one piece. What the whole text means is read at the end. */
-function argumentsText(value: unknown): string {
+function argumentsText(value: unknown) {
   return typeof value === 'string' ? value : asArguments(value);
 }
 
-function addToCall(call: OpenCall, piece: OpenCall): void {
+function addToCall(call: OpenCall, piece: OpenCall) {
   call.id ||= piece.id;
   call.name ||= piece.name;
   // Some servers send the whole text once more when it is complete.
@@ -274,9 +274,8 @@ function finishOf(raw: string | undefined, hasCalls: boolean): LanguageModelV3Fi
  */
 function chatUsage(counted: unknown): LanguageModelV3Usage {
   const usage = isObject(counted) ? counted : {};
-  const of = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-  const first = (values: readonly unknown[]): number | undefined =>
-    values.map(asNumber).find((value) => value !== undefined);
+  const of = (value: unknown) => (isObject(value) ? value : {});
+  const first = (values: readonly unknown[]) => values.map(asNumber).find((value) => value !== undefined);
   const inputs = of(usage['prompt_tokens_details'] ?? usage['input_tokens_details']);
   const outputs = of(usage['completion_tokens_details'] ?? usage['output_tokens_details']);
   const input = first([usage['prompt_tokens'], usage['input_tokens']]);
@@ -332,7 +331,7 @@ function extraOf(part: Record<string, unknown>, isKept: (name: string) => boolea
   return kept;
 }
 
-function isEmptyList(value: unknown): boolean {
+function isEmptyList(value: unknown) {
   return Array.isArray(value) && value.length === 0;
 }
 
@@ -347,7 +346,7 @@ function soundField(name: string, value: unknown): JsonObject {
 }
 
 /** Whether the arguments that have come so far are a whole object. */
-function isWhole(text: string): boolean {
+function isWhole(text: string) {
   return isObject(parseJson(text));
 }
 

@@ -67,11 +67,11 @@ function done(text: string, thoughts: readonly string[], isOpen: boolean): Split
   return { text, thoughts: thoughts.map((one) => one.trim()).filter((one) => one !== ''), isOpen };
 }
 
-function afterThought(text: string): string {
+function afterThought(text: string) {
   return text.replace(/^\s+/, '');
 }
 
-function openingIn(text: string): { at: number; end: number; closes: RegExp } | undefined {
+function openingIn(text: string) {
   for (const { index, 0: indent } of text.matchAll(LINE)) {
     const at = index + indent.length;
     for (const { opens, closes } of TAGS) {
@@ -84,7 +84,7 @@ function openingIn(text: string): { at: number; end: number; closes: RegExp } | 
 }
 
 /** A closing tag before which no tag opened. Quoted or in a code block it is part of what the text says. */
-function bareClosing(text: string): { at: number; end: number } | undefined {
+function bareClosing(text: string) {
   for (const { closes } of TAGS) {
     const found = closes.exec(text);
     const before = text.slice(0, found?.index ?? 0);
@@ -94,7 +94,7 @@ function bareClosing(text: string): { at: number; end: number } | undefined {
   return undefined;
 }
 
-function isInFence(before: string): boolean {
+function isInFence(before: string) {
   return (before.match(/^[ \t]*```/gm) ?? []).length % 2 === 1;
 }
 

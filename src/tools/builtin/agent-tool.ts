@@ -4,10 +4,10 @@ import { LIMITS } from '../../contract/limits';
 import type { Safety } from '../../contract/tool';
 import { sha256 } from '../../system/sha256';
 import { type Agent, isAgent } from '../define-agent';
-import { defineTool } from '../define-tool';
+import { defineTool, type ToolOptions } from '../define-tool';
 import { ToolError } from '../errors';
 import { checkedOptions, invalidDefinition } from '../option-values';
-import type { SubAgent, Tool, ToolOptions } from '../types';
+import type { SubAgent, Tool } from '../types';
 
 /**
  * The most levels of child turns, unless the tool sets it. The limit is needed because an agent may call itself by

@@ -105,7 +105,7 @@ function formOf(form: Parameters, name: string): JsonSchema {
   }
 }
 
-function toQuestion(value: unknown, usual: JsonSchema): { text: string; form: JsonSchema } {
+function toQuestion(value: unknown, usual: JsonSchema) {
   const { question: text, schema } = isObject(value) ? value : {};
   const made = schema === undefined ? undefined : toForm(schema);
   return { text: typeof text === 'string' ? text : '', form: made?.ok === true ? made.form : usual };

@@ -120,7 +120,7 @@ function newest(found: readonly Found[], most: number): Tool[] {
 }
 
 /** The names of found or called tools, in the order of their first entries, each with the place of its last entry. */
-function placesOfNames(entries: readonly TranscriptEntry[]): Map<string, number> {
+function placesOfNames(entries: readonly TranscriptEntry[]) {
   const last = new Map<string, number>();
   for (const [place, entry] of entries.entries()) for (const name of namesOf(entry)) last.set(name, place);
   return last;
@@ -133,7 +133,7 @@ function namesOf(entry: TranscriptEntry): string[] {
 }
 
 /** The names in a result of `find_tools`. The transcript may have cut the result, so we read each complete line. */
-function namesIn(content: string): string[] {
+function namesIn(content: string) {
   return content.split('\n').flatMap((line) => {
     const found = parseJson(line);
     return isObject(found) && typeof found['name'] === 'string' ? found['name'] : [];
@@ -173,7 +173,7 @@ function findTools(others: readonly Tool[]): Tool {
   return Object.freeze({ ...tool, description: describe(others) });
 }
 
-function describe(others: readonly Tool[]): string {
+function describe(others: readonly Tool[]) {
   return `Finds tools that you were not given yet. ${contentsOf(others)} Say in a few words what you want to do; the tools that it answers with are among your tools from then on.`;
 }
 
@@ -265,7 +265,7 @@ function wordsOf({ name, description, server, schema }: Tool): string[] {
   ];
 }
 
-function countWords(words: readonly string[]): { counts: Map<string, number>; length: number } {
+function countWords(words: readonly string[]) {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return { counts, length: words.length };

@@ -250,7 +250,7 @@ export async function withoutTypes(code: string, signal: AbortSignal): Promise<s
 }
 
 /** The error for code that overflows the stack of a parser. */
-function tooDeep(): ToolError {
+function tooDeep() {
   return new ToolError('The code is nested too deeply, or is too long to read. Nothing ran.');
 }
 

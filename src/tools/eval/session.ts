@@ -7,7 +7,7 @@ import { parseJson } from '../../contract/json';
 import { queueAfter } from '../wait-within';
 import { createCapture } from '../cut-output';
 import { nothingDone, stopped, ToolError, TransportError } from '../errors';
-import { createPool, type Pool } from '../pool';
+import { Pool } from '../pool';
 import type { Sandbox, SandboxedProcess } from '../sandbox';
 import type { CallContext } from '../types';
 
@@ -31,15 +31,6 @@ interface Evaluation {
   script: string;
 }
 
-/** The processes of a pack, one for each key. */
-interface EvalSessions {
-  /**
-   * Contract: one call of a key runs at a time, and the others wait. Throws the errors that the tool's handler has to
-   * throw.
-   */
-  evaluate(evaluation: Evaluation, context: Pick<CallContext, 'signal' | 'partial'>): Promise<string>;
-}
-
 /** One process. */
 interface Session {
   process: SandboxedProcess;
@@ -50,8 +41,8 @@ interface Session {
   exited: Promise<Exited>;
 }
 
-export function createEvalSessions(plan: SessionsPlan): EvalSessions {
-  const pool = createPool({
+export function createEvalSessions(plan: SessionsPlan) {
+  const pool = new Pool({
     what: 'processes',
     open: () => open(plan),
     close: ({ process }) => process.end(),
@@ -61,7 +52,11 @@ export function createEvalSessions(plan: SessionsPlan): EvalSessions {
   });
   const queues = new Map<string, Promise<unknown>>();
   return {
-    evaluate: (evaluation, context) => {
+    /**
+     * Contract: one call of a key runs at a time, and the others wait. Throws the errors that the tool's handler has to
+     * throw.
+     */
+    evaluate: (evaluation: Evaluation, context: Pick<CallContext, 'signal' | 'partial'>) => {
       const { key } = evaluation;
       const before = queues.get(key) ?? Promise.resolve();
       const until = { signal: context.signal, toError: notStarted };
@@ -94,7 +89,7 @@ async function evaluate(
   throw toLoss(end, { session, isGone });
 }
 
-const notStarted = (): ToolError => nothingDone('It was stopped before it started.');
+const notStarted = () => nothingDone('It was stopped before it started.');
 
 /** The program as text, because the sandbox does not show our files. */
 let host: string | undefined;

@@ -46,11 +46,7 @@ interface Allowed {
 }
 
 /** The request of a redirect, or the reason why we do not follow it. Undefined if the answer does not redirect. */
-function nextRequest(
-  request: HttpRequest,
-  followed: FollowedAnswer,
-  by: Allowed,
-): HttpRequest | string | undefined {
+function nextRequest(request: HttpRequest, followed: FollowedAnswer, by: Allowed) {
   const { status, headers } = followed.answer;
   const [location, ...more] = headers.flatMap(([name, value]) => (name === 'location' ? [value] : []));
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;

@@ -131,7 +131,7 @@ function placeOf({
   };
 }
 
-function asSet(names: readonly string[]): string[] {
+function asSet(names: readonly string[]) {
   return [...new Set(names.map((name) => name.toLowerCase()))].sort();
 }
 
@@ -180,10 +180,7 @@ async function run(request: HttpRequest, { args, rules, network, context }: Run)
 }
 
 /** Refuses the plain value of a secret: the model should not have it, and the value would stay in the history. */
-function assertNoSecret(
-  { url, headers, body = '' }: RequestArguments,
-  { hide }: CallContext['secrets'],
-): void {
+function assertNoSecret({ url, headers, body = '' }: RequestArguments, { hide }: CallContext['secrets']) {
   const texts = [url, body, ...Object.values(headers)];
   if (texts.some((text) => hide(text) !== text))
     throw new ToolError(

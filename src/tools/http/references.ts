@@ -66,7 +66,7 @@ function assertUse(
   { name, header, url }: { name: string; header: string; url: URL },
   secrets: SecretRules,
   isPrivate: HostList,
-): void {
+) {
   const use = secrets.get(name);
   const known = [...secrets.keys()].join(', ') || 'none';
   if (use === undefined) throw new ToolError(`There is no secret ${name} for requests; there are: ${known}.`);

@@ -141,7 +141,7 @@ function parsed(text: string): URL {
   }
 }
 
-function assertReachable(url: URL, { hosts, privateHosts, others }: Parameters<typeof checkUrl>[1]): void {
+function assertReachable(url: URL, { hosts, privateHosts, others }: Parameters<typeof checkUrl>[1]) {
   if (privateHosts(url)) return;
   if (isPrivateHost(url)) throw new ToolError(`${url.host} is a private address. ${ONLY_PUBLIC}`);
   if (others === 'refuse' && !hosts(url))
@@ -152,7 +152,7 @@ function assertReachable(url: URL, { hosts, privateHosts, others }: Parameters<t
 export const ONLY_PUBLIC =
   'Only public addresses are reached, and private ones that the configuration lists.';
 
-function refused(text: string, why: string): ToolError {
+function refused(text: string, why: string) {
   return new ToolError(`The URL ${JSON.stringify(text.slice(0, 200))} is refused: ${why}.`);
 }
 

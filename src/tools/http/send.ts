@@ -73,7 +73,7 @@ export async function unsent<T>(url: URL, signal: AbortSignal, work: () => Promi
   }
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown) {
   return errnoOf(error) ?? errorMessage(error);
 }
 
@@ -203,7 +203,7 @@ const UNPACK = new Map([
 /** The most codings of a body. There is no good reason to pack a body more than once. */
 const MOST_CODINGS = 2;
 
-async function unpack(packed: Buffer, codings: string, maxBytes: number): Promise<HttpAnswer['body']> {
+async function unpack(packed: Buffer, codings: string, maxBytes: number) {
   const names = codings.split(',').map((name) => name.trim().toLowerCase());
   const steps = names.filter((name) => name !== '' && name !== 'identity').reverse();
   if (packed.length === 0 || steps.length === 0) return packed;

@@ -81,12 +81,12 @@ export function createFormHistory(dir: string): FormHistory {
   };
 }
 
-const now = (): string => new Date().toISOString();
+const now = () => new Date().toISOString();
 
-const cut = (text: string): string =>
+const cut = (text: string) =>
   text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}… (cut)`;
 
-async function append(dir: string, file: string, entry: Entry): Promise<void> {
+async function append(dir: string, file: string, entry: Entry) {
   const line = JSON.stringify(entry);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await appendLine(file, line).catch((error: unknown) => {
@@ -97,14 +97,14 @@ async function append(dir: string, file: string, entry: Entry): Promise<void> {
 }
 
 /** Shortens a long file. Called only when an image starts, which one process at a time does. */
-async function shorten(file: string): Promise<void> {
+async function shorten(file: string) {
   const text = (await readIfThere(file)) ?? '';
   if (text.length <= LONG_FILE_CHARACTERS) return;
   await replaceFile(file, `${text.trimEnd().split('\n').slice(-MOST_ENTRIES).join('\n')}\n`);
 }
 
 /** Reads the entries. Skips a line that a crash cut short. */
-async function read(file: string): Promise<Entry[]> {
+async function read(file: string) {
   const lines = ((await readIfThere(file)) ?? '').split('\n');
   return lines.flatMap((line) => entrySchema.safeParse(parseJson(line)).data ?? []);
 }

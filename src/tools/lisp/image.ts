@@ -48,9 +48,9 @@ const recordSchema = z.strictObject({ secret: z.string(), mark: z.string(), toke
 const portSchema = z.strictObject({ pid: z.int().positive(), port: z.int().min(1).max(65_535) });
 type Record = z.output<typeof recordSchema>;
 
-const recordFile = (dir: string): string => join(dir, 'image.json');
-const portFile = (dir: string, { token }: Record): string => join(dir, `port-${token}.json`);
-const logFile = (dir: string): string => join(dir, 'image.log');
+const recordFile = (dir: string) => join(dir, 'image.json');
+const portFile = (dir: string, { token }: Record) => join(dir, `port-${token}.json`);
+const logFile = (dir: string) => join(dir, 'image.log');
 
 /** Finds the image of a folder, or starts an image. One process at a time does this. */
 export async function findOrStartImage(plan: ImagePlan): Promise<LiveImage> {
@@ -69,7 +69,7 @@ export async function attachImage(address: SwankAddress): Promise<LiveImage> {
  * Connects to the recorded image. If the image does not answer with its secret, ends the processes that are left of the
  * image.
  */
-async function find({ dir }: ImagePlan): Promise<LiveImage | undefined> {
+async function find({ dir }: ImagePlan) {
   const record = readRecord(dir);
   if (record === undefined) return undefined;
   const place = await readPort(dir, record);
@@ -104,11 +104,10 @@ async function outlives(pid: number): Promise<boolean> {
   return false;
 }
 
-const logOf = async (dir: string): Promise<string> =>
-  (await readFile(logFile(dir), 'utf8').catch(() => '')).trim();
+const logOf = async (dir: string) => (await readFile(logFile(dir), 'utf8').catch(() => '')).trim();
 
 /** The beginning of SBCL's report if SBCL itself crashed. */
-const fatalIn = (log: string): string => /^fatal error[^]{0,300}?(?=\n\n|$)/m.exec(log)?.[0] ?? '';
+const fatalIn = (log: string) => /^fatal error[^]{0,300}?(?=\n\n|$)/m.exec(log)?.[0] ?? '';
 
 /** The record of a folder's image. Undefined also for an incomplete record. */
 function readRecord(dir: string): Record | undefined {
@@ -126,7 +125,7 @@ const addressOf = (port: number, { secret }: Record): SwankAddress => ({ host: L
  * Ends an image's processes. Its id comes from a file, so by now it may be the id of another process or session. On
  * Linux only the mark decides.
  */
-async function endProcess(pid: number | undefined, { mark }: Record): Promise<void> {
+async function endProcess(pid: number | undefined, { mark }: Record) {
   if (process.platform === 'linux') await killLeftBehind(undefined, mark);
   else if (pid !== undefined && isAlive(pid)) await killLeftBehind(pid, mark);
 }
@@ -147,7 +146,7 @@ async function start(plan: ImagePlan): Promise<LiveImage> {
 }
 
 /** Starts the process. The returned function says why the process ended. Undefined while the process runs. */
-async function launch(plan: ImagePlan, { mark }: Record): Promise<() => string | undefined> {
+async function launch(plan: ImagePlan, { mark }: Record) {
   let ended: string | undefined;
   const log = await open(logFile(plan.dir), 'w', 0o600);
   try {
@@ -253,7 +252,7 @@ ${load.map((file) => `(load ${native(file)})`).join('\n')}
 }
 
 /** A Lisp expression for a path, in which no character is read as a pattern. */
-const native = (path: string): string => `(sb-ext:parse-native-namestring ${printSexp(path)})`;
+const native = (path: string) => `(sb-ext:parse-native-namestring ${printSexp(path)})`;
 
 /** Connects, and loads our Lisp code into the image if the image does not have this version of it. */
 async function connectReady(address: SwankAddress): Promise<Swank> {
@@ -288,4 +287,4 @@ const VERSION_QUESTION = valueOf('*VERSION*', 'COUNTERSIGN.IMAGE');
 /** Asks whether the image is about to end: such an image may still accept connections. */
 const EXIT_QUESTION = valueOf('*EXIT-IN-PROGRESS*', 'SB-IMPL');
 
-const isNil = (form: Sexp): boolean => isList(form) && form.length === 0;
+const isNil = (form: Sexp) => isList(form) && form.length === 0;

@@ -108,7 +108,7 @@ function folderOf({ stateDir = userStateDir(), root = '.', swank, name }: Option
   return resolve(stateDir, 'lisp', name ?? made);
 }
 
-function placeOf({ swank, root = '.' }: Options, dir: string): string {
+function placeOf({ swank, root = '.' }: Options, dir: string) {
   return swank === undefined ? `the Lisp image of ${resolve(root)} (${dir})` : `the Lisp image at ${swank}`;
 }
 

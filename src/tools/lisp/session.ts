@@ -7,14 +7,6 @@ import type { FormHistory } from './history';
 import type { LiveImage } from './image';
 import { isList, isSymbol, lispSymbol, type Sexp } from './sexp';
 
-/** Sends questions and forms to an image. All tools of a pack share one session, and so one connection. */
-export interface LispSession {
-  /** Asks one of the questions in image.lisp. All arguments are strings. Changes nothing. */
-  ask(question: string, args: readonly string[], context: CallContext): Promise<string>;
-  /** Runs a form. The history records the form and how it ended. */
-  run(job: FormJob, context: CallContext): Promise<string>;
-}
-
 /** A form to run. */
 interface FormJob {
   mode: 'eval' | 'compile';
@@ -33,7 +25,7 @@ interface SessionDeps {
 const LET_GO_MS = 700;
 
 /** Makes a session. Nothing is started or connected until the first call. */
-export function createSession({ history, open }: SessionDeps): LispSession {
+export function createSession({ history, open }: SessionDeps) {
   let current: Promise<LiveImage> | undefined;
   const openAnew = async (): Promise<LiveImage> => {
     const image = await open();
@@ -63,18 +55,20 @@ export function createSession({ history, open }: SessionDeps): LispSession {
     return { image: next, end: await call(next, form, context) };
   };
   return {
-    ask: async (question, args, context) => {
+    /** Asks one of the questions in image.lisp. All arguments are strings. Changes nothing. */
+    ask: async (question: string, args: readonly string[], context: CallContext) => {
       const form = (tag: string): Sexp => [lispSymbol('countersign.image::ask'), tag, question, ...args];
       return toAnswer((await reach(form, context)).end);
     },
-    run: (job, context) => run(reach, history, job, context),
+    /** Runs a form. The history records the form and how it ended. */
+    run: (job: FormJob, context: CallContext) => run(reach, history, job, context),
   };
 }
 
 /** Sends a request to the current image. */
 type Reach = (form: (tag: string) => Sexp, context: CallContext) => Promise<{ image: LiveImage; end: End }>;
 
-const isUnsent = (error: Error): boolean => error instanceof TransportError && error.nothingSent;
+const isUnsent = (error: Error) => error instanceof TransportError && error.nothingSent;
 
 /** How a request ended: with an answer, or because the call had to end. */
 type End = { answer: Sexp } | { lost: Error } | { killed: true } | { runsOn: true };
@@ -182,7 +176,7 @@ async function finish(answer: Sexp, running: Running): Promise<string> {
   return output === '' ? text : `${text}\n\nOutput:\n${output}`;
 }
 
-const texts = (parts: Sexp | undefined): string[] =>
+const texts = (parts: Sexp | undefined) =>
   isList(parts) ? parts.filter((part) => typeof part === 'string') : [];
 
 /** The result of a form that ran to its end, in words. Undefined for a form that did not run to its end. */

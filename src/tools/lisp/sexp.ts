@@ -135,12 +135,12 @@ function readAtom(reader: Reader): Sexp {
 
 const BLANKS = /\s*/y;
 
-function skipBlanks(reader: Reader): void {
+function skipBlanks(reader: Reader) {
   BLANKS.lastIndex = reader.at;
   BLANKS.exec(reader.text);
   reader.at = BLANKS.lastIndex;
 }
 
-function unreadable({ at }: Reader, why: string): SyntaxError {
+function unreadable({ at }: Reader, why: string) {
   return new SyntaxError(`a message of Swank cannot be read at character ${at + 1}: ${why}`);
 }

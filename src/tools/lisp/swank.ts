@@ -105,7 +105,7 @@ function lengthOf(held: Buffer): number | undefined {
   return length;
 }
 
-function write({ socket }: Line, text: string): void {
+function write({ socket }: Line, text: string) {
   const bytes = Buffer.from(text, 'utf8');
   const header = bytes.length.toString(16).padStart(HEADER_BYTES, '0');
   socket.write(Buffer.concat([Buffer.from(header, 'latin1'), bytes]));
@@ -126,7 +126,7 @@ function request(line: Line, form: Sexp): Promise<Sexp> {
   });
 }
 
-function send(line: Line, form: Sexp, thread: Sexp): void {
+function send(line: Line, form: Sexp, thread: Sexp) {
   write(line, printSexp([lispSymbol(':emacs-rex'), form, PACKAGE, thread, line.nextId]));
   line.nextId += 1;
 }
@@ -144,7 +144,7 @@ function take(line: Line, text: string): void {
   if (isSymbol(kind, ':debug')) send(line, [lispSymbol('swank:throw-to-toplevel')], first);
 }
 
-function settle({ socket, waiting }: Line, [outcome, id]: Sexp[]): void {
+function settle({ socket, waiting }: Line, [outcome, id]: Sexp[]) {
   const waiter = typeof id === 'number' ? waiting.get(id) : undefined;
   if (waiter === undefined || typeof id !== 'number' || !isList(outcome)) return;
   waiting.delete(id);
@@ -157,7 +157,7 @@ function settle({ socket, waiting }: Line, [outcome, id]: Sexp[]): void {
     );
 }
 
-function end(line: Line, why: string): void {
+function end(line: Line, why: string) {
   if (line.ended !== undefined) return;
   line.ended = why;
   line.socket.destroy();

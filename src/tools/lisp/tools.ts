@@ -5,13 +5,13 @@ import { ToolError } from '../errors';
 import type { ArgumentsOf, Tool } from '../types';
 import { isWellFormed } from '../../contract/text/bytes';
 import type { FormHistory } from './history';
-import type { LispSession } from './session';
+import type { createSession } from './session';
 
 const filled = z.string().min(1);
 
 /** The settings that all tools of one pack share. */
 interface LispPack {
-  session: LispSession;
+  session: ReturnType<typeof createSession>;
   history: FormHistory;
   /** The package in which a name or a form is read, unless the call names another package. */
   package: string;
@@ -28,18 +28,12 @@ interface LispPack {
 const NAME =
   /^(?:(?:(?<package>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)?(?<colons>::?))?(?:\|(?<exact>[^|\\]*)\||(?<plain>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)))$/u;
 
-/** The names of a symbol and its package. Lisp looks both up as strings and reads nothing. */
-interface SymbolName {
-  name: string;
-  package: string;
-}
-
 /**
  * Parses a symbol name from a model, as Lisp's reader would, but without Lisp.
  *
  * @throws ToolError for text that is more than a name, such as `#.(run)`.
  */
-export function parseSymbolName(given: string, fallback: string): SymbolName {
+export function parseSymbolName(given: string, fallback: string) {
   const { package: prefix, colons, exact, plain = '' } = NAME.exec(given.trim())?.groups ?? {};
   if ((exact === undefined && plain === '') || !isWellFormed(given))
     throw new ToolError(
@@ -50,7 +44,7 @@ export function parseSymbolName(given: string, fallback: string): SymbolName {
 }
 
 /** Upper case as in Lisp: a letter whose upper case has two letters stays as it is. */
-function upcase(text: string): string {
+function upcase(text: string) {
   return Array.from(text, (letter) => {
     const upper = letter.toUpperCase();
     return upper.length === letter.length ? upper : letter;
@@ -113,7 +107,7 @@ interface NameTool {
 }
 
 function nameTool(pack: LispPack) {
-  return (parameter: string, { name, description, about }: NameTool): Tool =>
+  return (parameter: string, { name, description, about }: NameTool) =>
     defineTool({
       ...shared(pack),
       name,
@@ -130,7 +124,7 @@ function nameTool(pack: LispPack) {
     });
 }
 
-function aproposSearch(pack: LispPack): Tool {
+function aproposSearch(pack: LispPack) {
   return defineTool({
     ...shared(pack),
     name: 'apropos_search',
@@ -146,7 +140,7 @@ function aproposSearch(pack: LispPack): Tool {
   });
 }
 
-function listPackageSymbols(pack: LispPack): Tool {
+function listPackageSymbols(pack: LispPack) {
   return defineTool({
     ...shared(pack),
     name: 'list_package_symbols',
@@ -162,7 +156,7 @@ function listPackageSymbols(pack: LispPack): Tool {
   });
 }
 
-function macroexpandForm(pack: LispPack): Tool {
+function macroexpandForm(pack: LispPack) {
   return defineTool({
     ...shared(pack),
     name: 'macroexpand_form',
@@ -229,7 +223,7 @@ function formTool(
   });
 }
 
-function getLastError({ history, ...pack }: LispPack): Tool {
+function getLastError({ history, ...pack }: LispPack) {
   return defineTool({
     taskQueue: pack.taskQueue,
     name: 'get_last_error',
@@ -241,7 +235,7 @@ function getLastError({ history, ...pack }: LispPack): Tool {
   });
 }
 
-function getReplHistory({ history, ...pack }: LispPack): Tool {
+function getReplHistory({ history, ...pack }: LispPack) {
   return defineTool({
     taskQueue: pack.taskQueue,
     name: 'get_repl_history',

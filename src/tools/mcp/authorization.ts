@@ -41,7 +41,7 @@ export function authorizedFetch(base: FetchLike, account: LoginAccount, deps: Ac
   const { origin } = new URL(account.url);
   return async (url, init = {}) => {
     if (new URL(url).origin !== origin) return base(url, init);
-    const send = (token: string | undefined): Promise<Response> => base(url, withToken(init, token));
+    const send = (token: string | undefined) => base(url, withToken(init, token));
     const token = await ready(currentToken(account, deps), account, init.signal);
     const first = await send(token);
     if (first.status !== 401) return requireScopes(first, account);
@@ -88,7 +88,7 @@ async function requireScopes(response: Response, { name }: LoginAccount): Promis
 }
 
 /** The current token. Undefined if nobody has logged in, because the server may not need a login. */
-async function currentToken(account: LoginAccount, deps: AccessDeps): Promise<string | undefined> {
+async function currentToken(account: LoginAccount, deps: AccessDeps) {
   const login = readLogin(account, deps.secrets);
   if (login === undefined) return undefined;
   requireIssuer(account, login);
@@ -116,7 +116,7 @@ async function renewedToken(
   return renew(account, refused, deps);
 }
 
-function requireIssuer({ name, issuer }: LoginAccount, login: Login): void {
+function requireIssuer({ name, issuer }: LoginAccount, login: Login) {
   if (issuer !== undefined && issuer !== login.issuer)
     throw new LoginNeeded(name, 'has a login of another authorization server than the config names');
 }
@@ -124,7 +124,7 @@ function requireIssuer({ name, issuer }: LoginAccount, login: Login): void {
 /**
  * Renews a token, unless another process has renewed it. A refresh token works once, so one process at a time sends it.
  */
-function renew(account: LoginAccount, stale: string, deps: AccessDeps): Promise<string> {
+function renew(account: LoginAccount, stale: string, deps: AccessDeps) {
   return aloneWith(account, async () => {
     const login = readLogin(account, deps.secrets);
     if (login === undefined) throw new LoginNeeded(account.name, 'asks for a login');
@@ -174,7 +174,7 @@ async function refresh(
   }
 }
 
-function unsent(message: string): TransportError {
+function unsent(message: string) {
   return new TransportError(message, { nothingSent: true });
 }
 
@@ -226,7 +226,7 @@ async function revoke(
   account: LoginAccount,
   login: Login & { endpoint: string },
   answerMs: number | undefined,
-): Promise<void> {
+) {
   const { selectClientAuthMethod } = await import('@modelcontextprotocol/client');
   const secret = await account.clientSecret(AbortSignal.timeout(SECRET_MS));
   const client = clientOf(login, secret);

@@ -32,24 +32,6 @@ export interface McpCall {
   onLost?(): void;
 }
 
-/** A connection of this worker to one server. It opens when it is first needed, and again after it broke. */
-export interface McpConnection {
-  /**
-   * The tools that the server lists now.
-   *
-   * @throws TransportError that proves that nothing was called.
-   */
-  list(signal: AbortSignal): Promise<Listed[]>;
-  /**
-   * Calls a tool, and returns the server's answer without parsing it.
-   *
-   * @throws ToolError `conflict` if the tool is not the allowed one; TransportError for every failure of the
-   * connection, with `nothingSent` only if this is proven. A call without an answer is never sent again.
-   */
-  call(call: McpCall): Promise<unknown>;
-  close(): Promise<void>;
-}
-
 /** The options of a connection. */
 interface ConnectionOptions {
   /** The name that the config gives the server. */
@@ -72,11 +54,6 @@ const MOST_STARTS = 3;
 const MOST_PAGES = 64;
 /** The most bytes that we show of a server's output before its end. */
 const WORDS_BYTES = 500;
-
-/** A connection that is made on first use. */
-export function createConnection(options: ConnectionOptions): McpConnection {
-  return new Connection(options);
-}
 
 /** The headers that name the span of a call. */
 type Carrier = Awaited<ReturnType<typeof activeCarrier>>;
@@ -101,7 +78,8 @@ interface Link {
   questions?: CallQuestions;
 }
 
-class Connection implements McpConnection {
+/** A connection of this worker to one server. It opens when it is first needed, and again after it broke. */
+export class McpConnection {
   private link: Promise<Link> | undefined;
   /** The client that was made last. Its server may still be starting. */
   private client: Client | undefined;
@@ -115,6 +93,11 @@ class Connection implements McpConnection {
 
   constructor(private readonly options: ConnectionOptions) {}
 
+  /**
+   * The tools that the server lists now.
+   *
+   * @throws TransportError that proves that nothing was called.
+   */
   async list(signal: AbortSignal): Promise<Listed[]> {
     try {
       const link = await this.open(signal);
@@ -125,8 +108,14 @@ class Connection implements McpConnection {
     }
   }
 
-  /** A server does not say in which call it asks. So a server that may ask gets one call at a time. */
+  /**
+   * Calls a tool, and returns the server's answer without parsing it.
+   *
+   * @throws ToolError `conflict` if the tool is not the allowed one; TransportError for every failure of the
+   * connection, with `nothingSent` only if this is proven. A call without an answer is never sent again.
+   */
   call(call: McpCall): Promise<unknown> {
+    // A server does not say in which call it asks. So a server that may ask gets one call at a time.
     if (this.options.mayAsk !== true) return this.callNow(call);
     const { signal } = call;
     const { own, all } = queueAfter(this.before, () => this.callNow(call), {
@@ -353,11 +342,11 @@ class Connection implements McpConnection {
 
 const listAnswer = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-function unsent(message: string, cause?: unknown): TransportError {
+function unsent(message: string, cause?: unknown) {
   return new TransportError(message, { nothingSent: true, cause });
 }
 
-function said(words: string): string {
+function said(words: string) {
   return words === '' ? '' : `; it wrote: ${escapeHidden(cutOutput(words, WORDS_BYTES))}`;
 }
 
@@ -366,6 +355,6 @@ function stoppedBefore(): Error {
 }
 
 /** True for the status of a streamable HTTP server that has lost the session, such as after a restart. */
-function saysSessionOver({ details }: TransportError): boolean {
+function saysSessionOver({ details }: TransportError) {
   return isObject(details) && (details['status'] === 404 || details['status'] === 400);
 }

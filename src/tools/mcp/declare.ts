@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
 import { requirePackage } from '../../system/missing-package';
-import { toolOptions } from '../define-tool';
+import { toolOptions, type ToolOptions } from '../define-tool';
 import { checkedOptions } from '../option-values';
 import type { Secrets } from '../secrets';
-import type { ToolOptions } from '../types';
 
 const filled = z.string().min(1);
 
@@ -15,46 +14,6 @@ const filled = z.string().min(1);
  * variables of the worker's environment, or the name of a secret of the config's provider.
  */
 export type McpValue = string | { secret: string };
-
-/**
- * The calls that share a connection to a server, and so the server's memory: all calls of a worker, the calls of a
- * turn, or the calls of all turns of a session.
- */
-type McpState = 'worker' | 'turn' | 'session';
-
-/** A server that the worker starts and talks to over its standard input and output. */
-export interface McpCommand {
-  type?: 'stdio';
-  /** A program, never a shell command line. With `npx` and `uvx` the package needs an exact version. */
-  command: string;
-  args?: readonly string[];
-  /** The server's environment: these variables, and HOME, LOGNAME, PATH, SHELL, TERM, USER of the worker; no others. */
-  env?: Readonly<Record<string, McpValue>>;
-  /** The server's working directory, relative to the current one. @default '.' */
-  cwd?: string;
-  /**
-   * Whether the server may ask a person for input in the middle of a call, by a question in the inbox. @default false
-   */
-  elicitation?: boolean;
-  /** The calls that share a connection. @default 'worker' */
-  state?: McpState;
-}
-
-/** A server that runs elsewhere and speaks streamable HTTP. */
-export interface McpAddress {
-  type?: 'http' | 'streamable-http';
-  url: string;
-  /** Headers of each request to `url`, never sent to another origin. With `Authorization` nobody logs in. */
-  headers?: Readonly<Record<string, McpValue>>;
-  /** Settings for `countersign mcp login`. @default the server says how */
-  oauth?: McpOAuth;
-  /**
-   * Whether the server may ask a person for input in the middle of a call, by a question in the inbox. @default false
-   */
-  elicitation?: boolean;
-  /** The calls that share a connection. @default 'worker' */
-  state?: McpState;
-}
 
 /** Servers by name, or the path of a `.mcp.json`, relative to the current folder. */
 export type McpServers = string | Readonly<Record<string, McpCommand | McpAddress>>;
@@ -104,24 +63,42 @@ export interface McpServer {
   prefix: string;
   start: McpStart;
   /** Absent: all calls of a worker share one connection. */
-  state?: Exclude<McpState, 'worker'>;
+  state?: 'turn' | 'session';
 }
 
 const value = z.union([z.string(), z.strictObject({ secret: filled })]);
-const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value);
+const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value).readonly();
 
+/**
+ * The calls that share a connection to a server, and so the server's memory: all calls of a worker, the calls of a
+ * turn, or the calls of all turns of a session.
+ */
 const state = z.enum(['worker', 'turn', 'session']).optional();
 
-// A loose object: other clients keep their own settings in the same file. We ignore these settings.
-const command = z.looseObject({
-  type: z.literal('stdio').optional(),
-  command: filled,
-  args: z.array(z.string()).optional(),
-  env: values.optional(),
-  cwd: filled.optional(),
+const connected = {
+  /**
+   * Whether the server may ask a person for input in the middle of a call, by a question in the inbox. @default false
+   */
   elicitation: z.boolean().optional(),
+  /** The calls that share a connection. @default 'worker' */
   state,
+};
+
+// Other clients keep their own settings in the same file, so other fields are ignored and not refused.
+const command = z.object({
+  type: z.literal('stdio').optional(),
+  /** A program, never a shell command line. With `npx` and `uvx` the package needs an exact version. */
+  command: filled,
+  args: z.array(z.string()).readonly().default([]),
+  /** The server's environment: these variables, and HOME, LOGNAME, PATH, SHELL, TERM, USER of the worker; no others. */
+  env: values.default({}),
+  /** The server's working directory, relative to the current one. @default '.' */
+  cwd: filled.default('.'),
+  ...connected,
 });
+
+/** A server that the worker starts and talks to over its standard input and output. */
+export interface McpCommand extends z.input<typeof command> {}
 
 /** RFC 6749; a scope may become a word of a command line. */
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/, 'is not a scope');
@@ -152,15 +129,21 @@ const oauthSchema = z
 /** How people log in to a server. Most servers need none of this, because they register clients by themselves. */
 export interface McpOAuth extends z.input<typeof oauthSchema> {}
 
-const address = z.looseObject({
+const address = z.object({
   type: z.enum(['http', 'streamable-http']).optional(),
   url: filled,
-  headers: values.optional(),
-  elicitation: z.boolean().optional(),
-  state,
+  /** Headers of each request to `url`, never sent to another origin. With `Authorization` nobody logs in. */
+  headers: values.default({}),
+  ...connected,
   // We check this later, because zod does not report the errors inside a union.
   oauth: z.unknown().optional(),
 });
+
+/** A server that runs elsewhere and speaks streamable HTTP. */
+export interface McpAddress extends z.input<typeof address> {
+  /** Settings for `countersign mcp login`. @default the server says how */
+  oauth?: McpOAuth;
+}
 
 // This union has its own error message, because zod does not report the errors inside a union.
 const server = z.union([command, address], {
@@ -219,7 +202,7 @@ export async function declaredServers(given: McpServers): Promise<McpServer[]> {
   );
 }
 
-async function readServers(path: string): Promise<z.output<typeof record>> {
+async function readServers(path: string) {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -237,13 +220,14 @@ export function prefixOf(name: string): string {
 }
 
 function toStart(name: string, one: z.output<typeof server>): McpStart {
-  if ('command' in one && typeof one.command === 'string') {
-    const { args = [], cwd = '.', env = {}, elicitation } = command.parse(one);
-    return { kind: 'stdio', command: one.command, args, cwd, env, elicitation: elicitation || undefined };
+  const elicitation = one.elicitation || undefined;
+  if ('command' in one) {
+    const { command, args, cwd, env } = one;
+    return { kind: 'stdio', command, args, cwd, env, elicitation };
   }
-  const { url, headers = {}, oauth, elicitation } = address.parse(one);
+  const { url, headers, oauth } = one;
   const login = oauth === undefined ? undefined : toOAuth(name, oauth);
-  return { kind: 'http', url, headers, oauth: login, elicitation: elicitation || undefined };
+  return { kind: 'http', url, headers, oauth: login, elicitation };
 }
 
 function toOAuth(name: string, oauth: unknown): McpOAuth {
@@ -277,6 +261,6 @@ export function variablesIn(text: string): string[] {
   return [...text.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 }
 
-function invalid(message: string, hint: string): CountersignError {
+function invalid(message: string, hint: string) {
   return new CountersignError('config_invalid', `config: ${message}`, hint);
 }

@@ -57,7 +57,7 @@ function repeated(names: readonly string[]): Set<string> {
   return new Set(names.filter((name) => seen.size === seen.add(name).size));
 }
 
-function nameOf(one: Listed): string {
+function nameOf(one: Listed) {
   return 'definition' in one ? one.definition.name : one.name;
 }
 

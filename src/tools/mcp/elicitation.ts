@@ -134,7 +134,7 @@ export function toElicitAnswer(reply: CallReply): ElicitAnswer {
 }
 
 /** The form in our own dialect: choices with titles become plain choices, and the titles move into the description. */
-function plain(schema: Record<string, unknown>): Record<string, unknown> {
+function plain(schema: Record<string, unknown>) {
   const { properties } = schema;
   if (!isObject(properties)) return schema;
   const fields = Object.entries(properties).map(([name, field]) => [name, plainField(field)] as const);
@@ -158,10 +158,7 @@ function plainField(field: unknown): unknown {
   return { ...rest, ...described(rest, lines) };
 }
 
-function described(
-  { description }: Record<string, unknown>,
-  lines: readonly string[],
-): { description: string } {
+function described({ description }: Record<string, unknown>, lines: readonly string[]) {
   return { description: [...(typeof description === 'string' ? [description] : []), ...lines].join('\n') };
 }
 
@@ -203,6 +200,6 @@ function isFreeText(field: unknown): boolean {
   return field['format'] === undefined || field['format'] === 'uri';
 }
 
-function shown(name: string): string {
+function shown(name: string) {
   return escapeHidden(JSON.stringify(name));
 }

@@ -79,7 +79,7 @@ function whyNotPinned(command: string, args: readonly string[]): string | undefi
   return isExact ? undefined : `${program} needs a package with an exact version, such as name@1.2.3`;
 }
 
-function of<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+function of<T>(table: Readonly<Record<string, T>>, name: string) {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
@@ -103,7 +103,7 @@ function whyNotDeno(args: readonly string[]): string | undefined {
   return 'deno needs a package with an exact version, such as npm:name@1.2.3';
 }
 
-function mayTakeNext(option: string): boolean {
+function mayTakeNext(option: string) {
   return option.startsWith('-') && !DENO_FLAG.test(option);
 }
 

@@ -50,7 +50,7 @@ export function httpTransport(
  * Ends a request as soon as its stream ends without an answer and the library cannot resume it. The library reports
  * this end to its transport only, so the request would otherwise wait without end. An answered request ignores this.
  */
-function endLostRequests(transport: Transport): void {
+function endLostRequests(transport: Transport) {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     if (!('method' in message && 'id' in message)) return send(message, options);

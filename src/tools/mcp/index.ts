@@ -36,7 +36,7 @@ export async function openConfig(config: Config, deps: OpenDeps, only?: string):
     openServer(server, lockedServer(lock, server.name), { ...deps, settings: config.mcpTools }),
   );
   const open = (await Promise.all(opening)).flatMap((one) => one ?? []);
-  const close = async (): Promise<void> => {
+  const close = async () => {
     await Promise.all(open.map((one) => one.close()));
   };
   try {
@@ -58,7 +58,7 @@ export async function openConfig(config: Config, deps: OpenDeps, only?: string):
  */
 const MANY_TOKENS = 20_000;
 
-function warnOfTokens({ agents }: Config, { warn }: OpenDeps): void {
+function warnOfTokens({ agents }: Config, { warn }: OpenDeps) {
   for (const agent of agents) {
     const functions = offeredTools(agent, []);
     const tokens = estimateTokens(functions);
@@ -69,7 +69,7 @@ function warnOfTokens({ agents }: Config, { warn }: OpenDeps): void {
 }
 
 /** Refuses settings for a tool of an unknown server: they would silently have no effect on the intended tool. */
-function requireSettingsUsed({ mcpTools }: Config, prefixes: readonly string[]): void {
+function requireSettingsUsed({ mcpTools }: Config, prefixes: readonly string[]) {
   const unknown = Object.keys(mcpTools).find(
     (name) => !prefixes.some((prefix) => name.startsWith(`${prefix}__`)),
   );

@@ -165,7 +165,7 @@ function standingOf(
   return Object.hasOwn(refused, name) && refused[name] === digest ? 'refused' : 'new';
 }
 
-function invalid(path: string, why: string): CountersignError {
+function invalid(path: string, why: string) {
   return new CountersignError(
     'config_invalid',
     `${path}: ${why}`,

@@ -127,7 +127,7 @@ async function discover(request: LoginRequest): Promise<Found> {
   return { metadata, revocationEndpoint, resource, scopes: [...new Set([...own, ...request.scopes])] };
 }
 
-function optionalText(value: unknown): string | undefined {
+function optionalText(value: unknown) {
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -260,7 +260,7 @@ async function codeIn(
   return code;
 }
 
-function scopeOf(scopes: readonly string[]): string | undefined {
+function scopeOf(scopes: readonly string[]) {
   return scopes.length === 0 ? undefined : scopes.join(' ');
 }
 
@@ -282,6 +282,6 @@ async function orFailed<T>({ account, secrets, stop }: LoginRequest, work: () =>
   }
 }
 
-function fetchFor({ account, answerMs, stop }: LoginRequest): FetchLike {
+function fetchFor({ account, answerMs, stop }: LoginRequest) {
   return safeFetch(account, answerMs, stop);
 }

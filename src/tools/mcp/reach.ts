@@ -3,7 +3,7 @@ import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 
 import { isSecretName } from '../../contract/text/redact';
 import type { Secrets } from '../secrets';
 import { authorizedFetch } from './authorization';
-import { createConnection, type McpConnection } from './connection';
+import { McpConnection } from './connection';
 import {
   fillVariables,
   type McpHttpStart,
@@ -16,11 +16,11 @@ import {
 import { httpTransport } from './http';
 import { whyNotStarted } from './exact-version';
 import type { LoginAccount } from './logins';
-import { stdioTransport } from './stdio';
+import { StdioTransport } from './stdio';
 
 /** Makes a connection to a server. Serves workers, and people who look at the server's tools before they allow them. */
 export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDeps): McpConnection {
-  return createConnection({
+  return new McpConnection({
     server: name,
     warn,
     mayAsk: start.elicitation === true,
@@ -46,22 +46,24 @@ async function makeTransport(
     const address = { url: fill(start.url), headers: await valuesIn(start.headers, sources) };
     if (!usesLogin(start)) return httpTransport(address, library);
     const account = accountOf(name, start, sources.secrets);
-    const authorize = (base: FetchLike): FetchLike => authorizedFetch(base, account, sources);
+    const authorize = (base: FetchLike) => authorizedFetch(base, account, sources);
     return httpTransport({ ...address, authorize }, library);
   }
   const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
   const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, sources)) };
   const args = start.args.map(fill);
   // Last words are cut later, and half a secret would not be recognized as a secret.
-  const hide = (text: string): string => sources.secrets.hide(text);
-  return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env, hide }, library);
+  const hide = (text: string) => sources.secrets.hide(text);
+  return new StdioTransport(
+    { command: fill(start.command), args, cwd: resolve(start.cwd), env, hide },
+    library,
+  );
 }
 
 /** The account of a server. */
 export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): LoginAccount {
   const { clientId, clientSecret, issuer } = oauth;
-  const fill = (text: string | undefined): string | undefined =>
-    text === undefined ? undefined : filledIn(text, { secrets });
+  const fill = (text: string | undefined) => (text === undefined ? undefined : filledIn(text, { secrets }));
   return {
     name,
     url: new URL(filledIn(url, { secrets })).href,

@@ -127,7 +127,7 @@ const NOT_TAKEN_UP: readonly unknown[] = [-32700, -32600, -32601, -32602, -32021
  * Whether an HTTP status says that a request was not accepted. The status 408 does not say this: the request may have
  * arrived.
  */
-function isRefusal(status: unknown): boolean {
+function isRefusal(status: unknown) {
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 408;
 }
 
@@ -165,7 +165,7 @@ export function isAnswer(error: unknown): boolean {
   return error instanceof Error && isProtocol(error) && Reflect.get(error, 'code') !== ANSWER_LOST;
 }
 
-function isProtocol(error: Error): boolean {
+function isProtocol(error: Error) {
   return typeof Reflect.get(error, 'code') === 'number';
 }
 

@@ -6,7 +6,7 @@ const LATIN = new Map(
 );
 
 /** Words in their plain form, parted by one blank: without case, marks, width, and what does not show. */
-function plain(text: string): string {
+function plain(text: string) {
   return text
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .normalize('NFKC')
@@ -23,7 +23,7 @@ function folded(text: string): string {
   return latin.replace(/(?<=(?:^| )\p{L}) (?=\p{L}(?: |$))/gu, '');
 }
 
-function formsOf(text: string): string[] {
+function formsOf(text: string) {
   return [plain(text), folded(text)];
 }
 

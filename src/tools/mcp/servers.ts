@@ -6,7 +6,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { sha256 } from '../../system/sha256';
 import { defineTool } from '../define-tool';
-import { createPool } from '../pool';
+import { Pool } from '../pool';
 import type { CallContext, FunctionSchema, Tool } from '../types';
 import type { McpCall, McpConnection } from './connection';
 import type { McpServer, McpStart, McpToolSettings, OpenDeps } from './declare';
@@ -81,7 +81,7 @@ async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDe
   if (server.state === undefined)
     return { call: (call) => connection.call(call), close: () => connection.close() };
   await connection.close();
-  const pool = createPool({
+  const pool = new Pool({
     what: `connections to the MCP server ${server.name}`,
     open: () => connectTo(server, deps),
     close: (one) => one.close().then(() => true),
@@ -223,6 +223,6 @@ export function describeStart(start: McpStart): string {
   return start.cwd === '.' ? line : `${line} (in ${shellWord(start.cwd)})`;
 }
 
-function shown(name: string): string {
+function shown(name: string) {
   return escapeHidden(JSON.stringify(name));
 }

@@ -48,23 +48,13 @@ const DRAIN_MS = 200;
 /** The time that a server gets to end by itself, and again after SIGTERM. */
 const GRACE_MS = 1000;
 
-/** A connection to a server that runs as a process of this worker. */
-interface StdioTransport extends Transport {
-  /** The last text that the server wrote to its standard error. */
-  lastWords(): string;
-}
-
 /**
  * Starts a program when the client connects, in a process group of its own. When the program has ended, the processes
  * that it left behind are killed. The program does not keep this process running, and ends with it.
  *
  * `send` rejects if the program has ended, with a TransportError that proves that nothing was sent.
  */
-export function stdioTransport(program: Program, codec: Codec): StdioTransport {
-  return new Stdio(program, codec);
-}
-
-class Stdio implements StdioTransport {
+export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
@@ -229,13 +219,13 @@ function startError(error: unknown, command: string): TransportError {
 }
 
 /** Lets this process end although the program runs. The timer of a waiting call keeps this process running. */
-function letGo(child: ChildProcess): void {
+function letGo(child: ChildProcess) {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr])
     if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess) {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.stdin?.end();

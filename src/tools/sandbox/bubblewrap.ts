@@ -111,7 +111,7 @@ export interface Launch {
 }
 
 /** The settings that all launches of one sandbox share. */
-export interface LaunchBase {
+interface LaunchBase {
   parts: Parts;
   identity: RunAs;
   limits: Limits;
@@ -238,7 +238,7 @@ export async function makeTempFolder(): Promise<string> {
   return folder;
 }
 
-function removeAll(): void {
+function removeAll() {
   for (const folder of ours) rmSync(folder, { recursive: true, force: true });
 }
 
@@ -319,7 +319,7 @@ function isThere({ pid, started }: First): boolean {
 }
 
 /** State and start time of a process, from `/proc`; empty if there is no such process. */
-function lookAt(pid: number): { state: string; started: string } {
+function lookAt(pid: number) {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');

@@ -34,7 +34,7 @@ export function listFolders(read: readonly string[], write: readonly string[]): 
   return mounts;
 }
 
-function assertAllowed({ path, isWritable }: Mount): void {
+function assertAllowed({ path, isWritable }: Mount) {
   if (path === '/' || NEVER_SHOWN.some((one) => isWithin(path, one)))
     throw invalid(`${path} holds what belongs to the machine; it is never shown to a sandbox`);
   if (path === '/tmp' || path === '/private/tmp')
@@ -79,7 +79,7 @@ export function createFolders(listed: readonly Mount[]): FindFolders {
   };
 }
 
-async function assertNoLinkIn(writable: readonly Mount[], path: string): Promise<void> {
+async function assertNoLinkIn(writable: readonly Mount[], path: string) {
   const link = (await linksOn(path)).find((one) => holderOf(writable, one) !== undefined);
   if (link === undefined) return;
   throw new CountersignError(
@@ -93,7 +93,7 @@ async function assertNoLinkIn(writable: readonly Mount[], path: string): Promise
 const MOST_LINKS = 40;
 
 /** The real paths of all links that a path goes over, including links behind other links. */
-async function linksOn(path: string): Promise<string[]> {
+async function linksOn(path: string) {
   const links: string[] = [];
   const rest = path.split(sep).filter(Boolean);
   let at: string = sep;

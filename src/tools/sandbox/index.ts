@@ -153,7 +153,7 @@ function toNetwork(network: z.output<typeof optionsSchema>['network']): Settings
 }
 
 /** Does work once. After a failure the next call tries again, because somebody may have corrected the machine. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
+function once<T>(work: () => Promise<T>) {
   let done: Promise<T> | undefined;
   return () => {
     done ??= work().catch((error: unknown) => {
@@ -176,7 +176,7 @@ function failStart(error: unknown): never {
   });
 }
 
-function assertShown(listed: readonly Mount[], folder: string): void {
+function assertShown(listed: readonly Mount[], folder: string) {
   if (holderOf(listed, folder) !== undefined) return;
   throw new CountersignError(
     'config_invalid',

@@ -61,7 +61,7 @@ export function underShellLimits(limits: Limits, enforced: Enforced): string[] {
   return ['/bin/sh', '-c', [...held, 'ulimit -c 0', 'exec "$@"'].join(' && '), 'sh'];
 }
 
-const has = (enforced: Enforced, name: string): boolean =>
+const has = (enforced: Enforced, name: string) =>
   LIMIT_NAMES.some((known) => known === name && enforced.has(known));
 
 /** The limits in words, and the names of limits that do not apply here, for the person who approves. */

@@ -76,7 +76,7 @@ const UNSANDBOXED: Machine = {
   wrap: ({ argv, cwd }) => ({ argv: [...argv], cwd, holder: undefined }),
 };
 
-function unavailable(message: string, hint: string): CountersignError {
+function unavailable(message: string, hint: string) {
   return new CountersignError('config_invalid', message, hint);
 }
 
@@ -127,7 +127,7 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
 }
 
 /** @throws CountersignError `config_invalid` if a program is this Node and its user may not read that file. */
-function requireNode(program: string | undefined, identity: RunAs): void {
+function requireNode(program: string | undefined, identity: RunAs) {
   if (program !== process.execPath || isReachable(program, identity)) return;
   throw unavailable(
     `programs run as another user than root, who may not read Node at ${program}`,
@@ -242,7 +242,7 @@ function parentsOf(paths: readonly string[]): string[] {
 }
 
 /** A string in the profile's language, in which only the quote and the backslash have a special meaning. */
-function quote(text: string): string {
+function quote(text: string) {
   return `"${text.replace(/[\\"]/g, '\\$&')}"`;
 }
 

@@ -18,11 +18,6 @@ interface ProxyPlan {
   lookup?: Lookup;
 }
 
-/** A running proxy. */
-interface NetworkProxy {
-  close(): Promise<void>;
-}
-
 /**
  * The most open connections. More connections are refused, because they use the worker's resources and not the
  * sandbox's.
@@ -35,7 +30,7 @@ const IDLE_MS = 120_000;
  * Starts the proxy, the only network of a sandbox: HTTP, and CONNECT for HTTPS, to listed hosts. The proxy looks up a
  * name itself and connects to the checked address, whatever the resolver says later.
  */
-export async function startProxy(plan: ProxyPlan): Promise<NetworkProxy> {
+export async function startProxy(plan: ProxyPlan) {
   const open = new Set<Duplex>();
   const server = createServer((request, response) => void forward(plan, request, response));
   server.maxConnections = MOST_CONNECTIONS;
@@ -53,7 +48,7 @@ export async function startProxy(plan: ProxyPlan): Promise<NetworkProxy> {
   // This mode is safe, because the socket is in a folder that only this worker and the sandbox can enter.
   await chmod(plan.path, 0o666);
   server.unref();
-  const close = async (): Promise<void> => {
+  const close = async () => {
     for (const socket of open) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   };
@@ -67,7 +62,7 @@ interface Tunnel {
   head: Buffer;
 }
 
-async function tunnel(plan: ProxyPlan, { request, socket, head }: Tunnel): Promise<void> {
+async function tunnel(plan: ProxyPlan, { request, socket, head }: Tunnel) {
   socket.on('error', () => socket.destroy());
   try {
     const target = await dial(plan, targetOf(`https://${request.url ?? ''}/`));
@@ -89,7 +84,7 @@ async function tunnel(plan: ProxyPlan, { request, socket, head }: Tunnel): Promi
 const OF_THE_HOP =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|http2-settings)$/i;
 
-async function forward(plan: ProxyPlan, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+async function forward(plan: ProxyPlan, incoming: IncomingMessage, response: ServerResponse) {
   response.on('error', () => response.destroy());
   try {
     const url = targetOf(incoming.url ?? '');
@@ -119,7 +114,7 @@ function framing({ headers }: IncomingMessage): { 'transfer-encoding'?: string }
 }
 
 /** Passes an answer on. An invalid answer, such as one with the status 099, ends the connection. */
-function sendBack(answer: IncomingMessage, response: ServerResponse): void {
+function sendBack(answer: IncomingMessage, response: ServerResponse) {
   try {
     const back = Object.entries(answer.headers).filter(([name]) => !OF_THE_HOP.test(name));
     response.writeHead(answer.statusCode ?? 502, Object.fromEntries(back));

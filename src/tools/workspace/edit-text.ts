@@ -139,7 +139,7 @@ function find(
 }
 
 /** A text without the byte order mark that an editor put before it. A file keeps its own. */
-function withoutMark(text: string): string {
+function withoutMark(text: string) {
   return text.startsWith(MARK) ? text.slice(1) : text;
 }
 
@@ -169,7 +169,7 @@ function findAs(text: string, { old, made }: { old: string; made: string }, isEa
 const LINE_END = /\r\n|\r|\n/g;
 
 /** A text with each line end as `\n`. */
-function unified(text: string): string {
+function unified(text: string) {
   return text.includes('\r') ? text.replace(LINE_END, '\n') : text;
 }
 
@@ -215,7 +215,7 @@ function endedAs(end: string, piece: string, made: string): string {
 }
 
 /** The line end that a text has first. */
-function firstEnd(text: string): string {
+function firstEnd(text: string) {
   return /\r\n|\r|\n/.exec(text)?.[0] ?? '\n';
 }
 
@@ -281,7 +281,7 @@ function wordsOf(line: string): string[] {
   );
 }
 
-function folded(line: string): string {
+function folded(line: string) {
   return FOLDS.reduce((text, { fold }) => fold(text), line);
 }
 
@@ -308,7 +308,7 @@ function howDifferent(sought: string, line: string): string {
     : `from ${JSON.stringify(sought.slice(0, LINE_CHARACTERS))}`;
 }
 
-function isLatin(text: string): boolean {
+function isLatin(text: string) {
   return Buffer.from(text, 'latin1').toString('latin1') === text;
 }
 

@@ -69,18 +69,18 @@ async function openByChecks({ root, names, make = false }: FolderPath): Promise<
   };
 }
 
-function changed(): ToolError {
+function changed() {
   return new ToolError(
     'A folder on the way changed while it was used. Nothing was read or written; try again.',
   );
 }
 
-async function syncFolder(path: string): Promise<void> {
+async function syncFolder(path: string) {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   await flushFolder(handle).finally(() => handle.close());
 }
 
-async function makeFolders(base: string, names: readonly string[]): Promise<void> {
+async function makeFolders(base: string, names: readonly string[]) {
   for (let depth = 1; depth <= names.length; depth++) {
     await identify(base, names.slice(0, depth - 1));
     await mkdir(join(base, ...names.slice(0, depth))).catch((error: unknown) => {
@@ -137,7 +137,7 @@ async function openBelow(parent: FileHandle, name: string, make: boolean): Promi
   return open(through(parent, name), DIRECTORY);
 }
 
-async function makeBelow(parent: FileHandle, name: string): Promise<void> {
+async function makeBelow(parent: FileHandle, name: string) {
   try {
     await mkdir(through(parent, name));
     await flushFolder(parent);
@@ -147,7 +147,7 @@ async function makeBelow(parent: FileHandle, name: string): Promise<void> {
 }
 
 /** A path that the kernel resolves against the open folder itself, not against the folder's name. */
-function through(handle: FileHandle, name: string): string {
+function through(handle: FileHandle, name: string) {
   return `/proc/self/fd/${handle.fd}/${name}`;
 }
 

@@ -65,7 +65,7 @@ function backLines(text: string, head: number): number {
   return at;
 }
 
-function oneHunk(base: string, target: string): Omit<Hunk, 'id'> {
+function oneHunk(base: string, target: string) {
   const old = splitLines(base);
   const now = splitLines(target);
   const least = Math.min(old.length, now.length);
@@ -88,7 +88,7 @@ function oneHunk(base: string, target: string): Omit<Hunk, 'id'> {
   };
 }
 
-function marked(sign: string, lines: readonly string[]): string[] {
+function marked(sign: string, lines: readonly string[]) {
   return lines.flatMap((line) =>
     line.endsWith('\n') ? [sign + line.slice(0, -1)] : [sign + line, NO_NEWLINE],
   );

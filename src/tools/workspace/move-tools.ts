@@ -21,7 +21,7 @@ export function createMoveTools(root: Root, pack: Pack): Tool[] {
 
 const file = (what: string) => z.string().min(1).describe(`${what}, relative to the workspace root.`);
 
-function moveFile(root: Root, pack: Pack): Tool {
+function moveFile(root: Root, pack: Pack) {
   return defineTool({
     ...pack,
     name: 'move_file',
@@ -52,14 +52,14 @@ async function previewMove(root: Root, from: string, to: string): Promise<Previe
   return { text: `Move ${line}\nto ${onOneLine(normalPath(to))}`, ...bound };
 }
 
-function assertMovable(from: string, to: string): void {
+function assertMovable(from: string, to: string) {
   assertWritable(splitPath(from));
   assertWritable(splitPath(to));
   if (normalPath(from) === normalPath(to))
     throw new ToolError('Both names are the same; nothing would change.');
 }
 
-function deleteFile(root: Root, pack: Pack): Tool {
+function deleteFile(root: Root, pack: Pack) {
   return defineTool({
     ...pack,
     name: 'delete_file',
@@ -86,7 +86,7 @@ function deleteFile(root: Root, pack: Pack): Tool {
   });
 }
 
-function assertNotStopped({ aborted, reason }: AbortSignal): void {
+function assertNotStopped({ aborted, reason }: AbortSignal) {
   if (aborted) throw nothingDone('it was stopped before the file was touched', { cause: reason });
 }
 
@@ -114,7 +114,7 @@ export async function describeFileToApprove(place: FileLocation): Promise<Descri
 }
 
 /** Refuses a file whose bytes have changed since the approval. Without a plan there is nothing to compare. */
-async function assertAsShown(handle: FileHandle, plan: FilePlan | undefined): Promise<void> {
+async function assertAsShown(handle: FileHandle, plan: FilePlan | undefined) {
   if (plan === undefined || (await hashFile(handle)) === plan.baseHash) return;
   const message = `Conflict: "${plan.path}" changed since this was approved. Nothing was done. Look at it and ask anew.`;
   throw new ToolError(message, { code: 'conflict' });
@@ -133,12 +133,12 @@ async function hashFile(handle: FileHandle): Promise<string> {
   return hash.digest('hex');
 }
 
-async function hashPart(hash: Hash, handle: FileHandle, part: { start: number; end: number }): Promise<void> {
+async function hashPart(hash: Hash, handle: FileHandle, part: { start: number; end: number }) {
   for await (const chunk of handle.createReadStream({ ...part, autoClose: false })) hash.update(chunk);
 }
 
 /** The first lines of a file, as a diff that deletes them. */
-async function showDeletion(place: FileLocation): Promise<string> {
+async function showDeletion(place: FileLocation) {
   return withRegularFile(place, async (handle, { size }) => {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(SHOWN_BYTES), 0, SHOWN_BYTES, 0);
     const head = wholeLines(buffer.subarray(0, bytesRead), size);

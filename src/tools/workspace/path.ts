@@ -54,7 +54,7 @@ function escapeUnits(character: string): string {
   return units.map((unit) => `\\u${unit}`).join('');
 }
 
-function outside(path: string, why: string): ToolError {
+function outside(path: string, why: string) {
   return new ToolError(`"${path.slice(0, 200)}" is outside the workspace: ${why}.`);
 }
 
@@ -126,7 +126,7 @@ const FAMILIES: readonly (readonly [start: string, like: string])[] = [
 ];
 
 /** The short name that some file systems also accept for a name that begins with a dot: `git~1`. */
-function shortName(name: string): string {
+function shortName(name: string) {
   return `${name.replaceAll('.', '').slice(0, 6)}~1`;
 }
 

@@ -311,7 +311,7 @@ function contentTool(root: Root, pack: Pack) {
     change,
     needsBase = false,
     ...about
-  }: ContentTool<P>): Tool =>
+  }: ContentTool<P>) =>
     defineTool({
       ...pack,
       ...about,
@@ -334,7 +334,7 @@ function contentTool(root: Root, pack: Pack) {
 }
 
 /** The path in the arguments. Every schema above has a path, but the compiler cannot see this through the generic. */
-function pathOf(args: unknown): string {
+function pathOf(args: unknown) {
   return isObject(args) ? String(args['path']) : '';
 }
 

@@ -16,7 +16,7 @@ export function createReadTools(root: Root, pack: Pack): Tool[] {
   return [readFile(root, pack), getFileInfo(root, pack)];
 }
 
-function readFile(root: Root, pack: Pack): Tool {
+function readFile(root: Root, pack: Pack) {
   return defineTool({
     ...pack,
     name: 'read_file',
@@ -56,7 +56,7 @@ function partOf(
   return text.slice(start, end);
 }
 
-function getFileInfo(root: Root, pack: Pack): Tool {
+function getFileInfo(root: Root, pack: Pack) {
   return defineTool({
     ...pack,
     name: 'get_file_info',
@@ -103,7 +103,7 @@ export function createListTools(root: Root, pack: Pack): Tool[] {
   return [listDirectory(root, pack), directoryTree(root, pack)];
 }
 
-function listDirectory(root: Root, pack: Pack): Tool {
+function listDirectory(root: Root, pack: Pack) {
   return defineTool({
     ...pack,
     name: 'list_directory',
@@ -117,7 +117,7 @@ function listDirectory(root: Root, pack: Pack): Tool {
   });
 }
 
-function directoryTree(root: Root, pack: Pack): Tool {
+function directoryTree(root: Root, pack: Pack) {
   return defineTool({
     ...pack,
     name: 'directory_tree',
@@ -141,7 +141,7 @@ function treeLine(step: WalkStep): string {
   return '  '.repeat(step.depth - 1) + onOneLine(step.name) + suffix(step) + note;
 }
 
-function suffix({ kind }: Entry): string {
+function suffix({ kind }: Entry) {
   return { file: '', folder: '/', link: ' (link)', other: ' (not a file)' }[kind];
 }
 
@@ -176,14 +176,14 @@ function kindOf(found: Dirent): Entry['kind'] {
 const SKIPPED: readonly string[] = ['.git', 'node_modules'];
 
 /** The limits of a walk. */
-export interface WalkLimits {
+interface WalkLimits {
   entries: number;
   depth: number;
   signal: AbortSignal;
 }
 
 /** One step of a walk. */
-export interface WalkStep extends Entry {
+interface WalkStep extends Entry {
   /** Relative to the root, with `/`. */
   path: string;
   depth: number;

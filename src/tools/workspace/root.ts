@@ -58,8 +58,7 @@ export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES 
     const folder = await openFolder({ root, names, make }, holding).catch(failOpen);
     return use(folder).finally(() => folder.close());
   };
-  const namesOf = (path: string): Promise<string[]> =>
-    asTheyStand(splitPath(path), (names, use) => hold(names, false, use));
+  const namesOf = (path: string) => asTheyStand(splitPath(path), (names, use) => hold(names, false, use));
   return {
     directory: root,
     inFolder: (path, use) => explained(path, async () => hold(await namesOf(path), false, verified(use))),
@@ -80,7 +79,7 @@ export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES 
 async function asTheyStand(
   names: readonly string[],
   hold: <T>(names: readonly string[], use: (folder: Folder) => Promise<T>) => Promise<T>,
-): Promise<string[]> {
+) {
   const found: string[] = [];
   for (const [at, name] of names.entries()) {
     if (/^[\x00-\x7f]*$/.test(name)) {
@@ -102,7 +101,7 @@ export function otherForm(asked: string, found: string): string {
   return `(the name stands there in another Unicode normal form: ${JSON.stringify(found).replace(/[^\x00-\x7f]/g, escaped)})`;
 }
 
-function escaped(unit: string): string {
+function escaped(unit: string) {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
@@ -114,7 +113,7 @@ function checkDirectory(directory: unknown): string {
   throw new CountersignError('config_invalid', `root has to name a folder; it is ${got}`, hint);
 }
 
-function nameOf(value: unknown): string {
+function nameOf(value: unknown) {
   return value === undefined || value === null ? String(value) : `of type ${typeof value}`;
 }
 
@@ -214,7 +213,7 @@ export async function readBytesIfThere(root: Root, path: string): Promise<Conten
   return orIfMissing(root.inParent(path, readBytes), null);
 }
 
-function tooLarge({ shown, mostBytes }: FileLocation, size: number): ToolError {
+function tooLarge({ shown, mostBytes }: FileLocation, size: number) {
   return new ToolError(
     `"${shown}" has ${size} bytes; files over ${mostBytes} bytes are not read or changed.`,
   );

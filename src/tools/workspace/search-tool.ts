@@ -108,7 +108,7 @@ function namesOf(paths: readonly string[]): string {
   return paths.slice(0, MOST_NAMED).map(onOneLine).join(', ') + more;
 }
 
-function pass({ passed }: Search, why: string, path: string): void {
+function pass({ passed }: Search, why: string, path: string) {
   const paths = passed.get(why) ?? [];
   paths.push(path);
   passed.set(why, paths);
@@ -137,7 +137,7 @@ export function restsOf(signal: AbortSignal): () => Promise<void> {
   };
 }
 
-function cutLine(line: string): string {
+function cutLine(line: string) {
   return line.length <= LINE_CHARACTERS ? line : `${line.slice(0, LINE_CHARACTERS)}…`;
 }
 
@@ -168,7 +168,7 @@ async function isFile(root: Root, path: string): Promise<boolean> {
 }
 
 /** The lines of a file. A file that is binary, too large or gone is named as not searched. */
-async function linesOf(search: Search, path: string): Promise<string[]> {
+async function linesOf(search: Search, path: string) {
   try {
     const read = search.root.inParent(path, (place) => readBytes({ ...place, mostBytes: MOST_FILE_BYTES }));
     const { bytes } = await read;

@@ -59,7 +59,7 @@ export function requireOneName(shown: string, facts: Pick<Stats, 'nlink'> | unde
  * A random name for a file of ours. `tmp`: it is being written, and nobody misses it. `kept`: a file of somebody else
  * that lost its own name for a moment.
  */
-function privateName(kind: 'tmp' | 'kept'): string {
+function privateName(kind: 'tmp' | 'kept') {
   return `.countersign-${randomBytes(12).toString('hex')}.${kind}`;
 }
 
@@ -91,7 +91,7 @@ const LEFT_OVER_MS = 24 * 3600 * 1000;
 const MOST_NAMES = 10_000;
 
 /** Removes the temporary files that writers left in this folder when they were killed. */
-async function removeLeftovers({ folder }: FileLocation): Promise<void> {
+async function removeLeftovers({ folder }: FileLocation) {
   await folder.verify();
   let looked = 0;
   for await (const { name } of await opendir(folder.at('.'), { bufferSize: 256 })) {
@@ -101,12 +101,12 @@ async function removeLeftovers({ folder }: FileLocation): Promise<void> {
   }
 }
 
-async function removeIfOld(path: string): Promise<void> {
+async function removeIfOld(path: string) {
   const facts = await lstat(path);
   if (facts.isFile() && Date.now() - facts.mtimeMs > LEFT_OVER_MS) await unlink(path);
 }
 
-async function putOver(temp: string, place: FileLocation, replaced: Stats): Promise<void> {
+async function putOver(temp: string, place: FileLocation, replaced: Stats) {
   const now = await lstat(place.at);
   const same = FACTS.every((fact) => now[fact] === replaced[fact]);
   if (!same)
@@ -146,7 +146,7 @@ async function isTaken(place: FileLocation): Promise<boolean> {
   }
 }
 
-function taken({ shown }: FileLocation, cause: unknown): ToolError {
+function taken({ shown }: FileLocation, cause: unknown) {
   return new ToolError(`"${shown}" exists by now; nothing was changed. Choose another name.`, {
     code: 'conflict',
     cause,
@@ -198,7 +198,7 @@ export async function moveSeen(place: FileLocation, seen: SeenFile, target: File
 }
 
 /** Removes the old name. Another file under the old name stays: the moved file already has its new name. */
-async function removeOld(place: FileLocation, { handle }: SeenFile): Promise<void> {
+async function removeOld(place: FileLocation, { handle }: SeenFile) {
   const aside = await setAside(place);
   if (sameFile(await lstat(aside.at), await handle.stat())) await unlink(aside.at);
   else await giveBack(aside, place);
@@ -218,7 +218,7 @@ async function isSeen(path: string, { handle, facts }: SeenFile): Promise<boolea
   return sameFile(there, open) && open.size === facts.size && open.mtimeMs === facts.mtimeMs;
 }
 
-function sameFile(one: Stats, other: Stats): boolean {
+function sameFile(one: Stats, other: Stats) {
   return one.dev === other.dev && one.ino === other.ino;
 }
 
@@ -227,7 +227,7 @@ function sameFile(one: Stats, other: Stats): boolean {
  *
  * @throws ToolError `conflict` if another file has taken the name meanwhile. The file then stays where it is.
  */
-async function giveBack(from: Pick<FileLocation, 'at' | 'shown'>, place: FileLocation): Promise<void> {
+async function giveBack(from: Pick<FileLocation, 'at' | 'shown'>, place: FileLocation) {
   try {
     await linkNewName(from.at, place);
   } catch (cause) {
@@ -240,7 +240,7 @@ async function giveBack(from: Pick<FileLocation, 'at' | 'shown'>, place: FileLoc
   await unlink(from.at).catch(ignoreMissing);
 }
 
-function changedNow({ shown }: FileLocation, what: string): ToolError {
+function changedNow({ shown }: FileLocation, what: string) {
   return new ToolError(`"${shown}" changed just now; ${what}. Look at it and ask anew.`, {
     code: 'conflict',
   });

@@ -2,11 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Approvers, loadApprovers, parseApprovers } from '../../../src/authority/rules/approvers-file';
-import type { KnownNames, RuledTool } from '../../../src/authority/rules/check-rules';
+import type { KnownNames } from '../../../src/authority/rules/check-rules';
 import type { RuledCall } from '../../../src/authority/rules/which-rules-fit';
 import { countVotes } from '../../../src/authority/votes/count-votes';
 import { CountersignError } from '../../../src/contract/errors';
 import { newSigner } from '../../support/ssh';
+
+type RuledTool = KnownNames['tools'] extends ReadonlyMap<string, infer T> ? T : never;
 
 const KNOWN: KnownNames = {
   tools: new Map<string, RuledTool>([

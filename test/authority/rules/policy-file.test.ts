@@ -40,7 +40,10 @@ const FILE = `rules:
     then: ask
 `;
 
-const read = (text = FILE, now = NOW): PolicyRules => parsePolicy(text, 'policy.yaml', { known: KNOWN, now });
+const read = (text = FILE, now = NOW): PolicyRules => {
+  jest.spyOn(Date, 'now').mockReturnValueOnce(now);
+  return parsePolicy(text, 'policy.yaml', KNOWN);
+};
 const call = (changes: Partial<RuledCall> = {}): RuledCall => ({
   ...{ agent: 'clerk', tool: 'refund_order', safety: 'dangerous', effect: 'unsafe', schema },
   args: { cents: 400 },
@@ -141,7 +144,7 @@ describe('mistakes', () => {
   it('takes tools of MCP servers as they are named, and without a config every name', () => {
     const text = rule('then: ask\ntools: [shop__refund]');
     expect(read(text).rules).toHaveLength(1);
-    expect(parsePolicy(rule('then: ask\ntools: [whatever]'), 'p', {}).rules).toHaveLength(1);
+    expect(parsePolicy(rule('then: ask\ntools: [whatever]'), 'p').rules).toHaveLength(1);
   });
 });
 
@@ -174,7 +177,7 @@ describe('where rules stand', () => {
     ],
     ['a wrong name in one', [{ name: 'a', then: 'ask', tools: ['lok'] }], 'config_invalid', "no tool 'lok'"],
   ])('refuses %s', async (_, source, code, message) => {
-    const failed = await loadPolicy(source, { known: KNOWN }).catch((error: CountersignError) => error);
+    const failed = await loadPolicy(source, KNOWN).catch((error: CountersignError) => error);
     expect(failed).toMatchObject({ code, message: expect.stringContaining(message) });
   });
 });

@@ -1,11 +1,5 @@
 import type { PreparedCall } from '../../../src/contract/call';
-import {
-  type BurstSoFar,
-  fitInto,
-  retryWaitMs,
-  runsHere,
-  whyCommit,
-} from '../../../src/contract/burst/goes-on';
+import { fitInto, retryWaitMs, runsHere, whyCommit } from '../../../src/contract/burst/goes-on';
 import { makeFailure } from '../../../src/contract/result';
 import type { Order } from '../../../src/contract/tool';
 import { afterStep } from '../../../src/contract/repeats';
@@ -78,6 +72,8 @@ test.each<[string, number, Order, number, boolean]>([
   );
   expect(fitInto(ms, { calls: [...calls, invalid('validation')], order })).toBe(expected);
 });
+
+type BurstSoFar = Parameters<typeof whyCommit>[0];
 
 const soFar: BurstSoFar = {
   ...{ ms: 10, bytes: 100, size: 100, step: 3, maxSteps: 50, commitMs: 1000 },

@@ -1,4 +1,4 @@
-import { stdioTransport } from '../../../src/tools/mcp/stdio';
+import { StdioTransport } from '../../../src/tools/mcp/stdio';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/client';
 import { readAnswer } from '../../../src/tools/mcp/result';
 import type { McpServer } from '../../../src/tools/mcp/declare';
@@ -8,7 +8,7 @@ import { act, always, connect, HOSTILE, hostile } from './support';
 const hide = (text: string): string => text;
 const codec = { deserializeMessage, serializeMessage };
 const program = (script: string, env: Record<string, string> = {}) =>
-  stdioTransport({ command: process.execPath, args: ['-e', script], cwd: '.', env, hide }, codec);
+  new StdioTransport({ command: process.execPath, args: ['-e', script], cwd: '.', env, hide }, codec);
 const message = { jsonrpc: '2.0', id: 1, method: 'ping' } as const;
 
 const isAlive = (pid: number): boolean => {

@@ -1,7 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type LaunchBase,
   bubblewrapWords,
   chooseIdentity,
   findParts,
@@ -21,7 +20,7 @@ const parts = {
   prlimit: '/usr/bin/prlimit',
   setpriv: '/usr/bin/setpriv',
 };
-const build: LaunchBase = {
+const build: Parameters<typeof bubblewrapWords>[0] = {
   parts,
   identity: { kind: 'own' },
   limits: limitsSchema.parse({}),

@@ -2,7 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeBox, openWorkspace } from './support';
 import { createRoot } from '../../../src/tools/workspace/root';
-import { listFolder, type WalkStep, walk, type WalkLimits } from '../../../src/tools/workspace/read-tools';
+import { listFolder, walk } from '../../../src/tools/workspace/read-tools';
 
 describe('read_file', () => {
   const files = { 'a.txt': 'one\ntwo\r\nthree', 'empty.txt': '', 'b.bin': Buffer.from([1, 0, 2]) };
@@ -86,9 +86,9 @@ const box = makeBox({
 symlinkSync('/etc', join(box.root, 'link'));
 const root = createRoot(box.root);
 
-const steps = async (path: string, change: Partial<WalkLimits> = {}): Promise<WalkStep[]> => {
+const steps = async (path: string, change: Partial<Parameters<typeof walk>[2]> = {}) => {
   const limits = { entries: 100, depth: 10, signal: new AbortController().signal, ...change };
-  const found: WalkStep[] = [];
+  const found = [];
   for await (const step of walk(root, path, limits)) found.push(step);
   return found;
 };
