@@ -38,7 +38,11 @@ const onNode = (version, { title, files }) => {
     files: files.length,
     // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node. Races and properties have all
     // their attempts in `test:all`: another Node does not change what they find.
-    env: { ...process.env, COUNTERSIGN_THOROUGH: '', npm_config_cache: join(tmpdir(), 'countersign-nodes') },
+    env: {
+      ...process.env,
+      COUNTERSIGN_THOROUGH: '',
+      npm_config_cache: join(tmpdir(), `countersign-nodes-${process.getuid?.() ?? ''}`),
+    },
   });
 };
 
