@@ -13,7 +13,7 @@ const NODES = ['22.23.3', '24.21.0'];
 
 /** What meets Node itself: files, processes, sockets, streams, keys, terminals, threads. */
 const MEETS_NODE = [
-  'test/(encryption|store)/|test/(lock|files|sdk-copies|server-probe)\\.',
+  'test/(encryption|store)/|test/system/(lock|files|server-probe)\\.|test/worker/sdk-copies\\.',
   'test/engine/(download-or-build|install-binary|resolve|run|server-launch)\\.',
   'test/tools/(eval|workspace)/|test/tools/(run-process|shell-tools)\\.|test/tools/mcp/(stdio|connection|conformance)\\.',
   'test/tools/http/send\\.|test/tools/sandbox/index\\.',
@@ -38,7 +38,11 @@ const onNode = (version, { title, files }) => {
     files: files.length,
     // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node. Races and properties have all
     // their attempts in `test:all`: another Node does not change what they find.
-    env: { ...process.env, COUNTERSIGN_THOROUGH: '', npm_config_cache: join(tmpdir(), 'countersign-nodes') },
+    env: {
+      ...process.env,
+      COUNTERSIGN_THOROUGH: '',
+      npm_config_cache: join(tmpdir(), `countersign-nodes-${process.getuid?.() ?? ''}`),
+    },
   });
 };
 

@@ -67,7 +67,7 @@ export const stagesOf = (files) => {
     ? [
         { title: 'on a server', files: deep, workers: many },
         { title: ENDING, files: [...timed], workers: cores },
-        { title: 'core', files: core, workers: some, yields: 10 },
+        { title: 'core', files: core, workers: some, yields: 5 },
       ]
     : [
         { title: 'on a server', files: [...core, ...deep], workers: many },

@@ -353,7 +353,7 @@ const title = 'beside the plugins of Temporal for agents, with the overrides of 
     async (_, { script, node, read }) => {
       const args = [script, server.address];
       // Not in the home of root, as in `npm run test:nodes`, which shares it.
-      const env = { npm_config_cache: join(tmpdir(), 'countersign-nodes') };
+      const env = { npm_config_cache: join(tmpdir(), `countersign-nodes-${process.getuid?.() ?? ''}`) };
       const { code, out, err } =
         node === undefined
           ? await installed.node(...args)

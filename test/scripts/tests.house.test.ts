@@ -31,7 +31,7 @@ describe('which tests run together', () => {
     expect(evaluate(`tests.stagesOf(${files}).map(({ title, yields }) => [title, yields ?? 0])`)).toEqual([
       ['on a server', 0],
       ['workers that end', 0],
-      ['core', 10],
+      ['core', 5],
     ]);
   });
 

@@ -13,7 +13,10 @@ export async function runOnNode22(script: string, ...args: string[]): Promise<st
   const packaged = ['exec', '--yes', `--package=node-${platform}-${process.arch}@${VERSION}`, '--', 'node'];
   const isNew = Number(process.versions.node.split('.')[0]) >= 22;
   const [program, ...before] = isNew ? [process.execPath] : ['npm', ...packaged];
-  const env = { ...process.env, npm_config_cache: join(tmpdir(), 'countersign-nodes') };
+  const env = {
+    ...process.env,
+    npm_config_cache: join(tmpdir(), `countersign-nodes-${process.getuid?.() ?? ''}`),
+  };
   const run = promisify(execFile);
   const { stdout } = await run(program, [...before, file, ...args], {
     ...{ env, cwd: root, maxBuffer: 64 * 1024 * 1024 },
