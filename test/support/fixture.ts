@@ -96,10 +96,13 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await Promise.all([inProcess.stop(), processes.stop()]);
-    if (address === testAddress()) await endTurns(place.taskQueue, client).catch(() => undefined);
-    await connection.close();
-    await server?.stop();
-    await rm(directory, { recursive: true, force: true });
+    try {
+      if (address === testAddress()) await endTurns(place.taskQueue, client);
+    } finally {
+      await connection.close();
+      await server?.stop();
+      await rm(directory, { recursive: true, force: true });
+    }
   };
   const fixture: Fixture = {
     ...place,
