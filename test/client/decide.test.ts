@@ -7,6 +7,7 @@ import { SendLimit } from '../../src/client/send-limit';
 import { STATUS } from '../../src/history/server-errors';
 import { grpcError } from '../history/fake-server';
 import { accepted } from '../history/script';
+import { withoutWaits } from '../support/without-waits';
 
 const TAKEN = accepted('1.1', 'approved');
 const CHANGE: Decision = { callId: '1.1', decision: 'modified', arguments: {} };
@@ -85,7 +86,7 @@ describe('a server that does not say whether it took a decision', () => {
     ['the signal is not answered', { ends: [silence, silence], signalled: silence }],
     ['a change, which goes by no signal, is not answered', { ends: [silence, silence], decision: CHANGE }],
   ])('%s', async (_, how) => {
-    await expect(decidedOn(how)).rejects.toMatchObject({
+    await expect(withoutWaits(() => decidedOn(how))).rejects.toMatchObject({
       code: 'server_failed',
       message: expect.stringContaining('may still take effect'),
     });
@@ -98,5 +99,5 @@ it.each([
 ])('sends a decision again where the server says: %s', async (details) => {
   // Its own words for a task that a worker completes while another event comes: UnhandledCommand.
   const ends = [failed(STATUS.failedPrecondition, details), TAKEN];
-  expect(await decided(...ends)).toMatchObject({ status: 'accepted' });
+  expect(await withoutWaits(() => decided(...ends))).toMatchObject({ status: 'accepted' });
 });

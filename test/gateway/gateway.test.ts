@@ -172,7 +172,8 @@ it('a hook that gives up at the moment of a decision hears the decision', async 
 });
 
 it('forgets the oldest of the calls for which somebody has to ask later', async () => {
-  const cancel = jest.fn(() => Promise.resolve());
+  const cancelled = new Set<string>();
+  const cancel = jest.fn(async (id: string) => void cancelled.add(id));
   const items = [
     { callId: '1.1', kind: 'request', tool: 'pay', summary: '', since: '', deadline: null },
   ] as const;
@@ -181,8 +182,11 @@ it('forgets the oldest of the calls for which somebody has to ask later', async 
     start: ({ who }) => Promise.resolve({ id: who, isNamed: false }),
     stateOf: (id) =>
       Promise.resolve({ id, status: 'working', createdAt: '', lastUpdatedAt: '', runs: false, open }),
-    end: (_id, signal) =>
-      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+    end: (id, signal) =>
+      new Promise((resolve, reject) => {
+        if (cancelled.has(id)) resolve({ kind: 'cancelled', message: 'cancelled' });
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+      }),
     cancel,
   });
   for (const who of ['ann', 'ben']) await gateway.call({ ...aCall, who, asTask: true });

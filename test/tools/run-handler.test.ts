@@ -98,31 +98,38 @@ it('runs the handler by another runner', async () => {
 });
 
 it('stands still while a person is asked, and has the rest of its time afterwards', async () => {
-  const asked = gate();
-  const answer = gate();
-  const running = runOf(
-    async (_, { ask, signal }) => {
-      const reply = await ask?.({ text: 'How many?', form: {} });
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      return reply;
-    },
-    {
-      timeoutMs: 1000,
-      live: {
-        ask: async () => {
-          asked.open();
-          await answer.opened;
-          return { answer: 'declined' };
+  jest.useFakeTimers();
+  try {
+    const asked = gate();
+    const answer = gate();
+    const running = runOf(
+      async (_, { ask, signal }) => {
+        const reply = await ask?.({ text: 'How many?', form: {} });
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return reply;
+      },
+      {
+        timeoutMs: 1000,
+        live: {
+          ask: async () => {
+            asked.open();
+            await answer.opened;
+            return { answer: 'declined' };
+          },
         },
       },
-    },
-  );
-  await asked.opened;
-  const isOver = await within(running, 1500);
-  expect(isOver.ended).toBe(false);
-  answer.open();
-  expect(await running).toMatchObject({
-    kind: 'timeout',
-    finished: { kind: 'returned', value: { answer: 'declined' } },
-  });
+    );
+    await asked.opened;
+    const isOver = within(running, 1500);
+    await jest.advanceTimersByTimeAsync(1500);
+    expect((await isOver).ended).toBe(false);
+    answer.open();
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(await running).toMatchObject({
+      kind: 'timeout',
+      finished: { kind: 'returned', value: { answer: 'declined' } },
+    });
+  } finally {
+    jest.useRealTimers();
+  }
 });

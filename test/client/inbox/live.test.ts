@@ -7,6 +7,7 @@ import {
 } from '../../../src/client/inbox/live';
 import { CountersignError } from '../../../src/contract/errors';
 import { mostReactions } from '../../support/reactions';
+import { withoutWaits } from '../../support/without-waits';
 import { inboxItem } from '../../cli/support';
 
 const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => inboxItem({ turn, ...extra });
@@ -39,7 +40,7 @@ describe('looking at the inbox', () => {
   };
 
   it('goes on while the server is away', async () => {
-    expect(await watch(client([item('a')], away, [item('b')]), 3)).toEqual([
+    expect(await withoutWaits(() => watch(client([item('a')], away, [item('b')]), 3))).toEqual([
       { items: [item('a')] },
       { away: 'nobody answers' },
       { items: [item('b')] },
@@ -48,7 +49,7 @@ describe('looking at the inbox', () => {
 
   it('says that the server limits reading and when it tries again, and then goes on', async () => {
     const busy = new CountersignError('server_busy', 'too often', { data: { retryInMs: 1200 } });
-    expect(await watch(client([item('a')], busy, [item('a')]), 3)).toEqual([
+    expect(await withoutWaits(() => watch(client([item('a')], busy, [item('a')]), 3))).toEqual([
       { items: [item('a')] },
       { away: 'Temporal limits reading; next try in 2 s' },
       { items: [item('a')] },
