@@ -1,8 +1,8 @@
 /**
  * Makes workers in the process of a test cost less. Where workflows run in the thread of the test (`debugMode`), the SDK keeps
  * the stack of each promise of the process, also of those that no workflow made; a thread watches over each call into the
- * sandbox, with a limit of 49 days; and each worker reads the same 3 MB of code and its source map anew. That was more than
- * half of what tests with workers took. Threads of workflows, in the process or outside, stay as users have them.
+ * sandbox, with a limit of 49 days; each worker reads the same 3 MB of code and its source map anew, and runs all of it before
+ * its first workflow. That was more than half of what tests with workers took. Threads of workflows, in the process or outside, stay as users have them.
  */
 const { statSync } = require('node:fs');
 const Module = require('node:module');
@@ -34,16 +34,64 @@ const leaveOutWatchdogs = (Worker) => {
   };
 };
 
+/**
+ * Lets workers of one bundle and the same activities share what runs its workflows: it is made by running all modules of the
+ * bundle, and keeps each workflow apart from the others whoever it works for. It ends with the last of its workers.
+ */
+const shareCreators = (Worker) => {
+  const { createWorkflowCreator } = Worker;
+  const open = new Map();
+  Worker.createWorkflowCreator = async function (bundle, options, logger) {
+    const create = () => createWorkflowCreator.call(this, bundle, options, logger);
+    if (!options.debugMode || !options.reuseV8Context || options.patchActivationCallback !== undefined)
+      return create();
+    const key = JSON.stringify([
+      bundle.filename,
+      bundle.code.length,
+      ...[...options.activities.keys()].sort(),
+    ]);
+    const known = open.get(key);
+    const shared = known?.bundle === bundle ? known : { bundle, made: create(), users: 0 };
+    open.set(key, shared);
+    shared.users += 1;
+    const leave = async () => {
+      shared.users -= 1;
+      if (shared.users > 0) return;
+      if (open.get(key) === shared) open.delete(key);
+      await (await shared.made).destroy();
+    };
+    try {
+      return Object.create(await shared.made, { destroy: { value: leave } });
+    } catch (error) {
+      if (open.get(key) === shared) open.delete(key);
+      throw error;
+    }
+  };
+};
+
+const makeHandlersCheap = (handlers) => {
+  const { addWorkflowBundle } = handlers;
+  handlers.setPromiseHook = () => {};
+  // Bundles of tests have no map: their stacks name the lines of the bundle.
+  handlers.addWorkflowBundle = async function (bundle) {
+    if (bundle.sourceMap.sources.length > 0) await addWorkflowBundle.call(this, bundle);
+  };
+};
+
 const load = Module._load;
+let areHandlersCheap = false;
 let isWorkerCheap = false;
 Module._load = function (request, ...rest) {
   const loaded = load.call(this, request, ...rest);
-  if (request === './vm-shared' && loaded.globalHandlers !== undefined)
-    loaded.globalHandlers.setPromiseHook = () => {};
+  if (request === './vm-shared' && loaded.globalHandlers !== undefined && !areHandlersCheap) {
+    areHandlersCheap = true;
+    makeHandlersCheap(loaded.globalHandlers);
+  }
   if (/^\.\.?\/worker$/.test(request) && loaded.Worker?.getOrCreateBundle !== undefined && !isWorkerCheap) {
     isWorkerCheap = true;
     shareBundles(loaded.Worker);
     leaveOutWatchdogs(loaded.Worker);
+    shareCreators(loaded.Worker);
     shareModules();
   }
   return loaded;
