@@ -2,7 +2,16 @@ import { defined } from '../contract/defined';
 import { USER_HEADER } from '../contract/names';
 import { queryOf } from './model/route';
 import { takeServerTime } from './stream';
-import type { Answer, ApiError, CallDetails, DecisionBody, InboxSession } from '../server/api';
+import type {
+  Answer,
+  ApiError,
+  CallDetails,
+  DecisionBody,
+  InboxPage,
+  InboxSession,
+  SignedOut,
+  SignIn,
+} from '../server/api';
 
 /** The answer of the server. `status` is 0 if no answer came. */
 export type Reply<T> = { ok: true; data: T } | { ok: false; status: number; error: ApiError };
@@ -30,6 +39,9 @@ const UNKNOWN: ApiError = {
 /** The time to wait for the answer to a small request, in milliseconds. */
 const ASK_MS = 2_500;
 
+/** The time to wait for a part of the inbox, in milliseconds. The server has the inbox in memory. */
+const READ_MS = 20_000;
+
 /** The status of a refused decision. The body of such an answer is an Answer. */
 const REFUSED = 409;
 
@@ -43,6 +55,23 @@ export async function readSession(signal?: AbortSignal): Promise<Reply<InboxSess
 
 /** Reads the session for a caller who cannot wait long. The status is 0 if the web inbox does not answer in time. */
 export const askSession = (): Promise<Reply<InboxSession>> => readSession(AbortSignal.timeout(ASK_MS));
+
+export const signIn = (body: SignIn): Promise<Reply<InboxSession>> => send('POST', 'api/session', { body });
+
+export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', 'api/session');
+
+/**
+ * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null if that page has not
+ * changed. `query` has the other parameters of `InboxPageQuery`.
+ */
+export function readInbox(
+  { query, offset, limit }: { query: string; offset: number; limit: number },
+  seen = '',
+): Promise<Reply<InboxPage | null>> {
+  const place = queryOf({ offset: String(offset), limit: String(limit), seen });
+  const path = `api/inbox?${query === '' ? '' : `${query}&`}${place}`;
+  return send('GET', path, { signal: AbortSignal.timeout(READ_MS) });
+}
 
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);

@@ -2,8 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxPage } from '../server/api';
 import { useTabVisible } from './ui/app';
 import type { LiveInbox } from './shared-stream';
-import { type Reply, send } from './http';
-import { queryOf } from './model/route';
+import { readInbox } from './http';
 
 /** The rows of the inbox to read. */
 interface RowsWanted {
@@ -65,20 +64,4 @@ export function useInboxRows(
   }, [query, offset, limit, version, connection === 'live', isVisible]);
   useEffect(() => () => void (isShown.current = false), []);
   return rows;
-}
-
-/** The time to wait for a part of the inbox, in milliseconds. The server has the inbox in memory. */
-const READ_MS = 20_000;
-
-/**
- * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null if that page has not
- * changed. `query` has the other parameters of `InboxPageQuery`.
- */
-function readInbox(
-  { query, offset, limit }: { query: string; offset: number; limit: number },
-  seen = '',
-): Promise<Reply<InboxPage | null>> {
-  const place = queryOf({ offset: String(offset), limit: String(limit), seen });
-  const path = `api/inbox?${query === '' ? '' : `${query}&`}${place}`;
-  return send('GET', path, { signal: AbortSignal.timeout(READ_MS) });
 }

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ApiError, InboxSession, SignIn, SignedOut } from '../server/api';
-import { readSession, showUser, readCall, type Reply, send } from './http';
+import type { ApiError, InboxSession } from '../server/api';
+import { readSession, showUser, readCall, signIn, signOut } from './http';
 import type { Selection } from './model/alike';
 import { grouped, tabTitle } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
@@ -328,10 +328,6 @@ function troubleOf({ phase, outcome, result, doubt, request }: CallView): string
   if (outcome === undefined || result?.error === undefined || outcome === 'denied') return undefined;
   return `ended as ${describeOutcome(outcome)[0]}: ${result.error.message}`;
 }
-
-const signIn = (body: SignIn): Promise<Reply<InboxSession>> => send('POST', 'api/session', { body });
-
-const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', 'api/session');
 
 /** A good notice disappears after this many milliseconds. A bad notice stays until it is closed. */
 const STAYS_MS = 8_000;
