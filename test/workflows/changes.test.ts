@@ -21,7 +21,7 @@ async function looks(
   const notifier = new ChangeNotifier(
     context,
     [{ look: () => (count += 1) }],
-    { hasReapplied: false },
+    { hasReapplied: false, hasMessages: false },
     isQuiet,
   );
   const { workflow } = await WorkflowUnderTest.start(async () => {
@@ -49,6 +49,27 @@ it('looks at nothing before there is something to show', async () => {
   expect(await looks(context, [change, (notifier) => notifier.begin()], true)).toEqual([0, 0, 1]);
 });
 
+it.each([
+  ['at once where the task brought no message', false, [1, 2, 2]],
+  ['when the messages of the task have their answers', true, [1, 1, 2]],
+])('looks alone %s', async (_, hasMessages, expected) => {
+  const context = contextOf();
+  const counts: number[] = [];
+  let count = 0;
+  const watcher = { look: () => (count += 1) };
+  const notifier = new ChangeNotifier(context, [watcher], { hasReapplied: false, hasMessages });
+  const { workflow } = await WorkflowUnderTest.start(async () => {
+    void notifier.run();
+    counts.push(count);
+    markChanged(context);
+    notifier.lookAlone();
+    counts.push(count);
+    await condition(() => false);
+  });
+  await workflow.task([]);
+  expect([...counts, count]).toEqual(expected);
+});
+
 it('closes what is due before anybody looks', async () => {
   const context = contextOf(approvalsWith({ expiresMs: 0 }).state);
   await looks(context, []);
@@ -63,7 +84,7 @@ it.each([
   const order: string[] = [];
   let count = first;
   const watcher = { look: () => void order.push('look') };
-  const notifier = new ChangeNotifier(context, [watcher], { hasReapplied: false });
+  const notifier = new ChangeNotifier(context, [watcher], { hasReapplied: false, hasMessages: false });
   const { workflow } = await WorkflowUnderTest.start(async () => {
     const waited = notifier.until(() => count > 0).then(() => order.push('on'));
     if (count > 0) await waited;

@@ -65,6 +65,19 @@ it('judges ten thousand short messages in one task', async () => {
   expect(tasks.map((task) => task.length)).toEqual([10_000]);
 });
 
+it.each<[string, (queue: MessageQueue) => void]>([
+  ['a signal', (queue) => queue.add({ weight: 1, judge: () => undefined })],
+  ['an update', (queue) => void queue.answer(1, () => undefined)],
+])('knows whether the task brought %s', async (_, send) => {
+  const queue = new MessageQueue();
+  await nextTask();
+  const before = queue.hasMessages;
+  send(queue);
+  const meanwhile = queue.hasMessages;
+  await nextTask();
+  expect([before, meanwhile, queue.hasMessages]).toEqual([false, true, false]);
+});
+
 it('answers a sender in its turn, with what its judging throws', async () => {
   const queue = new MessageQueue();
   const order: string[] = [];
