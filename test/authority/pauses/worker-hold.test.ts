@@ -100,7 +100,7 @@ describe('a call that is about to start', () => {
     ['is of a dry world', { dry: true }],
     ['is of another tool', { tool: 'look' }],
   ])('may start where it %s', async (_case, part) => {
-    await expect(pausedCall({ pauses }, inputOf(part), false)).resolves.toBeUndefined();
+    expect(await pausedCall({ pauses }, inputOf(part), false)).toBeUndefined();
   });
 
   it.each<[Partial<CallInput>, boolean, object]>([
