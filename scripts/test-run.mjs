@@ -64,8 +64,8 @@ const endOnSignal = (leader) => {
 };
 
 /**
- * Takes a session behind others, by as much as `nice` says. On Linux each may be a group of its own, which shares the processors
- * evenly with the other groups, however nice its processes are, until it is told as well.
+ * Lowers the priority of a session. Linux may give each session the same share of the processors, whatever the priority
+ * of its processes is, until the session itself has a priority, too.
  */
 const yieldToOthers = (leader, nice) => {
   try {

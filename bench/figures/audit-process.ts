@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { openAuditFile, verifyFile } from '../../lib/audit/audit-file';
-import { type AuditSource, exportRuns } from '../../lib/cli/commands/audit';
+import { exportRuns } from '../../lib/cli/commands/audit';
 import { makeKeys } from '../../lib/audit/file-key';
 import { createRecorder } from '../../lib/audit/records';
 import { type History, makeDecode } from '../../lib/history/decode/decode';
@@ -33,7 +33,7 @@ async function eventsOf({ events }: History, runId: string): Promise<TurnEvent[]
 async function exportRate(directory: string, history: History): Promise<number> {
   const rates: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
-    const source: AuditSource = {
+    const source: Parameters<typeof exportRuns>[0] = {
       async *runs() {
         for (let n = 0; n < RUNS; n++)
           yield { turn: `turn-${n}`, runId: `run-${n}`, startedAt: AT, open: false };

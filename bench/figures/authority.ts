@@ -6,7 +6,7 @@ import { inboxSigner, openInboxKey } from '../../lib/authority/signatures/inbox-
 import { openApprovers } from '../../lib/authority/rules/current-file';
 import { connect, type Countersign } from '../../lib/client';
 import { defineAgent, defineConfig, defineTool, scriptedModel, startWorker } from '../../lib/index';
-import { createShownCalls, signableBy } from '../../lib/server/shown-calls';
+import { ShownCalls, signableBy } from '../../lib/server/shown-calls';
 import { signVote } from '../../lib/server/signer';
 import { absolute, alternate, median, type Bench, type Figure, type Measurement } from '../figure';
 import { freshId, started } from '../subjects';
@@ -110,7 +110,7 @@ async function decided({ bench, client, taskQueue, signer }: Deciding, agent: st
   const { turn } = await client.start({ agent, prompt, taskQueue });
   await requestOf(bench, turn);
   // As in the web inbox, whose page shows the call before somebody decides it.
-  const shown = createShownCalls();
+  const shown = new ShownCalls();
   const view = await client.view(turn);
   shown.keep(view);
   const { seenDigest = '', callKey = '' } = view.calls[0]?.request ?? {};
