@@ -52,7 +52,7 @@ export class KeyedLimiter {
       // A job waits for its key first. So many jobs of one key do not hold the places of others while they wait.
       return await own.run(all === undefined ? job : () => all.run(job));
     } finally {
-      if (own.isIdle) this.limiters.delete(key);
+      if (own.isIdle && this.limiters.get(key) === own) this.limiters.delete(key);
     }
   }
 }

@@ -173,8 +173,8 @@ export interface Config extends Readonly<Resolved>, Readonly<KeptOptions> {
  * @throws CountersignError `config_invalid`: a wrong option, two agents of one name, or two tools of one name on one queue.
  */
 export function defineConfig(options: ConfigOptions): Config {
-  const { hooks = {}, mcpServers, mcpTools = {}, hookTools = {} } = options;
   const given = checkedOptions(optionsSchema, options, (words) => invalid(words));
+  const { hooks = {}, mcpServers, mcpTools = {}, hookTools = {} } = options;
   const { agentWait: agentWaitMs, prices, currency, policy, ...same } = given;
   if (given.agents.length === 0 && mcpServers === undefined && options.hookTools === undefined)
     throw invalid('`agents` must name at least one agent');

@@ -1,6 +1,6 @@
 import { CancellationScope, condition, inWorkflowContext, sleep, workflowInfo } from '@temporalio/workflow';
 import { asError } from '../contract/errors';
-import { randomOfRun } from './sdk-internals';
+import { areMessagesIntercepted, randomOfRun } from './sdk-internals';
 
 /**
  * The most weight that one workflow task may judge, in units of `QueuedMessage.weight`: a quarter of a second. Further
@@ -91,9 +91,12 @@ export class MessageQueue {
     return this.reapplied.updates.length + this.reapplied.signals.length > 0;
   }
 
-  /** Whether the current workflow task brought a message. */
+  /**
+   * Whether somebody may still wait for an answer in the current workflow task. An interceptor of the application may
+   * keep a message before we see it, or an answer after we gave it.
+   */
   get hasMessages(): boolean {
-    return this.asked === workflowInfo().historyLength;
+    return this.asked === workflowInfo().historyLength || areMessagesIntercepted();
   }
 
   /** Judges a signal, immediately if there is room. Throws only what its judging throws. */
@@ -191,6 +194,7 @@ export class MessageQueue {
   private judgeWaiting(): void {
     for (let first = this.waiting[this.next]; first !== undefined; first = this.waiting[this.next]) {
       if (!this.hasRoom(first)) return;
+      this.asked = this.task;
       this.next += 1;
       first.judge();
     }

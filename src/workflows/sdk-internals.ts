@@ -18,6 +18,12 @@ export function isSeenLater(own: WorkflowInboundCallsInterceptor): boolean {
   return inbound.slice(inbound.indexOf(own) + 1).some(({ handleSignal }) => handleSignal !== undefined);
 }
 
+/** Whether an interceptor of the application sees messages, beside our own one for signals. */
+export function areMessagesIntercepted(): boolean {
+  const { inbound = [] } = maybeGetActivator()?.interceptors ?? {};
+  return inbound.filter(({ handleSignal, handleUpdate }) => handleSignal ?? handleUpdate).length > 1;
+}
+
 /**
  * The source of this run's random numbers. A reset makes another source, and the SDK offers no other sign of a reset.
  */

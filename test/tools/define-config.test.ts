@@ -80,6 +80,12 @@ it.each<[string, object, RegExp]>([
   );
 });
 
+it('refuses to be given nothing', () => {
+  expect(() => Reflect.apply(defineConfig, undefined, [])).toThrow(
+    expect.objectContaining({ code: 'config_invalid' }),
+  );
+});
+
 describe('one name on one queue is one tool', () => {
   it('two agents may have the same tool in two places', () => {
     const agents = ['/a', '/b'].map((root, index) =>

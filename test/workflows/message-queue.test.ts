@@ -11,7 +11,10 @@ jest.mock('@temporalio/workflow', () => ({
   condition: () => Promise.resolve(),
 }));
 
-jest.mock('../../src/workflows/sdk-internals', () => ({ randomOfRun: () => workflow.random }));
+jest.mock('../../src/workflows/sdk-internals', () => ({
+  randomOfRun: () => workflow.random,
+  areMessagesIntercepted: () => false,
+}));
 
 /** The next workflow task begins: every timer has fired. */
 async function nextTask(): Promise<void> {
@@ -76,6 +79,17 @@ it.each<[string, (queue: MessageQueue) => void]>([
   const meanwhile = queue.hasMessages;
   await nextTask();
   expect([before, meanwhile, queue.hasMessages]).toEqual([false, true, false]);
+});
+
+it('knows that a task answers what had no room before', async () => {
+  const queue = new MessageQueue();
+  workflow.historyLength += 5;
+  let seen: boolean | undefined;
+  for (const weight of [2500, 2500]) queue.add({ weight, judge: () => (seen = queue.hasMessages) });
+  seen = undefined;
+  await nextTask();
+  expect(seen).toBe(true);
+  expect(queue.hasMessages).toBe(true);
 });
 
 it('answers a sender in its turn, with what its judging throws', async () => {

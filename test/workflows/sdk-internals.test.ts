@@ -1,6 +1,11 @@
 import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 import { condition, defineSignal, setHandler } from '@temporalio/workflow';
-import { isSeenLater, randomOfRun, signalHandlerOf } from '../../src/workflows/sdk-internals';
+import {
+  areMessagesIntercepted,
+  isSeenLater,
+  randomOfRun,
+  signalHandlerOf,
+} from '../../src/workflows/sdk-internals';
 import { endWorkflow, jobs, WorkflowUnderTest } from '../support/workflow';
 
 /*
@@ -31,6 +36,17 @@ test('Activator.interceptors.inbound has the interceptors in their order', async
   expect(isSeenLater(own)).toBe(false);
   inbound?.push({ handleSignal: async () => undefined });
   expect(isSeenLater(own)).toBe(true);
+});
+
+test('Activator.interceptors.inbound has those of an application beside ours', async () => {
+  await WorkflowUnderTest.start(waits);
+  const inbound = maybeGetActivator()?.interceptors.inbound;
+  inbound?.push({ handleSignal: async () => undefined, execute: async () => undefined });
+  expect(areMessagesIntercepted()).toBe(false);
+  inbound?.push({ execute: async () => undefined });
+  expect(areMessagesIntercepted()).toBe(false);
+  inbound?.push({ handleUpdate: async () => undefined });
+  expect(areMessagesIntercepted()).toBe(true);
 });
 
 test('Activator.random is the same in every task, and another one after a reset', async () => {

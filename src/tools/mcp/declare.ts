@@ -131,6 +131,8 @@ export interface McpOAuth extends z.input<typeof oauthSchema> {}
 
 const address = z.object({
   type: z.enum(['http', 'streamable-http']).optional(),
+  /** A server with a command is never reached at an address instead, not even if its command does not fit. */
+  command: z.undefined().optional(),
   url: filled,
   /** Headers of each request to `url`, never sent to another origin. With `Authorization` nobody logs in. */
   headers: values.default({}),
@@ -221,7 +223,7 @@ export function prefixOf(name: string): string {
 
 function toStart(name: string, one: z.output<typeof server>): McpStart {
   const elicitation = one.elicitation || undefined;
-  if ('command' in one) {
+  if (one.command !== undefined) {
     const { command, args, cwd, env } = one;
     return { kind: 'stdio', command, args, cwd, env, elicitation };
   }

@@ -51,6 +51,10 @@ describe('servers', () => {
     ['a scope that is none', '{"mcpServers":{"a":{"url":"https://x","oauth":{"scopes":["a b"]}}}}'],
     ['a port that is none', '{"mcpServers":{"a":{"url":"https://x","oauth":{"callbackPort":0}}}}'],
     ['another transport', '{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}'],
+    [
+      'a command that does not fit, beside an address',
+      '{"mcpServers":{"a":{"command":"x","args":"oops","url":"https://x"}}}',
+    ],
     ['a state that is none', '{"mcpServers":{"a":{"command":"x","state":"call"}}}'],
   ])('are refused: %s', async (_case, text) => {
     const file = join(scratch(), '.mcp.json');
