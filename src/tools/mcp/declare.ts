@@ -142,7 +142,7 @@ const address = z.object({
 });
 
 /** A server that runs elsewhere and speaks streamable HTTP. */
-export interface McpAddress extends z.input<typeof address> {
+export interface McpAddress extends Omit<z.input<typeof address>, 'command'> {
   /** Settings for `countersign mcp login`. @default the server says how */
   oauth?: McpOAuth;
 }
