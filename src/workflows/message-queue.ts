@@ -38,7 +38,6 @@ export class MessageQueue {
   private held = false;
   private random = randomOfRun();
   private updates = 0;
-  private asked = -1;
 
   /** `onReset` is called once in the first task after a reset, before any message of that task is judged. */
   constructor(private readonly onReset: () => void = () => undefined) {
@@ -96,13 +95,13 @@ export class MessageQueue {
    * keep a message before we see it, or an answer after we gave it.
    */
   get hasMessages(): boolean {
-    return this.asked === workflowInfo().historyLength || areMessagesIntercepted();
+    const hasJudged = this.weight > 0 && this.task === workflowInfo().historyLength;
+    return hasJudged || this.isBehind || areMessagesIntercepted();
   }
 
   /** Judges a signal, immediately if there is room. Throws only what its judging throws. */
   add(message: QueuedMessage): void {
     this.enterTask();
-    this.asked = this.task;
     if (this.isReapplying) this.reapply(this.reapplied.signals, message);
     else this.take(message);
   }
@@ -110,7 +109,6 @@ export class MessageQueue {
   /** Judges an update, whose sender waits for the verdict. Throws what its judging throws. */
   answer<T>(weight: number, judge: () => T): T | Promise<T> {
     this.enterTask();
-    this.asked = this.task;
     this.updates += 1;
     if (!this.isReapplying && !this.isBehind && this.hasRoom({ weight })) return judge();
     return new Promise((resolve, reject) => {
@@ -194,7 +192,6 @@ export class MessageQueue {
   private judgeWaiting(): void {
     for (let first = this.waiting[this.next]; first !== undefined; first = this.waiting[this.next]) {
       if (!this.hasRoom(first)) return;
-      this.asked = this.task;
       this.next += 1;
       first.judge();
     }

@@ -78,8 +78,7 @@ export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<Rul
   const { tool, args, value } = call;
   const isRuled = policy !== undefined || rules !== undefined || approvers !== undefined;
   const forms = isRuled ? await furtherForms(tool, args, value) : [];
-  const said: PolicyVerdict =
-    policy === undefined ? { decision: 'run' } : await askFunction(owner, tool, [{ args }, ...forms]);
+  const said = await askFunction(owner, tool, [{ args }, ...forms]);
   const asked = { ...factsOf(owner, call), forms };
   const by = rules?.rulingOn(asked, Date.now());
   const file = approvers && (await approvers.current());
