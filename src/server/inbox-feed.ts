@@ -56,8 +56,8 @@ export class InboxFeed {
   private read: Read | undefined;
   private newest: Update | undefined;
   private paused: { at: number; now: Pauses } | undefined;
-  /** Whether the last read failed. */
-  private isTroubled = false;
+  /** Why the last read failed. A slow read has not failed. */
+  private failure: unknown;
   private readonly pace: Pace;
   private readonly named = new NamedTurns({
     read: (turn) => this.readNamed(turn),
@@ -123,7 +123,7 @@ export class InboxFeed {
     this.join();
     try {
       for (;;) {
-        if (this.newest?.error !== undefined) throw this.newest.error;
+        if (this.failure !== undefined) throw this.failure;
         const left = until - performance.now();
         if (this.read?.waiting.isComplete === true || left <= 0) return this.read;
         await this.news.wait(left);
@@ -169,7 +169,7 @@ export class InboxFeed {
     this.listeners -= 1;
     this.leftAt = performance.now();
     if (this.isWanted() || this.listeners > 0) return;
-    this.read = this.newest = undefined;
+    this.read = this.newest = this.failure = undefined;
     this.wake.fire();
   }
 
@@ -181,17 +181,17 @@ export class InboxFeed {
   private async poll(): Promise<void> {
     while (this.isWanted()) {
       const began = performance.now();
-      const isDue = this.isTroubled || this.pace.dueInMs() === 0;
+      const isDue = this.failure !== undefined || this.pace.dueInMs() === 0;
       if (isDue) this.pace.begin();
       const reading = this.readOnce(isDue);
-      const update = await (isTrouble(this.newest) ? reading : this.reportSlow(reading));
-      this.isTroubled = isTrouble(update);
-      if (isDue || this.isTroubled) this.pace.end({ ...update, tookMs: performance.now() - began });
+      const update = await (this.newest?.error === undefined ? this.reportSlow(reading) : reading);
+      if (isDue || this.failure !== undefined)
+        this.pace.end({ ...update, tookMs: performance.now() - began });
       if (this.isWanted()) await this.wake.wait(this.waitMs());
     }
     // The data is too old for a later listener.
-    this.isReading = this.isTroubled = false;
-    this.reader = this.read = this.newest = this.paused = undefined;
+    this.isReading = false;
+    this.reader = this.read = this.newest = this.failure = this.paused = undefined;
     this.pace.hurry();
     this.named.clear();
     // The next reader counts its versions from the start.
@@ -201,7 +201,7 @@ export class InboxFeed {
   /** Pauses are not in visibility, so they are also read when visibility is read seldom. */
   private waitMs(): number {
     const dueInMs = this.pace.dueInMs();
-    return this.isTroubled ? dueInMs : Math.min(dueInMs, PAUSES_MS);
+    return this.failure !== undefined ? dueInMs : Math.min(dueInMs, PAUSES_MS);
   }
 
   /** Reads visibility if that is due, and the pauses. Then publishes everything that is known. */
@@ -213,8 +213,10 @@ export class InboxFeed {
       // A read of named turns may have set `this.read` meanwhile. If the listeners left meanwhile, `this.read` is
       // undefined again.
       this.read ??= read ?? (await this.readOn(reader));
+      this.failure = undefined;
       return this.publish(pulse(this.known(this.read)));
     } catch (error) {
+      this.failure = error;
       return this.report(error);
     }
   }
@@ -273,7 +275,7 @@ export class InboxFeed {
   private async firstRead(): Promise<Read> {
     for (;;) {
       if (this.read !== undefined) return this.read;
-      if (this.newest?.error !== undefined) throw this.newest.error;
+      if (this.failure !== undefined) throw this.failure;
       await this.news.wait();
     }
   }
@@ -373,10 +375,6 @@ function troubled(error: unknown, formatError: FormatError, known: Known): Updat
 /** The update after named turns were read while visibility could not be read. */
 function stillTroubled(error: unknown, formatError: FormatError, known: Known & { read: Read }): Update {
   return { ...pulse(known, formatError(error).body), error };
-}
-
-function isTrouble(update: Update | undefined) {
-  return update?.error !== undefined;
 }
 
 function noAnswerYet() {

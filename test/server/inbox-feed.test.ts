@@ -247,6 +247,16 @@ it('reports a slow read before it ends, and then its result', async () => {
   expect(listener.received).toMatchObject([trouble, { event: 'waiting', data: { waiting: 3 } }, trouble]);
 });
 
+it('answers a page with the result of a slow first read, and not with the trouble of its listeners', async () => {
+  const { inbox, feed } = silentInbox();
+  const listener = listen(feed);
+  const page = feed.page({}, EVERYTHING);
+  await until('trouble', () => listener.received.length === 1);
+  inbox.answer();
+  expect(await page).toMatchObject({ waiting: 3 });
+  await listener.stop();
+});
+
 it('does not report a slow read while trouble is already reported', async () => {
   const { inbox, feed } = silentInbox();
   const listener = listen(feed);
