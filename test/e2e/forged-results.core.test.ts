@@ -22,7 +22,8 @@ beforeAll(async () => {
     recordTool(
       effects,
       { name: 'pay', safety: 'dangerous', verify: () => ({ outcome: 'cannot_tell' }) },
-      stays,
+      // Its end would settle the doubt.
+      () => new Promise(() => undefined),
     ),
     recordTool(effects, { name: 'look' }, stays),
     recordTool(effects, {
