@@ -272,7 +272,7 @@ export function isTurnResult(value: unknown): value is TurnResult {
   return isKnown && isWhy && typeof answer === 'string' && Number.isSafeInteger(steps) && areUsual(value);
 }
 
-function areUsual({ usage, counts, spent, others }: Record<string, unknown>): boolean {
+function areUsual({ usage, counts, spent, others }: Record<string, unknown>) {
   const isKnown = others === undefined || originIssues({ others }).length === 0;
   return (
     isKnown && isObject(usage) && isObject(counts) && (spent === undefined || spentIssues(spent).length === 0)

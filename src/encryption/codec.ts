@@ -91,7 +91,7 @@ export class EncryptionCodec implements PayloadCodec {
     return key;
   }
 
-  private checkBinding(head: Head, place: Binding | undefined): void {
+  private checkBinding(head: Head, place: Binding | undefined) {
     if (!this.options.checksBinding || place === undefined) return;
     const isSame = head.namespace === place.namespace && head.workflowId === place.workflowId;
     if (!isSame && !isOfSchedule(head, place)) throw payloadRefused('moved');
@@ -108,7 +108,7 @@ const scheduleNamespace = (namespace: string) => `${namespace} (schedule)`;
 const STARTED_AT = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 /** Whether the payload is bound to a schedule, and the place is a workflow that this schedule started. */
-function isOfSchedule(head: Head, place: Binding): boolean {
+function isOfSchedule(head: Head, place: Binding) {
   if (head.namespace !== scheduleNamespace(place.namespace)) return false;
   if (!place.workflowId.startsWith(head.workflowId)) return false;
   return STARTED_AT.test(place.workflowId.slice(head.workflowId.length));
@@ -223,7 +223,7 @@ function unseal({ metadata, data }: Payload, key: RingKey): Payload {
 }
 
 /** Whether a payload is marked as encrypted, by us or by another program. */
-function looksEncrypted({ metadata }: Payload): boolean {
+function looksEncrypted({ metadata }: Payload) {
   const encoding = metadata?.[FIELDS.encoding];
   // This runs for every payload, and most are plain: comparing lengths first is cheap.
   const named = encoding?.length === ENCODING.length && Buffer.from(encoding).toString('utf8') === ENCODING;

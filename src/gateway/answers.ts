@@ -45,7 +45,7 @@ function isAnswer(blocks: JsonObject | undefined): blocks is Blocks {
 const FOUND_BY = 200;
 
 /** What stands before the output of the tool. A short output may stand in the note, too. */
-function noteBefore(content: string, output: string): string {
+function noteBefore(content: string, output: string) {
   const at = content.endsWith(output)
     ? content.length - output.length
     : content.indexOf(output.slice(0, FOUND_BY));

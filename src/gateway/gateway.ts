@@ -157,7 +157,7 @@ const NOT_TAKEN: readonly unknown[] = ['usage', 'no_server', 'server_busy', 'not
 const PERHAPS_TAKEN: readonly unknown[] = ['server_failed', 'exists'];
 
 /** A failure as a client reads it: what happened, and what helps. */
-function failureText(error: unknown, { key }: GatewayCall): string {
+function failureText(error: unknown, { key }: GatewayCall) {
   if (!(error instanceof CountersignError)) return `${errorMessage(error)}.`;
   const { code, message, hint, data } = error;
   // Without the client's id, the turn may be that of an earlier call.
@@ -183,7 +183,7 @@ async function runOrRecord(parts: Parts, asked: HeldCall): Promise<GatewayAnswer
 }
 
 /** Whether calls of a tool need no turn: they have no effect, nobody decides, and they are run in this process. */
-function runsHere({ safety, effect, state, taskQueue, child, asks, askMs }: Tool): boolean {
+function runsHere({ safety, effect, state, taskQueue, child, asks, askMs }: Tool) {
   const isPlain = taskQueue === undefined && child === undefined && asks === undefined && askMs === undefined;
   return safety === 'safe' && effect === 'pure' && state === 'call' && isPlain;
 }

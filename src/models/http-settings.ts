@@ -171,7 +171,7 @@ function secretHeaders(headers: Record<string, string>) {
 /** No reply is worth a longer wait, and Node's timers end at 24 days. */
 const LONGEST_MS = 24 * 3600 * 1000;
 
-function checkTimeout({ name }: HttpModelKind, timeout: number | string): number {
+function checkTimeout({ name }: HttpModelKind, timeout: number | string) {
   const ms = parseDuration(timeout);
   if (ms >= 1 && ms <= LONGEST_MS) return ms;
   throw invalid(

@@ -282,7 +282,7 @@ function detailsOf(details: unknown): { reason?: unknown; waitMs?: number } {
   return { reason, waitMs: secondsOf(delay?.replace(/s$/, '')) };
 }
 
-function innerCode(inner: Record<string, unknown>): unknown {
+function innerCode(inner: Record<string, unknown>) {
   const nested = inner['innererror'];
   return isObject(nested) ? nested['code'] : undefined;
 }

@@ -74,7 +74,7 @@ export function sdkModel(options: SdkModelOptions): Model {
   };
 }
 
-function aboutOf({ settings: { baseUrl, secrets }, provider, call }: SdkModelOptions): string {
+function aboutOf({ settings: { baseUrl, secrets }, provider, call }: SdkModelOptions) {
   const all = {
     ...defined({ maxOutputTokens: call?.maxOutputTokens }),
     ...call?.providerOptions?.[provider],
@@ -164,7 +164,7 @@ function limiter(limit: number): TransformStream<Uint8Array, Uint8Array> {
 type Settings = NonNullable<LanguageModelV3CallOptions['providerOptions']>[string];
 
 /** Whether a question asks for thinking, and the conversation has a step of this turn that lacks its thoughts. */
-function lacksThoughts({ prompt, providerOptions = {} }: LanguageModelV3CallOptions): boolean {
+function lacksThoughts({ prompt, providerOptions = {} }: LanguageModelV3CallOptions) {
   const isAsked = Object.values(providerOptions).some((settings) => {
     const thinking: unknown = settings['thinking'];
     return isJsonObject(thinking) && thinking['type'] === 'enabled';
@@ -173,7 +173,7 @@ function lacksThoughts({ prompt, providerOptions = {} }: LanguageModelV3CallOpti
 }
 
 /** Whether a step since the last words of a person, or the last step, begins without thoughts and has calls. */
-function hasBareCalls(prompt: LanguageModelV3Prompt): boolean {
+function hasBareCalls(prompt: LanguageModelV3Prompt) {
   const words = prompt.findLastIndex(({ role }) => role === 'user');
   const last = prompt.findLastIndex(({ role }) => role === 'assistant');
   return prompt
@@ -187,7 +187,7 @@ function hasBareCalls(prompt: LanguageModelV3Prompt): boolean {
 }
 
 /** Whether a provider refused a conversation because thoughts are not there. */
-function wantsThoughts(error: ModelError, { prompt }: LanguageModelV3CallOptions): boolean {
+function wantsThoughts(error: ModelError, { prompt }: LanguageModelV3CallOptions) {
   const isNamed = /reasoning_content|thinking|thought/i.test(error.message);
   return error.kind === 'request' && isNamed && hasBareCalls(prompt);
 }

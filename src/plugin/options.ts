@@ -140,13 +140,13 @@ function gatedOf(
   };
 }
 
-function hasProperty({ schema }: Tool, name: string): boolean {
+function hasProperty({ schema }: Tool, name: string) {
   const { properties } = schema;
   return isJsonObject(properties) && Object.hasOwn(properties, name);
 }
 
 /** A name of an activity as the name of a tool. */
-function snakeCase(name: string): string {
+function snakeCase(name: string) {
   if (TOOL_NAME.test(name)) return name;
   const words = name
     .replace(/^child:/, '')

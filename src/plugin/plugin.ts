@@ -58,7 +58,7 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     return options;
   }
 
-  private warnOfUnknown(taskQueue: string, activities: object): void {
+  private warnOfUnknown(taskQueue: string, activities: object) {
     const unknown = [...this.read.gated.keys()].filter(
       (name) => !name.startsWith(childName('')) && !Object.hasOwn(activities, name),
     );

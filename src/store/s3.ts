@@ -48,7 +48,7 @@ export function s3Place(
   };
 }
 
-function setting(env: NodeJS.ProcessEnv, name: string): string {
+function setting(env: NodeJS.ProcessEnv, name: string) {
   const value = env[name];
   if (value) return value;
   throw new CountersignError(
@@ -63,7 +63,7 @@ function regionOf(env: NodeJS.ProcessEnv) {
 }
 
 /** The URL of a bucket, with the bucket in the path: not every server has a host name for each bucket. */
-function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
+function rootOf(bucket: string, env: NodeJS.ProcessEnv) {
   const endpoint = env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'];
   if (!endpoint) return `https://s3.${regionOf(env)}.amazonaws.com/${bucket}`;
   if (URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))

@@ -59,7 +59,7 @@ export function makeContext(
   };
 }
 
-function lineOf({ hide }: Secrets, message: unknown, details: unknown): string {
+function lineOf({ hide }: Secrets, message: unknown, details: unknown) {
   const facts = details === undefined ? '' : ` ${toPrettyJson(redactSecrets(details))}`;
   return hide(`${messageOf(message)}${facts}`);
 }

@@ -325,7 +325,7 @@ export function withTools(agent: Agent, more: readonly Tool[]): Agent {
 /** The pattern requires two underlines, because every name of a server's tool has two underlines. */
 const PATTERN = /^[a-z][a-z0-9]*(_[a-z0-9]+)*__[a-z0-9_*]+$/;
 
-function requirePattern(pattern: string): string {
+function requirePattern(pattern: string) {
   if (PATTERN.test(pattern)) return pattern;
   throw new Error(
     `\`tools\`: ${JSON.stringify(pattern)} is not of the form \`server__tool\` or \`server__*\``,

@@ -273,7 +273,7 @@ function isAgents(value: unknown): value is Agent[] {
   return Array.isArray(value) && value.length > 0 && value.every(isAgent);
 }
 
-function found(value: unknown): string {
+function found(value: unknown) {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (Array.isArray(value))

@@ -117,7 +117,7 @@ function asClassified(tool: Tool, classify: () => unknown): Tool {
   return Object.freeze<Tool>({ ...tool, safety, effect, retry });
 }
 
-function unlessThrown(work: () => unknown): unknown {
+function unlessThrown(work: () => unknown) {
   try {
     return work();
   } catch {

@@ -67,7 +67,7 @@ function handlerAfter(ending: Ending): RunOutcome['handler'] {
  * - After our abort a throw says nothing: `fetch` rejects then at once, whatever the other side does. Only an error
  *   that proves an outcome makes it known.
  */
-function isKnown(ending: Ending): boolean {
+function isKnown(ending: Ending) {
   if (ending.kind === 'returned') return true;
   if (ending.kind === 'threw') return !isLostOnTheWay(ending.error);
   if (!ending.started) return true;
@@ -75,7 +75,7 @@ function isKnown(ending: Ending): boolean {
   return finished?.kind === 'returned' || (finished !== undefined && provenBy(finished.error) !== undefined);
 }
 
-function isLostOnTheWay(error: unknown): boolean {
+function isLostOnTheWay(error: unknown) {
   if (provenBy(error) !== undefined) return false;
   return isTransportError(error) ? !error.nothingSent : isNetworkError(error);
 }
@@ -118,7 +118,7 @@ function ended(ending: InterruptedRun, about: OutcomeFacts): ToolResult {
   );
 }
 
-function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide }: OutcomeFacts): string {
+function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide }: OutcomeFacts) {
   if (!ending.started) return 'cancelled before it started; nothing ran';
   const why = ending.kind === 'timeout' ? `timed out after ${timeoutMs} ms` : 'cancelled while it ran';
   const parts = [
@@ -136,7 +136,7 @@ function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide
 function statedEnd(
   finished: Finished | undefined,
   { ranBefore, hide }: Pick<OutcomeFacts, 'ranBefore' | 'hide'>,
-): string[] {
+) {
   if (finished?.kind !== 'threw') return [];
   const { error } = finished;
   const proven = provenBy(error);

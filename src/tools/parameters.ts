@@ -121,7 +121,7 @@ function toJsonSchema(schema: z.ZodObject) {
 }
 
 /** Whether a schema returns JSON. The value of a transform may be anything. */
-function returnsJson(schema: z.ZodObject): boolean {
+function returnsJson(schema: z.ZodObject) {
   try {
     z.toJSONSchema(schema);
     return true;

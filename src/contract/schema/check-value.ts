@@ -194,7 +194,7 @@ export class SchemaChecker {
     );
   }
 
-  private begin(isQuick: boolean): void {
+  private begin(isQuick: boolean) {
     this.work = 0;
     this.isQuick = isQuick;
     this.scope = this.isNested ? [this.known().outer] : [];
@@ -247,7 +247,7 @@ export class SchemaChecker {
     { schema, branches }: { schema: JsonObject; branches: Branches },
     value: unknown,
     result: CheckResult,
-  ): void {
+  ) {
     const { at } = result;
     for (const one of branches.references) this.checkReference(one, value, result);
     for (const one of branches.allOf) result.take(this.check(one, value, at));
@@ -264,7 +264,7 @@ export class SchemaChecker {
   }
 
   /** Reports the issues of the branches only if none of the branches fits. */
-  private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
+  private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult) {
     if (branches.length === 0) return;
     const fits = (one: unknown) => this.check(one, value, result.at) !== undefined;
     if (this.isQuick) return branches.some(fits) ? undefined : result.fail(NO_BRANCH);
@@ -272,7 +272,7 @@ export class SchemaChecker {
     if (count === 0) result.fail(NO_BRANCH, issues);
   }
 
-  private checkOneOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
+  private checkOneOf(branches: readonly unknown[], value: unknown, result: CheckResult) {
     if (branches.length === 0) return;
     const { count, issues } = this.takeFitting(branches, value, result);
     if (count === 1) return;
@@ -290,7 +290,7 @@ export class SchemaChecker {
     return { count: fitting.length, issues };
   }
 
-  private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
+  private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult) {
     for (const name of listOf(schema['required'])) {
       if (typeof name === 'string' && !hasField(value, name))
         result.fail(`Instance does not have required property "${name}".`);
@@ -323,11 +323,11 @@ export class SchemaChecker {
     schema: unknown,
     part: string | number,
     { item, result }: { item: unknown; result: CheckResult },
-  ): void {
+  ) {
     result.takePart(part, this.check(schema, item, result.below(part)) !== undefined);
   }
 
-  private checkName(schema: unknown, key: string, result: CheckResult): void {
+  private checkName(schema: unknown, key: string, result: CheckResult) {
     if (this.check(schema, key, silently(result.at)) !== undefined) return;
     result.fail(`Property name "${key.slice(0, 100)}" does not match schema.`);
   }
@@ -336,7 +336,7 @@ export class SchemaChecker {
     dependencies: Facts['dependencies'],
     value: Record<string, unknown>,
     result: CheckResult,
-  ): void {
+  ) {
     for (const [key, needed] of dependencies) {
       if (!hasField(value, key)) continue;
       if (!isArray(needed)) result.take(this.check(needed, value, result.at));
@@ -347,7 +347,7 @@ export class SchemaChecker {
     }
   }
 
-  private checkItems(schema: JsonObject, list: readonly unknown[], result: CheckResult): void {
+  private checkItems(schema: JsonObject, list: readonly unknown[], result: CheckResult) {
     // Before 2020-12, `items` meant what `prefixItems` means now, and `additionalItems` what `items` means now.
     const isOld = isArray(schema['items']);
     const first = listOf(schema[isOld ? 'items' : 'prefixItems']);
@@ -367,7 +367,7 @@ export class SchemaChecker {
     }
   }
 
-  private checkContains(schema: JsonObject, list: readonly unknown[], result: CheckResult): void {
+  private checkContains(schema: JsonObject, list: readonly unknown[], result: CheckResult) {
     const { minContains: least = 1, maxContains: most } = schema;
     const silent = silently(result.at);
     const found = [...list.keys()].filter(
@@ -394,7 +394,7 @@ export class SchemaChecker {
   };
 
   /** Enters the resource of a schema, if the schema begins one. */
-  private enter(schema: JsonObject): boolean {
+  private enter(schema: JsonObject) {
     const owner = isOwnResource(schema) ? this.known().ownerOf(schema) : undefined;
     if (owner === undefined || owner === this.scope.at(-1)) return false;
     this.scope.push(owner);
@@ -405,7 +405,7 @@ export class SchemaChecker {
     { keyword, name }: Branches['references'][number],
     value: unknown,
     result: CheckResult,
-  ): void {
+  ) {
     const found = this.known().find(name, this.scope.at(-1));
     if (found === undefined) throw new Error(`Unresolved ${keyword} "${name}".`);
     const { schema, resource } = keyword === '$dynamicRef' ? this.outermost(name, found) : found;

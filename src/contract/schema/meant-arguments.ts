@@ -81,7 +81,7 @@ class Reader {
     return Object.fromEntries(entries);
   }
 
-  private isAbsent(places: readonly JsonObject[], forKey: readonly JsonObject[], key: string): boolean {
+  private isAbsent(places: readonly JsonObject[], forKey: readonly JsonObject[], key: string) {
     const isOptional = places.every(({ required }) => !Array.isArray(required) || !required.includes(key));
     const isDeclared = places.some(
       ({ properties }) => isObject(properties) && Object.hasOwn(properties, key),
@@ -97,7 +97,7 @@ class Reader {
     return this.read(places, meant.value, path);
   }
 
-  private isText({ type, ...schema }: JsonObject, text: string): boolean {
+  private isText({ type, ...schema }: JsonObject, text: string) {
     return type !== undefined && wants(type, text) && this.checker.fitsPart({ type, ...schema }, text);
   }
 

@@ -107,7 +107,7 @@ export class References {
     return resource;
   }
 
-  private register(schema: JsonObject, resource: SchemaResource): void {
+  private register(schema: JsonObject, resource: SchemaResource) {
     this.owners.set(schema, resource);
     const { $anchor: anchor, $dynamicAnchor: dynamic } = schema;
     for (const name of [anchor, dynamic])
@@ -139,7 +139,7 @@ function decoded(fragment: string): string | undefined {
   }
 }
 
-function atPointer(root: JsonObject, pointer: string): unknown {
+function atPointer(root: JsonObject, pointer: string) {
   let node: unknown = root;
   for (const step of pointer.split('/').slice(1)) {
     const key = step.replaceAll('~1', '/').replaceAll('~0', '~');

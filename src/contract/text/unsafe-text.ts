@@ -101,7 +101,7 @@ const START: Readonly<Record<Layout, string>> = {
   block: `${emptied}|${pushed}`,
   diff: pushed,
 };
-const patternOf = (layout: Layout, kind: TextUse): RegExp => {
+const patternOf = (layout: Layout, kind: TextUse) => {
   const turning = kind === 'exact' ? `|${rare}|${TURNING_RUN}` : '';
   return new RegExp(`${START[layout]}|${stacked}|${drawn}|${END[layout]}|${BRACKETS}${turning}`, 'gu');
 };
@@ -173,7 +173,7 @@ function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {
 /**
  * The text with a blank for each unit that is marked already, so that the places of the other characters stay the same.
  */
-function clearOf(text: string, marks: readonly Placed[]): string {
+function clearOf(text: string, marks: readonly Placed[]) {
   let clear = '';
   for (const { at, mark } of marks) {
     clear += text.slice(clear.length, at) + ' '.repeat(mark.original.length);
@@ -193,7 +193,7 @@ function joined(text: string, marks: readonly Placed[]): Segment[] {
 }
 
 /** The index where the blanks at the end of a changed line begin. Such blanks are often what the change is about. */
-function endOf(line: string): number {
+function endOf(line: string) {
   if (!/^[+-]/.test(line)) return line.length;
   let end = line.length;
   while (end > 1 && (line[end - 1] === ' ' || line[end - 1] === '\t')) end--;
@@ -228,7 +228,7 @@ const IS_TURNING = new RegExp(`^(?!\\p{M}{${MARKS + 1}})[${TURNING}]`, 'u');
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-function shownOf(found: string, layout: Layout): string {
+function shownOf(found: string, layout: Layout) {
   if (IS_TURNING.test(found) && !HIDDEN_CHARACTER.test(found)) return codesOf(found);
   if ([...found].length > 1) return runOf(found, layout);
   const code = found.codePointAt(0) ?? 0;
@@ -241,7 +241,7 @@ function codesOf(text: string) {
   return `⟦${[...text].map(codePointOf).join(' ')}⟧`;
 }
 
-function runOf(found: string, layout: Layout): string {
+function runOf(found: string, layout: Layout) {
   if (!BLANK.test(found)) return countOf(found, 'combining marks');
   const isLines = layout === 'block' && found.includes('\n');
   return isLines ? `⟦${found.split('\n').length} empty lines⟧` : countOf(found, 'blanks');
@@ -277,13 +277,13 @@ export function countMarks({ hidden, alike, turned }: Deceiving): number {
   return hidden + alike + turned;
 }
 
-function textsOf({ arguments: args, preview }: Parameters<typeof deceivingIn>[0]): string[] {
+function textsOf({ arguments: args, preview }: Parameters<typeof deceivingIn>[0]) {
   const leaves = leavesOf(args).flatMap(({ path, value }) => [path, typeof value === 'string' ? value : '']);
   return [...leaves, ...previewTexts(preview)];
 }
 
 /** The texts of a preview that a person sees. If a plan is shown hunk by hunk, the preview's text is not shown. */
-function previewTexts(preview: Preview | undefined): string[] {
+function previewTexts(preview: Preview | undefined) {
   if (preview?.plan === undefined || preview.plan.targetHash === '') return [preview?.text ?? ''];
   return [preview.plan.path, preview.plan.hunks.flatMap(({ lines }) => lines).join('\n')];
 }

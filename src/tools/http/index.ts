@@ -145,14 +145,14 @@ function trusting(ca: string): SecureContext {
   }
 }
 
-function describeTool(hosts: readonly string[], secrets: readonly string[]): string {
+function describeTool(hosts: readonly string[], secrets: readonly string[]) {
   const free = hosts.length === 0 ? '' : ` GET and HEAD need no approval at: ${hosts.join(', ')}.`;
   const named = secrets.length === 0 ? '' : ` Secrets: ${secrets.join(', ')}.`;
   return `Sends one HTTP request and answers status, headers and body. Needs approval.${free}${named}`;
 }
 
 /** The text that the approver reads. The body comes last, so that nothing in the body can look like another line. */
-function describeRequest({ method, url, headers, body }: HttpRequest, args: RequestArguments): string {
+function describeRequest({ method, url, headers, body }: HttpRequest, args: RequestArguments) {
   const names = [...secretsIn(headers)];
   const lines = [
     `${method} ${url.href}`,
@@ -172,7 +172,7 @@ interface Run {
   context: CallContext;
 }
 
-async function run(request: HttpRequest, { args, rules, network, context }: Run): Promise<string> {
+async function run(request: HttpRequest, { args, rules, network, context }: Run) {
   const { signal, secrets } = context;
   const headers = await unsent(request.url, signal, () => fillReferences(request.headers, secrets));
   assertNoSecret(args, secrets);

@@ -110,7 +110,7 @@ export function spellRequest(args: JsonObject): JsonObject {
   return spelled;
 }
 
-function spellUrl(text: string): string {
+function spellUrl(text: string) {
   try {
     return plainEscapes(readUrl(text).href).replace(/\?$/, '');
   } catch {

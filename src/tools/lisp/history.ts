@@ -109,7 +109,7 @@ async function read(file: string) {
   return lines.flatMap((line) => entrySchema.safeParse(parseJson(line)).data ?? []);
 }
 
-function describe(entries: readonly Entry[], limit: number): string {
+function describe(entries: readonly Entry[], limit: number) {
   const forms = entries.filter(({ kind }) => kind === 'form');
   if (entries.length === 0) return 'No REPL history available.';
   const first = forms.length > limit ? forms.at(-limit) : entries[0];
@@ -131,7 +131,7 @@ function describe(entries: readonly Entry[], limit: number): string {
   return [`Recent REPL History (${count} of ${forms.length} entries):`, '', ...lines].join('\n');
 }
 
-function describeError(text: string | undefined): string {
+function describeError(text: string | undefined) {
   const error = text === undefined ? undefined : errorSchema.safeParse(parseJson(text)).data;
   if (error === undefined) return 'No recent errors recorded.';
   const section = (head: string, lines: readonly string[]) =>

@@ -132,7 +132,7 @@ function send(line: Line, form: Sexp, thread: Sexp) {
 }
 
 /** Handles one message from Lisp. Ignores messages that an editor would show to a person. */
-function take(line: Line, text: string): void {
+function take(line: Line, text: string) {
   const message = readSexp(text);
   if (!isList(message)) throw new Error('a message of Swank is not a list');
   const [kind, ...rest] = message;

@@ -112,7 +112,7 @@ async function linksOn(path: string) {
   return links;
 }
 
-async function realPathOf({ path }: Mount): Promise<string> {
+async function realPathOf({ path }: Mount) {
   try {
     return await realpath(path);
   } catch (error) {

@@ -233,7 +233,7 @@ export function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string 
   ].join('\n');
 }
 
-function parentsOf(paths: readonly string[]): string[] {
+function parentsOf(paths: readonly string[]) {
   const found = new Set<string>();
   for (const path of paths)
     for (let parent = dirname(path); parent !== '/'; parent = dirname(parent)) found.add(parent);

@@ -49,7 +49,7 @@ export function onOneLine(path: string): string {
   return JSON.stringify(path).replace(HIDDEN, escapeUnits);
 }
 
-function escapeUnits(character: string): string {
+function escapeUnits(character: string) {
   const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
   return units.map((unit) => `\\u${unit}`).join('');
 }
@@ -147,7 +147,7 @@ export function assertWritable(names: readonly string[]): void {
  * A name in lower case under NFKC, without the parts that some systems ignore: a stream (`name:stream`), final dots,
  * blanks.
  */
-function fold(name: string): string {
+function fold(name: string) {
   const plain = foldCase(name.replace(IGNORED, '').normalize('NFKC'));
   return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');
 }

@@ -106,7 +106,7 @@ function escaped(unit: string) {
 }
 
 /** Checks the name: JavaScript callers may pass anything, and an empty name would mean the worker's current folder. */
-function checkDirectory(directory: unknown): string {
+function checkDirectory(directory: unknown) {
   if (typeof directory === 'string' && directory !== '' && !directory.includes('\0')) return directory;
   const got = typeof directory === 'string' ? JSON.stringify(directory) : nameOf(directory);
   const hint = "Name the folder that the tools may touch: root: './files'.";
