@@ -1,4 +1,4 @@
-import type { Json } from './json';
+import { type Json, pointerStep } from './json';
 import { isWellFormed } from './text/bytes';
 import type { Issue } from './tool';
 
@@ -45,7 +45,7 @@ export function misfitText(issues: readonly Issue[]): string {
  * Whether a number, as written, has the value that JavaScript reads. So `1.0`, `1e2` and `0.10` are exact.
  * 9007199254740993, `1e400` and 0.1000000000000000055 are not.
  */
-export function isExactNumber(written: string): boolean {
+function isExactNumber(written: string): boolean {
   if (/^-?\d{1,15}$/.test(written)) return true;
   const value = Number(written);
   if (!Number.isFinite(value)) return false;
@@ -203,6 +203,6 @@ function checkNumber(token: string): string | undefined {
 }
 
 function pointerTo(levels: readonly Level[]) {
-  const steps = levels.map((level) => ('keys' in level ? (level.key ?? '') : String(level.index)));
-  return steps.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const steps = levels.map((level) => ('keys' in level ? (level.key ?? '') : level.index));
+  return steps.map((name) => `/${pointerStep(name)}`).join('');
 }

@@ -13,7 +13,7 @@ import { NOTHING_RAN, policyRefusal } from '../tools/function-policy';
 import { prepare, type ReadyCall } from '../tools/prepare';
 import type { Secrets } from '../tools/secrets';
 import type { Tool } from '../tools/types';
-import { answerOf, type CallAnswer, pendingAnswer, textAnswer, WAIT_TOOL } from './answers';
+import { answerOf, pendingAnswer, textAnswer, WAIT_TOOL } from './answers';
 import type { Backend, CallEnd } from './backend';
 import type { ClientCall } from './call-id';
 import type { GatewayTools } from './tools';
@@ -50,7 +50,7 @@ export interface GatewayCall {
 }
 
 /** The answer to a call, or the id of the task as which the client follows it. */
-type GatewayAnswer = { answer: CallAnswer } | { task: string };
+type GatewayAnswer = { answer: ReturnType<typeof answerOf> } | { task: string };
 
 /** The gate for clients: a call runs here, or is a turn of its own on which people decide. */
 export interface Gateway {
@@ -287,7 +287,7 @@ async function hold(
 }
 
 /** The answer for the end of a call. */
-export function endAnswer(end: CallEnd): CallAnswer {
+export function endAnswer(end: CallEnd): ReturnType<typeof answerOf> {
   return end.kind === 'result' ? answerOf(end.result) : textAnswer(end.message, true);
 }
 

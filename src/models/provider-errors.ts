@@ -70,7 +70,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   const conceal = (text: string) => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
   const retryable = RETRIED_FAILURES.some((one) => one === kind);
-  const told = retryAfter(headers ?? {}) ?? asked;
+  const told = retryAfter(headers) ?? asked;
   const waitMs = retryable && told !== undefined ? Math.min(told, LONGEST_MS) : undefined;
   return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {
     retryable,
@@ -312,7 +312,7 @@ const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
  *
  * @param headers Names in lower case.
  */
-export function retryAfter(headers: Record<string, string>): number | undefined {
+function retryAfter(headers: Record<string, string> = {}): number | undefined {
   const wait = numberOf(headers['retry-after-ms']) ?? secondsOf(headers['retry-after']);
   return wait === undefined ? undefined : Math.min(Math.ceil(wait), LONGEST_MS);
 }

@@ -27,7 +27,7 @@ export interface Live {
 }
 
 /** The dependencies of a context's functions. */
-export interface ContextDeps {
+interface ContextDeps {
   secrets?: Secrets;
   log?: CallLog;
 }

@@ -59,7 +59,7 @@ export class TransportError extends Error {
 }
 
 /** What a handler can prove about a call whose signal has aborted. */
-export type Proven = 'nothing_done' | 'stopped';
+type Proven = 'nothing_done' | 'stopped';
 
 /** The options of `nothingDone` and `stopped`. */
 type ProvenOptions = Pick<ToolErrorOptions, 'details' | 'cause'>;

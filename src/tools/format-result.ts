@@ -134,7 +134,7 @@ function fromPrimitive(value: unknown) {
 }
 
 /** The bytes of a binary value. Undefined for any other value. */
-export function toBytes(value: unknown): Buffer | undefined {
+function toBytes(value: unknown): Buffer | undefined {
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ? Buffer.from(value) : undefined;
 }
@@ -160,7 +160,7 @@ export function messageOf(thrown: unknown, hide: Hide = asItIs): string {
 }
 
 /** Removes secrets from a text. The function runs before the text is cut, because half a secret is not recognised. */
-export type Hide = (text: string) => string;
+type Hide = (text: string) => string;
 
 const asItIs: Hide = (text) => text;
 

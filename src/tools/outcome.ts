@@ -11,8 +11,8 @@ import {
 } from '../contract/result';
 import { cutContent } from '../contract/transcript';
 import { cutOutput } from './cut-output';
-import { describeFailure, formatResult, type Hide, messageOf } from './format-result';
-import { isNetworkError, isToolError, isTransportError, type Proven, provenBy } from './errors';
+import { describeFailure, formatResult, messageOf } from './format-result';
+import { isNetworkError, isToolError, isTransportError, provenBy } from './errors';
 import type { Ending, Finished, InterruptedRun } from './run-handler';
 
 /** How one execution ended. */
@@ -37,7 +37,7 @@ export interface OutcomeFacts {
   /** Whether an earlier attempt may have run. If so, no result says that nothing was done. */
   ranBefore: boolean;
   /** Removes secrets from the handler's result. Its partial output is already free of secrets. */
-  hide: Hide;
+  hide(text: string): string;
 }
 
 /** Turns an ending into a result. This is the only place where this happens. Never throws. */
@@ -146,7 +146,7 @@ function statedEnd(
   return [...(proven === undefined ? [] : [PROVEN_TEXT[proven]]), said];
 }
 
-const PROVEN_TEXT: Readonly<Record<Proven, string>> = {
+const PROVEN_TEXT: Readonly<Record<NonNullable<ReturnType<typeof provenBy>>, string>> = {
   nothing_done: 'nothing was done',
   stopped: 'it was stopped, and a part of its work may be done',
 };

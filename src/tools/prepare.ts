@@ -37,7 +37,7 @@ export interface ReadyCall {
 }
 
 /** A call that cannot run. */
-export interface UnfitCall {
+interface UnfitCall {
   ok: false;
   tool: Tool | undefined;
   /** The arguments that were given. Undefined if the text is not an object. */

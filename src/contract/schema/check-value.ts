@@ -1,8 +1,8 @@
-import { namesOfFields, isObject, type JsonObject } from '../json';
+import { namesOfFields, isObject, type JsonObject, pointerStep } from '../json';
 import type { Issue } from '../tool';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
-import { type FoundSchema, isOwnResource, isSchema, References, type SchemaResource } from './reference';
+import { isOwnResource, isSchema, References } from './reference';
 
 /** The most issues that are reported. Nobody corrects more at the same time. */
 const MOST_ISSUES = 20;
@@ -28,9 +28,7 @@ function silently({ depth, parent, part }: ValuePlace): ValuePlace {
 
 function pathOf(place: ValuePlace): string {
   if (place.parent === undefined) return '';
-  const { parent, part } = place;
-  const step = typeof part === 'number' ? String(part) : part.replaceAll('~', '~0').replaceAll('/', '~1');
-  return `${pathOf(parent)}/${step}`;
+  return `${pathOf(place.parent)}/${pointerStep(place.part)}`;
 }
 
 /** The properties and items, by name or index, that a keyword has checked. */
@@ -149,7 +147,7 @@ export class SchemaChecker {
   /** Whether references mean something else in some parts of the schema than in others. */
   private readonly isNested: boolean;
   /** The resources that the check has entered, the outermost first. Kept only if `isNested`. */
-  private scope: SchemaResource[] = [];
+  private scope: References['outer'][] = [];
   private references: References | undefined;
   /** Whether nobody asks why a value does not fit, nor which parts were checked: the first branch that fits is enough. */
   private isQuick = false;
@@ -415,7 +413,7 @@ export class SchemaChecker {
   }
 
   /** Where a dynamic reference leads: to the anchor of that name in the outermost resource that has one. */
-  private outermost(reference: string, found: FoundSchema): FoundSchema {
+  private outermost(reference: string, found: NonNullable<ReturnType<References['find']>>) {
     const name = reference.slice(reference.indexOf('#') + 1);
     if (!isSchema(found.schema) || found.schema['$dynamicAnchor'] !== name) return found;
     for (const resource of this.scope) {

@@ -1,4 +1,4 @@
-import { isObject, isSoundJson, type Json, type JsonObject } from '../json';
+import { isObject, isSoundJson, type Json, type JsonObject, pointerStep } from '../json';
 import type { JsonSchema } from '../tool';
 import { SchemaChecker } from './check-value';
 import { isSchema, partsOf, References } from './reference';
@@ -13,7 +13,7 @@ export interface Reading {
 }
 
 /** How arguments are read. */
-export interface MeantOptions {
+interface MeantOptions {
   /** Reads a text as JSON. Absent: a text is only a text. */
   readText?: (text: string) => { ok: true; value: Json } | { ok: false };
 }
@@ -71,7 +71,7 @@ class Reader {
       return value.map((item, at) => this.read(itemSchemas(places, at), item, `${path}/${at}`));
     if (!isSchema(value)) return value;
     const entries = Object.entries(value).flatMap(([key, item]) => {
-      const below = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const below = `${path}/${pointerStep(key)}`;
       const forKey = keySchemas(places, key);
       if (item !== null || !this.isAbsent(places, forKey, key))
         return [[key, this.read(forKey, item, below)]];

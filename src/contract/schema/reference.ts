@@ -13,7 +13,7 @@ const NAMED: readonly string[] = [
 ];
 
 /** A schema inside another: its keyword, its name or index there, and itself. */
-export interface SchemaPart {
+interface SchemaPart {
   keyword: string;
   name?: string | number;
   schema: JsonObject;
@@ -39,7 +39,7 @@ export function isSchema(value: unknown): value is JsonObject {
 }
 
 /** A schema with a base address of its own, and the names that references find in it. */
-export interface SchemaResource {
+interface SchemaResource {
   root: JsonObject;
   uri: string;
   anchors: Map<string, JsonObject>;
@@ -51,7 +51,7 @@ export interface SchemaResource {
 const NO_ADDRESS = 'schema://here/';
 
 /** The place that a reference leads to. */
-export interface FoundSchema {
+interface FoundSchema {
   schema: unknown;
   resource: SchemaResource;
 }

@@ -4,11 +4,11 @@ import { JSON_LEVELS } from '../limits';
 import type { JsonSchema } from '../tool';
 import { SchemaChecker } from './check-value';
 import { assertReadable, compilePattern } from './pattern';
-import { partsOf, References, type SchemaPart } from './reference';
+import { partsOf, References } from './reference';
 import { defaultsBelow } from './schema';
 
 /** A usable schema of a tool's arguments, and the parts that it lacks. */
-export interface UsableSchema {
+interface UsableSchema {
   schema: JsonSchema;
   /** What cannot be checked and is not in the schema, in words with the place. */
   unchecked: string[];
@@ -100,7 +100,7 @@ function withoutMisfits(root: JsonSchema): string[] {
 }
 
 /** A step to a part, in the path of the arguments where there is one. */
-function stepOf({ keyword, name }: SchemaPart) {
+function stepOf({ keyword, name }: ReturnType<typeof partsOf>[number]) {
   if (keyword === 'properties' && name !== undefined) return `/${name}`;
   if (keyword === 'items' && name === undefined) return '/*';
   return name === undefined ? `/${keyword}` : `/${keyword}/${name}`;
@@ -201,7 +201,7 @@ class Loosener {
     return isLooser || this.left.length > before;
   }
 
-  private dropAbove(schema: JsonObject, { keyword }: SchemaPart, at: string) {
+  private dropAbove(schema: JsonObject, { keyword }: ReturnType<typeof partsOf>[number], at: string) {
     for (const name of UNDER[keyword] ?? [])
       if (schema[name] !== undefined) this.drop(schema, name, `${at || '/'}: a part of it is not checked`);
     const { oneOf, allOf } = schema;

@@ -234,7 +234,7 @@ const answerSchema = z.union([z.object({ stripped: z.string() }), z.object({ ref
  *
  * @throws ToolError for code that is not TypeScript or is nested too deeply; nothing ran.
  */
-export async function withoutTypes(code: string, signal: AbortSignal): Promise<string> {
+async function withoutTypes(code: string, signal: AbortSignal): Promise<string> {
   const late = AbortSignal.timeout(STRIP_MS);
   // It gets no environment variables, so it holds no secrets.
   const child = fork(STRIP, { env: {}, execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });

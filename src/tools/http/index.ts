@@ -5,7 +5,7 @@ import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { checkedOptions, wrongOptions } from '../option-values';
+import { checkedOptions, wrongOptions, callable } from '../option-values';
 import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer } from './describe';
 import { follow } from './follow';
@@ -47,7 +47,7 @@ const optionsSchema = z.strictObject({
   /** Certificates in PEM to trust, besides the certificates that Node trusts. @default none */
   ca: z.string().optional(),
   /** Finds the addresses of a name. @default the system's resolver */
-  lookup: z.custom<Lookup>((value) => typeof value === 'function', 'must be a function').optional(),
+  lookup: callable<Lookup>().optional(),
 });
 
 /** The options of `createHttpTools`. */

@@ -186,7 +186,7 @@ function metadataOf({ issuer, tokenEndpoint, authMethods }: Login): Authorizatio
 }
 
 /** The result of a logout. */
-export interface Logout {
+interface Logout {
   /** `none`: nobody was logged in. `failed`: the login is removed here, but it may still be valid at the server. */
   revoked: 'none' | 'yes' | 'not_offered' | 'failed';
   why?: string;

@@ -12,7 +12,7 @@ import { isTransportError, nothingDone, ToolError, TransportError } from '../err
 import { LONGEST_TIMER_MS, queueAfter, unlessAborted } from '../wait-within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
-import { type CallQuestions, elicit, questionsOf } from './elicitation';
+import { elicit, questionsOf } from './elicitation';
 import { createBreaker } from './breaker';
 import { failureOfCall, isAnswer } from './result';
 
@@ -75,7 +75,7 @@ interface Link {
   /** Resolves once the server has answered a ping or was given up. Set after a call without an answer. */
   pinged?: Promise<void>;
   /** The questions of the only call that waits for an answer. Used if the server may ask. */
-  questions?: CallQuestions;
+  questions?: ReturnType<typeof questionsOf>;
 }
 
 /** A connection of this worker to one server. It opens when it is first needed, and again after it broke. */

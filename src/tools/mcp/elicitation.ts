@@ -27,7 +27,7 @@ interface Asking {
 }
 
 /** The questions of a server in one call. */
-export interface CallQuestions {
+interface CallQuestions {
   /** Asks a person. The question is withdrawn when `signal` aborts: when the server cancels the question or ends. */
   elicit(params: unknown, signal: AbortSignal): Promise<ElicitAnswer>;
   /** Withdraws all open questions, because the call is over. Resolves when this is recorded; never rejects. */

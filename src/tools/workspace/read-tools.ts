@@ -154,7 +154,7 @@ interface Entry {
 }
 
 /** The entries of a folder, files and folders, sorted by name. Links are listed but never followed. */
-export async function listFolder(root: Root, path: string): Promise<Entry[]> {
+async function listFolder(root: Root, path: string): Promise<Entry[]> {
   return root.inFolder(path, async (folder) => {
     const found = await readdir(folder.at('.'), { withFileTypes: true });
     return found
