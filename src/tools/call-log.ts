@@ -3,6 +3,7 @@ import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Safety } from '../contract/tool';
 import { redactSecrets, redactText } from '../contract/text/redact';
+import { unitEscapes } from '../contract/text/bytes';
 
 /** The log levels of Temporal's loggers. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
@@ -86,5 +87,5 @@ function shown(text: string) {
 
 function escape(character: string) {
   const known = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
-  return known ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return known ?? unitEscapes(character);
 }

@@ -3,6 +3,7 @@ import { hideSecrets, REDACTED } from '../contract/text/redact';
 import { splitAtCuts } from './cut-output';
 import { ToolError } from './errors';
 import { unlessAborted } from './wait-within';
+import { unitEscapes } from '../contract/text/bytes';
 
 /**
  * Returns a secret by its name, from a vault, a file or the environment. The function is called for each `secrets.get`,
@@ -125,10 +126,10 @@ function inJson(text: string) {
 
 /** The JSON of other languages: in ASCII (Python), with `\/` (PHP), with signs of HTML escaped (Go, Rails, .NET). */
 function inOtherJson(json: string) {
-  const ascii = escaped(json, /[^\0-\x7f]/g);
+  const ascii = json.replace(/[^\0-\x7f]/g, unitEscapes);
   const slashes = [json, ascii].map((one) => one.replaceAll('/', '\\/'));
-  const signs = escaped(json, /[&<>\u2028\u2029]/g);
-  const strict = escaped(json.replaceAll('\\"', '\\u0022'), /[&'+<>`]|[^\0-\x7f]/g);
+  const signs = json.replace(/[&<>\u2028\u2029]/g, unitEscapes);
+  const strict = json.replaceAll('\\"', '\\u0022').replace(/[&'+<>`]|[^\0-\x7f]/g, unitEscapes);
   return [
     ascii,
     ...slashes,
@@ -136,10 +137,6 @@ function inOtherJson(json: string) {
     strict,
     strict.replace(/(?<=\\u)[0-9a-f]{4}/g, (hex) => hex.toUpperCase()),
   ];
-}
-
-function escaped(json: string, units: RegExp) {
-  return json.replace(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The forms of HTML templates, which differ in how they escape quotes. */

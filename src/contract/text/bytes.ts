@@ -22,6 +22,14 @@ function countBytes(text: string) {
   return bytes;
 }
 
+/** A text as JSON writes it in ASCII: `\u001b` for each of its UTF-16 units. */
+export function unitEscapes(text: string): string {
+  return text
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}
+
 const HALF_A_PAIR = /\p{Cs}/u;
 
 /** Whether a text has no half of a surrogate pair. Written as UTF-8, half a pair becomes another character. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../json';
 import { leavesOf } from './json-diff';
 import { codePointOf, EAST, lookAlikesIn, once } from './look-alikes';
 import type { Preview } from '../plan';
+import { unitEscapes } from './bytes';
 
 /**
  * Why a piece of text cannot be shown as it is.
@@ -140,7 +141,7 @@ export function segments(text: string, layout: Layout = 'line', kind: TextUse = 
  * Counts the parts of a text that would deceive: the parts that `segments` marks, apart from line feeds, tabs and runs
  * of blanks.
  */
-export function countDeceiving(text: string): Deceiving {
+function countDeceiving(text: string): Deceiving {
   const marks = segments(text, 'block').filter((segment) => segment.kind === 'mark');
   const counted = marks.filter(({ why, original }) => why !== 'blanks' || [...original].length === 1);
   const alike = counted.filter(({ why }) => why === 'look-alike' || why === 'bracket').length;
@@ -150,12 +151,7 @@ export function countDeceiving(text: string): Deceiving {
 
 /** JSON with escapes for all characters that do not show, or change the direction of text. Its value stays the same. */
 export function escapeHidden(json: string): string {
-  return json.replace(inJson(), (found) =>
-    found
-      .split('')
-      .map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`)
-      .join(''),
-  );
+  return json.replace(inJson(), unitEscapes);
 }
 
 interface Placed {
@@ -232,7 +228,8 @@ function shownOf(found: string, layout: Layout) {
   if (IS_TURNING.test(found) && !HIDDEN_CHARACTER.test(found)) return codesOf(found);
   if ([...found].length > 1) return runOf(found, layout);
   const code = found.codePointAt(0) ?? 0;
-  if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return NAMED[found] ?? `\\x${hex(code, 2)}`;
+  if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
+    return NAMED[found] ?? `\\x${code.toString(16).padStart(2, '0')}`;
   return codesOf(found);
 }
 
@@ -251,15 +248,11 @@ function countOf(found: string, what: string) {
   return `⟦${[...found].length} ${what}⟧`;
 }
 
-function hex(code: number, digits: number) {
-  return code.toString(16).padStart(digits, '0');
-}
-
 /**
  * The number of deceptive parts of a text. `hidden`: characters that do not show, or that a screen would obey. `alike`:
  * pieces with letters or signs that pass for others. `turned`: words that are written from right to left.
  */
-export interface Deceiving {
+interface Deceiving {
   hidden: number;
   alike: number;
   turned: number;
