@@ -24,7 +24,7 @@ import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
 
 /** The user that programs run as: the worker's user, another user that root switches to, or root without its rights. */
-export type RunAs = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
+type RunAs = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
 
 /** The programs of this machine for a sandbox. */
 export interface Parts {
@@ -248,7 +248,7 @@ const statusSchema = z.union([
 ]);
 
 /** Follows the processes of a sandbox by the reports of bubblewrap. */
-export interface BubblewrapHolder extends Holder {
+interface BubblewrapHolder extends Holder {
   /**
    * False only if the program was never started: bubblewrap reports the exit code of every program that it started.
    * Call it after the end.
