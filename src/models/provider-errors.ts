@@ -215,10 +215,7 @@ function causesOf(error: unknown): Error[] {
 
 // Errors of fetch may come from another realm, where instanceof fails.
 function isError(value: unknown): value is Error {
-  return (
-    value instanceof Error ||
-    (typeof value === 'object' && value !== null && 'message' in value && 'name' in value)
-  );
+  return isObject(value) && typeof value['message'] === 'string' && typeof value['name'] === 'string';
 }
 
 /** The shortest secret that is replaced. Shorter secrets would remove ordinary words from messages. */
