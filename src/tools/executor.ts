@@ -16,7 +16,7 @@ import type { CallContext, Policy, Tool } from './types';
 import type { FilePlan } from '../contract/plan';
 
 /** The options of `createExecutor`. */
-interface ExecutorDeps {
+export interface ExecutorDeps {
   registry: Registry;
   hooks?: Hooks;
   /** Absent: nothing is logged. */
@@ -49,7 +49,7 @@ interface ExecuteOptions {
   signal?: AbortSignal;
 }
 
-interface BatchOptions extends ExecuteOptions {
+export interface BatchOptions extends ExecuteOptions {
   /** Whether all calls run at the same time instead of one after another. @default false */
   parallel?: boolean;
 }
