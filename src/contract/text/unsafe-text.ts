@@ -252,7 +252,7 @@ function countOf(found: string, what: string) {
  * The number of deceptive parts of a text. `hidden`: characters that do not show, or that a screen would obey. `alike`:
  * pieces with letters or signs that pass for others. `turned`: words that are written from right to left.
  */
-interface Deceiving {
+export interface Deceiving {
   hidden: number;
   alike: number;
   turned: number;
