@@ -7,7 +7,6 @@ import { errorMessage } from './contract/errors';
 import { LIMITS, TIMES } from './contract/limits';
 import { CONTROL } from './contract/names';
 import { escapeHidden } from './contract/text/unsafe-text';
-import { toolSetIn } from './contract/worker-tools';
 import { connectNative, type NativePlace, requireAnswer, requireNamespace } from './engine/connect-native';
 import { type Encryption, loadEncryption } from './encryption/load';
 import { ensureAttributes, missingAttributes } from './engine/search-attributes';
@@ -32,6 +31,7 @@ import type { TurnWorkerSettings } from './worker/settings';
 import { metricsExporter, metricsFailed } from './worker/metrics';
 import { identityOn } from './worker/build-id-and-identity';
 import { whenForgotten } from './worker/lost-data';
+import { toolSetIn } from './contract/worker-name';
 
 /** The settings of a worker that `startWorker` starts. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {

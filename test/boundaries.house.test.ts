@@ -243,6 +243,7 @@ describe('the rooms of lib', () => {
   );
   /** Every room outside of the sandbox may use it. */
   const HASH = 'lib/system/sha256';
+  const BODIES = 'lib/system/read-at-most';
   const reached = (files: readonly string[]): Set<string> =>
     new Set(
       files
@@ -260,7 +261,7 @@ describe('the rooms of lib', () => {
     ['workflows', ['contract', 'lifecycle', RULES]],
     ['history', ['contract', 'lifecycle', RULES]],
     ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK, PROXIES]],
-    ['tools', ['contract', RULES, FILES, GUARDED, LOCK, TRACES, RACE, LOOPBACK, PROXIES, MISSING]],
+    ['tools', ['contract', RULES, FILES, GUARDED, LOCK, TRACES, RACE, LOOPBACK, PROXIES, MISSING, BODIES]],
     ['models', ['contract', 'tools', PROXIES, VERSION]],
     [
       'activities',
@@ -274,7 +275,7 @@ describe('the rooms of lib', () => {
       ],
     ],
     ['encryption', ['contract', FILES]],
-    ['store', ['contract', FILES, PROXIES]],
+    ['store', ['contract', FILES, PROXIES, BODIES]],
     [
       'server',
       [

@@ -17,7 +17,7 @@ import type { Agent } from '../tools/define-agent';
 import { NOTHING_RAN, policyRefusal } from '../tools/function-policy';
 import { askRules, type RuledVerdict, ruleOwner } from '../authority/rules/worker-verdict';
 import { findGrant, grantsOf } from '../authority/grants/worker-claim';
-import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
+import { prepare, type ReadyCall } from '../tools/prepare';
 import { describeFailure } from '../tools/format-result';
 import { makeContext } from '../tools/context';
 import type { Tool } from '../tools/types';
@@ -76,7 +76,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
 /** The model's arguments, if they can be read and belong to a tool. */
 function wroteOf(
   { raw }: AskedCall,
-  { tool, proposed }: UnfitCall,
+  { tool, proposed }: Extract<ReturnType<typeof prepare>, { ok: false }>,
 ): { raw: string } | { proposed: JsonObject } {
   return tool === undefined || proposed === undefined ? { raw: raw.slice(0, 4096) } : { proposed };
 }

@@ -1,4 +1,4 @@
-import type { AnswerKind, DecisionKind, ResolutionKind, SignatureKind } from '../contract/decision';
+import type { AnswerKind, DecisionKind, ResolutionKind, VoteSignature } from '../contract/decision';
 import type { Answered, CallNow, DecisionMade, Resolved } from '../history/events';
 import { callTitle } from '../history/labels';
 import { type CallView, type TurnView, viewOf } from '../history/view';
@@ -22,7 +22,7 @@ export interface DecidedCall extends Pick<CallNow, 'phase' | 'outcome'> {
   /** The channel says that the approver was signed in there. This is only a claim. */
   authenticated?: true;
   /** The kind of signature that came with the decision. Absent: none. */
-  signedBy?: SignatureKind;
+  signedBy?: VoteSignature['kind'];
   /** Ids of the approved hunks. Absent: all hunks. */
   hunks?: string[];
   reason?: string;

@@ -16,7 +16,8 @@ import { NO_TOKEN } from '../history/read-run';
 import { FAILURES, QUERIES, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { guard } from '../contract/schema/message';
 import { list, object, oneOf, text } from '../contract/schema/shape';
-import { type ChangedTool, toolSetIn } from '../contract/worker-tools';
+import type { ChangedTool } from '../contract/worker-tools';
+import { toolSetIn } from '../contract/worker-name';
 
 type Description = NonNullable<Awaited<ReturnType<typeof describeTurn>>>;
 type PendingInfo = temporal.api.workflow.v1.IPendingActivityInfo;

@@ -1,8 +1,8 @@
 import { temporal } from '@temporalio/proto';
 import type { ConnectionLike } from '@temporalio/client';
 import { STATUS, grpcStatusOf } from '../history/server-errors';
-import { agentsAmong, approversAmong } from '../contract/worker-tools';
 import { toIso } from '../history/decode/proto';
+import { agentsAmong, approversAmong } from '../contract/worker-name';
 
 const { TaskQueueType, WorkerStatus } = temporal.api.enums.v1;
 

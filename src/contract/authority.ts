@@ -45,6 +45,7 @@ const RULE = object(both(VOTE_RULE, { name: TEXT, then: oneOf(RULE_ACTIONS) }), 
 export interface RuleSnapshot extends Of<typeof RULE> {}
 export type VoteRule = Omit<RuleSnapshot, 'name' | 'then'>;
 
+/** A person who may vote in another person's place, and when. */
 const DELEGATE = object(
   { name: TEXT },
   {
@@ -54,9 +55,6 @@ const DELEGATE = object(
     until: TEXT,
   },
 );
-
-/** A person who may vote in another person's place, and when. */
-export interface Delegate extends Of<typeof DELEGATE> {}
 
 const PERSON = object(
   {

@@ -168,7 +168,7 @@ export function happened(said: Said, content: string | undefined): string {
   return content === undefined ? note : `${note}\n\n${content}`;
 }
 
-function found({ approver, reason }: Said, what: string): string {
+function found({ approver, reason }: Said, what: string) {
   const why = reason === undefined ? '' : ` Reason: ${reason}`;
   return `The call was interrupted. ${approver} found that it ${what}.${why}`;
 }
@@ -246,12 +246,12 @@ function changedArguments(proposed: JsonObject, effective: JsonObject) {
     .filter(({ before, after }, index) => before !== after || !same(proposed, effective, names[index]));
 }
 
-function same(proposed: JsonObject, effective: JsonObject, name: string | undefined): boolean {
+function same(proposed: JsonObject, effective: JsonObject, name: string | undefined) {
   if (name === undefined) return true;
   return JSON.stringify(proposed[name]) === JSON.stringify(effective[name]);
 }
 
-function show(value: unknown): string {
+function show(value: unknown) {
   if (value === undefined) return '(absent)';
   const text = JSON.stringify(value);
   return text.length <= VALUE_CHARS ? text : `${text.slice(0, VALUE_CHARS)}… (${text.length} characters)`;

@@ -35,11 +35,12 @@ import {
   STATE_SETTINGS,
   USED_STATE,
 } from './tool';
-import type { BudgetKind } from './spending/budget';
+import type { emptyKind } from './spending/budget';
 import { RULING, GRANT_MARK, type GrantMark, GRANT_USE, type GrantUse } from './policy-rule';
 import { ASKED_AGAIN, type Authority, AUTHORITY, MOST_OTHERS, type Vote } from './authority';
 import type { Roster } from './roster';
 
+/** The settings of a call that starts a child turn. Part of the prepared call. */
 const CHILD_SETTINGS = object(
   {
     agent: ANY_NAME,
@@ -51,9 +52,6 @@ const CHILD_SETTINGS = object(
     taskQueue: QUEUE,
   },
 );
-
-/** The settings of a call that starts a child turn. Part of the prepared call. */
-export interface ChildSettings extends Of<typeof CHILD_SETTINGS> {}
 
 const ANCESTOR = object({
   turn: ANY_NAME,
@@ -69,7 +67,7 @@ export interface Ancestor extends Of<typeof ANCESTOR> {}
 export const LINEAGE = list(ANCESTOR, { minItems: 1, maxItems: 100 });
 
 /** The facts that a worker needs about a call that starts a child turn. */
-export interface ChildAsked {
+interface ChildAsked {
   /** The id of the child turn, whether it exists already or not. */
   turn: string;
   /** The depth of the turn that makes the call: 0 if no other turn called it. */
@@ -77,7 +75,7 @@ export interface ChildAsked {
   /** Child turns that this turn has started before. */
   started: number;
   /** A kind of budget that the turn has used up. Absent: something of each kind is left. */
-  none?: BudgetKind;
+  none?: ReturnType<typeof emptyKind>;
 }
 
 /**
@@ -494,6 +492,7 @@ const PAUSED = object(
  */
 export interface Paused extends Of<typeof PAUSED> {}
 
+/** The call is a child turn, which may start or exists already. */
 const CHILD_READY = object(
   { child: oneOf(CHILD_LOOKS) },
   both(STARTED_BY, {
@@ -501,9 +500,6 @@ const CHILD_READY = object(
     trace: TRACE,
   }),
 );
-
-/** The call is a child turn, which may start or exists already. */
-export interface ChildReady extends Of<typeof CHILD_READY> {}
 
 const USED = both(STARTED_BY, USED_STATE);
 

@@ -40,7 +40,6 @@ export function isCallId(given: string): boolean {
  * in.
  */
 export const SIGNATURE_KINDS = ['ssh', 'inbox', 'passkey'] as const;
-export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
 /** A signature on a person's message. It holds no secret. */
 export const VOTE_SIGNATURE = exact(

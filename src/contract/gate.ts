@@ -112,7 +112,7 @@ export function argumentsIn(
  * shown less than what runs, such as `{}` for a Map.
  */
 export function shownJson(args: unknown): string | undefined {
-  const kept = (_key: string, value: unknown): unknown => {
+  const kept = (_key: string, value: unknown) => {
     const kind = Object.prototype.toString.call(value);
     if (isObject(value) && !['[object Object]', '[object Array]'].includes(kind)) throw new TypeError(kind);
     return value;

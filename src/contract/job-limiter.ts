@@ -23,7 +23,7 @@ export class JobLimiter {
     return this.running === 0;
   }
 
-  private leave(): void {
+  private leave() {
     // The place goes to the job that waits longest, so that no later job can take it first.
     const next = this.waiting.shift();
     if (next === undefined) this.running -= 1;

@@ -37,6 +37,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value) && isSoundJson(value);
 }
 
+/** A step of a JSON pointer, after its `/`. */
+export function pointerStep(key: PropertyKey): string {
+  return String(key).replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
 /** The value of a JSON text. Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -120,7 +120,7 @@ const UNTAKEN = {
  * lost is noticed only when its heartbeat is missed. So an activity that was open for less than the heartbeat timeout
  * plus the time that it may wait for a worker had no other attempt.
  */
-function mayHideStart({ beaten, timeout }: LostActivity, times: OpenTimes): boolean {
+function mayHideStart({ beaten, timeout }: LostActivity, times: OpenTimes) {
   const { openMs, heartbeatMs, startWithinMs, maximumAttempts } = times;
   const waits = timeout === 'SCHEDULE_TO_START' ? startWithinMs : 0;
   return beaten || maximumAttempts !== 1 || !(openMs < waits + heartbeatMs);
@@ -148,7 +148,7 @@ export function settleLost(
 }
 
 /** Why the outcome of an unsafe call is not known. */
-function whyInDoubt(activity: LostActivity): string {
+function whyInDoubt(activity: LostActivity) {
   const ending = endingUntaken(activity);
   if (ending !== undefined) return `${ending.what}, but an earlier attempt of it may have been started`;
   const { cancelled, timeout, message } = activity;

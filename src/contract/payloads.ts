@@ -93,7 +93,7 @@ export function isTurnInput(value: unknown): value is TurnInput {
 }
 
 /** Whether a turn can take up a moved step: its reply has calls, and the last entry of the transcript is a reply. */
-function fitsMoved(reply: ThinkOutput | undefined, transcript: unknown): boolean {
+function fitsMoved(reply: ThinkOutput | undefined, transcript: unknown) {
   const last: unknown = Array.isArray(transcript) ? transcript.at(-1) : undefined;
   return reply !== undefined && reply.calls.length > 0 && isObject(last) && last['kind'] === 'reply';
 }

@@ -1,4 +1,4 @@
-import type { Json } from './json';
+import { type Json, pointerStep } from './json';
 import { isWellFormed } from './text/bytes';
 import type { Issue } from './tool';
 
@@ -45,7 +45,7 @@ export function misfitText(issues: readonly Issue[]): string {
  * Whether a number, as written, has the value that JavaScript reads. So `1.0`, `1e2` and `0.10` are exact.
  * 9007199254740993, `1e400` and 0.1000000000000000055 are not.
  */
-export function isExactNumber(written: string): boolean {
+function isExactNumber(written: string): boolean {
   if (/^-?\d{1,15}$/.test(written)) return true;
   const value = Number(written);
   if (!Number.isFinite(value)) return false;
@@ -84,19 +84,19 @@ function decimalOf(written: string): Decimal {
  * The index of the first digit other than 0. A loop, as in the next function, because a pattern for zeros at an end is
  * slower.
  */
-function firstOther(digits: string): number {
+function firstOther(digits: string) {
   let at = 0;
   while (digits[at] === '0') at++;
   return at;
 }
 
-function lastOther(digits: string): number {
+function lastOther(digits: string) {
   let at = digits.length - 1;
   while (digits[at] === '0') at--;
   return at;
 }
 
-function sameDecimal(one: Decimal, other: Decimal): boolean {
+function sameDecimal(one: Decimal, other: Decimal) {
   if (one.digits === '' || other.digits === '') return one.digits === other.digits;
   return one.digits === other.digits && one.exponent === other.exponent && one.negative === other.negative;
 }
@@ -128,7 +128,7 @@ function nextSign(text: string, from: number): number | undefined {
   return NEXT.exec(text)?.index;
 }
 
-function endOf(text: string, at: number): number {
+function endOf(text: string, at: number) {
   if (text[at] === '"') return endOfString(text, at);
   if (/[^\d-]/.test(text.charAt(at))) return at + 1;
   NUMBER.lastIndex = at;
@@ -139,7 +139,7 @@ function endOf(text: string, at: number): number {
  * The index at which a string ends. Looks for quotes and counts the backslashes before each, because a pattern would
  * need more memory.
  */
-function endOfString(text: string, start: number): number {
+function endOfString(text: string, start: number) {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1;
     while (text[before] === '\\') before--;
@@ -202,7 +202,7 @@ function checkNumber(token: string): string | undefined {
   return `this number would become ${value}; write it as text`;
 }
 
-function pointerTo(levels: readonly Level[]): string {
-  const steps = levels.map((level) => ('keys' in level ? (level.key ?? '') : String(level.index)));
-  return steps.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+function pointerTo(levels: readonly Level[]) {
+  const steps = levels.map((level) => ('keys' in level ? (level.key ?? '') : level.index));
+  return steps.map((name) => `/${pointerStep(name)}`).join('');
 }

@@ -43,7 +43,7 @@ export function isLoop({ repeated, repeats }: Repeats): boolean {
 const MOST_CHARACTERS = 200;
 
 /** The calls of a step without their ids, for a comparison. */
-function signatureOf(calls: readonly PreparedCall[]): string {
+function signatureOf(calls: readonly PreparedCall[]) {
   const each = calls.map((call) => {
     const what = isValidCall(call)
       ? call.argsDigest

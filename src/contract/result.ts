@@ -178,7 +178,7 @@ export function makeFailure(head: ResultHead, failure: ToolFailure, facts: Resul
 }
 
 /** A failure as the model reads it: code and message, then the partial output. */
-function failureText(failure: ToolFailure, partial = ''): string {
+function failureText(failure: ToolFailure, partial = '') {
   const line = failureLine(failure);
   return partial === '' ? line : `${line}\nPartial output:\n${partial}`;
 }

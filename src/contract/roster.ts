@@ -1,14 +1,12 @@
 import { fixed, object, type Of, text } from './schema/shape';
 
+/** The web inbox where passkeys are made and used. */
 const SITE = object({
   /** The domain that passkeys are made for. */
   rpId: text(),
   /** The origins of the web page from which a signature is accepted. */
   origins: fixed(text()),
 });
-
-/** The web inbox where passkeys are made and used. */
-export interface RosterSite extends Of<typeof SITE> {}
 
 const LINE = object(
   {

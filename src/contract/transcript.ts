@@ -100,7 +100,7 @@ function cutMark(leftOut: number) {
 }
 
 /** The index at which the longest beginning with at most this many bytes ends. */
-function headWithin(text: string, mostBytes: number): number {
+function headWithin(text: string, mostBytes: number) {
   let index = 0;
   for (let room = mostBytes; ;) {
     const point = text.codePointAt(index);
@@ -111,7 +111,7 @@ function headWithin(text: string, mostBytes: number): number {
 }
 
 /** The smallest index from which the rest of the text has at most this many bytes. */
-function tailWithin(text: string, mostBytes: number): number {
+function tailWithin(text: string, mostBytes: number) {
   let index = text.length;
   for (let room = mostBytes; index > 0;) {
     const before = text.codePointAt(index - 2) ?? 0;
@@ -233,7 +233,7 @@ export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
 }
 
 /** Whether files have the form of references. The other checks were made where the files arrived. */
-function areFileRefs({ files = [] }: Record<string, unknown>): boolean {
+function areFileRefs({ files = [] }: Record<string, unknown>) {
   const isRef = (file: unknown) =>
     isObject(file) &&
     typeof file['size'] === 'number' &&

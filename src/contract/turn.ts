@@ -256,15 +256,20 @@ function answerOf(end: ChildEnd): string | ToolFailure {
 const ENDED = { terminated: 'terminated by an operator', timed_out: 'ended because its time was over' };
 const UNREADABLE = 'The sub-agent ended, and what it returned cannot be read.';
 
-function answerIn({ status, answer, why, steps }: TurnResult): string | ToolFailure {
+function answerIn({ status, answer, why, steps }: EndedTurn): string | ToolFailure {
   if (status === 'answered') return answer;
   const because = why ?? `it has made ${steps} steps, and that is its limit`;
   const last = answer === '' ? '' : `\n\nWhat it said last:\n${answer}`;
   return { code: 'tool', message: `The sub-agent ended without an answer: ${because}. ${STAYS}${last}` };
 }
 
+/** What is read of the result of a child turn. */
+type EndedTurn = Pick<TurnResult, 'status' | 'answer' | 'why' | 'steps' | 'spent' | 'others'> & {
+  usage: object;
+};
+
 /** Whether a workflow returned the result of a turn. Only fields that are used are checked. */
-export function isTurnResult(value: unknown): value is TurnResult {
+export function isTurnResult(value: unknown): value is EndedTurn {
   if (!isObject(value)) return false;
   const { status, answer, steps, why } = value;
   const isKnown = RESULT_STATUSES.some((one) => one === status);
@@ -272,7 +277,7 @@ export function isTurnResult(value: unknown): value is TurnResult {
   return isKnown && isWhy && typeof answer === 'string' && Number.isSafeInteger(steps) && areUsual(value);
 }
 
-function areUsual({ usage, counts, spent, others }: Record<string, unknown>): boolean {
+function areUsual({ usage, counts, spent, others }: Record<string, unknown>) {
   const isKnown = others === undefined || originIssues({ others }).length === 0;
   return (
     isKnown && isObject(usage) && isObject(counts) && (spent === undefined || spentIssues(spent).length === 0)

@@ -85,16 +85,17 @@ export class EncryptionCodec implements PayloadCodec {
     }
   }
 
-  private keyOf({ keyId, keyCheck }: Head): RingKey {
+  private keyOf({ 'encryption-key-id': keyId, 'encryption-key-check': keyCheck }: Head): RingKey {
     const key = this.byId.get(keyId);
     if (key === undefined || key.check !== keyCheck) throw keyMissing(keyId, [...this.byId.keys()]);
     return key;
   }
 
-  private checkBinding(head: Head, place: Binding | undefined): void {
+  private checkBinding(head: Head, place: Binding | undefined) {
     if (!this.options.checksBinding || place === undefined) return;
-    const isSame = head.namespace === place.namespace && head.workflowId === place.workflowId;
-    if (!isSame && !isOfSchedule(head, place)) throw payloadRefused('moved');
+    const { 'encryption-namespace': namespace, 'encryption-workflow-id': workflowId } = head;
+    const isSame = namespace === place.namespace && workflowId === place.workflowId;
+    if (!isSame && !isOfSchedule({ namespace, workflowId }, place)) throw payloadRefused('moved');
   }
 }
 
@@ -108,7 +109,7 @@ const scheduleNamespace = (namespace: string) => `${namespace} (schedule)`;
 const STARTED_AT = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 /** Whether the payload is bound to a schedule, and the place is a workflow that this schedule started. */
-function isOfSchedule(head: Head, place: Binding): boolean {
+function isOfSchedule(head: Binding, place: Binding) {
   if (head.namespace !== scheduleNamespace(place.namespace)) return false;
   if (!place.workflowId.startsWith(head.workflowId)) return false;
   return STARTED_AT.test(place.workflowId.slice(head.workflowId.length));
@@ -173,16 +174,16 @@ interface Binding {
 }
 
 /** The names of our fields in a payload's metadata, in the order in which they are authenticated. */
-export const FIELDS = {
-  encoding: 'encoding',
-  cipher: 'encryption-cipher',
-  keyId: 'encryption-key-id',
-  keyCheck: 'encryption-key-check',
-  namespace: 'encryption-namespace',
-  workflowId: 'encryption-workflow-id',
-} as const;
+const FIELDS = [
+  'encoding',
+  'encryption-cipher',
+  'encryption-key-id',
+  'encryption-key-check',
+  'encryption-namespace',
+  'encryption-workflow-id',
+] as const;
 /** The value of each field. */
-type Head = Record<keyof typeof FIELDS, string>;
+type Head = Record<(typeof FIELDS)[number], string>;
 
 const ENCODING = 'binary/encrypted';
 const CIPHER = 'AES-256-GCM/countersign-1';
@@ -195,8 +196,14 @@ const { Payload: ProtoPayload } = temporal.api.common.v1;
 
 /** Encrypts a payload with its metadata: `iv | ciphertext | tag`, authenticated together with every field of the head. */
 function seal(payload: Payload, key: RingKey, binding: Binding): Payload {
-  const head: Head = { encoding: ENCODING, cipher: CIPHER, keyId: key.id, keyCheck: key.check, ...binding };
-  const metadata = toMetadata(head);
+  const metadata = toMetadata({
+    encoding: ENCODING,
+    'encryption-cipher': CIPHER,
+    'encryption-key-id': key.id,
+    'encryption-key-check': key.check,
+    'encryption-namespace': binding.namespace,
+    'encryption-workflow-id': binding.workflowId,
+  });
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key.secret, iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(authenticated(metadata));
@@ -223,8 +230,8 @@ function unseal({ metadata, data }: Payload, key: RingKey): Payload {
 }
 
 /** Whether a payload is marked as encrypted, by us or by another program. */
-function looksEncrypted({ metadata }: Payload): boolean {
-  const encoding = metadata?.[FIELDS.encoding];
+function looksEncrypted({ metadata }: Payload) {
+  const encoding = metadata?.['encoding'];
   // This runs for every payload, and most are plain: comparing lengths first is cheap.
   const named = encoding?.length === ENCODING.length && Buffer.from(encoding).toString('utf8') === ENCODING;
   return named || Object.keys(metadata ?? {}).some((name) => name.startsWith(PREFIX));
@@ -233,35 +240,26 @@ function looksEncrypted({ metadata }: Payload): boolean {
 /** The header of an encrypted payload. Undefined unless it has exactly the fields that `seal` writes. */
 function headOf({ metadata }: Payload): Head | undefined {
   const fields = metadata ?? {};
-  const names = Object.values(FIELDS);
-  if (Object.keys(fields).length !== names.length || names.some((name) => !fields[name])) return undefined;
-  const text = (name: string) => Buffer.from(fields[name] ?? []).toString('utf8');
+  if (Object.keys(fields).length !== FIELDS.length || FIELDS.some((name) => !fields[name])) return undefined;
+  const text = (name: keyof Head) => Buffer.from(fields[name] ?? []).toString('utf8');
   const head: Head = {
-    encoding: text(FIELDS.encoding),
-    cipher: text(FIELDS.cipher),
-    keyId: text(FIELDS.keyId),
-    keyCheck: text(FIELDS.keyCheck),
-    namespace: text(FIELDS.namespace),
-    workflowId: text(FIELDS.workflowId),
+    encoding: text('encoding'),
+    'encryption-cipher': text('encryption-cipher'),
+    'encryption-key-id': text('encryption-key-id'),
+    'encryption-key-check': text('encryption-key-check'),
+    'encryption-namespace': text('encryption-namespace'),
+    'encryption-workflow-id': text('encryption-workflow-id'),
   };
-  return head.encoding === ENCODING && head.cipher === CIPHER ? head : undefined;
+  return head.encoding === ENCODING && head['encryption-cipher'] === CIPHER ? head : undefined;
 }
 
 function toMetadata(head: Head): Record<string, Uint8Array> {
-  const { encoding, cipher, keyId, keyCheck, namespace, workflowId } = head;
-  return {
-    [FIELDS.encoding]: Buffer.from(encoding),
-    [FIELDS.cipher]: Buffer.from(cipher),
-    [FIELDS.keyId]: Buffer.from(keyId),
-    [FIELDS.keyCheck]: Buffer.from(keyCheck),
-    [FIELDS.namespace]: Buffer.from(namespace),
-    [FIELDS.workflowId]: Buffer.from(workflowId),
-  };
+  return Object.fromEntries(FIELDS.map((name) => [name, Buffer.from(head[name])]));
 }
 
 /** Each field after its length, so that no byte can move from one field to the next. */
 function authenticated(metadata: Record<string, Uint8Array>): Buffer {
-  const parts = Object.values(FIELDS).flatMap((name) => {
+  const parts = FIELDS.flatMap((name) => {
     const value = metadata[name] ?? new Uint8Array();
     const length = Buffer.alloc(4);
     length.writeUInt32BE(value.length);

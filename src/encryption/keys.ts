@@ -151,7 +151,7 @@ export function readKeyFile(path: string): string {
   });
 }
 
-function hintFor(fault: PrivateFault, path: string): string {
+function hintFor(fault: PrivateFault, path: string) {
   if (fault === 'missing' || fault === 'unreadable') return `Check ${KEY_VARIABLES.keyFile}.`;
   if (fault === 'open_to_others') return `Run: chmod 600 ${path}`;
   return 'Keep the keys in a file of your own that only you can read (chmod 600).';

@@ -5,7 +5,7 @@ import type { OpenMemo } from '../contract/turn';
 import { readAnswer } from '../tools/mcp/result';
 
 /** The answer to a call, as a client of MCP reads it. */
-export interface CallAnswer {
+interface CallAnswer {
   content: JsonObject[];
   isError?: true;
   structuredContent?: JsonObject;
@@ -45,7 +45,7 @@ function isAnswer(blocks: JsonObject | undefined): blocks is Blocks {
 const FOUND_BY = 200;
 
 /** What stands before the output of the tool. A short output may stand in the note, too. */
-function noteBefore(content: string, output: string): string {
+function noteBefore(content: string, output: string) {
   const at = content.endsWith(output)
     ? content.length - output.length
     : content.indexOf(output.slice(0, FOUND_BY));
@@ -75,7 +75,7 @@ export function pendingAnswer(id: string, open: OpenMemo | undefined): CallAnswe
 }
 
 /** What a call waits for, in one sentence. */
-export function waitLine(open: OpenMemo | undefined): string {
+function waitLine(open: OpenMemo | undefined): string {
   const [item] = open?.items ?? [];
   if (item === undefined) return 'the call is under way.';
   const { kind, summary, deadline } = item;

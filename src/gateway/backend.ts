@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Countersign } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { ToolResult } from '../contract/result';
-import type { TaskState } from './answers';
 import type { CallPlace, ClientCall } from './call-id';
 
 /** A connection to Temporal with the worker of the gateway. */
@@ -26,22 +25,7 @@ export interface TakenCall extends Pick<CallPlace, 'isNamed'> {
 }
 
 /** The durable side of a gateway: every call in it is a turn. It connects when it is first needed. */
-export interface Backend {
-  /** Connects now, so that the first call need not wait for it. */
-  begin(): void;
-  /**
-   * Starts the turn of a call, or finds the turn that the call has already.
-   *
-   * @throws CountersignError `no_server` and the like; `exists` if the client's id is of another call.
-   */
-  start(call: ClientCall): Promise<TakenCall>;
-  /** Waits for the end of a call. Rejects when the signal aborts. */
-  end(id: string, signal: AbortSignal): Promise<CallEnd>;
-  /** The state of a call of this person. Undefined: this person has no such call. */
-  stateOf(id: string, who: string): Promise<TaskState | undefined>;
-  cancel(id: string, reason: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type Backend = ReturnType<typeof openBackend>;
 
 /** What a backend works with. */
 interface BackendParts {
@@ -60,15 +44,22 @@ const LINK_MS = 20_000;
  * Connects in the background, and again whenever the connection or the worker is lost. A call that comes before the first
  * attempt has ended waits for it.
  */
-export function openBackend(parts: BackendParts): Backend {
+export function openBackend(parts: BackendParts) {
   const stop = new AbortController();
   const { link, over } = keepOpen(parts, stop.signal);
   // Loaded when a call needs it: the list of tools does not wait for the client of Temporal.
   const turns = () => import('./turns.js');
   return {
-    begin: () => void link().catch(() => undefined),
-    start: async (call) => (await turns()).takeCall((await link()).client, call, parts),
-    end: async (id, signal) => {
+    /** Connects now, so that the first call need not wait for it. */
+    begin: (): void => void link().catch(() => undefined),
+    /**
+     * Starts the turn of a call, or finds the turn that the call has already.
+     *
+     * @throws CountersignError `no_server` and the like; `exists` if the client's id is of another call.
+     */
+    start: async (call: ClientCall) => (await turns()).takeCall((await link()).client, call, parts),
+    /** Waits for the end of a call. Rejects when the signal aborts. */
+    end: async (id: string, signal: AbortSignal) => {
       const { endOfCall, isPassing } = await turns();
       for (;;) {
         try {
@@ -80,8 +71,10 @@ export function openBackend(parts: BackendParts): Backend {
         }
       }
     },
-    stateOf: async (id, who) => (await turns()).stateOfCall((await link()).client, id, who),
-    cancel: async (id, reason) => (await turns()).cancelCall((await link()).client, id, reason),
+    /** The state of a call of this person. Undefined: this person has no such call. */
+    stateOf: async (id: string, who: string) => (await turns()).stateOfCall((await link()).client, id, who),
+    cancel: async (id: string, reason: string) =>
+      (await turns()).cancelCall((await link()).client, id, reason),
     close: async () => {
       stop.abort();
       await over();

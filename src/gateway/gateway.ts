@@ -13,7 +13,7 @@ import { NOTHING_RAN, policyRefusal } from '../tools/function-policy';
 import { prepare, type ReadyCall } from '../tools/prepare';
 import type { Secrets } from '../tools/secrets';
 import type { Tool } from '../tools/types';
-import { answerOf, type CallAnswer, pendingAnswer, textAnswer, WAIT_TOOL } from './answers';
+import { answerOf, pendingAnswer, textAnswer, WAIT_TOOL } from './answers';
 import type { Backend, CallEnd } from './backend';
 import type { ClientCall } from './call-id';
 import type { GatewayTools } from './tools';
@@ -50,7 +50,7 @@ export interface GatewayCall {
 }
 
 /** The answer to a call, or the id of the task as which the client follows it. */
-type GatewayAnswer = { answer: CallAnswer } | { task: string };
+type GatewayAnswer = { answer: ReturnType<typeof answerOf> } | { task: string };
 
 /** The gate for clients: a call runs here, or is a turn of its own on which people decide. */
 export interface Gateway {
@@ -157,7 +157,7 @@ const NOT_TAKEN: readonly unknown[] = ['usage', 'no_server', 'server_busy', 'not
 const PERHAPS_TAKEN: readonly unknown[] = ['server_failed', 'exists'];
 
 /** A failure as a client reads it: what happened, and what helps. */
-function failureText(error: unknown, { key }: GatewayCall): string {
+function failureText(error: unknown, { key }: GatewayCall) {
   if (!(error instanceof CountersignError)) return `${errorMessage(error)}.`;
   const { code, message, hint, data } = error;
   // Without the client's id, the turn may be that of an earlier call.
@@ -183,7 +183,7 @@ async function runOrRecord(parts: Parts, asked: HeldCall): Promise<GatewayAnswer
 }
 
 /** Whether calls of a tool need no turn: they have no effect, nobody decides, and they are run in this process. */
-function runsHere({ safety, effect, state, taskQueue, child, asks, askMs }: Tool): boolean {
+function runsHere({ safety, effect, state, taskQueue, child, asks, askMs }: Tool) {
   const isPlain = taskQueue === undefined && child === undefined && asks === undefined && askMs === undefined;
   return safety === 'safe' && effect === 'pure' && state === 'call' && isPlain;
 }
@@ -287,7 +287,7 @@ async function hold(
 }
 
 /** The answer for the end of a call. */
-export function endAnswer(end: CallEnd): CallAnswer {
+export function endAnswer(end: CallEnd): ReturnType<typeof answerOf> {
   return end.kind === 'result' ? answerOf(end.result) : textAnswer(end.message, true);
 }
 

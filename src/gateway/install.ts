@@ -3,7 +3,7 @@ import { shellWord } from '../contract/text/shell-word';
 
 /** The clients whose entry can be printed. */
 export const CLIENTS = ['claude-code', 'claude-desktop', 'codex', 'copilot', 'cursor', 'vscode'] as const;
-export type McpClient = (typeof CLIENTS)[number];
+type McpClient = (typeof CLIENTS)[number];
 
 /** The entry of a gateway: its name at the client, and the command that starts it. */
 interface GatewayEntry {

@@ -28,16 +28,7 @@ interface OfferedTool {
 }
 
 /** The tools of a gateway, open. */
-export interface GatewayTools {
-  agent: Agent;
-  /** The config of the gateway's own worker. */
-  config: Config;
-  /** The tools that a client is offered now. */
-  offered(): OfferedTool[];
-  /** Our name of a tool that a client names. Undefined if it is not offered. */
-  nameOf(offered: string): string | undefined;
-  close(): Promise<void>;
-}
+export type GatewayTools = Awaited<ReturnType<typeof openGatewayTools>>;
 
 /** Never asked: the only call of each turn is given. */
 const NO_MODEL = {
@@ -56,7 +47,7 @@ export async function openGatewayTools(
   config: Config,
   served: Served,
   { begun, onGone, ...deps }: Pick<OpenDeps, 'secrets' | 'warn'> & { begun: Promise<void>; onGone(): void },
-): Promise<GatewayTools> {
+) {
   const declared = config.mcpServers === undefined ? [] : await declaredServers(config.mcpServers);
   const lock = await readLock(config.mcpLock);
   const servers = chosenServers(declared, lock, served);
@@ -74,9 +65,12 @@ export async function openGatewayTools(
   const isThere = (tool: string) => !gone.has(tool);
   return {
     agent: equipped,
+    /** The config of the gateway's own worker. */
     config: withAgents({ ...opened.config, mcpServers: undefined }, [equipped]),
+    /** The tools that a client is offered now. */
     offered: () => offers.filter(({ tool }) => isThere(tool)).map(({ offered }) => offered),
-    nameOf: (offered) => [names.get(offered)].find((tool) => tool !== undefined && isThere(tool)),
+    /** Our name of a tool that a client names. Undefined if it is not offered. */
+    nameOf: (offered: string) => [names.get(offered)].find((tool) => tool !== undefined && isThere(tool)),
     close: opened.close,
   };
 }

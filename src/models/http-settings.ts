@@ -4,21 +4,6 @@ import { isObject } from '../contract/json';
 import { isSecretName } from '../contract/text/redact';
 import { parseDuration } from '../tools/option-values';
 
-/** The options, checked and with defaults. */
-export interface HttpModelSettings {
-  id: string;
-  baseUrl: string;
-  model: string;
-  apiKey: string | undefined;
-  headers: Record<string, string>;
-  timeoutMs: number;
-  /** Absent: a stream is used if somebody takes the words. */
-  stream: boolean | undefined;
-  takes: readonly string[];
-  /** Texts that no message may show. */
-  secrets: string[];
-}
-
 /** The properties that all models of one kind share. A kind is, for example, `openaiCompatible`. */
 export interface HttpModelKind {
   /** The name of the function that the user called, such as `openaiCompatible`. Every message begins with it. */
@@ -87,10 +72,7 @@ export function parseOptions<T>({ name }: HttpModelKind, schema: z.ZodType<T>, o
  *
  * @throws CountersignError `config_invalid` that says what to set; it never shows the key or a header's value.
  */
-export function toSettings(
-  kind: HttpModelKind,
-  options: HttpModelOptions & { baseUrl?: string },
-): HttpModelSettings {
+export function toSettings(kind: HttpModelKind, options: HttpModelOptions & { baseUrl?: string }) {
   const { model, headers = {}, timeout = '5 minutes', stream, id } = options;
   const url = checkUrl(kind, options.baseUrl ?? kind.baseUrl ?? '');
   const apiKey = readKey(kind, options);
@@ -102,11 +84,16 @@ export function toSettings(
     apiKey,
     headers,
     timeoutMs: checkTimeout(kind, timeout),
+    /** Undefined: a stream is used if somebody takes the words. */
     stream,
     takes: options.takes ?? kind.takes ?? [],
+    /** Texts that no message may show. */
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...secretHeaders(headers)],
   };
 }
+
+/** The options, checked and with defaults. */
+export type HttpModelSettings = ReturnType<typeof toSettings>;
 
 function checkUrl({ name }: HttpModelKind, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -171,7 +158,7 @@ function secretHeaders(headers: Record<string, string>) {
 /** No reply is worth a longer wait, and Node's timers end at 24 days. */
 const LONGEST_MS = 24 * 3600 * 1000;
 
-function checkTimeout({ name }: HttpModelKind, timeout: number | string): number {
+function checkTimeout({ name }: HttpModelKind, timeout: number | string) {
   const ms = parseDuration(timeout);
   if (ms >= 1 && ms <= LONGEST_MS) return ms;
   throw invalid(

@@ -1,9 +1,7 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import { z } from 'zod';
-import { isObject, parseJson } from '../contract/json';
+import { parseJson } from '../contract/json';
 
-/** Data of a provider about a part. */
-export type PartMeta = NonNullable<LanguageModelV3Message['providerOptions']>;
 type AssistantParts = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'];
 /** A call of an earlier reply. */
 export type SdkCall = Extract<Exclude<AssistantParts, string>[number], { type: 'tool-call' }>;
@@ -15,11 +13,14 @@ export interface GatheredPart {
   meta: Record<string, Record<string, unknown>>;
 }
 
+/** Data of a provider about a part, which is sent back unchanged. Other data is left out. */
+const metaSchema = z.record(z.string(), z.record(z.string(), z.json())).optional().catch(undefined);
+
 /** A part of a reply in its order: reasoning with its words, text by its length, or the next call. */
 const partSchema = z.union([
-  z.strictObject({ reasoning: z.string(), meta: z.unknown().optional() }),
-  z.strictObject({ text: z.number(), meta: z.unknown().optional() }),
-  z.strictObject({ call: z.literal(true), meta: z.unknown().optional() }),
+  z.strictObject({ reasoning: z.string(), meta: metaSchema }),
+  z.strictObject({ text: z.number(), meta: metaSchema }),
+  z.strictObject({ call: z.literal(true), meta: metaSchema }),
 ]);
 /** A part of a reply, as it is kept to be sent back. */
 type OpaquePart = z.infer<typeof partSchema>;
@@ -44,7 +45,7 @@ export function restoredParts(
   if (length !== text.length || some !== calls.length) return undefined;
   const rest = { text, calls: [...calls] };
   return parts.flatMap((part): AssistantParts => {
-    const meta = isMeta(part.meta) ? { providerOptions: part.meta } : {};
+    const meta = part.meta && { providerOptions: part.meta };
     if ('reasoning' in part) return [{ type: 'reasoning', text: part.reasoning, ...meta }];
     if ('call' in part) return rest.calls.splice(0, 1).map((call) => ({ ...call, ...meta }));
     const words = rest.text.slice(0, part.text);
@@ -53,16 +54,11 @@ export function restoredParts(
   });
 }
 
-// The value comes from JSON and is sent back unchanged.
-function isMeta(meta: unknown): meta is PartMeta {
-  return isObject(meta) && Object.values(meta).every(isObject);
-}
-
 /** The data that has to be sent back besides text and calls. Undefined if there is no such data. */
 export function opaqueOf(gathered: readonly GatheredPart[], by: string): string | undefined {
   const isPlain = gathered.every(({ type, meta }) => type !== 'reasoning' && Object.keys(meta).length === 0);
   if (isPlain) return undefined;
-  const parts = gathered.map(({ type, text, meta }): OpaquePart => {
+  const parts = gathered.map(({ type, text, meta }) => {
     const more = Object.keys(meta).length === 0 ? {} : { meta };
     if (type === 'reasoning') return { reasoning: text, ...more };
     return type === 'text' ? { text: text.length, ...more } : { call: true, ...more };

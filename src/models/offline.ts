@@ -126,7 +126,7 @@ function planOf(request: string): PlannedCall[] | undefined {
 const WORD = /\n|'[^']*'|`[^`]*`|(?:"(?:[^"\\]|\\[^])*"|\\\S|\S)+/g;
 
 /** Splits a message into requests: at line ends and at a `then` outside of quotes. */
-function requestsOf(words: string): string[] {
+function requestsOf(words: string) {
   const requests: string[] = [];
   let start = 0;
   for (const { 0: word, index } of words.matchAll(WORD)) {
@@ -177,7 +177,7 @@ function nextStep(words: string, outcomes: readonly Outcome[], tools: Tools): Pl
 }
 
 /** What it understands: only requests that the tools of the agent can do. */
-function explain(unclear: readonly string[], tools: Tools): string {
+function explain(unclear: readonly string[], tools: Tools) {
   const names = tools.map((tool) => tool.function.name);
   const forms = FORMS.filter(({ tool }) => names.includes(tool));
   const own = tools.find((tool) => !FORMS.some((known) => known.tool === tool.function.name)) ?? tools[0];
@@ -200,7 +200,7 @@ const SAMPLES: Readonly<Record<string, JsonObject[string]>> = {
 };
 
 /** Arguments in the form of a schema: all that are required. */
-function exampleOf({ properties, required }: JsonObject): string {
+function exampleOf({ properties, required }: JsonObject) {
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
   const entries = names.map((name) => {
     const schema = isObject(properties) ? properties[name] : undefined;
@@ -255,7 +255,7 @@ const FAILURES: Partial<Record<ToolErrorCode, string>> = {
   timeout: 'it ran out of time',
 };
 
-function describe({ tool, arguments: args }: PlannedCall, { text, failure, note }: Outcome): string {
+function describe({ tool, arguments: args }: PlannedCall, { text, failure, note }: Outcome) {
   const { path, argv } = args;
   const subject = Array.isArray(argv) ? argv.join(' ') : path;
   const name = typeof subject === 'string' ? `${tool} ${cut(subject, 200)}` : tool;

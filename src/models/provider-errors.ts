@@ -70,7 +70,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   const conceal = (text: string) => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
   const retryable = RETRIED_FAILURES.some((one) => one === kind);
-  const told = retryAfter(headers ?? {}) ?? asked;
+  const told = retryAfter(headers) ?? asked;
   const waitMs = retryable && told !== undefined ? Math.min(told, LONGEST_MS) : undefined;
   return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {
     retryable,
@@ -215,10 +215,7 @@ function causesOf(error: unknown): Error[] {
 
 // Errors of fetch may come from another realm, where instanceof fails.
 function isError(value: unknown): value is Error {
-  return (
-    value instanceof Error ||
-    (typeof value === 'object' && value !== null && 'message' in value && 'name' in value)
-  );
+  return isObject(value) && typeof value['message'] === 'string' && typeof value['name'] === 'string';
 }
 
 /** The shortest secret that is replaced. Shorter secrets would remove ordinary words from messages. */
@@ -282,7 +279,7 @@ function detailsOf(details: unknown): { reason?: unknown; waitMs?: number } {
   return { reason, waitMs: secondsOf(delay?.replace(/s$/, '')) };
 }
 
-function innerCode(inner: Record<string, unknown>): unknown {
+function innerCode(inner: Record<string, unknown>) {
   const nested = inner['innererror'];
   return isObject(nested) ? nested['code'] : undefined;
 }
@@ -312,7 +309,7 @@ const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
  *
  * @param headers Names in lower case.
  */
-export function retryAfter(headers: Record<string, string>): number | undefined {
+function retryAfter(headers: Record<string, string> = {}): number | undefined {
   const wait = numberOf(headers['retry-after-ms']) ?? secondsOf(headers['retry-after']);
   return wait === undefined ? undefined : Math.min(Math.ceil(wait), LONGEST_MS);
 }

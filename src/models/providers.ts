@@ -14,22 +14,20 @@ import {
 import { type Agent, modelsOf } from '../tools/define-agent';
 import type { Model } from './model';
 import { idFormOf } from './call-ids';
-import { sdkModel, type SdkModelOptions } from './sdk-model';
+import { sdkModel } from './sdk-model';
 import { installedVersion } from '../system/installed-version';
 
 type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 
 /** The package of a provider, and how its models are made. */
-interface Provider extends HttpModelKind {
+interface Provider
+  extends HttpModelKind, Pick<Parameters<typeof sdkModel>[0], 'tool' | 'cacheMark' | 'schemas'> {
   name: ModelProvider;
   baseUrl: string;
   package: string;
   defaults: JsonObject;
   /** Further defaults where `baseUrl` is not the provider's own. */
   elsewhere?: JsonObject;
-  tool?: SdkModelOptions['tool'];
-  cacheMark?: SdkModelOptions['cacheMark'];
-  schemas: SdkModelOptions['schemas'];
   load(connection: Connection, model: string): Promise<LanguageModelV3>;
 }
 

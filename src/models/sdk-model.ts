@@ -25,21 +25,14 @@ import {
 import { secretForms, toModelError } from './provider-errors';
 import { z } from 'zod';
 import type { Usage } from '../contract/spending/usage';
-import {
-  type GatheredPart,
-  opaqueOf,
-  type PartMeta,
-  readOpaque,
-  type SdkCall,
-  restoredParts,
-} from './kept-reasoning';
+import { type GatheredPart, opaqueOf, readOpaque, type SdkCall, restoredParts } from './kept-reasoning';
 import { ShownText, splitThoughts } from './chat/thoughts';
 import { refusalOf } from './refusal';
 import { type IdForm, withFittingIds } from './call-ids';
-import { schemaForProvider, type SchemaSubset } from './tool-schemas';
+import { schemaForProvider } from './tool-schemas';
 
 /** The options with which `sdkModel` makes a `Model` from a model of the AI SDK. */
-export interface SdkModelOptions extends PromptOptions {
+interface SdkModelOptions extends PromptOptions {
   /** The name under which `call` has the provider's own options. */
   provider: string;
   settings: HttpModelSettings;
@@ -74,7 +67,7 @@ export function sdkModel(options: SdkModelOptions): Model {
   };
 }
 
-function aboutOf({ settings: { baseUrl, secrets }, provider, call }: SdkModelOptions): string {
+function aboutOf({ settings: { baseUrl, secrets }, provider, call }: SdkModelOptions) {
   const all = {
     ...defined({ maxOutputTokens: call?.maxOutputTokens }),
     ...call?.providerOptions?.[provider],
@@ -164,7 +157,7 @@ function limiter(limit: number): TransformStream<Uint8Array, Uint8Array> {
 type Settings = NonNullable<LanguageModelV3CallOptions['providerOptions']>[string];
 
 /** Whether a question asks for thinking, and the conversation has a step of this turn that lacks its thoughts. */
-function lacksThoughts({ prompt, providerOptions = {} }: LanguageModelV3CallOptions): boolean {
+function lacksThoughts({ prompt, providerOptions = {} }: LanguageModelV3CallOptions) {
   const isAsked = Object.values(providerOptions).some((settings) => {
     const thinking: unknown = settings['thinking'];
     return isJsonObject(thinking) && thinking['type'] === 'enabled';
@@ -173,7 +166,7 @@ function lacksThoughts({ prompt, providerOptions = {} }: LanguageModelV3CallOpti
 }
 
 /** Whether a step since the last words of a person, or the last step, begins without thoughts and has calls. */
-function hasBareCalls(prompt: LanguageModelV3Prompt): boolean {
+function hasBareCalls(prompt: LanguageModelV3Prompt) {
   const words = prompt.findLastIndex(({ role }) => role === 'user');
   const last = prompt.findLastIndex(({ role }) => role === 'assistant');
   return prompt
@@ -187,7 +180,7 @@ function hasBareCalls(prompt: LanguageModelV3Prompt): boolean {
 }
 
 /** Whether a provider refused a conversation because thoughts are not there. */
-function wantsThoughts(error: ModelError, { prompt }: LanguageModelV3CallOptions): boolean {
+function wantsThoughts(error: ModelError, { prompt }: LanguageModelV3CallOptions) {
   const isNamed = /reasoning_content|thinking|thought/i.test(error.message);
   return error.kind === 'request' && isNamed && hasBareCalls(prompt);
 }
@@ -409,9 +402,9 @@ interface PromptOptions {
    * The mark for the provider's cache. It is added to the instructions and to the last message, which are the ends of
    * the parts that the next request repeats.
    */
-  cacheMark?: PartMeta;
+  cacheMark?: LanguageModelV3Message['providerOptions'];
   /** The subset of JSON Schema that the provider takes. Absent: all of it. */
-  schemas?: SchemaSubset;
+  schemas?: Parameters<typeof schemaForProvider>[1];
   /** The ids of calls that the model takes. */
   ids: IdForm;
   /** What the provider's package gets with each tool, such as `strict: false`. */
@@ -477,16 +470,7 @@ function toInput(raw: string) {
 /** The tools as the provider package takes them. */
 function toSdkTools(tools: ModelRequest['tools'], { schemas, tool }: PromptOptions): SdkTool[] {
   return tools.map(({ function: { name, description, parameters } }) => {
-    const inputSchema = toSdkSchema(schemaForProvider(parameters, schemas));
+    const inputSchema: SdkTool['inputSchema'] = schemaForProvider(parameters, schemas);
     return { type: 'function', name, description, inputSchema, ...tool };
   });
-}
-
-function toSdkSchema(schema: unknown) {
-  return isSdkSchema(schema) ? schema : {};
-}
-
-// The package's type has fewer keywords than JSON Schema.
-function isSdkSchema(schema: unknown): schema is SdkTool['inputSchema'] {
-  return isObject(schema);
 }

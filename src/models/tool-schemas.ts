@@ -3,7 +3,7 @@ import { isSchema, partsOf } from '../contract/schema/reference';
 import { guidanceIn } from '../contract/schema/standard';
 
 /** Which subset of JSON Schema a provider takes. `flat`: no choice between schemas at the root. */
-export type SchemaSubset = 'flat' | 'gemini';
+type SchemaSubset = 'flat' | 'gemini';
 
 /**
  * A tool's schema as a provider takes it. What the provider's subset cannot say is put into words or left out: the

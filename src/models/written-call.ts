@@ -12,7 +12,7 @@ export function writtenCall(text: string, tools: readonly string[]): string | un
 }
 
 /** The text without a Markdown fence around all of it. */
-function withoutFence(text: string): string {
+function withoutFence(text: string) {
   const plain = text.trim();
   const [, inner] = /^```[^\n`]*\n([\s\S]*?)\n?```$/.exec(plain) ?? [];
   return (inner ?? plain).trim();

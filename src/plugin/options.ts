@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type GateTarget, toolForGate } from '../activities/gate/gated-tools';
 import { CountersignError } from '../contract/errors';
-import { type GateName, type GateNames } from '../contract/gate';
+import type { GateName } from '../contract/gate';
 import { isJsonObject } from '../contract/json';
 import { TOOL_NAME } from '../contract/names';
-import { checkedOptions } from '../tools/option-values';
+import { checkedOptions, callable } from '../tools/option-values';
 import type { ToolOptions } from '../tools/define-tool';
 import type { Parameters, Policy, Tool } from '../tools/types';
 
@@ -52,7 +52,6 @@ export interface PluginOptions {
   before?: string;
 }
 
-const callable = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
 const filled = z.string().min(1);
 
 const OF_TOOL = [
@@ -72,26 +71,18 @@ const optionsSchema = z.strictObject({
       ...Object.fromEntries(OF_TOOL.map((name) => [name, z.unknown().optional()])),
     }),
   ),
-  policy: callable.optional(),
+  policy: callable().optional(),
   approvers: filled.optional(),
   stateDir: filled.optional(),
   before: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** The options of the plugin, checked and with every default filled in. */
-export interface GateSetup {
-  names: GateNames;
-  gated: ReadonlyMap<string, GateTarget>;
-  tools: readonly Tool[];
-  before: number | undefined;
-}
-
 /**
- * Reads the options of the plugin.
+ * The options of the plugin, checked and with every default filled in.
  *
  * @throws CountersignError `config_invalid`, naming the activity and the rule.
  */
-export function readOptions(options: PluginOptions): GateSetup {
+export function readOptions(options: PluginOptions) {
   checkedOptions(optionsSchema, options, invalid);
   const ours = Object.keys(options.gate).find((name) => /^(child:)?countersign\./.test(name));
   if (ours !== undefined) throw invalid(`${ours}: a name of Countersign cannot be gated`);
@@ -140,13 +131,13 @@ function gatedOf(
   };
 }
 
-function hasProperty({ schema }: Tool, name: string): boolean {
+function hasProperty({ schema }: Tool, name: string) {
   const { properties } = schema;
   return isJsonObject(properties) && Object.hasOwn(properties, name);
 }
 
 /** A name of an activity as the name of a tool. */
-function snakeCase(name: string): string {
+function snakeCase(name: string) {
   if (TOOL_NAME.test(name)) return name;
   const words = name
     .replace(/^child:/, '')

@@ -17,7 +17,7 @@ import { ensureAttributes } from '../engine/search-attributes';
 import { defineConfig } from '../tools/define-config';
 import { activityDeps, makeShared } from '../worker/options';
 import { GATE_PLUGIN, requireMark, withGate, withGateWorker } from '../worker/gate-bundle';
-import { type PluginOptions, type GateSetup, readOptions } from './options';
+import { type PluginOptions, readOptions } from './options';
 
 /**
  * Lets people decide on activities of your own workflows before they run. Give it to your workers, and to bundles that
@@ -29,7 +29,7 @@ import { type PluginOptions, type GateSetup, readOptions } from './options';
  */
 export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
   readonly name = GATE_PLUGIN;
-  private readonly read: GateSetup;
+  private readonly read: ReturnType<typeof readOptions>;
 
   /** @throws CountersignError `config_invalid`, naming the activity and the rule. */
   constructor(private readonly options: PluginOptions) {
@@ -58,7 +58,7 @@ export class CountersignPlugin implements WorkerPlugin, BundlerPlugin {
     return options;
   }
 
-  private warnOfUnknown(taskQueue: string, activities: object): void {
+  private warnOfUnknown(taskQueue: string, activities: object) {
     const unknown = [...this.read.gated.keys()].filter(
       (name) => !name.startsWith(childName('')) && !Object.hasOwn(activities, name),
     );

@@ -2,6 +2,7 @@ import { AwsClient } from 'aws4fetch';
 import { CountersignError } from '../contract/errors';
 import { outgoingFetch } from '../system/proxies';
 import type { StorePlace } from './folder';
+import { readAtMost } from '../system/read-at-most';
 
 /** The longest time that one request may take. */
 const REQUEST_MS = 60_000;
@@ -38,7 +39,7 @@ export function s3Place(
         return undefined;
       }
       await requireOk(response);
-      return bodyOf(response, most);
+      return readAtMost(response.body ?? [], most);
     },
     async write(key, bytes) {
       const response = await send(key, { method: 'PUT', body: new Uint8Array(bytes) });
@@ -48,7 +49,7 @@ export function s3Place(
   };
 }
 
-function setting(env: NodeJS.ProcessEnv, name: string): string {
+function setting(env: NodeJS.ProcessEnv, name: string) {
   const value = env[name];
   if (value) return value;
   throw new CountersignError(
@@ -63,7 +64,7 @@ function regionOf(env: NodeJS.ProcessEnv) {
 }
 
 /** The URL of a bucket, with the bucket in the path: not every server has a host name for each bucket. */
-function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
+function rootOf(bucket: string, env: NodeJS.ProcessEnv) {
   const endpoint = env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'];
   if (!endpoint) return `https://s3.${regionOf(env)}.amazonaws.com/${bucket}`;
   if (URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))
@@ -80,17 +81,4 @@ async function requireOk(response: Response) {
   // We read the code only, such as `<Code>AccessDenied</Code>`: the rest of the text repeats the request.
   const [, code = ''] = /<Code>(\w{1,64})<\/Code>/.exec((await response.text()).slice(0, 4096)) ?? [];
   throw new Error(`the server of S3 answered ${response.status}${code === '' ? '' : ` ${code}`}`);
-}
-
-/** The bytes of a body. Undefined if they are more than `most`. */
-async function bodyOf({ body }: Response, most: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop closes the connection.
-    if (size > most) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -101,7 +101,7 @@ function checked(bytes: Uint8Array, digest: string): StoredFile {
 }
 
 /** The key of a file. A digest may have only hexadecimal digits, so no key leads out of the store. */
-function keyOf({ digest }: FileRef): string {
+function keyOf({ digest }: FileRef) {
   if (!/^[0-9a-f]{64}$/.test(digest)) throw new TypeError('not a digest');
   return `${digest.slice(0, 2)}/${digest}`;
 }
@@ -126,7 +126,7 @@ function unfit(name: string, why: string) {
 const NAME_CHARACTERS = 200;
 
 /** The last part of a path. Invisible characters are replaced, because they could make it look like another name. */
-function nameOf(path: string): string {
+function nameOf(path: string) {
   const last = path.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? 'file';
   const shown = last
     .normalize('NFC')

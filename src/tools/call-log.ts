@@ -3,6 +3,7 @@ import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Safety } from '../contract/tool';
 import { redactSecrets, redactText } from '../contract/text/redact';
+import { unitEscapes } from '../contract/text/bytes';
 
 /** The log levels of Temporal's loggers. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
@@ -65,7 +66,7 @@ export function createCallLog(logger: LineLogger, options: CallLogOptions = {}):
   };
 }
 
-function describeEnd({ tool, content, error, metadata }: ToolResult): string {
+function describeEnd({ tool, content, error, metadata }: ToolResult) {
   const head = `tool=${shown(tool)} duration=${Math.round(metadata.execution_time_ms)}ms`;
   if (error === undefined)
     return `TOOL_SUCCESS ${head} content='${shown(readable(content)).replaceAll("'", "\\'")}'`;
@@ -79,12 +80,12 @@ function readable(text: string) {
 /** Control characters, unpaired surrogates, and characters that change the direction of text. */
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\p{Surrogate}]/gu;
 
-function shown(text: string): string {
+function shown(text: string) {
   const head = text.length > SHOWN ? `${text.slice(0, SHOWN)}... (${text.length} characters)` : text;
   return head.replace(UNPRINTABLE, escape);
 }
 
-function escape(character: string): string {
+function escape(character: string) {
   const known = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
-  return known ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return known ?? unitEscapes(character);
 }

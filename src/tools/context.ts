@@ -27,7 +27,7 @@ export interface Live {
 }
 
 /** The dependencies of a context's functions. */
-export interface ContextDeps {
+interface ContextDeps {
   secrets?: Secrets;
   log?: CallLog;
 }
@@ -59,7 +59,7 @@ export function makeContext(
   };
 }
 
-function lineOf({ hide }: Secrets, message: unknown, details: unknown): string {
+function lineOf({ hide }: Secrets, message: unknown, details: unknown) {
   const facts = details === undefined ? '' : ` ${toPrettyJson(redactSecrets(details))}`;
   return hide(`${messageOf(message)}${facts}`);
 }

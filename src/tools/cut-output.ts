@@ -33,13 +33,13 @@ export function splitAtCuts(text: string): string[] {
   return text.split(/((?:\n|\\n)\[\.\.\. \d+ bytes left out \.\.\.\](?:\n|\\n))/);
 }
 
-function startOfCharacter(bytes: Buffer, from: number): number {
+function startOfCharacter(bytes: Buffer, from: number) {
   let index = Math.min(from, bytes.length);
   while (index > 0 && isContinuation(bytes[index])) index--;
   return index;
 }
 
-function endOfCharacter(bytes: Buffer, from: number): number {
+function endOfCharacter(bytes: Buffer, from: number) {
   let index = from;
   while (index < bytes.length && isContinuation(bytes[index])) index++;
   return index;
@@ -92,7 +92,7 @@ export function createCapture(limit: number) {
   };
 }
 
-function toText(head: Buffer, tail: Buffer, dropped: number): string {
+function toText(head: Buffer, tail: Buffer, dropped: number) {
   if (dropped === 0) return readable(Buffer.concat([head, tail]));
   const first = wholeStart(head);
   const last = tail.subarray(endOfCharacter(tail, 0));

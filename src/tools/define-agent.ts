@@ -7,13 +7,14 @@ import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS } from '../contract/tool';
 import { FINAL_FAILURES, MODEL_PROVIDERS, RETRIED_FAILURES } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
-import { duration, invalidDefinition, checkedOptions } from './option-values';
-import { FIND_TOOLS, findToolsSchema, type FindSettings, toToolset } from './builtin/find-tools';
+import { duration, invalidDefinition, checkedOptions, callable } from './option-values';
+import { FIND_TOOLS, findToolsSchema, toToolset } from './builtin/find-tools';
 import { type ResolvedParameters, resolveParameters } from './parameters';
 import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './hooks';
 import type { Duration, Policy, Tool } from './types';
 import { guarded } from '../system/guarded';
+import { isObject } from '../contract/json';
 
 /** The most steps in a row with the same calls and the same results, unless the agent sets it. */
 const REPEATED_STEPS = 8;
@@ -83,8 +84,6 @@ const budgetSchema = z.strictObject({
   then: z.enum(['end', 'ask']).optional(),
 });
 
-const isFunction = (value: unknown) => typeof value === 'function';
-
 const optionsSchema = z.strictObject({
   /** Lower-case letters, digits, `_` and `-`; starts with a letter; at most 64. */
   name: z
@@ -117,9 +116,9 @@ const optionsSchema = z.strictObject({
    */
   findTools: findToolsSchema,
   /** Absent: safety decides. */
-  policy: z.custom<Policy>(isFunction, 'must be a function').optional(),
+  policy: callable<Policy>().optional(),
   /** Facts from your own store that the model reads before the conversation; see docs/context.md. @default nothing */
-  context: z.custom<TurnContext>(isFunction, 'must be a function').optional(),
+  context: callable<TurnContext>().optional(),
   /** How the ready calls of a step are started. @default 'lane' */
   order: z.enum(ORDERS).default('lane'),
   /**
@@ -295,10 +294,7 @@ function makeAgent(options: AgentOptions): Agent {
   });
 }
 
-function equipped(
-  given: readonly Tool[],
-  findTools: FindSettings | undefined,
-): Pick<Agent, 'registry' | 'core'> {
+function equipped(given: readonly Tool[], findTools: Agent['findTools']): Pick<Agent, 'registry' | 'core'> {
   // The registry first checks that all of the values are tools.
   const { tools, core } = toToolset(createRegistry(given).list(), findTools);
   return { registry: createRegistry(tools), core };
@@ -325,7 +321,7 @@ export function withTools(agent: Agent, more: readonly Tool[]): Agent {
 /** The pattern requires two underlines, because every name of a server's tool has two underlines. */
 const PATTERN = /^[a-z][a-z0-9]*(_[a-z0-9]+)*__[a-z0-9_*]+$/;
 
-function requirePattern(pattern: string): string {
+function requirePattern(pattern: string) {
   if (PATTERN.test(pattern)) return pattern;
   throw new Error(
     `\`tools\`: ${JSON.stringify(pattern)} is not of the form \`server__tool\` or \`server__*\``,
@@ -339,13 +335,9 @@ export function modelsOf({ model, models, fallback }: Agent): (Model | string)[]
 
 function isModel(value: unknown): value is Model | string {
   if (typeof value === 'string') return NAMED.test(value);
-  if (typeof value !== 'object' || value === null) return false;
-  return (
-    'id' in value &&
-    typeof value.id === 'string' &&
-    'generate' in value &&
-    typeof value.generate === 'function'
-  );
+  const { id, generate, takes = [], about = '' } = isObject(value) ? value : {};
+  const areTexts = Array.isArray(takes) && [id, about, ...takes].every((one) => typeof one === 'string');
+  return areTexts && typeof generate === 'function';
 }
 
 /** The gate mode that these options mean. Undefined for `step`. @throws Error if the options do not fit together. */

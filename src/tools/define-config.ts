@@ -8,7 +8,7 @@ import { priceOf, type Pricing } from '../contract/spending/prices';
 import { callLogOptions } from './call-log';
 import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';
-import { checkedOptions, duration } from './option-values';
+import { checkedOptions, duration, callable } from './option-values';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { type HookToolSettings, hookToolsSchema } from './permit-tools';
 import type { Hooks } from './hooks';
@@ -28,8 +28,7 @@ const filled = z.string().min(1);
 /** Marks configs. The symbol is global, so that configs of a second copy of this module are recognised too. */
 const CONFIG = Symbol.for('countersign.config');
 
-const isFunction = (value: unknown) => typeof value === 'function';
-const hook = z.custom<() => unknown>(isFunction, 'must be a function').optional();
+const hook = callable().optional();
 
 const price = z.number().nonnegative();
 
@@ -72,9 +71,9 @@ const optionsSchema = z.strictObject({
     .refine((ms) => ms <= TIMES.startWithin, 'is too long; the most is one hour')
     .default(AGENT_WAIT),
   /** Executes handlers. @default in this process */
-  runner: z.custom<Runner>(isFunction, 'must be a function').default(() => inProcess),
+  runner: callable<Runner>().default(() => inProcess),
   /** Provides secrets to handlers, by name. Its secrets are redacted from all that leaves the worker. @default none */
-  secrets: z.custom<SecretProvider>(isFunction, 'must be a function of a name').optional(),
+  secrets: callable<SecretProvider>().optional(),
   /** The lock file with the allowed tools, relative to the current folder. @default 'countersign.mcp.lock' */
   mcpLock: filled.default(LOCK_FILE),
   /**
@@ -273,7 +272,7 @@ function isAgents(value: unknown): value is Agent[] {
   return Array.isArray(value) && value.length > 0 && value.every(isAgent);
 }
 
-function found(value: unknown): string {
+function found(value: unknown) {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (Array.isArray(value))

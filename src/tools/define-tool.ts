@@ -20,7 +20,7 @@ import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { guard } from '../contract/schema/message';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
-import { duration, invalidDefinition, checkedOptions } from './option-values';
+import { duration, invalidDefinition, checkedOptions, callable } from './option-values';
 import { LONGEST_TIMER_MS } from './wait-within';
 
 /** The functions of a tool, with arguments of an unknown type. */
@@ -117,7 +117,7 @@ function asClassified(tool: Tool, classify: () => unknown): Tool {
   return Object.freeze<Tool>({ ...tool, safety, effect, retry });
 }
 
-function unlessThrown(work: () => unknown): unknown {
+function unlessThrown(work: () => unknown) {
   try {
     return work();
   } catch {
@@ -255,8 +255,6 @@ const retrySchema = z.strictObject({
   maximumInterval: duration().optional(),
 });
 
-const callable = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
-
 /** The schema of the options of `defineTool`. For times see Duration. */
 export const toolOptions = z.strictObject({
   /** snake_case; also the activity's type. */
@@ -320,10 +318,10 @@ export const toolOptions = z.strictObject({
    * request shows that value, and says so. @default false
    */
   jsonTexts: z.boolean().default(false),
-  preview: callable.optional(),
-  classify: callable.optional(),
-  verify: callable.optional(),
-  handler: callable,
+  preview: callable().optional(),
+  classify: callable().optional(),
+  verify: callable().optional(),
+  handler: callable(),
 });
 
 type Typed = 'parameters' | 'retry' | 'preview' | 'classify' | 'verify' | 'handler';

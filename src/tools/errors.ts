@@ -59,7 +59,7 @@ export class TransportError extends Error {
 }
 
 /** What a handler can prove about a call whose signal has aborted. */
-export type Proven = 'nothing_done' | 'stopped';
+type Proven = 'nothing_done' | 'stopped';
 
 /** The options of `nothingDone` and `stopped`. */
 type ProvenOptions = Pick<ToolErrorOptions, 'details' | 'cause'>;
@@ -118,7 +118,7 @@ export function isTransportError(thrown: unknown): thrown is TransportError {
   return isMarked(thrown, TRANSPORT_ERROR);
 }
 
-function isMarked(thrown: unknown, mark: symbol): boolean {
+function isMarked(thrown: unknown, mark: symbol) {
   try {
     return thrown instanceof Error && Reflect.get(thrown, mark) === true;
   } catch {
@@ -149,7 +149,7 @@ export function isNetworkError(thrown: unknown): boolean {
   return false;
 }
 
-function saysNetwork(error: unknown): boolean {
+function saysNetwork(error: unknown) {
   const code = read(error, 'code');
   if (GRPC_CODES.includes(code) && isGrpc(error)) return true;
   if (TYPES.includes(read(error, 'type'))) return true;
@@ -174,7 +174,7 @@ function causesOf(error: unknown): unknown[] {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-function isError(value: unknown): boolean {
+function isError(value: unknown) {
   try {
     return value instanceof Error;
   } catch {
@@ -182,7 +182,7 @@ function isError(value: unknown): boolean {
   }
 }
 
-function namesIn(value: unknown): string[] {
+function namesIn(value: unknown) {
   try {
     return isObject(value) ? Object.getOwnPropertyNames(value).slice(0, MOST_ERRORS) : [];
   } catch {

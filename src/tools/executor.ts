@@ -322,7 +322,7 @@ function aboutOf(job: RunJob, { startedAt, timeoutMs, hide }: AboutRun): Outcome
   };
 }
 
-function timeoutOf({ tool, timeoutMs }: RunJob): number {
+function timeoutOf({ tool, timeoutMs }: RunJob) {
   const wanted = timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : tool.timeoutMs;
   return Math.min(wanted, LONGEST_TIMER_MS);
 }

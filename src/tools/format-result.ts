@@ -73,14 +73,14 @@ function isParts(value: unknown): value is Record<string, unknown>[] {
   return value.every((part) => isObject(part) && PART_TYPES.includes(part['type']) && hasBody(part));
 }
 
-function hasBody(part: Record<string, unknown>): boolean {
+function hasBody(part: Record<string, unknown>) {
   if (part['type'] === 'text') return typeof part['text'] === 'string';
   if (part['type'] === 'resource') return isObject(part['resource']);
   if (part['type'] === 'resource_link') return typeof part['uri'] === 'string';
   return typeof part['data'] === 'string' && typeof part['mimeType'] === 'string';
 }
 
-function formatPart(part: Record<string, unknown>): string {
+function formatPart(part: Record<string, unknown>) {
   const { type, text: words, resource, uri, data, mimeType } = part;
   if (type === 'text') return String(words);
   if (type === 'resource_link') return `[resource ${String(uri)}]`;
@@ -127,14 +127,14 @@ function fromMap(map: Map<unknown, unknown>): unknown {
   return pairs.every(([key]) => typeof key === 'string') ? Object.fromEntries(map) : pairs;
 }
 
-function fromPrimitive(value: unknown): unknown {
+function fromPrimitive(value: unknown) {
   if (typeof value === 'function') return `[function ${value.name || 'without a name'}]`;
   if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }
 
 /** The bytes of a binary value. Undefined for any other value. */
-export function toBytes(value: unknown): Buffer | undefined {
+function toBytes(value: unknown): Buffer | undefined {
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ? Buffer.from(value) : undefined;
 }
@@ -160,7 +160,7 @@ export function messageOf(thrown: unknown, hide: Hide = asItIs): string {
 }
 
 /** Removes secrets from a text. The function runs before the text is cut, because half a secret is not recognised. */
-export type Hide = (text: string) => string;
+type Hide = (text: string) => string;
 
 const asItIs: Hide = (text) => text;
 
@@ -186,7 +186,7 @@ function readJson(text: string): Json {
   }
 }
 
-function describe(thrown: unknown): string {
+function describe(thrown: unknown) {
   if (typeof thrown === 'string') return thrown;
   return typeof thrown === 'object' && thrown !== null ? toPrettyJson(thrown) : String(thrown);
 }

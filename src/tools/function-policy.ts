@@ -212,7 +212,7 @@ function because(what: string, reason = 'no reason was given') {
   return `${what}: ${reason}.`;
 }
 
-function noteOf(args: JsonObject, reason = 'none given'): string {
+function noteOf(args: JsonObject, reason = 'none given') {
   const now = JSON.stringify(args);
   return `[A person changed the arguments of this call to ${now}. Reason: ${reason}. Do not ask for the original again.]`;
 }

@@ -49,6 +49,11 @@ export function duration(least = 1) {
   });
 }
 
+/** The schema of an option that is a function. No more can be known of one. */
+export function callable<T = unknown>() {
+  return z.custom<T>((value) => typeof value === 'function', 'must be a function');
+}
+
 /**
  * Options as their schema reads them.
  *
@@ -70,7 +75,7 @@ export function wrongOptions(of: string): (words: string) => CountersignError {
     new CountersignError('config_invalid', `${of}: ${words}`, `Correct what is given to ${of}.`);
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string {
+function describeIssue(issue: z.core.$ZodIssue) {
   const { path } = issue;
   // A union without its own message says nothing useful, so we take the message of its last part, the usual form.
   const last = issue.code === 'invalid_union' ? issue.errors.at(-1)?.[0] : undefined;

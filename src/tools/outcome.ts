@@ -11,8 +11,8 @@ import {
 } from '../contract/result';
 import { cutContent } from '../contract/transcript';
 import { cutOutput } from './cut-output';
-import { describeFailure, formatResult, type Hide, messageOf } from './format-result';
-import { isNetworkError, isToolError, isTransportError, type Proven, provenBy } from './errors';
+import { describeFailure, formatResult, messageOf } from './format-result';
+import { isNetworkError, isToolError, isTransportError, provenBy } from './errors';
 import type { Ending, Finished, InterruptedRun } from './run-handler';
 
 /** How one execution ended. */
@@ -37,7 +37,7 @@ export interface OutcomeFacts {
   /** Whether an earlier attempt may have run. If so, no result says that nothing was done. */
   ranBefore: boolean;
   /** Removes secrets from the handler's result. Its partial output is already free of secrets. */
-  hide: Hide;
+  hide(text: string): string;
 }
 
 /** Turns an ending into a result. This is the only place where this happens. Never throws. */
@@ -67,7 +67,7 @@ function handlerAfter(ending: Ending): RunOutcome['handler'] {
  * - After our abort a throw says nothing: `fetch` rejects then at once, whatever the other side does. Only an error
  *   that proves an outcome makes it known.
  */
-function isKnown(ending: Ending): boolean {
+function isKnown(ending: Ending) {
   if (ending.kind === 'returned') return true;
   if (ending.kind === 'threw') return !isLostOnTheWay(ending.error);
   if (!ending.started) return true;
@@ -75,7 +75,7 @@ function isKnown(ending: Ending): boolean {
   return finished?.kind === 'returned' || (finished !== undefined && provenBy(finished.error) !== undefined);
 }
 
-function isLostOnTheWay(error: unknown): boolean {
+function isLostOnTheWay(error: unknown) {
   if (provenBy(error) !== undefined) return false;
   return isTransportError(error) ? !error.nothingSent : isNetworkError(error);
 }
@@ -118,7 +118,7 @@ function ended(ending: InterruptedRun, about: OutcomeFacts): ToolResult {
   );
 }
 
-function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide }: OutcomeFacts): string {
+function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide }: OutcomeFacts) {
   if (!ending.started) return 'cancelled before it started; nothing ran';
   const why = ending.kind === 'timeout' ? `timed out after ${timeoutMs} ms` : 'cancelled while it ran';
   const parts = [
@@ -136,7 +136,7 @@ function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide
 function statedEnd(
   finished: Finished | undefined,
   { ranBefore, hide }: Pick<OutcomeFacts, 'ranBefore' | 'hide'>,
-): string[] {
+) {
   if (finished?.kind !== 'threw') return [];
   const { error } = finished;
   const proven = provenBy(error);
@@ -146,7 +146,7 @@ function statedEnd(
   return [...(proven === undefined ? [] : [PROVEN_TEXT[proven]]), said];
 }
 
-const PROVEN_TEXT: Readonly<Record<Proven, string>> = {
+const PROVEN_TEXT: Readonly<Record<NonNullable<ReturnType<typeof provenBy>>, string>> = {
   nothing_done: 'nothing was done',
   stopped: 'it was stopped, and a part of its work may be done',
 };

@@ -1,10 +1,10 @@
 import { defined } from '../contract/defined';
 import { z } from 'zod';
-import { isObject, isPlainObject, type JsonObject, parseJson } from '../contract/json';
+import { isObject, isPlainObject, type JsonObject, parseJson, pointerStep } from '../contract/json';
 import { applyDefaults, schemaCheck } from '../contract/schema/schema';
 import { readJson } from '../contract/read-json';
 import type { Issue, JsonSchema } from '../contract/tool';
-import type { Parameters, ParameterSpec, ParsedArguments } from './types';
+import type { Parameters, ParameterSpec, Tool } from './types';
 import { leaveToZod, plainSchema } from '../contract/schema/standard';
 import { toPlainJson, usableSchema } from '../contract/schema/usable-schema';
 import { errorMessage } from '../contract/errors';
@@ -15,7 +15,7 @@ export interface ResolvedParameters {
   /** The defaults that do not fit and are not in the schema, in words. */
   misfits: string[];
   /** Reads values as they are meant, applies defaults, then checks by JSON Schema, then by zod. Never throws. */
-  parse(args: JsonObject): ParsedArguments;
+  parse(args: JsonObject): ReturnType<Tool['parse']>;
   /** Whether the parser returns JSON, for certain. */
   parsesToJson(): boolean;
 }
@@ -99,7 +99,7 @@ function inUse(text: string): SchemaInUse {
   return { own, check: schemaCheck(own) };
 }
 
-function refine(schema: z.ZodObject, args: JsonObject): ParsedArguments {
+function refine(schema: z.ZodObject, args: JsonObject): ReturnType<Tool['parse']> {
   const parsed = schema.safeParse(args);
   if (parsed.success) return { ok: true, value: parsed.data };
   return {
@@ -109,7 +109,7 @@ function refine(schema: z.ZodObject, args: JsonObject): ParsedArguments {
 }
 
 function toPointer(path: readonly PropertyKey[]) {
-  return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return path.map((key) => `/${pointerStep(key)}`).join('');
 }
 
 function toJsonSchema(schema: z.ZodObject) {
@@ -121,7 +121,7 @@ function toJsonSchema(schema: z.ZodObject) {
 }
 
 /** Whether a schema returns JSON. The value of a transform may be anything. */
-function returnsJson(schema: z.ZodObject): boolean {
+function returnsJson(schema: z.ZodObject) {
   try {
     z.toJSONSchema(schema);
     return true;

@@ -82,7 +82,7 @@ export class Pool<T> {
     await Promise.all([...this.held].map(([key, held]) => this.drop(key, held, 'the worker stops')));
   }
 
-  private isDead({ one }: Held<T>): boolean {
+  private isDead({ one }: Held<T>) {
     return one !== undefined && this.plan.isAlive?.(one) === false;
   }
 
@@ -103,7 +103,7 @@ export class Pool<T> {
     return held;
   }
 
-  private async takePlace(held: Held<T>): Promise<void> {
+  private async takePlace(held: Held<T>) {
     const { most, what } = this.plan;
     while ([...this.held.values()].filter(({ hasPlace }) => hasPlace).length >= most) {
       const oldest = [...this.held].find(([, { busy }]) => busy === 0);
@@ -114,7 +114,7 @@ export class Pool<T> {
     held.hasPlace = true;
   }
 
-  private release(key: string, held: Held<T>, how?: 'unused'): void {
+  private release(key: string, held: Held<T>, how?: 'unused') {
     held.busy -= 1;
     if (how === undefined) delete held.why;
     if (this.held.get(key) !== held) return;
@@ -125,7 +125,7 @@ export class Pool<T> {
     held.idle = setTimeout(close, this.plan.idleMs).unref();
   }
 
-  private async drop(key: string, held: Held<T>, why: string): Promise<boolean> {
+  private async drop(key: string, held: Held<T>, why: string) {
     clearTimeout(held.idle);
     this.forget(key, held);
     this.closed.set(key, why);
@@ -133,7 +133,7 @@ export class Pool<T> {
     return one === undefined || this.plan.close(one);
   }
 
-  private forget(key: string, held: Held<T>): void {
+  private forget(key: string, held: Held<T>) {
     if (this.held.get(key) === held) this.held.delete(key);
   }
 }

@@ -37,7 +37,7 @@ export interface ReadyCall {
 }
 
 /** A call that cannot run. */
-export interface UnfitCall {
+interface UnfitCall {
   ok: false;
   tool: Tool | undefined;
   /** The arguments that were given. Undefined if the text is not an object. */
@@ -87,7 +87,7 @@ const READ_AS: Readonly<Record<Reading['as'], string>> = {
   json: 'a text is read as JSON',
 };
 
-function notesOn({ unchecked = [] }: Tool, readings: readonly Reading[]): string[] {
+function notesOn({ unchecked = [] }: Tool, readings: readonly Reading[]) {
   const all = [
     ...readings.map(({ path, as }) => `${path}: ${READ_AS[as]}`),
     ...unchecked.map((what) => `checked by the server only: ${what}`),
@@ -111,7 +111,7 @@ function unknownTool(registry: Registry, name: string): ToolFailure {
   return { code: 'tool_not_found', message };
 }
 
-function whatThereIs(registry: Registry, asked: string): string {
+function whatThereIs(registry: Registry, asked: string) {
   const names = registry.list().map((tool) => tool.name);
   if (names.length === 0) return 'There are no tools.';
   if (registry.get(FIND_TOOLS) === undefined)
@@ -147,7 +147,7 @@ function readObject(raw: string): ArgumentsText {
   return wrong(`the arguments must be a JSON object, not ${kindOf(read.value)}`);
 }
 
-function kindOf(value: unknown): string {
+function kindOf(value: unknown) {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }
@@ -256,7 +256,7 @@ export function uniqueIds(calls: readonly { id?: string }[]): string[] {
   });
 }
 
-function freeId(wanted: string, isTaken: (id: string) => boolean): string {
+function freeId(wanted: string, isTaken: (id: string) => boolean) {
   let free = wanted;
   for (let n = 1; isTaken(free); n++) free = `${wanted}_${n}`;
   return free;

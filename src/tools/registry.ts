@@ -56,7 +56,7 @@ function requireNames({ names = [] }: ToolFilter, all: readonly string[]) {
   throw invalid(`no tool is called ${lost}${nearHint(lost, all)}`, 'Correct the name, or leave it out.');
 }
 
-function passes(tool: Tool, { maxSafety = 'dangerous', category, names }: ToolFilter): boolean {
+function passes(tool: Tool, { maxSafety = 'dangerous', category, names }: ToolFilter) {
   if (SAFETIES.indexOf(tool.safety) > SAFETIES.indexOf(maxSafety)) return false;
   if (names !== undefined && !names.some((pattern) => fitsPattern(pattern, tool.name))) return false;
   return category === undefined || tool.categories.includes(category);

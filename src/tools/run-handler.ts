@@ -1,6 +1,6 @@
 import type { CallContext, Tool } from './types';
 import { within } from './wait-within';
-import { type CallFacts, type ContextDeps, type Live, makeContext } from './context';
+import { type CallFacts, type Live, makeContext } from './context';
 import { createPartialOutput, cutOutput } from './cut-output';
 
 /**
@@ -35,7 +35,7 @@ interface HandlerRun {
   value: unknown;
   facts: CallFacts;
   /** The secrets and the log for the handler's context. */
-  deps?: ContextDeps;
+  deps?: Parameters<typeof makeContext>[1];
   live?: Live;
   runner?: Runner;
   timeoutMs: number;

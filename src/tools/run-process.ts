@@ -118,7 +118,7 @@ export function onlyThese(wanted: readonly Descriptor[]): Descriptor[] {
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-function isHandedOn(fd: number): boolean {
+function isHandedOn(fd: number) {
   try {
     const [, flags = '0'] =
       /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
@@ -259,7 +259,7 @@ export async function killLeftBehind(leader: number | undefined, mark: string): 
   }
 }
 
-async function canLook(): Promise<boolean> {
+async function canLook() {
   if (process.platform !== 'linux') return false;
   return access('/proc/self/environ').then(
     () => true,
@@ -289,7 +289,7 @@ async function isOf(pid: string, { session, mark }: { session: number | undefine
  * The group as a list of one entry: the leader's id, negated, which is how `kill` takes a group. Empty if the group is
  * gone, or only a zombie is left in it.
  */
-function findGroup(leader: number | undefined): number[] {
+function findGroup(leader: number | undefined) {
   if (leader === undefined) return [];
   try {
     process.kill(-leader, 0);

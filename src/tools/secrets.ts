@@ -3,6 +3,7 @@ import { hideSecrets, REDACTED } from '../contract/text/redact';
 import { splitAtCuts } from './cut-output';
 import { ToolError } from './errors';
 import { unlessAborted } from './wait-within';
+import { unitEscapes } from '../contract/text/bytes';
 
 /**
  * Returns a secret by its name, from a vault, a file or the environment. The function is called for each `secrets.get`,
@@ -91,7 +92,7 @@ export function createSecrets(
 async function ask(
   provider: SecretProvider | undefined,
   { name, signal, warn }: { name: string; signal: AbortSignal; warn: (message: string) => void },
-): Promise<string> {
+) {
   const named = JSON.stringify(name);
   if (provider === undefined)
     throw new ToolError(`there is no secret ${named}: the config names no provider of secrets`);
@@ -110,7 +111,7 @@ async function ask(
 }
 
 /** The forms in which a secret may occur in a text: plain, in JSON, in HTML, in URLs and forms, in base64 and hex. */
-function formsOf(value: string): string[] {
+function formsOf(value: string) {
   const json = inJson(value);
   const bytes = Buffer.from(value);
   const inText = [value, json, inJson(json), ...inOtherJson(json), ...inHtml(value), ...inUrl(value)];
@@ -124,11 +125,11 @@ function inJson(text: string) {
 }
 
 /** The JSON of other languages: in ASCII (Python), with `\/` (PHP), with signs of HTML escaped (Go, Rails, .NET). */
-function inOtherJson(json: string): string[] {
-  const ascii = escaped(json, /[^\0-\x7f]/g);
+function inOtherJson(json: string) {
+  const ascii = json.replace(/[^\0-\x7f]/g, unitEscapes);
   const slashes = [json, ascii].map((one) => one.replaceAll('/', '\\/'));
-  const signs = escaped(json, /[&<>\u2028\u2029]/g);
-  const strict = escaped(json.replaceAll('\\"', '\\u0022'), /[&'+<>`]|[^\0-\x7f]/g);
+  const signs = json.replace(/[&<>\u2028\u2029]/g, unitEscapes);
+  const strict = json.replaceAll('\\"', '\\u0022').replace(/[&'+<>`]|[^\0-\x7f]/g, unitEscapes);
   return [
     ascii,
     ...slashes,
@@ -138,19 +139,15 @@ function inOtherJson(json: string): string[] {
   ];
 }
 
-function escaped(json: string, units: RegExp) {
-  return json.replace(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
 /** The forms of HTML templates, which differ in how they escape quotes. */
-function inHtml(value: string): string[] {
+function inHtml(value: string) {
   const text = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   return ['&quot;', '&#34;', '&#x22;'].flatMap((double) =>
     ["'", '&#39;', '&#x27;', '&#039;'].map((single) => text.replaceAll('"', double).replaceAll("'", single)),
   );
 }
 
-function inUrl(value: string): string[] {
+function inUrl(value: string) {
   // Half a character (a lone surrogate) has no form in a URL. The conversion to bytes replaces it.
   const encoded = encodeURIComponent(Buffer.from(value).toString());
   const form = new URLSearchParams([['', value]]).toString().slice(1);
@@ -158,7 +155,7 @@ function inUrl(value: string): string[] {
 }
 
 /** The base64 of a secret alone, and as part of a longer text, where it can start at one of three offsets. */
-function inBase64(bytes: Buffer): string[] {
+function inBase64(bytes: Buffer) {
   const whole = bytes.toString('base64');
   const parts = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
@@ -186,7 +183,7 @@ function hidingStream(formsNow: () => readonly string[]): HidingStream {
 const LEAST_PART = 4;
 
 /** Hides the parts of secrets at the cuts of a text. The tool that cut its output did not know what is secret. */
-function hideAtCuts(text: string, forms: readonly string[]): string {
+function hideAtCuts(text: string, forms: readonly string[]) {
   const pieces = splitAtCuts(text);
   if (pieces.length === 1) return text;
   const hidden = pieces.map((piece, index) => {
@@ -200,7 +197,7 @@ function hideAtCuts(text: string, forms: readonly string[]): string {
 }
 
 /** How many characters at the start of a text may be the end of a secret. */
-function partAtStart(text: string, forms: readonly string[]): number {
+function partAtStart(text: string, forms: readonly string[]) {
   const [longest = ''] = forms;
   const lasts = new Set(forms.map((form) => form.at(-1)));
   for (let length = Math.min(longest.length - 1, text.length); length > 0; length--) {
@@ -212,7 +209,7 @@ function partAtStart(text: string, forms: readonly string[]): number {
 }
 
 /** How many characters at the end of a text may be the start of a secret. */
-function heldBack(text: string, forms: readonly string[]): number {
+function heldBack(text: string, forms: readonly string[]) {
   const [longest = ''] = forms;
   const firsts = new Set(forms.map(([first]) => first));
   for (let length = Math.min(longest.length - 1, text.length); length > 0; length--) {

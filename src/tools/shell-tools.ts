@@ -172,7 +172,7 @@ async function filesIn({ root, path }: Place, { argv, cwd }: Command) {
 }
 
 /** The parts of a word that may name a file: the value of `--option=value`, `-Ovalue` or `option=name=!value`. */
-function partsOf(word: string): string[] {
+function partsOf(word: string) {
   const values = [word.indexOf('='), word.lastIndexOf('=')].map((at) => word.slice(at + 1));
   return [...values, word.replace(/^-[^-]/, '')].map((part) => part.replace(/^[!@]/, ''));
 }
@@ -199,11 +199,7 @@ function assertArgv(argv: readonly string[]): readonly string[] {
 
 type Plan = Omit<Parameters<typeof runProcess>[0], 'signal' | 'onOutput'>;
 
-async function run(
-  plan: Plan,
-  { signal, partial }: CallContext,
-  sandbox: Pick<Sandbox, 'run'> | undefined,
-): Promise<string> {
+async function run(plan: Plan, { signal, partial }: CallContext, sandbox: Pick<Sandbox, 'run'> | undefined) {
   const job = { ...plan, signal, onOutput: partial };
   const end = await (sandbox?.run(job) ?? runProcess(job));
   const [file = ''] = plan.argv;
@@ -222,7 +218,7 @@ function assertAllGone(file: string, { survivors, isHeld, ...end }: ProcessEnd) 
   throw new TransportError(`"${file}" ${howOf(end)}, but ${left}`);
 }
 
-function describeEnd(file: string, end: Omit<ProcessEnd, 'survivors' | 'isHeld'>): string {
+function describeEnd(file: string, end: Omit<ProcessEnd, 'survivors' | 'isHeld'>) {
   const { code, signal, output } = end;
   if (code === 0) return (output === '' ? '(no output; exit code 0)' : output) + noteOf(end);
   throw new ToolError(`"${file}" ${howOf(end)}.${output === '' ? ' It wrote nothing.' : ''}${noteOf(end)}`, {

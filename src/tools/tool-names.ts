@@ -36,7 +36,7 @@ export function nearHint(wanted: string, names: Iterable<string>): string {
 }
 
 /** The number of letters to add, remove or replace (Levenshtein). Above `most`, the result is `most` + 1. */
-function editsBetween(one: string, other: string, most: number): number {
+function editsBetween(one: string, other: string, most: number) {
   if (Math.abs(one.length - other.length) > most) return most + 1;
   let above = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let row = 1; row <= one.length; row++) {

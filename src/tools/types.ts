@@ -119,9 +119,6 @@ export interface Classified {
   effect?: Effect;
 }
 
-/** Valid arguments in the form that the handler gets, or the problems of invalid arguments. */
-export type ParsedArguments = { ok: true; value: unknown } | { ok: false; issues: Issue[] };
-
 /** A tool, checked and with every default filled in. Made by `defineTool` only; immutable. */
 export interface Tool {
   readonly name: string;
@@ -153,8 +150,11 @@ export interface Tool {
   readonly digest: string;
   /** The digest without the place, for a tool that was given one by `inPlace`. */
   readonly declaredDigest?: string;
-  /** Reads arguments as they are meant, and checks them by the JSON Schema, then by zod. Never throws. */
-  parse(args: JsonObject): ParsedArguments;
+  /**
+   * Reads arguments as they are meant, and checks them by the JSON Schema, then by zod: valid arguments in the form that
+   * the handler gets, or the problems of invalid ones. Never throws.
+   */
+  parse(args: JsonObject): { ok: true; value: unknown } | { ok: false; issues: Issue[] };
   /** Whether `parse` returns JSON, for certain. Rules cannot judge anything else. */
   readonly parsesToJson: () => boolean;
   /** Absent: the tool takes its arguments as they are written. */

@@ -2,9 +2,10 @@ import { hostname } from 'node:os';
 import type { WorkerOptions } from '@temporalio/worker';
 import { CountersignError } from '../contract/errors';
 import { DEPLOYMENT } from '../contract/names';
-import { type ToolDigests, toolSetDigest, workerIdentity } from '../contract/worker-tools';
 import type { Config } from '../tools/define-config';
 import type { Tool } from '../tools/types';
+import { toolSetDigest, workerIdentity } from '../contract/worker-name';
+import type { ToolDigests } from '../contract/worker-tools';
 
 /** The build of a deployment that a worker belongs to. */
 export interface BuildSettings {

@@ -24,7 +24,7 @@ import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { type Encryption, loadEncryption } from '../encryption/load';
 import { holderQueue } from '../contract/names';
-import { agentPlugin, approversPlugin, formatTools } from '../contract/worker-tools';
+import { formatTools } from '../contract/worker-tools';
 import { deploymentOptions, digestsOf, identityOn } from './build-id-and-identity';
 import { ENCODES_FAILURES } from '../encryption/bundle-converters';
 import { hasGate, withGateWorker } from './gate-bundle';
@@ -41,6 +41,7 @@ import { type OpenConfig, openConfig } from '../tools/mcp';
 import { createSecrets, type Secrets } from '../tools/secrets';
 import type { Tool } from '../tools/types';
 import { openTraces } from '../system/traces';
+import { agentPlugin, approversPlugin } from '../contract/worker-name';
 
 /** The settings of a worker that you make yourself: its connection, and what it does apart from turns. */
 export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'> {

@@ -1,6 +1,6 @@
 import type { RawValue } from '@temporalio/common';
 import { ApplicationFailure, CancelledFailure, sleep } from '@temporalio/workflow';
-import { type BurstOutput, type BurstStep, type EndedOf, endedIn, spanOf } from '../contract/burst/burst';
+import { type BurstOutput, type BurstStep, endedIn, spanOf } from '../contract/burst/burst';
 import type { ObservedFact } from '../activities/observed';
 import { addTime } from '../contract/spending/budget';
 import { readBurstOutput } from '../contract/burst/read';
@@ -79,7 +79,7 @@ function apply(turn: Turn, { steps }: BurstOutput): Taken {
 }
 
 /** Adds the results of a step, and gives its calls. */
-function applyCalls(turn: Turn, step: BurstStep, isLast: boolean): EndedOf[] {
+function applyCalls(turn: Turn, step: BurstStep, isLast: boolean): ReturnType<typeof endedIn> {
   const ended = endedIn(step);
   const finished = ended.map((one) => ({ ...one, ours: false }));
   // The digests of results take time. They are for the next `think`, and to find steps that repeat this one.
@@ -93,7 +93,7 @@ function applyCalls(turn: Turn, step: BurstStep, isLast: boolean): EndedOf[] {
 /** The fact that a call ended in a burst, or never ran there. */
 function endedFact(
   { agent, origin }: { agent: string; origin?: TurnOrigin },
-  { call: { tool, callId, kind }, result }: EndedOf,
+  { call: { tool, callId, kind }, result }: ReturnType<typeof endedIn>[number],
   replyId: string,
 ): ObservedFact {
   const key = kind === 'invalid' ? {} : { callKey: callKey(replyId, callId) };

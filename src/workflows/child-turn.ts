@@ -1,4 +1,3 @@
-import type { ChildAsked, ChildReady, ChildSettings } from '../contract/call';
 import {
   ActivityCancellationType,
   ApplicationFailure,
@@ -49,6 +48,7 @@ import { act } from './call-life';
 import { rawResult, decodedValueOf } from './messages';
 import { originOfCall } from './session/words';
 import type { Turn } from './turn-state';
+import type { CallSettings, CallInput, CallOutput } from '../contract/call';
 
 /** How a turn is started as the child of another workflow. */
 interface ChildTurnStart {
@@ -122,7 +122,7 @@ export function reserveChild(turn: Turn, { call }: CallState): void {
 }
 
 /** The facts that a worker needs about a child turn that is about to start. Undefined for any other call. */
-export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined {
+export function askedChild(turn: Turn, state: CallState): CallInput['child'] {
   const reserved = turn.reserved.get(state.call.callId);
   if (reserved === undefined) return undefined;
   const { given, before } = reserved;
@@ -141,7 +141,11 @@ export function releaseChild(turn: Turn, callId: string): void {
  * Runs the child turn of a call that a worker has let start, until the child turn has ended. Never throws: however the
  * child turn ends, there is a result. The spending of the child turn counts for this turn, too.
  */
-export async function runChild(turn: Turn, state: CallState, ready: ChildReady): Promise<ToolResult> {
+export async function runChild(
+  turn: Turn,
+  state: CallState,
+  ready: Extract<CallOutput, { child: unknown }>,
+): Promise<ToolResult> {
   const { child: settings } = state.call.settings;
   const child = childOf(turn, state);
   const outputBytes = settings?.outputBytes ?? LIMITS.outputBytes;
@@ -164,8 +168,8 @@ function spentBy({ spent, usage, steps }: { spent?: Spent; usage: object; steps:
 
 interface ChildPlan {
   child: string;
-  settings: ChildSettings;
-  ready: ChildReady;
+  settings: NonNullable<CallSettings['child']>;
+  ready: Extract<CallOutput, { child: unknown }>;
 }
 
 async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<ChildEnd> {

@@ -1,7 +1,7 @@
 import { temporal } from '@temporalio/proto';
 import { workersOf } from '../../src/client/pollers';
-import { agentPlugin } from '../../src/contract/worker-tools';
 import { grpcError } from '../history/fake-server';
+import { agentPlugin } from '../../src/contract/worker-name';
 
 const { WorkerStatus } = temporal.api.enums.v1;
 

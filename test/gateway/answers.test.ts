@@ -1,6 +1,6 @@
 import { makeFailure, makeSuccess } from '../../src/contract/result';
 import type { OpenMemo } from '../../src/contract/turn';
-import { answerOf, pendingAnswer, takesTasks, TASKS, taskOf, waitLine } from '../../src/gateway/answers';
+import { answerOf, pendingAnswer, takesTasks, TASKS, taskOf } from '../../src/gateway/answers';
 
 const head = { id: 'c', callId: '1.1', tool: 'files__read', arguments: {} };
 const facts = { timestamp: '2026-01-01T00:00:00.000Z' };
@@ -66,7 +66,7 @@ it.each([
   [open('question', null), 'a person has to answer 1.1 t a=1.'],
   [open('in_doubt', null), 'nobody knows yet whether 1.1 t a=1 took effect; a person has to say.'],
 ])('says what a call waits for', (memo, expected) => {
-  expect(waitLine(memo)).toBe(expected);
+  expect(pendingAnswer('gateway-1', memo).content[0]?.['text']).toContain(`Pending: ${expected} `);
 });
 
 it('tells how to wait, and that the call is not to be made again', () => {

@@ -1,4 +1,5 @@
-import { retryAfter, toModelError } from '../../src/models/provider-errors';
+import { APICallError } from '@ai-sdk/provider';
+import { toModelError } from '../../src/models/provider-errors';
 import { failure, KEY } from './openai/attempt';
 import { type Answer, completion, delta, json, recorded, startServer, useServer } from './openai/server';
 
@@ -237,6 +238,8 @@ it.each<[string, Record<string, string>, number | undefined]>([
   ['empty', { 'retry-after': '' }, undefined],
 ])('%s', (_, headers, expected) => {
   const clock = jest.spyOn(Date, 'now').mockReturnValue(NOW);
-  expect(retryAfter(headers)).toBe(expected);
+  const told = { message: '', url: '', requestBodyValues: {}, statusCode: 429, responseHeaders: headers };
+  const { options } = toModelError(new APICallError(told), { model: 'm', secrets: [] });
+  expect(options.retryAfterMs).toBe(expected);
   clock.mockRestore();
 });

@@ -4,14 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../src/contract/json';
 import type { Approve } from '../../src/tools/function-policy';
 import { createCallLog } from '../../src/tools/call-log';
-import {
-  createExecutor,
-  type ExecutorDeps,
-  type RunDeps,
-  runJob,
-  sharedState,
-  type RunJob,
-} from '../../src/tools/executor';
+import { createExecutor, type RunDeps, runJob, sharedState, type RunJob } from '../../src/tools/executor';
 import { nothingDone, stopped, ToolError, TransportError } from '../../src/tools/errors';
 import { createRegistry } from '../../src/tools/registry';
 import type { CallContext, Tool } from '../../src/tools/types';
@@ -33,7 +26,7 @@ function counted(options: Parameters<typeof makeTool>[0] = {}): Tool & { runs: J
   return { ...tool, runs };
 }
 
-function executorOf(tools: Tool[], deps: Partial<ExecutorDeps> = {}) {
+function executorOf(tools: Tool[], deps: Partial<Parameters<typeof createExecutor>[0]> = {}) {
   return createExecutor({ registry: createRegistry(tools), ...deps });
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/activity';
-import { type BurstCall, burstCallInput, type CallOf, type EndedCall } from '../../contract/burst/burst';
+import { type BurstCall, burstCallInput } from '../../contract/burst/burst';
 import { atOnceIn, retryWaitMs } from '../../contract/burst/goes-on';
 import { type CallOutput, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
 import { TIMES } from '../../contract/limits';
@@ -15,7 +15,7 @@ import { asAttempt } from './inner-attempt';
 /** Where calls of a burst run. */
 interface CallsOf {
   deps: ActivityDeps;
-  of: CallOf;
+  of: Parameters<typeof burstCallInput>[1];
   order: Order;
   signal: AbortSignal;
   /** Milliseconds since the burst began. */
@@ -61,7 +61,7 @@ async function runCall(call: ValidCall, parts: CallsOf): Promise<BurstCall | und
 
 interface Attempted {
   /** Absent: the attempt led to no result here. */
-  output?: EndedCall;
+  output?: BurstCall['output'];
   mayRunAgain: boolean;
 }
 

@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
-import type { RosterSite } from '../../contract/roster';
 import { parseJson } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
+import type { RosterLine } from '../../contract/roster';
 
 /** A passkey of a person: a WebAuthn credential, as a line of the approvers file gives it. */
 export interface Passkey {
@@ -15,7 +15,7 @@ export interface Passkey {
   line: string;
 }
 
-export type PasskeySite = RosterSite;
+export type PasskeySite = NonNullable<RosterLine['site']>;
 
 /** The passkey of a line, or the mistake in the line and its position in characters. */
 type ReadPasskeyLine = { ok: true; passkey: Passkey } | { ok: false; why: string; at: number };

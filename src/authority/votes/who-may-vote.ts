@@ -1,5 +1,5 @@
 import { GROUP, nameKey } from './names';
-import { type VoteRule, type Delegate, SOMEBODY, type Voter } from '../../contract/authority';
+import { type VoteRule, SOMEBODY, type Voter } from '../../contract/authority';
 
 /** The names of the people who asked for a turn. Undefined or empty: it is not known who asked. */
 export type Requesters = readonly string[] | undefined;
@@ -53,7 +53,7 @@ export function seatingOf(
 
 /** Returns a function that gives the people whose delegate a person is at a moment. */
 function delegatorsIn(people: readonly Voter[]): (name: string, moment: number) => Voter[] {
-  const byDelegate = new Map<string, { person: Voter; delegate: Delegate }[]>();
+  const byDelegate = new Map<string, { person: Voter; delegate: Voter['delegates'][number] }[]>();
   for (const person of people)
     for (const delegate of person.delegates) {
       const key = nameKey(delegate.name);
@@ -72,7 +72,7 @@ function namedBy(rosters: VoteRule['rosters']): (person: Voter) => boolean {
 }
 
 /** Whether a delegate may vote at a moment, in milliseconds since 1970. A time that cannot be read never comes. */
-export function isDelegateAt({ from, until }: Delegate, moment: number): boolean {
+export function isDelegateAt({ from, until }: Voter['delegates'][number], moment: number): boolean {
   return (
     (from === undefined || Date.parse(from) <= moment) && (until === undefined || moment < Date.parse(until))
   );

@@ -6,7 +6,6 @@ import type { KnownNames } from '../../authority/rules/check-rules';
 import { approvalsNeeded, assuranceText, isAssured } from '../../authority/rules/stricter-rule';
 import { countVotes, type VoteCount } from '../../authority/votes/count-votes';
 import { TASK_QUEUE } from '../../contract/names';
-import { shortDigest } from '../../contract/worker-tools';
 import { counted, authorityOn } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
@@ -23,6 +22,7 @@ import type { RuleSnapshot, Authority, Assurance, DatedVote } from '../../contra
 import { ruleInForce } from '../../authority/votes/authority-in-force';
 import { usageError } from '../../contract/errors';
 import type { SignedAt } from '../../authority/signatures/facts-to-sign';
+import { shortDigest } from '../../contract/worker-name';
 
 /** `approvers [config]`, `approvers init` and `approvers explain`. */
 export function addApprovers(program: Command, context: Context): void {

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { usageError } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
-import { CLIENTS, installLines, type McpClient } from '../../gateway/install';
+import { CLIENTS, installLines } from '../../gateway/install';
 import type { Served } from '../../gateway/tools';
 import type { Context } from '../context';
 import { refuseOptions } from '../flags';
@@ -17,7 +17,7 @@ interface ServeOptions extends GatewayOptions {
   agent?: string;
   http?: string;
   signIn?: string;
-  print?: McpClient;
+  print?: Parameters<typeof installLines>[0];
 }
 
 /** `mcp gateway [server]`. */
@@ -127,7 +127,7 @@ async function serveHttp(
 }
 
 async function printEntry(
-  client: McpClient,
+  client: Parameters<typeof installLines>[0],
   { server, agent }: Served,
   { config, http, worker, record }: ServeOptions,
   { screen, env }: Context,

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Command } from 'commander';
 import { CountersignError, errnoOf, usageError } from '../../contract/errors';
 import { LOOPBACK_HOST } from '../../system/loopback';
-import { logOut, type Logout } from '../../tools/mcp/authorization';
+import { logOut } from '../../tools/mcp/authorization';
 import { type McpHttpStart, usesLogin } from '../../tools/mcp/declare';
 import { beginLogin, type OpenLogin } from '../../tools/mcp/login';
 import { type LoginAccount, type Login, loginFile } from '../../tools/mcp/logins';
@@ -192,7 +192,7 @@ async function logout(name: string, options: McpOptions, { print }: Context) {
   print({ server: name, ...found }, () => [`${escapeText(name)}: ${logoutText(found)}`]);
 }
 
-function logoutText({ revoked, why = '' }: Logout) {
+function logoutText({ revoked, why = '' }: Awaited<ReturnType<typeof logOut>>) {
   switch (revoked) {
     case 'none':
       return 'nobody was logged in.';

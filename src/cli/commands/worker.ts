@@ -8,7 +8,6 @@ import { deploymentOption, refuseApprovers } from '../flags';
 import { manifest } from '../own-modules';
 import { TASK_QUEUE } from '../../contract/names';
 import { shellWord } from '../../contract/text/shell-word';
-import { shortDigest } from '../../contract/worker-tools';
 import { escapeText } from '../../contract/text/escape';
 import { withWaitingNote } from '../progress';
 import { type StopSignals, takeStopSignals } from '../stop-signals';
@@ -17,6 +16,7 @@ import type { Agent } from '../../tools/define-agent';
 import type { Config } from '../../tools/define-config';
 import type { Screen } from '../print/screen';
 import { type TableFact, factLines } from '../print/table';
+import { shortDigest } from '../../contract/worker-name';
 
 /** Options of every command that runs a worker. */
 export interface WorkerOptions {

@@ -11,13 +11,13 @@ import {
   pauseText,
 } from '../../authority/pauses/pause';
 import { shellWord } from '../../contract/text/shell-word';
-import { toolSetIn } from '../../contract/worker-tools';
 import { registerCommand } from '../../engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../engine/server-args';
 import { counted } from '../../history/labels';
 import { STATUS, grpcStatusOf, toCountersignError } from '../../history/server-errors';
 import { checked, type Finding, type Found, SERVER } from './machine';
 import { checkPriorities, checkTransitions } from './probes';
+import { toolSetIn } from '../../contract/worker-name';
 
 /** The most time for one request, in milliseconds. */
 const ASK_MS = 10_000;

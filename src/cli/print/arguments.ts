@@ -1,6 +1,6 @@
 import { structuredPatch } from 'diff';
 import type { Json, JsonObject } from '../../contract/json';
-import { type ChangedLeaf, changedLeaves, leavesOf } from '../../contract/text/json-diff';
+import { changedLeaves, leavesOf } from '../../contract/text/json-diff';
 import type { Style, ScreenFormat } from './screen';
 import { escapeText, escapeLines } from '../../contract/text/escape';
 import { widthOf, wrap } from '../../contract/text/columns';
@@ -71,7 +71,7 @@ export function changeLines(before: JsonObject, after: JsonObject, style: Style)
   return changedLeaves(before, after).flatMap((leaf) => leafChange(leaf, style));
 }
 
-function leafChange({ path, old, now }: ChangedLeaf, style: Style): string[] {
+function leafChange({ path, old, now }: ReturnType<typeof changedLeaves>[number], style: Style): string[] {
   const name = escapeText(path);
   if (isLines(old) || isLines(now)) return [`${name}:`, ...textChange(textOf(old), textOf(now), style)];
   const show = (value: Json | undefined) =>

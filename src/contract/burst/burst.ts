@@ -73,14 +73,12 @@ export interface BurstCall {
   started: number;
   ended: number;
   attempts: number;
-  output: EndedCall;
+  /** It ended with a result. */
+  output: Extract<CallOutput, { result: ToolResult }>;
 }
 
-/** The output of a call that ended with a result. */
-export type EndedCall = Extract<CallOutput, { result: ToolResult }>;
-
 /** A call of a burst with its result. */
-export interface EndedOf {
+interface EndedOf {
   call: PreparedCall;
   result: ToolResult;
   /** SHA-256 of the content. */
@@ -117,7 +115,7 @@ export function refsOf(ended: readonly EndedOf[]): ResultRef[] {
 }
 
 /** The turn and the reply that a call of a burst belongs to. */
-export interface CallOf {
+interface CallOf {
   agent: string;
   replyId: string;
   originalRunId: string;

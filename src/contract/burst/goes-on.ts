@@ -27,7 +27,7 @@ export function mayRunInBurst(call: PreparedCall): boolean {
   return call.kind === 'run' && isPlain(call) && longestMs(call) <= TIMES.burstCall;
 }
 
-function isPlain({ settings, grant }: ValidCall): boolean {
+function isPlain({ settings, grant }: ValidCall) {
   const { effect, child, state, askMs, taskQueue, gate } = settings;
   const isAlone = [grant, child, state, askMs, taskQueue, gate].every((one) => one === undefined);
   return effect === 'pure' && isAlone;
@@ -45,7 +45,7 @@ export function fitInto(ms: number, { calls, order }: Pick<ThinkOutput, 'calls' 
 }
 
 /** The longest time that a call may take with all its attempts and the waits between them. */
-function longestMs({ settings: { timeoutMs, retry } }: ValidCall): number {
+function longestMs({ settings: { timeoutMs, retry } }: ValidCall) {
   let longest = 0;
   for (let attempt = 1; attempt <= retry.maximumAttempts; attempt++) {
     longest += timeoutMs + (attempt === 1 ? 0 : retryWaitMs(retry, attempt));

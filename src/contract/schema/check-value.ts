@@ -1,8 +1,8 @@
-import { namesOfFields, isObject, type JsonObject } from '../json';
+import { namesOfFields, isObject, type JsonObject, pointerStep } from '../json';
 import type { Issue } from '../tool';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
-import { type FoundSchema, isOwnResource, isSchema, References, type SchemaResource } from './reference';
+import { isOwnResource, isSchema, References } from './reference';
 
 /** The most issues that are reported. Nobody corrects more at the same time. */
 const MOST_ISSUES = 20;
@@ -28,9 +28,7 @@ function silently({ depth, parent, part }: ValuePlace): ValuePlace {
 
 function pathOf(place: ValuePlace): string {
   if (place.parent === undefined) return '';
-  const { parent, part } = place;
-  const step = typeof part === 'number' ? String(part) : part.replaceAll('~', '~0').replaceAll('/', '~1');
-  return `${pathOf(parent)}/${step}`;
+  return `${pathOf(place.parent)}/${pointerStep(place.part)}`;
 }
 
 /** The properties and items, by name or index, that a keyword has checked. */
@@ -149,7 +147,7 @@ export class SchemaChecker {
   /** Whether references mean something else in some parts of the schema than in others. */
   private readonly isNested: boolean;
   /** The resources that the check has entered, the outermost first. Kept only if `isNested`. */
-  private scope: SchemaResource[] = [];
+  private scope: References['outer'][] = [];
   private references: References | undefined;
   /** Whether nobody asks why a value does not fit, nor which parts were checked: the first branch that fits is enough. */
   private isQuick = false;
@@ -194,7 +192,7 @@ export class SchemaChecker {
     );
   }
 
-  private begin(isQuick: boolean): void {
+  private begin(isQuick: boolean) {
     this.work = 0;
     this.isQuick = isQuick;
     this.scope = this.isNested ? [this.known().outer] : [];
@@ -247,7 +245,7 @@ export class SchemaChecker {
     { schema, branches }: { schema: JsonObject; branches: Branches },
     value: unknown,
     result: CheckResult,
-  ): void {
+  ) {
     const { at } = result;
     for (const one of branches.references) this.checkReference(one, value, result);
     for (const one of branches.allOf) result.take(this.check(one, value, at));
@@ -264,7 +262,7 @@ export class SchemaChecker {
   }
 
   /** Reports the issues of the branches only if none of the branches fits. */
-  private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
+  private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult) {
     if (branches.length === 0) return;
     const fits = (one: unknown) => this.check(one, value, result.at) !== undefined;
     if (this.isQuick) return branches.some(fits) ? undefined : result.fail(NO_BRANCH);
@@ -272,7 +270,7 @@ export class SchemaChecker {
     if (count === 0) result.fail(NO_BRANCH, issues);
   }
 
-  private checkOneOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
+  private checkOneOf(branches: readonly unknown[], value: unknown, result: CheckResult) {
     if (branches.length === 0) return;
     const { count, issues } = this.takeFitting(branches, value, result);
     if (count === 1) return;
@@ -290,7 +288,7 @@ export class SchemaChecker {
     return { count: fitting.length, issues };
   }
 
-  private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
+  private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult) {
     for (const name of listOf(schema['required'])) {
       if (typeof name === 'string' && !hasField(value, name))
         result.fail(`Instance does not have required property "${name}".`);
@@ -323,11 +321,11 @@ export class SchemaChecker {
     schema: unknown,
     part: string | number,
     { item, result }: { item: unknown; result: CheckResult },
-  ): void {
+  ) {
     result.takePart(part, this.check(schema, item, result.below(part)) !== undefined);
   }
 
-  private checkName(schema: unknown, key: string, result: CheckResult): void {
+  private checkName(schema: unknown, key: string, result: CheckResult) {
     if (this.check(schema, key, silently(result.at)) !== undefined) return;
     result.fail(`Property name "${key.slice(0, 100)}" does not match schema.`);
   }
@@ -336,7 +334,7 @@ export class SchemaChecker {
     dependencies: Facts['dependencies'],
     value: Record<string, unknown>,
     result: CheckResult,
-  ): void {
+  ) {
     for (const [key, needed] of dependencies) {
       if (!hasField(value, key)) continue;
       if (!isArray(needed)) result.take(this.check(needed, value, result.at));
@@ -347,7 +345,7 @@ export class SchemaChecker {
     }
   }
 
-  private checkItems(schema: JsonObject, list: readonly unknown[], result: CheckResult): void {
+  private checkItems(schema: JsonObject, list: readonly unknown[], result: CheckResult) {
     // Before 2020-12, `items` meant what `prefixItems` means now, and `additionalItems` what `items` means now.
     const isOld = isArray(schema['items']);
     const first = listOf(schema[isOld ? 'items' : 'prefixItems']);
@@ -367,7 +365,7 @@ export class SchemaChecker {
     }
   }
 
-  private checkContains(schema: JsonObject, list: readonly unknown[], result: CheckResult): void {
+  private checkContains(schema: JsonObject, list: readonly unknown[], result: CheckResult) {
     const { minContains: least = 1, maxContains: most } = schema;
     const silent = silently(result.at);
     const found = [...list.keys()].filter(
@@ -394,7 +392,7 @@ export class SchemaChecker {
   };
 
   /** Enters the resource of a schema, if the schema begins one. */
-  private enter(schema: JsonObject): boolean {
+  private enter(schema: JsonObject) {
     const owner = isOwnResource(schema) ? this.known().ownerOf(schema) : undefined;
     if (owner === undefined || owner === this.scope.at(-1)) return false;
     this.scope.push(owner);
@@ -405,7 +403,7 @@ export class SchemaChecker {
     { keyword, name }: Branches['references'][number],
     value: unknown,
     result: CheckResult,
-  ): void {
+  ) {
     const found = this.known().find(name, this.scope.at(-1));
     if (found === undefined) throw new Error(`Unresolved ${keyword} "${name}".`);
     const { schema, resource } = keyword === '$dynamicRef' ? this.outermost(name, found) : found;
@@ -415,7 +413,7 @@ export class SchemaChecker {
   }
 
   /** Where a dynamic reference leads: to the anchor of that name in the outermost resource that has one. */
-  private outermost(reference: string, found: FoundSchema): FoundSchema {
+  private outermost(reference: string, found: NonNullable<ReturnType<References['find']>>) {
     const name = reference.slice(reference.indexOf('#') + 1);
     if (!isSchema(found.schema) || found.schema['$dynamicAnchor'] !== name) return found;
     for (const resource of this.scope) {

@@ -1,4 +1,4 @@
-import { isObject, isSoundJson, type Json, type JsonObject } from '../json';
+import { isObject, isSoundJson, type Json, type JsonObject, pointerStep } from '../json';
 import type { JsonSchema } from '../tool';
 import { SchemaChecker } from './check-value';
 import { isSchema, partsOf, References } from './reference';
@@ -13,7 +13,7 @@ export interface Reading {
 }
 
 /** How arguments are read. */
-export interface MeantOptions {
+interface MeantOptions {
   /** Reads a text as JSON. Absent: a text is only a text. */
   readText?: (text: string) => { ok: true; value: Json } | { ok: false };
 }
@@ -71,7 +71,7 @@ class Reader {
       return value.map((item, at) => this.read(itemSchemas(places, at), item, `${path}/${at}`));
     if (!isSchema(value)) return value;
     const entries = Object.entries(value).flatMap(([key, item]) => {
-      const below = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const below = `${path}/${pointerStep(key)}`;
       const forKey = keySchemas(places, key);
       if (item !== null || !this.isAbsent(places, forKey, key))
         return [[key, this.read(forKey, item, below)]];
@@ -81,7 +81,7 @@ class Reader {
     return Object.fromEntries(entries);
   }
 
-  private isAbsent(places: readonly JsonObject[], forKey: readonly JsonObject[], key: string): boolean {
+  private isAbsent(places: readonly JsonObject[], forKey: readonly JsonObject[], key: string) {
     const isOptional = places.every(({ required }) => !Array.isArray(required) || !required.includes(key));
     const isDeclared = places.some(
       ({ properties }) => isObject(properties) && Object.hasOwn(properties, key),
@@ -97,7 +97,7 @@ class Reader {
     return this.read(places, meant.value, path);
   }
 
-  private isText({ type, ...schema }: JsonObject, text: string): boolean {
+  private isText({ type, ...schema }: JsonObject, text: string) {
     return type !== undefined && wants(type, text) && this.checker.fitsPart({ type, ...schema }, text);
   }
 

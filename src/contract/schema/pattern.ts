@@ -73,7 +73,7 @@ class Compiler {
     return step;
   }
 
-  private add(node: PatternNode): void {
+  private add(node: PatternNode) {
     this.nodes += 1;
     if (this.nodes > MOST_NODES) throw new Error('it has too many repetitions');
     if (node.kind === 'all') for (const one of node.nodes) this.add(one);
@@ -82,7 +82,7 @@ class Compiler {
     else this.push(node);
   }
 
-  private addEither(nodes: readonly PatternNode[]): void {
+  private addEither(nodes: readonly PatternNode[]) {
     const fork = this.push({ kind: 'jump', to: new Array<number>() });
     const ends = nodes.map((node) => {
       fork.to.push(this.steps.length);
@@ -92,7 +92,7 @@ class Compiler {
     for (const end of ends) end.to.push(this.steps.length);
   }
 
-  private addRepeat({ node, least, most }: Extract<PatternNode, { kind: 'repeat' }>): void {
+  private addRepeat({ node, least, most }: Extract<PatternNode, { kind: 'repeat' }>) {
     for (let i = 0; i < least; i++) this.add(node);
     if (most === Infinity) return this.addLoop(node);
     const exits: { to: number[] }[] = [];
@@ -103,7 +103,7 @@ class Compiler {
     for (const exit of exits) exit.to.push(this.steps.length);
   }
 
-  private addLoop(node: PatternNode): void {
+  private addLoop(node: PatternNode) {
     const start = this.steps.length;
     const fork = this.push({ kind: 'jump', to: [start + 1] });
     this.add(node);
@@ -144,13 +144,13 @@ class Run {
     return this.isMatch;
   }
 
-  private takes(index: number, character: string): boolean {
+  private takes(index: number, character: string) {
     const step = this.program[index];
     return step?.kind === 'character' && step.fits(character);
   }
 
   /** All steps that the program can reach before it reads another character. A match may also begin here. */
-  private enter(from: number[]): number[] {
+  private enter(from: number[]) {
     this.round += 1;
     const waiting: number[] = [];
     from.push(0);
@@ -166,7 +166,7 @@ class Run {
     return waiting;
   }
 
-  private isAt(place: Place): boolean {
+  private isAt(place: Place) {
     if (place === '^') return this.before === undefined;
     if (place === '$') return this.after === undefined;
     return (isWord(this.before) !== isWord(this.after)) === (place === '\\b');

@@ -144,7 +144,7 @@ function isShortText(value: unknown) {
   return typeof value === 'string' && value.length <= 1000;
 }
 
-function isChoice(options: unknown): boolean {
+function isChoice(options: unknown) {
   if (!Array.isArray(options) || options.length === 0 || options.length > LIMITS.formOptions) return false;
   return new Set(options).size === options.length && options.every((one) => isShortText(one) && one !== '');
 }

@@ -13,7 +13,7 @@ const NAMED: readonly string[] = [
 ];
 
 /** A schema inside another: its keyword, its name or index there, and itself. */
-export interface SchemaPart {
+interface SchemaPart {
   keyword: string;
   name?: string | number;
   schema: JsonObject;
@@ -39,7 +39,7 @@ export function isSchema(value: unknown): value is JsonObject {
 }
 
 /** A schema with a base address of its own, and the names that references find in it. */
-export interface SchemaResource {
+interface SchemaResource {
   root: JsonObject;
   uri: string;
   anchors: Map<string, JsonObject>;
@@ -51,7 +51,7 @@ export interface SchemaResource {
 const NO_ADDRESS = 'schema://here/';
 
 /** The place that a reference leads to. */
-export interface FoundSchema {
+interface FoundSchema {
   schema: unknown;
   resource: SchemaResource;
 }
@@ -107,7 +107,7 @@ export class References {
     return resource;
   }
 
-  private register(schema: JsonObject, resource: SchemaResource): void {
+  private register(schema: JsonObject, resource: SchemaResource) {
     this.owners.set(schema, resource);
     const { $anchor: anchor, $dynamicAnchor: dynamic } = schema;
     for (const name of [anchor, dynamic])
@@ -139,7 +139,7 @@ function decoded(fragment: string): string | undefined {
   }
 }
 
-function atPointer(root: JsonObject, pointer: string): unknown {
+function atPointer(root: JsonObject, pointer: string) {
   let node: unknown = root;
   for (const step of pointer.split('/').slice(1)) {
     const key = step.replaceAll('~1', '/').replaceAll('~0', '~');

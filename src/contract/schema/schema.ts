@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json';
-import { asMeant, type MeantOptions } from './meant-arguments';
+import { asMeant } from './meant-arguments';
 import { SchemaChecker } from './check-value';
 import { isSchema } from './reference';
 import type { Issue, JsonSchema } from '../tool';
@@ -51,7 +51,11 @@ const TOGETHER = [
  * because only the validator knows which branch applies. If only the defaults make the arguments unfit, they are left
  * out.
  */
-export function applyDefaults(schema: JsonSchema, value: JsonObject, options?: MeantOptions): JsonObject {
+export function applyDefaults(
+  schema: JsonSchema,
+  value: JsonObject,
+  options?: Parameters<typeof asMeant>[2],
+): JsonObject {
   const { value: meant } = asMeant(schema, value, options);
   const filled = fillDefaults(schema, meant);
   if (!TOGETHER.some((keyword) => schema[keyword] !== undefined)) return filled;

@@ -124,7 +124,7 @@ const WRITTEN_AS: Readonly<Record<string, object>> = {
 };
 
 /** Whether zod takes values that a JSON Schema of the same type refuses. */
-function isLeft(def: Record<string, unknown>): boolean {
+function isLeft(def: Record<string, unknown>) {
   const { coerce, type, in: first, format, checks } = def;
   if (coerce === true) return true;
   if (type === 'pipe') return defOf(first)['type'] === 'transform';
@@ -169,7 +169,7 @@ function withoutUnusable(def: Record<string, unknown>, jsonSchema: Record<string
 }
 
 /** Leaves out patterns of zod's formats that use look-around, because these cannot be matched in linear time. */
-function withoutOwnPattern(_: string, node: unknown): unknown {
+function withoutOwnPattern(_: string, node: unknown) {
   if (!isObject(node) || typeof node['format'] !== 'string' || typeof node['pattern'] !== 'string')
     return node;
   const { pattern, ...rest } = node;

@@ -4,11 +4,11 @@ import { JSON_LEVELS } from '../limits';
 import type { JsonSchema } from '../tool';
 import { SchemaChecker } from './check-value';
 import { assertReadable, compilePattern } from './pattern';
-import { partsOf, References, type SchemaPart } from './reference';
+import { partsOf, References } from './reference';
 import { defaultsBelow } from './schema';
 
 /** A usable schema of a tool's arguments, and the parts that it lacks. */
-export interface UsableSchema {
+interface UsableSchema {
   schema: JsonSchema;
   /** What cannot be checked and is not in the schema, in words with the place. */
   unchecked: string[];
@@ -60,7 +60,7 @@ function notPlain() {
 }
 
 /** Leaves out names that are required and that nothing declares. Returns what was left out. */
-function withoutUndeclared(schema: JsonSchema): string[] {
+function withoutUndeclared(schema: JsonSchema) {
   const { properties = {}, required = [] } = schema;
   if (!isObject(properties)) throw new Error('`properties` of the schema must be an object');
   if (!Array.isArray(required)) throw new Error('`required` must be a list of names');
@@ -100,7 +100,7 @@ function withoutMisfits(root: JsonSchema): string[] {
 }
 
 /** A step to a part, in the path of the arguments where there is one. */
-function stepOf({ keyword, name }: SchemaPart): string {
+function stepOf({ keyword, name }: ReturnType<typeof partsOf>[number]) {
   if (keyword === 'properties' && name !== undefined) return `/${name}`;
   if (keyword === 'items' && name === undefined) return '/*';
   return name === undefined ? `/${keyword}` : `/${keyword}/${name}`;
@@ -156,7 +156,7 @@ class Loosener {
     return isLooser;
   }
 
-  private dropPatterns(schema: JsonObject, at: string): boolean {
+  private dropPatterns(schema: JsonObject, at: string) {
     const { pattern, patternProperties } = schema;
     const before = this.left.length;
     if (typeof pattern === 'string') {
@@ -186,7 +186,7 @@ class Loosener {
     return why;
   }
 
-  private dropReferences(schema: JsonObject, at: string): boolean {
+  private dropReferences(schema: JsonObject, at: string) {
     const before = this.left.length;
     const from = this.references.ownerOf(schema);
     for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
@@ -201,7 +201,7 @@ class Loosener {
     return isLooser || this.left.length > before;
   }
 
-  private dropAbove(schema: JsonObject, { keyword }: SchemaPart, at: string): void {
+  private dropAbove(schema: JsonObject, { keyword }: ReturnType<typeof partsOf>[number], at: string) {
     for (const name of UNDER[keyword] ?? [])
       if (schema[name] !== undefined) this.drop(schema, name, `${at || '/'}: a part of it is not checked`);
     const { oneOf, allOf } = schema;
@@ -212,7 +212,7 @@ class Loosener {
     this.left.push(`oneOf of ${at || '/'}: a part of it is not checked`);
   }
 
-  private drop(schema: JsonObject, keyword: string, of: string): void {
+  private drop(schema: JsonObject, keyword: string, of: string) {
     delete schema[keyword];
     this.left.push(`${keyword} of ${of}`);
   }

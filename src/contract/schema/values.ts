@@ -53,13 +53,13 @@ function assertMembership({ schema, value, result }: Asserted) {
     result.fail(() => `Instance does not match any of ${shown(some)}.`);
 }
 
-function isSame(a: unknown, b: unknown): boolean {
+function isSame(a: unknown, b: unknown) {
   if (a === b) return true;
   const areDeep = typeof a === 'object' && typeof b === 'object' && a !== null && b !== null;
   return areDeep && canonicalize(a) === canonicalize(b);
 }
 
-function shown(value: unknown): string {
+function shown(value: unknown) {
   const text = JSON.stringify(value);
   return text.length <= 1000 ? text : `${text.slice(0, 1000)}…`;
 }
@@ -77,7 +77,7 @@ function assertText({ schema, result, pattern }: Asserted, text: string) {
 }
 
 /** The length of a text in code points, as JSON Schema counts it. */
-function characters(text: string): number {
+function characters(text: string) {
   let count = 0;
   for (const _ of text) count += 1;
   return count;
@@ -109,7 +109,7 @@ function assertList(asserted: Asserted, list: readonly unknown[]) {
   if (uniqueItems === true) assertUnique(list, asserted);
 }
 
-function assertUnique(list: readonly unknown[], { result, spend }: Asserted): void {
+function assertUnique(list: readonly unknown[], { result, spend }: Asserted) {
   const seen = new Map<string | undefined, number>();
   for (const [index, item] of list.entries()) {
     const text = canonicalize(item);
@@ -167,7 +167,7 @@ function fits(expression: RegExp): (text: string) => boolean {
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-function isDate(text: string): boolean {
+function isDate(text: string) {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
   if (year === undefined) return false;
   const isLeap = Number(year) % 4 === 0 && (Number(year) % 100 !== 0 || Number(year) % 400 === 0);
@@ -176,7 +176,7 @@ function isDate(text: string): boolean {
 }
 
 /** Whether a text is a time of day. A leap second exists only at the end of a day. `zoned`: the offset is required. */
-function isTime(text: string, zoned = false): boolean {
+function isTime(text: string, zoned = false) {
   const match = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(z|[+-]\d\d(?::?\d\d)?)?$/i.exec(text);
   if (match === null || (zoned && match[4] === undefined)) return false;
   const [hour = 99, minute = 99, second = 99] = match.slice(1, 4).map(Number);
@@ -193,14 +193,14 @@ const DURATION =
 
 const URI_CHARACTERS = /^(?:[a-z0-9\-._~:/?#[\]@!$&'()*+,;="]|%[0-9a-f]{2})*$/i;
 
-function isUriReference(text: string): boolean {
+function isUriReference(text: string) {
   if (!URI_CHARACTERS.test(text) || text.split('#', 3).length > 2) return false;
   const [, scheme, authority = '', path = ''] = /^([^:/?#]*:)?(?:\/\/([^/?#]*))?([^]*)$/.exec(text) ?? [];
   if (scheme !== undefined && !/^[a-z][a-z0-9+.-]*:$/i.test(scheme)) return false;
   return !/[[\]]/.test(path) && isAuthority(authority);
 }
 
-function isAuthority(text: string): boolean {
+function isAuthority(text: string) {
   const host = text.slice(text.lastIndexOf('@') + 1);
   const [, literal, port = ''] = /^\[([^[\]]*)\](.*)$/.exec(host) ?? [];
   if (literal !== undefined)
@@ -213,20 +213,20 @@ function isUri(text: string) {
 }
 
 /** Whether a text is an address on the public internet by http, https or ftp. */
-function isUrl(text: string): boolean {
+function isUrl(text: string) {
   const [, authority = ''] = /^(?:https?|ftp):\/\/([^/\s]+)(?:\/\S*)?$/i.exec(text) ?? [];
   const [, host = ''] = /^([^:]+)(?::\d{2,5})?$/.exec(authority.slice(authority.lastIndexOf('@') + 1)) ?? [];
   return isIpv4(host) ? isPublic(host) : isPublicName(host);
 }
 
-function isPublicName(host: string): boolean {
+function isPublicName(host: string) {
   const labels = host.split('.');
   const isLabel = (label: string) =>
     /^[a-z\u00a1-\uffff0-9-]+$/i.test(label) && !label.startsWith('-') && !label.endsWith('-');
   return labels.length > 1 && labels.every(isLabel) && /^[a-z\u00a1-\uffff]{2,}$/i.test(labels.at(-1) ?? '');
 }
 
-function isPublic(address: string): boolean {
+function isPublic(address: string) {
   const [a = 0, b = 0, , d = 0] = address.split('.').map(Number);
   const isPrivate =
     a === 10 ||
@@ -237,14 +237,14 @@ function isPublic(address: string): boolean {
   return !isPrivate && a >= 1 && a <= 223 && d >= 1 && d <= 254;
 }
 
-function isEmail(text: string): boolean {
+function isEmail(text: string) {
   const [name = '', host = '', ...rest] = text.split('@', 3);
   if (name === '' || name.length > 64 || rest.length > 0) return false;
   if (name.startsWith('.') || name.endsWith('.') || name.includes('..')) return false;
   return /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+$/i.test(name) && !host.endsWith('.') && isHostname(host);
 }
 
-function isHostname(text: string): boolean {
+function isHostname(text: string) {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (name.length > 253) return false;
   return name
@@ -252,7 +252,7 @@ function isHostname(text: string): boolean {
     .every((part) => part.length <= 63 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i.test(part));
 }
 
-function isIpv4(text: string): boolean {
+function isIpv4(text: string) {
   const parts = text.split('.', 5);
   return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
 }
@@ -261,7 +261,7 @@ function isIpv4(text: string): boolean {
  * Whether a text is an IPv6 address. It has eight groups. `::` stands once for at least one group, and an IPv4 address
  * may stand for the last two.
  */
-function isIpv6(text: string): boolean {
+function isIpv6(text: string) {
   if (text.length > 45) return false;
   const [head = '', tail, ...rest] = text.split('::', 3);
   if (rest.length > 0) return false;

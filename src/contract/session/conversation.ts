@@ -71,7 +71,7 @@ function shortCall({ callId, id: ofModel, tool, arguments: args, raw }: Call, mo
 }
 
 /** The text that the model reads in place of a result, if the turn ended in the middle of a step. */
-export const NO_RESULT = '[The turn ended before the result of this call was known. It may have run.]';
+const NO_RESULT = '[The turn ended before the result of this call was known. It may have run.]';
 
 function withResults(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
   return stepsOf(entries).flatMap((step) => {

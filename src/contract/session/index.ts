@@ -238,7 +238,6 @@ export interface TurnWords {
 
 /** The state of a session, as lists show it. */
 const SESSION_STATES = ['idle', 'running', 'compacting', 'paused', 'closing', 'closed'] as const;
-export type SessionState = (typeof SESSION_STATES)[number];
 
 /** Memo `session` of a session. Lists show it. */
 export interface SessionMemo extends Of<typeof SESSION_MEMO> {}

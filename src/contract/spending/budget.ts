@@ -8,7 +8,7 @@ import { tokensOf, type Usage } from './usage';
 
 /** The kinds of budget of a turn. */
 export const BUDGET_KINDS = ['tokens', 'money', 'steps', 'time'] as const;
-export type BudgetKind = (typeof BUDGET_KINDS)[number];
+type BudgetKind = (typeof BUDGET_KINDS)[number];
 
 /**
  * The most of an amount: what a person can add in one raise, and what a turn can take along. Every sum with it is exact.
@@ -118,7 +118,7 @@ export function countedInReply(
 }
 
 /** The spending of one kind. Money counts only in the budget's currency. */
-export function spentOf({ currency = '' }: Pick<Budget, 'currency'>, spent: Spent, kind: BudgetKind): number {
+function spentOf({ currency = '' }: Pick<Budget, 'currency'>, spent: Spent, kind: BudgetKind): number {
   if (kind !== 'money') return spent[kind];
   return spent.money !== undefined && Object.hasOwn(spent.money, currency) ? (spent.money[currency] ?? 0) : 0;
 }
@@ -243,7 +243,7 @@ export function raisedKind(args: JsonObject): BudgetKind | undefined {
 }
 
 /** The amount that approved arguments add to one kind. 0 if they do not name the kind. */
-export function raiseIn(kind: BudgetKind, args: JsonObject): number {
+function raiseIn(kind: BudgetKind, args: JsonObject): number {
   const more = args[kind];
   return typeof more === 'number' && more > 0 && more <= MOST_AMOUNT ? more : 0;
 }

@@ -1,7 +1,7 @@
 import { addUsage, estimatedTokens, tokensOf, type Usage } from './usage';
 
 /** The prices of a model, each for a million tokens, in the currency of the config. */
-export interface ModelPrice {
+interface ModelPrice {
   input: number;
   output: number;
   /** Input that the provider had in its cache. @default input */

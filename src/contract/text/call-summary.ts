@@ -41,7 +41,7 @@ export function cutLine(line: string): string {
   return line.length <= CHARS ? line : `${line.slice(0, CHARS - 1)}…`;
 }
 
-function oneLine(value: unknown): string {
+function oneLine(value: unknown) {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.slice(0, CHARS).replace(/\s+/g, ' ');
 }

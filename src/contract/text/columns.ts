@@ -23,7 +23,7 @@ function clustersOf(text: string): string[] {
   return text.match(CLUSTER) ?? [];
 }
 
-function widthOfCluster(cluster: string): number {
+function widthOfCluster(cluster: string) {
   if (WIDE.test(cluster)) return 2;
   return [...cluster].filter((char) => !NO_WIDTH.test(char)).length;
 }
@@ -69,7 +69,7 @@ export function wrapAll(lines: readonly string[], width: number): string[] {
 }
 
 /** Splits a word that is longer than a line into parts that fit. */
-function pieces(word: string, limit: number): string[] {
+function pieces(word: string, limit: number) {
   if (widthOf(word) <= limit) return [word];
   const parts: string[] = [];
   let part = '';

@@ -6,7 +6,7 @@ const STEPS =
 /** Code points that pass for ASCII by Unicode's data (UTS 39), but for those that normalize to it: as in [ ] of a RegExp. */
 export const CONFUSABLES = classOf(STEPS);
 
-function classOf(steps: string): string {
+function classOf(steps: string) {
   let point = 0;
   return steps.replace(/\w+ ?/g, (step) => {
     point += parseInt(step, 36);

@@ -74,7 +74,7 @@ function painted(text: string, layout: Layout, kind: TextUse, mark: Paint) {
     .join('');
 }
 
-function expandTabs(line: string): string {
+function expandTabs(line: string) {
   if (!line.includes('\t')) return line;
   const [first = '', ...rest] = line.split('\t');
   return rest.reduce((text, part) => text.padEnd(Math.floor(text.length / 8) * 8 + 8) + part, first);

@@ -17,7 +17,7 @@ export function leavesOf(args: JsonObject, isWhole = (_: Json) => false): Leaf[]
 }
 
 /** One leaf that differs. A value is undefined if the leaf is absent. */
-export interface ChangedLeaf {
+interface ChangedLeaf {
   path: string;
   name: string;
   old: Json | undefined;

@@ -124,7 +124,7 @@ function hosts(text: string): LookAlike[] {
     .map(({ host, start }) => ({ start, end: start + host.length, name: asciiOf(host) }));
 }
 
-function asciiOf(host: string): string {
+function asciiOf(host: string) {
   try {
     return new URL(`http://${host}`).hostname;
   } catch {
@@ -198,7 +198,7 @@ function signs(text: string): LookAlike[] {
 }
 
 /** The code of a text of one character. For a longer text `not ASCII`. */
-function codeOf(text: string): string {
+function codeOf(text: string) {
   const [first, ...more] = [...text];
   return first === undefined || more.length > 0 ? 'not ASCII' : codePointOf(first);
 }

@@ -26,7 +26,7 @@ export function leavesBeside(
 }
 
 /** Whether a text is the file after the change. Such a text contains each hunk in order. */
-function isAfter(text: string, { hunks }: FilePlan): boolean {
+function isAfter(text: string, { hunks }: FilePlan) {
   let at = 0;
   for (const hunk of hunks) {
     const side = sideOf(hunk, '+');

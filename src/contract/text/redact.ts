@@ -50,7 +50,7 @@ export function redactText(text: string): string {
  * Hides PEM blocks. It does not use a pattern, which would search for END once for each BEGIN. Without an END, the
  * whole remaining text is hidden.
  */
-function redactKeys(text: string): string {
+function redactKeys(text: string) {
   const kept: string[] = [];
   let from = 0;
   for (let begin = next(KEY_BEGINS, text, from); begin !== null; begin = next(KEY_BEGINS, text, from)) {
@@ -128,12 +128,12 @@ function redactObject(value: Record<string, unknown>, inside: readonly object[])
   );
 }
 
-function hides(name: string, item: unknown): boolean {
+function hides(name: string, item: unknown) {
   if (item === null || item === undefined || typeof item === 'boolean' || !isSecretName(name)) return false;
   return typeof item !== 'number' || !COUNT_NAME.test(name.toLowerCase().replace(/[^a-z0-9]/g, ''));
 }
 
-function followsFlag(list: readonly unknown[], index: number): boolean {
+function followsFlag(list: readonly unknown[], index: number) {
   const before = list[index - 1];
   const flag = typeof before === 'string' && before.length < 100 ? SECRET_FLAG.exec(before)?.[1] : undefined;
   return flag !== undefined && !flag.includes('=') && isSecretName(flag);

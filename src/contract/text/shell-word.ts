@@ -23,7 +23,7 @@ function needsNumber(text: string) {
   return HIDDEN_CHARACTER.test(text) || TURNING_CHARACTER.test(text) || /(?! )\p{Zs}/u.test(text);
 }
 
-function escapeCharacter(character: string): string {
+function escapeCharacter(character: string) {
   switch (character) {
     case '\n':
       return '\\n';

@@ -2,6 +2,7 @@ import type { JsonObject } from '../json';
 import { leavesOf } from './json-diff';
 import { codePointOf, EAST, lookAlikesIn, once } from './look-alikes';
 import type { Preview } from '../plan';
+import { unitEscapes } from './bytes';
 
 /**
  * Why a piece of text cannot be shown as it is.
@@ -101,7 +102,7 @@ const START: Readonly<Record<Layout, string>> = {
   block: `${emptied}|${pushed}`,
   diff: pushed,
 };
-const patternOf = (layout: Layout, kind: TextUse): RegExp => {
+const patternOf = (layout: Layout, kind: TextUse) => {
   const turning = kind === 'exact' ? `|${rare}|${TURNING_RUN}` : '';
   return new RegExp(`${START[layout]}|${stacked}|${drawn}|${END[layout]}|${BRACKETS}${turning}`, 'gu');
 };
@@ -140,7 +141,7 @@ export function segments(text: string, layout: Layout = 'line', kind: TextUse = 
  * Counts the parts of a text that would deceive: the parts that `segments` marks, apart from line feeds, tabs and runs
  * of blanks.
  */
-export function countDeceiving(text: string): Deceiving {
+function countDeceiving(text: string): Deceiving {
   const marks = segments(text, 'block').filter((segment) => segment.kind === 'mark');
   const counted = marks.filter(({ why, original }) => why !== 'blanks' || [...original].length === 1);
   const alike = counted.filter(({ why }) => why === 'look-alike' || why === 'bracket').length;
@@ -150,12 +151,7 @@ export function countDeceiving(text: string): Deceiving {
 
 /** JSON with escapes for all characters that do not show, or change the direction of text. Its value stays the same. */
 export function escapeHidden(json: string): string {
-  return json.replace(inJson(), (found) =>
-    found
-      .split('')
-      .map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`)
-      .join(''),
-  );
+  return json.replace(inJson(), unitEscapes);
 }
 
 interface Placed {
@@ -173,7 +169,7 @@ function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {
 /**
  * The text with a blank for each unit that is marked already, so that the places of the other characters stay the same.
  */
-function clearOf(text: string, marks: readonly Placed[]): string {
+function clearOf(text: string, marks: readonly Placed[]) {
   let clear = '';
   for (const { at, mark } of marks) {
     clear += text.slice(clear.length, at) + ' '.repeat(mark.original.length);
@@ -193,7 +189,7 @@ function joined(text: string, marks: readonly Placed[]): Segment[] {
 }
 
 /** The index where the blanks at the end of a changed line begin. Such blanks are often what the change is about. */
-function endOf(line: string): number {
+function endOf(line: string) {
   if (!/^[+-]/.test(line)) return line.length;
   let end = line.length;
   while (end > 1 && (line[end - 1] === ' ' || line[end - 1] === '\t')) end--;
@@ -228,11 +224,12 @@ const IS_TURNING = new RegExp(`^(?!\\p{M}{${MARKS + 1}})[${TURNING}]`, 'u');
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-function shownOf(found: string, layout: Layout): string {
+function shownOf(found: string, layout: Layout) {
   if (IS_TURNING.test(found) && !HIDDEN_CHARACTER.test(found)) return codesOf(found);
   if ([...found].length > 1) return runOf(found, layout);
   const code = found.codePointAt(0) ?? 0;
-  if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return NAMED[found] ?? `\\x${hex(code, 2)}`;
+  if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
+    return NAMED[found] ?? `\\x${code.toString(16).padStart(2, '0')}`;
   return codesOf(found);
 }
 
@@ -241,7 +238,7 @@ function codesOf(text: string) {
   return `⟦${[...text].map(codePointOf).join(' ')}⟧`;
 }
 
-function runOf(found: string, layout: Layout): string {
+function runOf(found: string, layout: Layout) {
   if (!BLANK.test(found)) return countOf(found, 'combining marks');
   const isLines = layout === 'block' && found.includes('\n');
   return isLines ? `⟦${found.split('\n').length} empty lines⟧` : countOf(found, 'blanks');
@@ -249,10 +246,6 @@ function runOf(found: string, layout: Layout): string {
 
 function countOf(found: string, what: string) {
   return `⟦${[...found].length} ${what}⟧`;
-}
-
-function hex(code: number, digits: number) {
-  return code.toString(16).padStart(digits, '0');
 }
 
 /**
@@ -277,13 +270,13 @@ export function countMarks({ hidden, alike, turned }: Deceiving): number {
   return hidden + alike + turned;
 }
 
-function textsOf({ arguments: args, preview }: Parameters<typeof deceivingIn>[0]): string[] {
+function textsOf({ arguments: args, preview }: Parameters<typeof deceivingIn>[0]) {
   const leaves = leavesOf(args).flatMap(({ path, value }) => [path, typeof value === 'string' ? value : '']);
   return [...leaves, ...previewTexts(preview)];
 }
 
 /** The texts of a preview that a person sees. If a plan is shown hunk by hunk, the preview's text is not shown. */
-function previewTexts(preview: Preview | undefined): string[] {
+function previewTexts(preview: Preview | undefined) {
   if (preview?.plan === undefined || preview.plan.targetHash === '') return [preview?.text ?? ''];
   return [preview.plan.path, preview.plan.hunks.flatMap(({ lines }) => lines).join('\n')];
 }

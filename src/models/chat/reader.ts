@@ -85,7 +85,7 @@ export class ReplyReader {
     return parts;
   }
 
-  private isThought(said: Record<string, unknown>, name: string): boolean {
+  private isThought(said: Record<string, unknown>, name: string) {
     return THOUGHTS.includes(name) && textOf(said[name]) !== '';
   }
 
@@ -102,7 +102,7 @@ export class ReplyReader {
     return [...begin, { type: `${kind}-delta`, id: this.open.id, delta: text }];
   }
 
-  private takeCalls(said: Record<string, unknown>, isMessage: boolean): void {
+  private takeCalls(said: Record<string, unknown>, isMessage: boolean) {
     const list = said['tool_calls'] ?? said['function_call'] ?? [];
     const taken = new Set<OpenCall>();
     for (const wire of (Array.isArray(list) ? list : [list]).filter(isObject)) {
@@ -315,7 +315,7 @@ function asNumber(value: unknown): number | undefined {
  * The arguments of a call as one text. A server may send them as an object, as a text in a text, or as null or an empty
  * list, as some languages write an object without keys. Every other text stays as the model wrote it.
  */
-function asArguments(value: unknown): string {
+function asArguments(value: unknown) {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return isEmptyList(value) ? '' : JSON.stringify(value);
   const read = parseJson(value);
@@ -335,7 +335,7 @@ function isEmptyList(value: unknown) {
   return Array.isArray(value) && value.length === 0;
 }
 
-function isFilled(value: unknown): boolean {
+function isFilled(value: unknown) {
   if (value === undefined || value === null || value === '') return false;
   return typeof value !== 'object' || Object.keys(value).length > 0;
 }
@@ -390,7 +390,7 @@ function withItem(list: Json, item: Json): Json[] {
 }
 
 /** Whether an item goes on where the last one ended: of the same kind and place, and the last one is not signed yet. */
-function isNext(last: JsonObject, item: JsonObject): boolean {
+function isNext(last: JsonObject, item: JsonObject) {
   const isSame = ['type', 'index'].every((name) => last[name] === item[name]);
   const isOther =
     typeof last['id'] === 'string' && typeof item['id'] === 'string' && last['id'] !== item['id'];

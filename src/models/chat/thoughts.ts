@@ -121,7 +121,7 @@ export class ShownText {
     return this.show(splitThoughts(this.whole).text);
   }
 
-  private show(text: string): string {
+  private show(text: string) {
     if (!text.startsWith(this.shown)) return '';
     const more = text.slice(this.shown.length);
     this.shown = text;
@@ -133,7 +133,7 @@ export class ShownText {
 const TAG_START = /\n[ \t]*(?:[<[◁][^\n]*)?$|<[^>\s]*$/;
 
 /** The text without an end that may become a tag. */
-function withoutTagStart(text: string): string {
+function withoutTagStart(text: string) {
   const lines = `\n${text}`;
   const tail = lines.slice(-LONGEST);
   const start = tail.search(TAG_START);

@@ -111,7 +111,7 @@ export function agentTool(agent: Agent | string, options: AgentToolOptions = {})
   });
 }
 
-function descriptionOf(agent: Agent | string, name: string, { description }: AgentToolOptions): string {
+function descriptionOf(agent: Agent | string, name: string, { description }: AgentToolOptions) {
   if (description !== undefined) return description;
   if (isAgent(agent))
     return `Gives a task to the agent ${agent.name}, which works on it by itself and answers. Say in the task all that it has to know.`;

@@ -126,7 +126,7 @@ function placesOfNames(entries: readonly TranscriptEntry[]) {
   return last;
 }
 
-function namesOf(entry: TranscriptEntry): string[] {
+function namesOf(entry: TranscriptEntry) {
   if (entry.kind === 'reply') return entry.calls.map(({ tool }) => tool);
   const isAnswer = entry.kind === 'result' && entry.tool === FIND_TOOLS && entry.success;
   return isAnswer ? namesIn(entry.content) : [];
@@ -180,7 +180,7 @@ function describe(others: readonly Tool[]) {
 const MOST_SERVERS = 30;
 
 /** The number of tools for each server. The server names come from the config, never from a server. */
-function contentsOf(others: readonly Tool[]): string {
+function contentsOf(others: readonly Tool[]) {
   const count = new Map<string, number>();
   for (const { server } of others) count.set(server, (count.get(server) ?? 0) + 1);
   const parts = [...count].slice(0, MOST_SERVERS).map(([server, number]) => `${server} (${number})`);
@@ -193,7 +193,7 @@ const DESCRIPTION_BYTES = 1000;
 const PARAMETERS_BYTES = 1000;
 
 /** One tool as one line of JSON. `offeredTools` reads the name from this line. */
-function lineOf({ name, description, schema }: Tool): string {
+function lineOf({ name, description, schema }: Tool) {
   const about = cutOutput(description, DESCRIPTION_BYTES);
   return JSON.stringify({
     name,
@@ -202,7 +202,7 @@ function lineOf({ name, description, schema }: Tool): string {
   });
 }
 
-function signature(schema: JsonSchema): string {
+function signature(schema: JsonSchema) {
   const { required } = schema;
   const needed = Array.isArray(required) ? required : [];
   return propertiesOf(schema)
@@ -255,7 +255,7 @@ function createSearch(tools: readonly Tool[]): (query: string) => Tool[] {
   };
 }
 
-function wordsOf({ name, description, server, schema }: Tool): string[] {
+function wordsOf({ name, description, server, schema }: Tool) {
   const names = Array.from({ length: NAME_WEIGHT }, () => toWords(name)).flat();
   return [
     ...names,
@@ -272,12 +272,12 @@ function countWords(words: readonly string[]) {
 }
 
 /** The words of a text in lower case. `listIssues` and `list_issues` give the same words; plurals become singular. */
-function toWords(text: string): string[] {
+function toWords(text: string) {
   const apart = text.normalize('NFKC').replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
   return (apart.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(toSingular);
 }
 
-function toSingular(word: string): string {
+function toSingular(word: string) {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
   return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
 }

@@ -150,7 +150,7 @@ function parseAny(code: string): Program | undefined {
   return undefined;
 }
 
-function whyNot(code: string): string {
+function whyNot(code: string) {
   try {
     parse(code, { ...COMMON, sourceType: 'module' });
     return 'It is not JavaScript.';
@@ -168,7 +168,7 @@ interface Edit {
 
 const IMPORT = '__countersign_import';
 
-function rewrite(code: string, program: Program): string {
+function rewrite(code: string, program: Program) {
   const edits = [...program.body.flatMap((node) => editsOf(code, node)), ...importCalls(program)];
   return edits
     .sort((a, b) => b.start - a.start)
@@ -194,7 +194,7 @@ function asLet({ kind, start }: VariableDeclaration): Edit[] {
 }
 
 /** `import a, { b as c } from 'x'` as `let { default: a, b: c } = await …('x')`. */
-function importOf(code: string, { specifiers, source, attributes }: ImportDeclaration): string {
+function importOf(code: string, { specifiers, source, attributes }: ImportDeclaration) {
   const list = attributes.map(({ start, end }) => code.slice(start, end)).join(', ');
   const call = `await ${IMPORT}(${source.raw}${list === '' ? '' : `, { with: { ${list} } }`})`;
   const all = specifiers.find(({ type }) => type === 'ImportNamespaceSpecifier');
@@ -234,7 +234,7 @@ const answerSchema = z.union([z.object({ stripped: z.string() }), z.object({ ref
  *
  * @throws ToolError for code that is not TypeScript or is nested too deeply; nothing ran.
  */
-export async function withoutTypes(code: string, signal: AbortSignal): Promise<string> {
+async function withoutTypes(code: string, signal: AbortSignal): Promise<string> {
   const late = AbortSignal.timeout(STRIP_MS);
   // It gets no environment variables, so it holds no secrets.
   const child = fork(STRIP, { env: {}, execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });

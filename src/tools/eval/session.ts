@@ -74,7 +74,7 @@ async function evaluate(
   pool: Pool<Session>,
   { key, script }: Evaluation,
   context: Pick<CallContext, 'signal' | 'partial'>,
-): Promise<string> {
+) {
   const { one: session, why, release, drop } = await pool.take(key);
   if (context.signal.aborted) {
     release('unused');
@@ -211,10 +211,7 @@ function lineReader(onLine: (line: string | undefined) => void): (chunk: Buffer)
   };
 }
 
-function toResult(
-  { answer, before, output }: Extract<End, { answer: unknown }>,
-  why: string | undefined,
-): string {
+function toResult({ answer, before, output }: Extract<End, { answer: unknown }>, why: string | undefined) {
   const isNew =
     why === undefined ? [] : [`[This is a new process: ${why}. What earlier calls had defined is lost.]`];
   const late = before === '' ? [] : [`[written after the last call had ended]\n${before}`];

@@ -28,7 +28,7 @@ export function describeAnswer({ answer, url, redirects, note }: FollowedAnswer)
 const LEFT_OUT: readonly string[] = ['set-cookie', 'connection', 'keep-alive', 'transfer-encoding'];
 
 /** The body as text if its bytes are valid in the charset that the server names, otherwise as marked base64. */
-function textOf(body: Buffer, headers: HttpAnswer['headers']): string {
+function textOf(body: Buffer, headers: HttpAnswer['headers']) {
   const [, type = ''] = headers.find(([name]) => name === 'content-type') ?? [];
   const [, charset = 'utf-8'] = /;\s*charset="?([\w.:-]{1,40})/i.exec(type) ?? [];
   try {

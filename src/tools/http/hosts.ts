@@ -51,7 +51,7 @@ function nameOf(host: string): string | undefined {
 }
 
 /** True for a registered name or a name below it. False for a public suffix such as `com`, `co.uk` or `github.io`. */
-function isRegistered(name: string): boolean {
+function isRegistered(name: string) {
   if (isIP(name) !== 0 || name.startsWith('[')) return false;
   // Its list of public suffixes is large, and most configurations have no `*`.
   requirePackage('tldts');
@@ -59,7 +59,7 @@ function isRegistered(name: string): boolean {
   return getDomain(name, { allowPrivateDomains: true }) !== null;
 }
 
-function matches({ name, port, isBelow }: Entry, url: URL): boolean {
+function matches({ name, port, isBelow }: Entry, url: URL) {
   const isPort = port === undefined ? url.port === '' : port === portOf(url);
   const { hostname } = url;
   return isPort && name === (isBelow ? hostname.slice(hostname.indexOf('.') + 1) : hostname);

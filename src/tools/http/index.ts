@@ -5,7 +5,7 @@ import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { checkedOptions, wrongOptions } from '../option-values';
+import { checkedOptions, wrongOptions, callable } from '../option-values';
 import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer } from './describe';
 import { follow } from './follow';
@@ -47,7 +47,7 @@ const optionsSchema = z.strictObject({
   /** Certificates in PEM to trust, besides the certificates that Node trusts. @default none */
   ca: z.string().optional(),
   /** Finds the addresses of a name. @default the system's resolver */
-  lookup: z.custom<Lookup>((value) => typeof value === 'function', 'must be a function').optional(),
+  lookup: callable<Lookup>().optional(),
 });
 
 /** The options of `createHttpTools`. */
@@ -145,14 +145,14 @@ function trusting(ca: string): SecureContext {
   }
 }
 
-function describeTool(hosts: readonly string[], secrets: readonly string[]): string {
+function describeTool(hosts: readonly string[], secrets: readonly string[]) {
   const free = hosts.length === 0 ? '' : ` GET and HEAD need no approval at: ${hosts.join(', ')}.`;
   const named = secrets.length === 0 ? '' : ` Secrets: ${secrets.join(', ')}.`;
   return `Sends one HTTP request and answers status, headers and body. Needs approval.${free}${named}`;
 }
 
 /** The text that the approver reads. The body comes last, so that nothing in the body can look like another line. */
-function describeRequest({ method, url, headers, body }: HttpRequest, args: RequestArguments): string {
+function describeRequest({ method, url, headers, body }: HttpRequest, args: RequestArguments) {
   const names = [...secretsIn(headers)];
   const lines = [
     `${method} ${url.href}`,
@@ -172,7 +172,7 @@ interface Run {
   context: CallContext;
 }
 
-async function run(request: HttpRequest, { args, rules, network, context }: Run): Promise<string> {
+async function run(request: HttpRequest, { args, rules, network, context }: Run) {
   const { signal, secrets } = context;
   const headers = await unsent(request.url, signal, () => fillReferences(request.headers, secrets));
   assertNoSecret(args, secrets);

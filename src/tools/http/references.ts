@@ -15,7 +15,7 @@ interface SecretUse {
 export type Header = readonly [name: string, value: string];
 
 /** The secrets of a pack, by name. */
-export type SecretRules = ReadonlyMap<string, { isFor: HostList; headers: readonly string[] }>;
+type SecretRules = ReadonlyMap<string, { isFor: HostList; headers: readonly string[] }>;
 
 const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
 const REFERENCE = /\{\{secret:([A-Za-z0-9_.-]{1,100})\}\}/g;

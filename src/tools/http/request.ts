@@ -6,7 +6,7 @@ import { ToolError } from '../errors';
 import type { Classified } from '../types';
 import { isPrivateHost } from './address';
 import type { HostList } from './hosts';
-import { assertReferences, type Header, isHeaderValue, referencesIn, type SecretRules } from './references';
+import { assertReferences, type Header, isHeaderValue, referencesIn, type secretRules } from './references';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
@@ -40,7 +40,7 @@ export interface Rules {
   others: 'ask' | 'refuse';
   /** Headers that a safe request may carry, in lower case. */
   safeHeaders: readonly string[];
-  secrets: SecretRules;
+  secrets: ReturnType<typeof secretRules>;
 }
 
 /** A checked request. It may be sent once it is allowed. Its headers still have references in place of secrets. */
@@ -110,7 +110,7 @@ export function spellRequest(args: JsonObject): JsonObject {
   return spelled;
 }
 
-function spellUrl(text: string): string {
+function spellUrl(text: string) {
   try {
     return plainEscapes(readUrl(text).href).replace(/\?$/, '');
   } catch {

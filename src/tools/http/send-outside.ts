@@ -2,7 +2,8 @@ import { outgoingFetch, proxyFault, proxyFor } from '../../system/proxies';
 import { ToolError, TransportError } from '../errors';
 import { isPrivateHost } from './address';
 import { type HttpRequest, ONLY_PUBLIC } from './request';
-import { type HttpAnswer, type Network, readAtMost, send, overLimit } from './send';
+import { type HttpAnswer, type Network, send, overLimit } from './send';
+import { readAtMost } from '../../system/read-at-most';
 
 /**
  * As `send`, but through the proxy that the environment names for the host, if there is one. Then the proxy looks the

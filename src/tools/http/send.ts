@@ -12,6 +12,7 @@ import { unlessAborted } from '../wait-within';
 import { addressIn, isPublicAddress } from './address';
 import { type HostList, portOf } from './hosts';
 import { type HttpRequest, isReading, ONLY_PUBLIC } from './request';
+import { readAtMost } from '../../system/read-at-most';
 
 /** Finds all addresses of a name. Contract: rejects if the name has no address. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
@@ -175,22 +176,6 @@ async function toAnswer(response: IncomingMessage, maxBytes: number): Promise<Ht
 /** The body of an answer that has too many bytes. */
 export function overLimit(maxBytes: number): { missing: string } {
   return { missing: `the body has more than ${maxBytes} bytes and is not shown` };
-}
-
-/** Reads a body. Undefined for a body over the limit, whose rest is not read. */
-export async function readAtMost(
-  response: AsyncIterable<Uint8Array> | readonly Uint8Array[],
-  maxBytes: number,
-): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response) {
-    const piece = Buffer.from(chunk);
-    size += piece.length;
-    if (size > maxBytes) return undefined;
-    chunks.push(piece);
-  }
-  return Buffer.concat(chunks);
 }
 
 const UNPACK = new Map([

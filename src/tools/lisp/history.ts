@@ -21,6 +21,7 @@ const entrySchema = z.discriminatedUnion('kind', [
 ]);
 type Entry = z.output<typeof entrySchema>;
 
+/** The last condition that nothing handled. */
 const errorSchema = z.strictObject({
   at: z.string(),
   mode: z.enum(['eval', 'compile']),
@@ -31,22 +32,8 @@ const errorSchema = z.strictObject({
   backtrace: z.array(z.string()),
 });
 
-/** The last condition that nothing handled. */
-type LastError = z.output<typeof errorSchema>;
-
 /** The forms of an image, kept in its folder: they outlive the image and the worker. */
-export interface FormHistory {
-  /** Records a form durably, before it is sent. The returned function records how the form ended. */
-  begin(
-    form: Pick<Extract<Entry, { kind: 'form' }>, 'mode' | 'form' | 'package'>,
-  ): Promise<(result: string) => Promise<void>>;
-  /** Records an event of the image itself. */
-  note(text: string): Promise<void>;
-  keepError(error: Omit<LastError, 'at'>): Promise<void>;
-  /** The newest forms and what happened between them, as text. */
-  describe(limit: number): Promise<string>;
-  describeError(): Promise<string>;
-}
+export type FormHistory = ReturnType<typeof createFormHistory>;
 
 /** Characters of a form and of its result that are kept. */
 const MOST_CHARACTERS = 4000;
@@ -55,7 +42,7 @@ const MOST_ENTRIES = 200;
 const LONG_FILE_CHARACTERS = 1024 * 1024;
 
 /** The history in a folder. The folder is made with the first entry. */
-export function createFormHistory(dir: string): FormHistory {
+export function createFormHistory(dir: string) {
   const file = join(dir, 'history.jsonl');
   const errorFile = join(dir, 'last-error.json');
   // Appends are queued, because two appends at the same time could both find no file and both create it.
@@ -66,17 +53,20 @@ export function createFormHistory(dir: string): FormHistory {
     return added;
   };
   return {
-    begin: async (form) => {
+    /** Records a form durably, before it is sent. The returned function records how the form ended. */
+    begin: async (form: Pick<Extract<Entry, { kind: 'form' }>, 'mode' | 'form' | 'package'>) => {
       const id = randomUUID();
       await add({ kind: 'form', id, at: now(), ...form, form: cut(form.form) });
-      return (result) => add({ kind: 'end', id, result: cut(result) });
+      return (result: string) => add({ kind: 'end', id, result: cut(result) });
     },
-    note: (text) => add({ kind: 'image', at: now(), text }),
-    keepError: async (error) => {
+    /** Records an event of the image itself. */
+    note: (text: string) => add({ kind: 'image', at: now(), text }),
+    keepError: async (error: Omit<z.output<typeof errorSchema>, 'at'>) => {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       await replaceFile(errorFile, JSON.stringify({ at: now(), ...error, form: cut(error.form) }));
     },
-    describe: async (limit) => describe(await read(file), limit),
+    /** The newest forms and what happened between them, as text. */
+    describe: async (limit: number) => describe(await read(file), limit),
     describeError: async () => describeError(await readIfThere(errorFile)),
   };
 }
@@ -109,7 +99,7 @@ async function read(file: string) {
   return lines.flatMap((line) => entrySchema.safeParse(parseJson(line)).data ?? []);
 }
 
-function describe(entries: readonly Entry[], limit: number): string {
+function describe(entries: readonly Entry[], limit: number) {
   const forms = entries.filter(({ kind }) => kind === 'form');
   if (entries.length === 0) return 'No REPL history available.';
   const first = forms.length > limit ? forms.at(-limit) : entries[0];
@@ -131,7 +121,7 @@ function describe(entries: readonly Entry[], limit: number): string {
   return [`Recent REPL History (${count} of ${forms.length} entries):`, '', ...lines].join('\n');
 }
 
-function describeError(text: string | undefined): string {
+function describeError(text: string | undefined) {
   const error = text === undefined ? undefined : errorSchema.safeParse(parseJson(text)).data;
   if (error === undefined) return 'No recent errors recorded.';
   const section = (head: string, lines: readonly string[]) =>

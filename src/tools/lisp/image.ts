@@ -98,7 +98,7 @@ function toLive(image: LiveImage & { pid: number }, dir: string, record: Record)
 /** The time that we wait for a process to end after its connection has ended. */
 const END_MS = 500;
 
-async function outlives(pid: number): Promise<boolean> {
+async function outlives(pid: number) {
   for (const deadline = performance.now() + END_MS; isAlive(pid); await sleep(LOOK_MS))
     if (performance.now() > deadline) return true;
   return false;
@@ -167,7 +167,7 @@ async function launch(plan: ImagePlan, { mark }: Record) {
 }
 
 /** `--disable-ldb`: an image that crashes ends, and does not wait for a person in a debugger. */
-function argumentsOf({ dir, heapMb }: ImagePlan): string[] {
+function argumentsOf({ dir, heapMb }: ImagePlan) {
   const runtime = ['--noinform', '--disable-ldb', '--dynamic-space-size', `${heapMb}MB`];
   return [
     ...runtime,
@@ -182,7 +182,7 @@ function argumentsOf({ dir, heapMb }: ImagePlan): string[] {
 /** The advice if SBCL or Swank is missing. */
 const INSTALL = 'Install both (Debian: apt-get install sbcl cl-swank), or name another SBCL with `program`.';
 
-function whyNotStarted(error: unknown, { program, cwd }: ImagePlan): string {
+function whyNotStarted(error: unknown, { program, cwd }: ImagePlan) {
   if (errnoOf(error) === 'ENOENT')
     return `there is no program "${program}" here, or no folder ${cwd}. The Lisp tools need SBCL and Swank. ${INSTALL}`;
   return errorMessage(error);
@@ -214,7 +214,7 @@ const LOADERS = [
  * The Lisp code that an image runs first. The image listens on loopback only, asks for the secret, and keeps listening
  * whatever a stranger sends. An image ends if another image has replaced it in the meantime.
  */
-function startText({ dir, load }: ImagePlan, record: Record): string {
+function startText({ dir, load }: ImagePlan, record: Record) {
   const [secret, token] = [printSexp(record.secret), printSexp(record.token)];
   const [port, draft] = [native(portFile(dir, record)), native(`${portFile(dir, record)}.draft`)];
   return `(setf *invoke-debugger-hook* (lambda (condition hook) (declare (ignore hook))

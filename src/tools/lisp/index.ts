@@ -102,7 +102,7 @@ export function createLispTools(given: LispOptions = {}): Tool[] {
 }
 
 /** The folder of an image. Each image has its own folder. */
-function folderOf({ stateDir = userStateDir(), root = '.', swank, name }: Options): string {
+function folderOf({ stateDir = userStateDir(), root = '.', swank, name }: Options) {
   const known = swank ?? resolve(root);
   const made = sha256(known).slice(0, 16);
   return resolve(stateDir, 'lisp', name ?? made);

@@ -98,7 +98,7 @@ async function letGo({ swank, kill }: LiveImage, tag: string, answered: Promise<
   return { killed: true };
 }
 
-function toAnswer(end: End): string {
+function toAnswer(end: End) {
   if ('lost' in end) throw end.lost;
   if ('killed' in end)
     throw stopped('the question did not let go, so the image was ended; the next call starts a new one');
@@ -119,7 +119,7 @@ interface Running {
   note(result: string): Promise<void>;
 }
 
-async function run(reach: Reach, history: FormHistory, job: FormJob, context: CallContext): Promise<string> {
+async function run(reach: Reach, history: FormHistory, job: FormJob, context: CallContext) {
   const note = await history.begin(job);
   const { mode, form, package: name } = job;
   const { image, end } = await reach(
@@ -157,7 +157,7 @@ async function describeLoss({ swank, whyEnded }: LiveImage, end: Exclude<End, { 
 }
 
 /** Reads `(package output outcome)`. */
-async function finish(answer: Sexp, running: Running): Promise<string> {
+async function finish(answer: Sexp, running: Running) {
   const [name, output, outcome] = isList(answer) ? answer : [];
   if (typeof name !== 'string' || typeof output !== 'string' || !isList(outcome)) {
     const words = 'the image gave an answer that is not one of ours';
@@ -211,7 +211,7 @@ async function toError(
 }
 
 /** `(done (severity message offset) ...)`, each note with its line and column in the form. */
-function describeCompiled({ form }: FormJob, name: string, [done, ...notes]: readonly Sexp[]): string {
+function describeCompiled({ form }: FormJob, name: string, [done, ...notes]: readonly Sexp[]) {
   const lines = notes.map((note) => {
     const [severity = '', message = '', offset = 0] = isList(note) ? note : [];
     const place = typeof offset === 'number' && offset > 0 ? `${placeOf(form, offset)}: ` : '';
@@ -227,7 +227,7 @@ function describeCompiled({ form }: FormJob, name: string, [done, ...notes]: rea
 }
 
 /** Line and column of an offset. Lisp counts characters from 1. */
-function placeOf(form: string, offset: number): string {
+function placeOf(form: string, offset: number) {
   const before = Array.from(form)
     .slice(0, offset - 1)
     .join('')

@@ -38,12 +38,12 @@ export function printSexp(form: Sexp): string {
   return isList(form) ? `(${form.map(printSexp).join(' ')})` : printSymbol(form);
 }
 
-function printNumber(number: number): string {
+function printNumber(number: number) {
   if (Number.isSafeInteger(number)) return String(number);
   throw new TypeError(`${number} is not a whole number`);
 }
 
-function printSymbol({ symbol }: LispSymbol): string {
+function printSymbol({ symbol }: LispSymbol) {
   if (OWN_SYMBOL.test(symbol)) return symbol;
   throw new TypeError(`${JSON.stringify(symbol)} is not a symbol to send`);
 }
@@ -98,7 +98,7 @@ function readList(reader: Reader, depth: number): Sexp[] {
   }
 }
 
-function readString(reader: Reader): string {
+function readString(reader: Reader) {
   const parts: string[] = [];
   for (let at = reader.at + 1; ;) {
     const end = nextOf(reader.text, at);

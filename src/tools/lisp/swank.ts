@@ -11,19 +11,6 @@ export interface SwankAddress {
   secret?: string;
 }
 
-/** A connection to an image, over Swank. */
-export interface Swank {
-  /**
-   * Asks Lisp to evaluate a form of ours, in a thread of its own, and waits for the value.
-   *
-   * @throws ToolError if Lisp gave the request up, TransportError if the connection ended first.
-   */
-  request(form: Sexp): Promise<Sexp>;
-  /** Why the connection ended. Undefined while it is open. */
-  ended(): string | undefined;
-  close(): void;
-}
-
 const CONNECT_MS = 5_000;
 
 /** The most bytes of a message from Lisp: more than our largest answer, and far less than a worker's memory. */
@@ -39,7 +26,7 @@ interface Line {
 }
 
 /** Connects to Swank and sends the secret. @throws TransportError if nothing listens; nothing was sent then. */
-export async function connectSwank(address: SwankAddress): Promise<Swank> {
+export async function connectSwank(address: SwankAddress) {
   const line: Line = { socket: await open(address), waiting: new Map(), nextId: 1, ended: undefined };
   const { socket } = line;
   socket.setNoDelay(true);
@@ -57,11 +44,20 @@ export async function connectSwank(address: SwankAddress): Promise<Swank> {
   socket.on('close', () => end(line, 'the image closed the connection'));
   if (address.secret !== undefined) write(line, address.secret);
   return {
-    request: (form) => request(line, form),
+    /**
+     * Asks Lisp to evaluate a form of ours, in a thread of its own, and waits for the value.
+     *
+     * @throws ToolError if Lisp gave the request up, TransportError if the connection ended first.
+     */
+    request: (form: Sexp) => request(line, form),
+    /** Why the connection ended. Undefined while it is open. */
     ended: () => line.ended,
     close: () => end(line, 'the connection was closed'),
   };
 }
+
+/** A connection to an image, over Swank. */
+export type Swank = Awaited<ReturnType<typeof connectSwank>>;
 
 function open({ host, port }: SwankAddress): Promise<Socket> {
   return new Promise((resolve, reject) => {
@@ -132,7 +128,7 @@ function send(line: Line, form: Sexp, thread: Sexp) {
 }
 
 /** Handles one message from Lisp. Ignores messages that an editor would show to a person. */
-function take(line: Line, text: string): void {
+function take(line: Line, text: string) {
   const message = readSexp(text);
   if (!isList(message)) throw new Error('a message of Swank is not a list');
   const [kind, ...rest] = message;

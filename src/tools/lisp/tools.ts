@@ -174,7 +174,7 @@ function macroexpandForm(pack: LispPack) {
 }
 
 /** Refuses text with half a character, so that Lisp gets a text exactly as it was shown. */
-function sound(text: string): string {
+function sound(text: string) {
   if (!isWellFormed(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing ran.');
   return text;

@@ -103,11 +103,7 @@ async function currentToken(account: LoginAccount, deps: AccessDeps) {
 }
 
 /** A new token, after the server has refused a token. */
-async function renewedToken(
-  account: LoginAccount,
-  refused: string | undefined,
-  deps: AccessDeps,
-): Promise<string> {
+async function renewedToken(account: LoginAccount, refused: string | undefined, deps: AccessDeps) {
   const login = readLogin(account, deps.secrets);
   if (login === undefined) throw new LoginNeeded(account.name, 'asks for a login');
   requireIssuer(account, login);
@@ -190,7 +186,7 @@ function metadataOf({ issuer, tokenEndpoint, authMethods }: Login): Authorizatio
 }
 
 /** The result of a logout. */
-export interface Logout {
+interface Logout {
   /** `none`: nobody was logged in. `failed`: the login is removed here, but it may still be valid at the server. */
   revoked: 'none' | 'yes' | 'not_offered' | 'failed';
   why?: string;

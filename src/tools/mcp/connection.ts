@@ -12,7 +12,7 @@ import { isTransportError, nothingDone, ToolError, TransportError } from '../err
 import { LONGEST_TIMER_MS, queueAfter, unlessAborted } from '../wait-within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
-import { type CallQuestions, elicit, questionsOf } from './elicitation';
+import { elicit, questionsOf } from './elicitation';
 import { createBreaker } from './breaker';
 import { failureOfCall, isAnswer } from './result';
 
@@ -75,7 +75,7 @@ interface Link {
   /** Resolves once the server has answered a ping or was given up. Set after a call without an answer. */
   pinged?: Promise<void>;
   /** The questions of the only call that waits for an answer. Used if the server may ask. */
-  questions?: CallQuestions;
+  questions?: ReturnType<typeof questionsOf>;
 }
 
 /** A connection of this worker to one server. It opens when it is first needed, and again after it broke. */
@@ -187,7 +187,7 @@ export class McpConnection {
    * Asks a server that gave no answer whether it still reads. If it does not, the next call starts the server anew, and
    * the silent one is ended once no call waits for it.
    */
-  private async ping(link: Link): Promise<void> {
+  private async ping(link: Link) {
     const { client } = link;
     try {
       await client.request({ method: 'ping' }, z.unknown(), { timeout: PING_MS });
@@ -197,7 +197,7 @@ export class McpConnection {
     delete link.pinged;
   }
 
-  private giveUp(link: Link): void {
+  private giveUp(link: Link) {
     this.leave(link);
     this.breaker.ended();
     const what = `does not answer a ping within ${PING_MS / 1000} s; it is ended and started again`;
@@ -205,7 +205,7 @@ export class McpConnection {
     if (link.busy === 0) void link.client.close().catch(() => undefined);
   }
 
-  private async requireSame(link: Link, { tool, digest, signal }: McpCall): Promise<void> {
+  private async requireSame(link: Link, { tool, digest, signal }: McpCall) {
     const { digests } = await this.toolsOf(link, signal);
     const now = digests.get(tool);
     if (now === digest) return;
@@ -286,7 +286,7 @@ export class McpConnection {
     return link;
   }
 
-  private lost(link: Link, words: string): void {
+  private lost(link: Link, words: string) {
     if (!link.isOpen) return;
     link.isOpen = false;
     this.link = undefined;
@@ -296,7 +296,7 @@ export class McpConnection {
   }
 
   /** Makes the next call open a new session. Calls that wait in the old session may still get their answers. */
-  private leave(link: Link): void {
+  private leave(link: Link) {
     if (!link.isOpen) return;
     link.isOpen = false;
     this.link = undefined;

@@ -217,7 +217,7 @@ async function readServers(path: string) {
 }
 
 /** The prefix of a server's tool names: `my_server` for `My Server`. It has no `__`, so the first `__` ends it. */
-export function prefixOf(name: string): string {
+function prefixOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]/g, '_').toLowerCase();
 }
 

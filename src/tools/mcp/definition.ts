@@ -4,7 +4,7 @@ import { errorMessage } from '../../contract/errors';
 import { isJsonObject, isObject, isSoundJson } from '../../contract/json';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { sha256 } from '../../system/sha256';
-import { type UsableSchema, usableSchema } from '../../contract/schema/usable-schema';
+import { usableSchema } from '../../contract/schema/usable-schema';
 import { guarded } from '../../system/guarded';
 
 const jsonObject = guarded(isJsonObject, 'is not an object of JSON');
@@ -95,7 +95,7 @@ function fitting(tool: unknown): Definition {
 }
 
 /** The description of a tool and the schema of its arguments, as models get them. */
-interface ReadDefinition extends UsableSchema {
+interface ReadDefinition extends ReturnType<typeof usableSchema> {
   description: string;
   /** What is shorter than on the server, in words. */
   notes: string[];

@@ -27,7 +27,7 @@ interface Asking {
 }
 
 /** The questions of a server in one call. */
-export interface CallQuestions {
+interface CallQuestions {
   /** Asks a person. The question is withdrawn when `signal` aborts: when the server cancels the question or ends. */
   elicit(params: unknown, signal: AbortSignal): Promise<ElicitAnswer>;
   /** Withdraws all open questions, because the call is over. Resolves when this is recorded; never rejects. */
@@ -144,7 +144,7 @@ function plain(schema: Record<string, unknown>) {
 const choices = z.array(z.object({ const: z.string(), title: z.string() })).max(LIMITS.formOptions);
 const titles = z.array(z.string()).max(LIMITS.formOptions);
 
-function plainField(field: unknown): unknown {
+function plainField(field: unknown) {
   if (!isObject(field) || field['type'] !== 'string') return field;
   const { oneOf, enumNames, ...rest } = field;
   const titled = choices.safeParse(oneOf);
@@ -167,7 +167,7 @@ function described({ description }: Record<string, unknown>, lines: readonly str
  * true if a form has a field for a number, and the message or the name or words of such a field mention a secret that
  * is a number.
  */
-function asksForSecret(message: string, form: JsonObject): boolean {
+function asksForSecret(message: string, form: JsonObject) {
   const fields = Object.entries(isObject(form['properties']) ? form['properties'] : {});
   const free = fields.filter(([, field]) => isFreeText(field));
   return (
@@ -184,7 +184,7 @@ function asksForSecret(message: string, form: JsonObject): boolean {
 }
 
 /** Whether there are fields, and the message, a field's name or its words mention a secret of this kind. */
-function mention(kind: 'code' | 'text', message: string, fields: readonly [string, unknown][]): boolean {
+function mention(kind: 'code' | 'text', message: string, fields: readonly [string, unknown][]) {
   const words = fields.flatMap(([name, field]) => {
     const { title, description } = isObject(field) ? field : {};
     return [name, title, description];
@@ -195,7 +195,7 @@ function mention(kind: 'code' | 'text', message: string, fields: readonly [strin
   );
 }
 
-function isFreeText(field: unknown): boolean {
+function isFreeText(field: unknown) {
   if (!isObject(field) || field['type'] !== 'string' || field['enum'] !== undefined) return false;
   return field['format'] === undefined || field['format'] === 'uri';
 }

@@ -108,7 +108,7 @@ function mayTakeNext(option: string) {
 }
 
 /** The packages that a command line downloads. Empty if the command line has an option that we do not know. */
-function packagesIn(args: readonly string[], { flags, naming }: Fetcher): string[] {
+function packagesIn(args: readonly string[], { flags, naming }: Fetcher) {
   const named: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? '';

@@ -73,7 +73,7 @@ export function boundedFetch(base: FetchLike, most = MESSAGE_BYTES): FetchLike {
   };
 }
 
-function toUnreached(error: unknown): unknown {
+function toUnreached(error: unknown) {
   if (!isUnreached(error)) return error;
   const message = proxyFault(error)?.message ?? 'the MCP server cannot be reached';
   return new TransportError(message, { nothingSent: true, cause: error });
@@ -96,7 +96,7 @@ const LF = 10;
 const CR = 13;
 
 /** The position after the last event that ends in a chunk; 0 if no event ends in it. */
-function endOfEvents(chunk: Uint8Array): number {
+function endOfEvents(chunk: Uint8Array) {
   for (let at = chunk.length - 1; at > 0; at--) {
     const [before, here] = [chunk[at - 1], chunk[at]];
     const isEmptyLine = here === LF && (before === LF || (before === CR && chunk[at - 2] === LF));
@@ -106,7 +106,7 @@ function endOfEvents(chunk: Uint8Array): number {
 }
 
 /** Whether an error of `fetch` says that the other side was never reached, so that it cannot have acted. */
-function isUnreached(error: unknown): boolean {
+function isUnreached(error: unknown) {
   const cause = error instanceof Error ? error.cause : undefined;
   const errors = cause instanceof AggregateError ? cause.errors : [cause];
   return errors.length > 0 && errors.every((one) => UNREACHED.includes(codeOf(one)));

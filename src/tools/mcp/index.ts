@@ -110,7 +110,7 @@ function requireTool(
   { name: agent }: Agent,
   { pattern, own }: { pattern: string; own: readonly string[] },
   { open, prefixes, warn }: Known,
-): void {
+) {
   const usable = [...own, ...open.flatMap(({ tools }) => tools.map(({ name }) => name))];
   if (usable.some((name) => fitsPattern(pattern, name))) return;
   const [prefix = ''] = pattern.split('__', 1);

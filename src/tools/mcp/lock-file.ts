@@ -119,7 +119,7 @@ function sourcesOf(values: Readonly<Record<string, McpValue>>): Record<string, s
 }
 
 /** The source of a value. A value in the config itself may be a secret, so the lock has only its digest. */
-function sourceOf(value: McpValue): string {
+function sourceOf(value: McpValue) {
   if (typeof value !== 'string') return `secret ${value.secret}`;
   return variablesIn(value).length > 0 ? value : `sha256 ${digestJson(value)}`;
 }

@@ -240,11 +240,7 @@ async function exchange(request: LoginRequest, open: Exchange): Promise<Login> {
 }
 
 /** The code in an answer. Checks the issuer first (RFC 9207), so that no words of another server are shown. */
-async function codeIn(
-  answer: URLSearchParams,
-  metadata: AuthorizationServerMetadata,
-  secrets: Secrets,
-): Promise<string> {
+async function codeIn(answer: URLSearchParams, metadata: AuthorizationServerMetadata, secrets: Secrets) {
   const { OAuthError, validateAuthorizationResponseIssuer } = await import('@modelcontextprotocol/client');
   validateAuthorizationResponseIssuer({
     iss: answer.get('iss') ?? undefined,
@@ -264,7 +260,7 @@ function scopeOf(scopes: readonly string[]) {
   return scopes.length === 0 ? undefined : scopes.join(' ');
 }
 
-function isSame(one: string, other: string): boolean {
+function isSame(one: string, other: string) {
   const [first, second] = [Buffer.from(one), Buffer.from(other)];
   return first.length === second.length && timingSafeEqual(first, second);
 }

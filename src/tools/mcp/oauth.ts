@@ -74,7 +74,7 @@ export function oauthReason(error: unknown, secrets: Secrets): string {
   return secrets.hide(escapeHidden(errorMessage(error)).slice(0, 300));
 }
 
-function oauthText(code: string, error: unknown, secrets: Secrets): string {
+function oauthText(code: string, error: unknown, secrets: Secrets) {
   const known = /^[a-z_]{1,64}$/.test(code) ? code : 'an unknown error';
   const words = errorMessage(error);
   return words === code ? known : `${known}: ${secrets.hide(escapeHidden(words.slice(0, 200)))}`;
@@ -139,7 +139,7 @@ export function requireSafe(place: string | URL, account: LoginAccount): void {
 }
 
 /** Whether a URL may lead to a private address: to the server itself or the issuer of the config, or for a private server. */
-function mayBePrivate({ origin }: URL, { url, issuer }: LoginAccount): boolean {
+function mayBePrivate({ origin }: URL, { url, issuer }: LoginAccount) {
   const own = new URL(url);
   const isNamed = issuer !== undefined && URL.canParse(issuer) && new URL(issuer).origin === origin;
   return isNamed || own.origin === origin || isPrivateHost(own);

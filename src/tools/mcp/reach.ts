@@ -90,7 +90,7 @@ export async function valuesIn(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-async function pinnedSecret(name: string, { secrets, signal }: Sources): Promise<string> {
+async function pinnedSecret(name: string, { secrets, signal }: Sources) {
   const value = await secrets.get(name, signal);
   secrets.pin(value);
   return value;
@@ -100,7 +100,7 @@ async function pinnedSecret(name: string, { secrets, signal }: Sources): Promise
  * Fills in the variables of a text. The value of a variable whose name looks like that of a secret is redacted from all
  * that leaves the worker. With `isSecret`, the value of every variable is.
  */
-function filledIn(text: string, { secrets, isSecret = false }: FilledIn): string {
+function filledIn(text: string, { secrets, isSecret = false }: FilledIn) {
   for (const name of variablesIn(text)) {
     if (isSecret || isSecretName(name)) secrets.pin(process.env[name] ?? '');
   }

@@ -60,7 +60,7 @@ export function keepAnswer(answer: unknown, text: string): unknown {
 function textOf(
   { content, structuredContent, isError = false }: z.infer<typeof answerSchema>,
   { server, tool }: Called,
-): string {
+) {
   const texts = content.map(partText);
   if (isError) {
     const details: Json = { server, tool, ...structuredDetails(structuredContent) };
@@ -73,7 +73,7 @@ function textOf(
 /** The most characters of binary content. For longer content the model gets only size and digest. */
 const BINARY_CHARACTERS = 4 * 1024;
 
-function partText(part: { type: string; [key: string]: unknown }): string {
+function partText(part: { type: string; [key: string]: unknown }) {
   const { type, text, data, mimeType, resource, uri, name } = part;
   if (type === 'text' && typeof text === 'string') return text;
   if ((type === 'image' || type === 'audio') && typeof data === 'string')
@@ -84,14 +84,14 @@ function partText(part: { type: string; [key: string]: unknown }): string {
   return toPrettyJson(part);
 }
 
-function resourceText(resource: Record<string, unknown>): string {
+function resourceText(resource: Record<string, unknown>) {
   const { uri, text, blob, mimeType } = resource;
   const head = `resource ${String(uri)}${typeof mimeType === 'string' ? `, ${mimeType}` : ''}`;
   if (typeof text === 'string') return `[${head}]\n${text}`;
   return typeof blob === 'string' ? binaryText(head, blob) : `[${head}]`;
 }
 
-function binaryText(head: string, base64: string): string {
+function binaryText(head: string, base64: string) {
   const size = `${Buffer.byteLength(base64, 'base64')} bytes`;
   if (base64.length <= BINARY_CHARACTERS) return `[${head}, ${size}, base64] ${base64}`;
   return `[${head}, ${size}, SHA-256 ${sha256(Buffer.from(base64, 'base64'))}]`;
@@ -104,7 +104,7 @@ function extraText(structured: unknown, texts: readonly string[]): string | unde
   return isSaid ? undefined : own;
 }
 
-function sameJson(text: string, own: string): boolean {
+function sameJson(text: string, own: string) {
   const parsed = parseJson(text);
   return parsed !== undefined && toPrettyJson(parsed) === own;
 }

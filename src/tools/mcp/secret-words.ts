@@ -18,7 +18,7 @@ function plain(text: string) {
 }
 
 /** The plain form with a Latin letter for all that passes for one, and with letters that stand alone as one word. */
-function folded(text: string): string {
+function folded(text: string) {
   const latin = [...plain(text)].map((letter) => LATIN.get(letter) ?? letter).join('');
   return latin.replace(/(?<=(?:^| )\p{L}) (?=\p{L}(?: |$))/gu, '');
 }

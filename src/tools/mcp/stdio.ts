@@ -110,7 +110,7 @@ export class StdioTransport implements Transport {
     return this.program.hide(this.words.text()).trim();
   }
 
-  private read(child: ChildProcess, chunk: Buffer): void {
+  private read(child: ChildProcess, chunk: Buffer) {
     try {
       this.lines.add(chunk);
     } catch (error) {
@@ -119,7 +119,7 @@ export class StdioTransport implements Transport {
   }
 
   /** Ends a server that counts as broken. */
-  private breakOff(child: ChildProcess, why: string): void {
+  private breakOff(child: ChildProcess, why: string) {
     // The library may still have more to send until the server has exited.
     if (child.stdout?.destroyed !== true) this.words.add(Buffer.from(`\n${why}`));
     child.stdout?.destroy();
@@ -127,7 +127,7 @@ export class StdioTransport implements Transport {
   }
 
   /** Handles a line. False if the line is not a message. */
-  private take(line: string): boolean {
+  private take(line: string) {
     let message: JSONRPCMessage;
     try {
       message = this.codec.deserializeMessage(line);
@@ -138,7 +138,7 @@ export class StdioTransport implements Transport {
     return true;
   }
 
-  private async drain(child: ChildProcess): Promise<void> {
+  private async drain(child: ChildProcess) {
     live.delete(child);
     const closed = new Promise((resolve) => child.once('close', resolve));
     await within(closed, DRAIN_MS);
@@ -148,7 +148,7 @@ export class StdioTransport implements Transport {
     this.closed();
   }
 
-  private closed(): void {
+  private closed() {
     if (this.isClosed) return;
     this.isClosed = true;
     this.onclose?.();
@@ -180,7 +180,7 @@ class Lines {
     this.keep(rest);
   }
 
-  private keep(part: Buffer): void {
+  private keep(part: Buffer) {
     this.bytes += part.length;
     if (this.bytes > LINE_BYTES) {
       this.parts = [];
@@ -189,7 +189,7 @@ class Lines {
     if (part.length > 0) this.parts.push(part);
   }
 
-  private line(): void {
+  private line() {
     const line = Buffer.concat(this.parts).toString('utf8');
     this.parts = [];
     this.bytes = 0;

@@ -24,7 +24,7 @@ import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
 
 /** The user that programs run as: the worker's user, another user that root switches to, or root without its rights. */
-export type RunAs = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
+type RunAs = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
 
 /** The programs of this machine for a sandbox. */
 export interface Parts {
@@ -54,7 +54,7 @@ export function findProgram(name: string, path = process.env['PATH'] ?? ''): str
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-function isExecutable(file: string): boolean {
+function isExecutable(file: string) {
   try {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();
@@ -171,7 +171,7 @@ const ETC = [
   ...['java-11-openjdk', 'java-17-openjdk', 'java-21-openjdk', 'os-release', 'debian_version'],
 ];
 
-function systemWords(): string[] {
+function systemWords() {
   const roots = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].filter(existsSync);
   return [
     ...roots.flatMap((path) =>
@@ -182,7 +182,7 @@ function systemWords(): string[] {
 }
 
 /** Folders below /usr that we hide because they hold no programs: sources, and the worker's folder and home. */
-function workPlaces(): string[] {
+function workPlaces() {
   const all = ['/usr/src', process.cwd(), homedir()].filter(
     (path) => isWithin(path, '/usr') && existsSync(path) && !isWithin(process.execPath, path),
   );
@@ -248,7 +248,7 @@ const statusSchema = z.union([
 ]);
 
 /** Follows the processes of a sandbox by the reports of bubblewrap. */
-export interface BubblewrapHolder extends Holder {
+interface BubblewrapHolder extends Holder {
   /**
    * False only if the program was never started: bubblewrap reports the exit code of every program that it started.
    * Call it after the end.
@@ -307,13 +307,13 @@ interface First {
   started: string;
 }
 
-async function outlives(first: First): Promise<boolean> {
+async function outlives(first: First) {
   for (const deadline = performance.now() + GONE_MS; isThere(first); await sleep(LOOK_AGAIN_MS))
     if (performance.now() > deadline) return true;
   return false;
 }
 
-function isThere({ pid, started }: First): boolean {
+function isThere({ pid, started }: First) {
   const now = lookAt(pid);
   return now.started === started && !['', 'Z', 'X'].includes(now.state);
 }

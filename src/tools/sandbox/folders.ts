@@ -53,14 +53,11 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`);
 }
 
-/** Finds the real paths of the listed folders. */
-export type FindFolders = () => Promise<Mount[]>;
-
 /**
  * Resolves the listed folders at each use. Refuses a folder that leads elsewhere than at the first use: a program may
  * replace a writable folder by a link. For the same reason, no path may go over a link in a writable folder.
  */
-export function createFolders(listed: readonly Mount[]): FindFolders {
+export function createFolders(listed: readonly Mount[]): () => Promise<Mount[]> {
   let first: readonly string[] | undefined;
   return async () => {
     const found = await Promise.all(listed.map(async (one) => ({ ...one, path: await realPathOf(one) })));
@@ -112,7 +109,7 @@ async function linksOn(path: string) {
   return links;
 }
 
-async function realPathOf({ path }: Mount): Promise<string> {
+async function realPathOf({ path }: Mount) {
   try {
     return await realpath(path);
   } catch (error) {

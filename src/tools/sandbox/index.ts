@@ -191,7 +191,7 @@ interface Described {
   limits: Settings['limits'];
 }
 
-function describe({ listed, hosts, limits }: Described, { kind, enforced }: Machine): string {
+function describe({ listed, hosts, limits }: Described, { kind, enforced }: Machine) {
   if (kind === 'none')
     return 'WITHOUT a sandbox, which this machine does not have: it reaches whatever this worker can';
   const paths = (isWritable: boolean) =>

@@ -80,7 +80,7 @@ export function describeLimits(limits: Limits, enforced: Enforced): string {
   return `limits: ${held.length === 0 ? 'none' : held.join(', ')}${rest}`;
 }
 
-function sizeOf(size: number): string {
+function sizeOf(size: number) {
   const [unit, name] = size % (1024 * MIB) === 0 ? [1024 * MIB, 'GiB'] : [MIB, 'MiB'];
   return `${Number((size / unit).toFixed(1))} ${name}`;
 }

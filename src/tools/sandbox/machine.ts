@@ -6,7 +6,6 @@ import { CountersignError } from '../../contract/errors';
 import type { HostList } from '../http/hosts';
 import {
   bubblewrapWords,
-  type BubblewrapHolder,
   chooseIdentity,
   findParts,
   findProgram,
@@ -17,10 +16,9 @@ import {
   type Parts,
   runtimePaths,
   unenforced,
-  type RunAs,
   isReachable,
 } from './bubblewrap';
-import type { FindFolders, Mount } from './folders';
+import type { Mount, createFolders } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underShellLimits } from './limits';
 import { startProxy } from './proxy';
 import { isProcessor, seccompFilter } from './seccomp';
@@ -47,7 +45,7 @@ export interface Machine {
 export interface Wrapped {
   argv: string[];
   cwd: string;
-  holder: BubblewrapHolder | undefined;
+  holder: ReturnType<typeof followBubblewrap> | undefined;
 }
 
 /** Whether this machine has a sandbox. The answer is in digests, so it is looked up once for each set of settings. */
@@ -62,7 +60,10 @@ export function hasSandbox(): boolean {
  *
  * @throws CountersignError `config_invalid` if the machine cannot enforce the settings.
  */
-export async function prepareMachine(settings: Settings, folders: FindFolders): Promise<Machine> {
+export async function prepareMachine(
+  settings: Settings,
+  folders: ReturnType<typeof createFolders>,
+): Promise<Machine> {
   if (settings.isBare) return UNSANDBOXED;
   if (process.platform === 'darwin') return prepareMac(settings);
   if (process.platform === 'linux') return prepareLinux(settings, await findParts(), await folders());
@@ -98,36 +99,30 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
   const { folder, files } = await makeOwnFolder(identity);
   const build = { parts, identity, limits: settings.limits, enforced };
   const filter = seccompFilter(arch);
-  const holder = () => followBubblewrap(filter);
-  if (settings.network === undefined) {
-    const wrap = (launch: Omit<Launch, 'files'>) => {
-      requireNode(launch.argv[0], identity);
-      return bubblewrapWords(build, { ...launch, files });
-    };
-    return {
-      kind: 'bubblewrap',
-      tmp: '/tmp',
-      enforced,
-      wrap: (launch) => ({ argv: wrap(launch), cwd: '/', holder: holder() }),
-    };
-  }
   const path = join(folder, 'proxy.sock');
-  await startProxy({ ...settings.network, path });
-  const forward = [process.execPath, '-e', readFileSync(join(__dirname, 'forward.cjs'), 'utf8'), '--', PROXY];
+  if (settings.network !== undefined) await startProxy({ ...settings.network, path });
+  const forwarder = () => readFileSync(join(__dirname, 'forward.cjs'), 'utf8');
+  const [forward, shown] =
+    settings.network === undefined
+      ? [[], files]
+      : [
+          [process.execPath, '-e', forwarder(), '--', PROXY],
+          [...files, [path, PROXY] as const],
+        ];
   return {
     kind: 'bubblewrap',
     tmp: '/tmp',
     enforced,
     wrap: (launch) => {
-      const argv = [...forward, ...launch.argv];
-      const all = [...files, [path, PROXY] as const];
-      return { argv: bubblewrapWords(build, { ...launch, argv, files: all }), cwd: '/', holder: holder() };
+      requireNode(launch.argv[0], identity);
+      const argv = bubblewrapWords(build, { ...launch, argv: [...forward, ...launch.argv], files: shown });
+      return { argv, cwd: '/', holder: followBubblewrap(filter) };
     },
   };
 }
 
 /** @throws CountersignError `config_invalid` if a program is this Node and its user may not read that file. */
-function requireNode(program: string | undefined, identity: RunAs) {
+function requireNode(program: string | undefined, identity: Parameters<typeof isReachable>[1]) {
   if (program !== process.execPath || isReachable(program, identity)) return;
   throw unavailable(
     `programs run as another user than root, who may not read Node at ${program}`,
@@ -204,7 +199,7 @@ interface SeatbeltPlan {
  * The profile for `sandbox-exec`. Everything that the profile does not allow is denied. A later rule overrides an
  * earlier one.
  */
-export function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string {
+function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string {
   const shown = [...SYSTEM, ...runtime, ...mounts.map(({ path }) => path), tmp];
   const rules = mounts.map(({ path, isWritable }) =>
     isWritable
@@ -233,7 +228,7 @@ export function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string 
   ].join('\n');
 }
 
-function parentsOf(paths: readonly string[]): string[] {
+function parentsOf(paths: readonly string[]) {
   const found = new Set<string>();
   for (const path of paths)
     for (let parent = dirname(path); parent !== '/'; parent = dirname(parent)) found.add(parent);

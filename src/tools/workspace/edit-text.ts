@@ -55,7 +55,7 @@ function tooMuch(what: string): ToolError {
 }
 
 /** The first places of a text. With a step of 1, places that overlap count, because the model may mean either. */
-function placesOf(text: string, wanted: string, { step, most }: { step: number; most: number }): number[] {
+function placesOf(text: string, wanted: string, { step, most }: { step: number; most: number }) {
   const places: number[] = [];
   for (let at = findText(text, wanted); at !== -1; at = findText(text, wanted, at + step)) {
     places.push(at);
@@ -74,7 +74,7 @@ interface Span {
 }
 
 /** Replaces these pieces. Unlike in String.replaceAll, `$` in a replacement has no special meaning. */
-function replaceAt(text: string, { spans, made, size }: Pick<Found, 'spans' | 'made' | 'size'>): string {
+function replaceAt(text: string, { spans, made, size }: Pick<Found, 'spans' | 'made' | 'size'>) {
   const length = spans.reduce((sum, { from, to }) => sum + size - (to - from), text.length);
   if (length > Math.max(MOST_CHARACTERS, text.length))
     throw new ToolError(`The file would grow to ${length} characters; nothing was changed. Replace less.`);
@@ -87,7 +87,7 @@ function replaceAt(text: string, { spans, made, size }: Pick<Found, 'spans' | 'm
   return [...parts, text.slice(next)].join('');
 }
 
-function existing({ path, base }: Based): string {
+function existing({ path, base }: Based) {
   if (base === null) throw new ToolError(`There is no file "${path}". Use create_file to make it.`);
   return base;
 }
@@ -174,7 +174,7 @@ function unified(text: string) {
 }
 
 /** The places in a text of places in its unified form. These are sorted by pairs that may overlap. */
-function originals(text: string, places: readonly number[]): number[] {
+function originals(text: string, places: readonly number[]) {
   const first = text.indexOf('\r\n');
   let [at, unifiedAt, next] = [0, 0, first];
   return places.map((place) => {
@@ -192,7 +192,7 @@ function originals(text: string, places: readonly number[]): number[] {
  * New text with the line ends of the piece that it replaces: lines that stay keep their own, and others get that of the
  * line before, or `end`.
  */
-function endedAs(end: string, piece: string, made: string): string {
+function endedAs(end: string, piece: string, made: string) {
   if (!/[\r\n]/.test(made)) return made;
   const ends = piece.match(LINE_END) ?? [];
   const old = unified(piece).split('\n');
@@ -300,7 +300,7 @@ const FOLDS: readonly { how: string; fold(text: string): string }[] = [
   { how: 'in upper and lower case', fold: (text) => text.toLowerCase() },
 ];
 
-function howDifferent(sought: string, line: string): string {
+function howDifferent(sought: string, line: string) {
   const one = FOLDS.find(({ fold }) => fold(sought) === fold(line));
   if (one !== undefined) return one.how;
   return folded(sought) === folded(line)

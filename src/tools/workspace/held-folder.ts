@@ -90,7 +90,7 @@ async function makeFolders(base: string, names: readonly string[]) {
 }
 
 /** Device and inode of every folder on the path. Throws at a link. */
-async function identify(base: string, names: readonly string[]): Promise<string> {
+async function identify(base: string, names: readonly string[]) {
   const parts: string[] = [];
   for (let depth = 0; depth <= names.length; depth++) {
     parts.push(
@@ -100,7 +100,7 @@ async function identify(base: string, names: readonly string[]): Promise<string>
   return parts.join('/');
 }
 
-async function identifyOne(path: string, shown: string): Promise<string> {
+async function identifyOne(path: string, shown: string) {
   try {
     const facts = await lstat(path, { bigint: true });
     if (facts.isDirectory()) return `${facts.dev}:${facts.ino}`;

@@ -58,7 +58,7 @@ function changedPart(base: string, target: string) {
 }
 
 /** The start of the first line of context above a line that starts at `head`. */
-function backLines(text: string, head: number): number {
+function backLines(text: string, head: number) {
   let at = head;
   for (let lines = 0; lines < CONTEXT && at > 0; lines++)
     at = at < 2 ? 0 : text.lastIndexOf('\n', at - 2) + 1;
@@ -128,7 +128,7 @@ function forward(hunk: Hunk): Edit {
 }
 
 /** One side of a hunk as lines with line ends. A line before the mark `\ No newline` gets no line end. */
-function sideOf({ lines }: Hunk, sign: '-' | '+'): string[] {
+function sideOf({ lines }: Hunk, sign: '-' | '+') {
   const side: string[] = [];
   for (const [index, line] of lines.entries()) {
     if (line[0] !== ' ' && line[0] !== sign) continue;
@@ -138,7 +138,7 @@ function sideOf({ lines }: Hunk, sign: '-' | '+'): string[] {
   return side;
 }
 
-function replaceLines(text: string, edits: readonly Edit[]): string {
+function replaceLines(text: string, edits: readonly Edit[]) {
   const parts: string[] = [];
   let next = { line: 0, at: 0 };
   for (const { from, removed, added } of edits) {

@@ -120,7 +120,7 @@ async function assertAsShown(handle: FileHandle, plan: FilePlan | undefined) {
   throw new ToolError(message, { code: 'conflict' });
 }
 
-async function hashFile(handle: FileHandle): Promise<string> {
+async function hashFile(handle: FileHandle) {
   const hash = createHash('sha256');
   const { size, mtimeNs } = await handle.stat({ bigint: true });
   if (size <= MOST_HASHED) await hashPart(hash, handle, { start: 0, end: MOST_HASHED });
@@ -157,7 +157,7 @@ function wholeLines(head: Buffer, size: number): Buffer {
 }
 
 /** True for a regular file, false if nothing has this path. @throws ToolError for anything else. */
-async function isThere(root: Root, path: string): Promise<boolean> {
+async function isThere(root: Root, path: string) {
   const there = root.inParent(path, (place) => withRegularFile(place, async () => true));
   return orIfMissing(there, false);
 }

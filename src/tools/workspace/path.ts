@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { ToolError } from '../errors';
 import { errnoOf } from '../../contract/errors';
-import { isWellFormed } from '../../contract/text/bytes';
+import { isWellFormed, unitEscapes } from '../../contract/text/bytes';
 import { foldCase, namesIn } from '../../contract/text/spelling';
 
 /** The most bytes of a path, as on Linux. */
@@ -46,12 +46,7 @@ const OURS = /^[\s"(]|[\s)]$/u;
  */
 export function onOneLine(path: string): string {
   if (path.search(HIDDEN) === -1 && !OURS.test(path)) return path;
-  return JSON.stringify(path).replace(HIDDEN, escapeUnits);
-}
-
-function escapeUnits(character: string): string {
-  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
-  return units.map((unit) => `\\u${unit}`).join('');
+  return JSON.stringify(path).replace(HIDDEN, unitEscapes);
 }
 
 function outside(path: string, why: string) {
@@ -147,7 +142,7 @@ export function assertWritable(names: readonly string[]): void {
  * A name in lower case under NFKC, without the parts that some systems ignore: a stream (`name:stream`), final dots,
  * blanks.
  */
-function fold(name: string): string {
+function fold(name: string) {
   const plain = foldCase(name.replace(IGNORED, '').normalize('NFKC'));
   return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');
 }

@@ -178,7 +178,7 @@ function choose(plan: FilePlan, chosen: readonly string[] | undefined) {
  * Whether an earlier attempt has already written these hunks. If only some hunks were kept, reversing them has to
  * give the bytes for which they were planned.
  */
-function isDone(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer): boolean {
+function isDone(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer) {
   const hash = sha256(bytes);
   if (hash === plan.baseHash) return false;
   if (kept.length === plan.hunks.length) return hash === plan.targetHash;
@@ -203,7 +203,7 @@ function targetOf(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer | null): 
   return target;
 }
 
-function applyPlanned(plan: FilePlan, kept: readonly Hunk[], base: string): string {
+function applyPlanned(plan: FilePlan, kept: readonly Hunk[], base: string) {
   try {
     return applyHunks(base, kept);
   } catch (error) {
@@ -213,7 +213,7 @@ function applyPlanned(plan: FilePlan, kept: readonly Hunk[], base: string): stri
 }
 
 /** The result of a write for the model. */
-function describeWritten({ path, bytes, done, rejected }: WrittenFile): string {
+function describeWritten({ path, bytes, done, rejected }: WrittenFile) {
   if (done === 'rejected') {
     return `Nothing was written to ${path}: a person rejected every hunk. Stop, and do not propose this change again.`;
   }

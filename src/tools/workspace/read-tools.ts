@@ -36,17 +36,14 @@ function readFile(root: Root, pack: Pack) {
   });
 }
 
-async function readText(place: FileLocation): Promise<string> {
+async function readText(place: FileLocation) {
   const { bytes } = await readBytes(place);
   const encoding = encodingOf(bytes);
   if (!isBinary(bytes)) return decodeText(bytes, encoding).slice(isMarked(encoding) ? 1 : 0);
   throw new ToolError(`"${place.shown}" is a binary file of ${bytes.length} bytes; it has no text to read.`);
 }
 
-function partOf(
-  text: string,
-  { first_line, line_count }: { first_line?: number; line_count?: number },
-): string {
+function partOf(text: string, { first_line, line_count }: { first_line?: number; line_count?: number }) {
   if (first_line === undefined && line_count === undefined) return text;
   const above = (first_line ?? 1) - 1;
   const start = skipLines(text, 0, above);
@@ -136,7 +133,7 @@ function directoryTree(root: Root, pack: Pack) {
   });
 }
 
-function treeLine(step: WalkStep): string {
+function treeLine(step: WalkStep) {
   const note = step.skipped === undefined ? '' : ` (${step.skipped})`;
   return '  '.repeat(step.depth - 1) + onOneLine(step.name) + suffix(step) + note;
 }
@@ -145,7 +142,7 @@ function suffix({ kind }: Entry) {
   return { file: '', folder: '/', link: ' (link)', other: ' (not a file)' }[kind];
 }
 
-function finish(lines: string[], cut: boolean): string {
+function finish(lines: string[], cut: boolean) {
   if (lines.length === 0) return '(empty)';
   return [...lines, ...(cut ? [`(more than ${MOST_ENTRIES} entries; list a folder below)`] : [])].join('\n');
 }
@@ -157,7 +154,7 @@ interface Entry {
 }
 
 /** The entries of a folder, files and folders, sorted by name. Links are listed but never followed. */
-export async function listFolder(root: Root, path: string): Promise<Entry[]> {
+async function listFolder(root: Root, path: string): Promise<Entry[]> {
   return root.inFolder(path, async (folder) => {
     const found = await readdir(folder.at('.'), { withFileTypes: true });
     return found

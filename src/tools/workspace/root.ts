@@ -5,6 +5,7 @@ import { CountersignError, errnoOf } from '../../contract/errors';
 import { ToolError, TransportError } from '../errors';
 import { explainSystemError, splitPath, orIfMissing } from './path';
 import { type Folder, type FolderAccess, openFolder } from './held-folder';
+import { unitEscapes } from '../../contract/text/bytes';
 
 /** The default for the most bytes of a file that a tool reads or plans. */
 const MOST_BYTES = 10 * 1024 * 1024;
@@ -98,15 +99,11 @@ async function asTheyStand(
 /** What to say of a path that was found in another Unicode normal form than it was asked for. Empty: it was not. */
 export function otherForm(asked: string, found: string): string {
   if (splitPath(asked).join('/') === found) return '';
-  return `(the name stands there in another Unicode normal form: ${JSON.stringify(found).replace(/[^\x00-\x7f]/g, escaped)})`;
-}
-
-function escaped(unit: string) {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `(the name stands there in another Unicode normal form: ${JSON.stringify(found).replace(/[^\x00-\x7f]/g, unitEscapes)})`;
 }
 
 /** Checks the name: JavaScript callers may pass anything, and an empty name would mean the worker's current folder. */
-function checkDirectory(directory: unknown): string {
+function checkDirectory(directory: unknown) {
   if (typeof directory === 'string' && directory !== '' && !directory.includes('\0')) return directory;
   const got = typeof directory === 'string' ? JSON.stringify(directory) : nameOf(directory);
   const hint = "Name the folder that the tools may touch: root: './files'.";

@@ -84,7 +84,7 @@ export function createSearchTool(root: Root, pack: Pack): Tool {
   });
 }
 
-function report({ query, passed, long, cut }: Search, found: string[]): string {
+function report({ query, passed, long, cut }: Search, found: string[]) {
   const isWhole = passed.size === 0 && long === 0 && !cut;
   const none = `${isWhole ? 'No file' : 'No file that was searched'} has "${query.query}".`;
   const lines = found.length === 0 ? [none] : found;
@@ -103,7 +103,7 @@ const NAMED = ['binary', 'skipped', 'a link'];
 /** The most names of skipped files and folders that are given for one reason. */
 const MOST_NAMED = 10;
 
-function namesOf(paths: readonly string[]): string {
+function namesOf(paths: readonly string[]) {
   const more = paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : '';
   return paths.slice(0, MOST_NAMED).map(onOneLine).join(', ') + more;
 }
@@ -158,7 +158,7 @@ async function* filesOf(search: Search): AsyncGenerator<string> {
 }
 
 /** Whether the path is a single file. For any other path, the walk reports the error. */
-async function isFile(root: Root, path: string): Promise<boolean> {
+async function isFile(root: Root, path: string) {
   try {
     return await root.inParent(path, (place) => withRegularFile(place, async () => true));
   } catch (error) {
@@ -201,7 +201,7 @@ function compile(glob: string): RE2JS {
 
 const TOKEN = /\*\*\/|\*\*|\*|\?|\{|\}|,|[^*?{},]+/g;
 
-function toRegex(glob: string): string {
+function toRegex(glob: string) {
   let depth = 0;
   const parts = (glob.match(TOKEN) ?? []).map((token) => {
     if (token === '{') depth += 1;

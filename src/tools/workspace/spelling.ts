@@ -21,7 +21,7 @@ export function pathSpelling(directory: string): Spelling {
   };
 }
 
-function spellPath(path: string): string {
+function spellPath(path: string) {
   try {
     return normalPath(path);
   } catch {
@@ -51,7 +51,7 @@ export async function foldsCase(
   }
 }
 
-function swapCase(name: string): string {
+function swapCase(name: string) {
   const upper = name.toUpperCase();
   return upper === name ? name.toLowerCase() : upper;
 }

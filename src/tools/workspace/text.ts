@@ -103,7 +103,7 @@ export function findText(text: string, wanted: string, from = 0): number {
 }
 
 /** The search of Knuth, Morris and Pratt. */
-function findLong(text: string, wanted: string, from: number): number {
+function findLong(text: string, wanted: string, from: number) {
   const borders = bordersOf(wanted);
   let fits = 0;
   for (let index = from; index < text.length; index++) {
@@ -125,11 +125,7 @@ function bordersOf(wanted: string): Uint32Array {
 }
 
 /** How many characters of the beginning fit after one more character. */
-function extend(
-  wanted: string,
-  borders: Uint32Array,
-  { fits, next }: { fits: number; next: number },
-): number {
+function extend(wanted: string, borders: Uint32Array, { fits, next }: { fits: number; next: number }) {
   let left = fits;
   while (left > 0 && wanted.charCodeAt(left) !== next) left = borders[left] ?? 0;
   return wanted.charCodeAt(left) === next ? left + 1 : left;

@@ -136,7 +136,7 @@ export async function linkNewName(from: string, to: FileLocation): Promise<void>
   }
 }
 
-async function isTaken(place: FileLocation): Promise<boolean> {
+async function isTaken(place: FileLocation) {
   try {
     await lstat(place.at);
     return true;
@@ -213,7 +213,7 @@ async function setAside(place: FileLocation): Promise<Pick<FileLocation, 'at' | 
 }
 
 /** Whether a path leads to the open file, and nobody has written to this file since. Other hard links do not matter. */
-async function isSeen(path: string, { handle, facts }: SeenFile): Promise<boolean> {
+async function isSeen(path: string, { handle, facts }: SeenFile) {
   const [there, open] = [await lstat(path), await handle.stat()];
   return sameFile(there, open) && open.size === facts.size && open.mtimeMs === facts.mtimeMs;
 }

@@ -4,7 +4,7 @@ import type { Answer, DecisionBody } from '../../server/api';
 import type { Json, JsonObject } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view-types';
-import type { Deceiving, Segment } from '../../contract/text/unsafe-text';
+import type { Segment, deceivingIn } from '../../contract/text/unsafe-text';
 import { titleOf } from '../../contract/text/call-title';
 import { changedLeaves } from '../../contract/text/json-diff';
 
@@ -140,7 +140,7 @@ export function letsRun(answer: Answer): boolean {
 }
 
 /** Says how many deceptive characters and words of each kind a text has. Empty if it has none. */
-export function deceivingText({ hidden, alike, turned }: Deceiving): string {
+export function deceivingText({ hidden, alike, turned }: ReturnType<typeof deceivingIn>): string {
   const parts = [
     hidden > 0 && `${counted(hidden, 'character')} that would not show`,
     alike > 0 && `${counted(alike, 'word')} with letters that pass for others`,

@@ -2,7 +2,7 @@ import { setCurrentDetails, upsertMemo, workflowInfo } from '@temporalio/workflo
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { MEMO } from '../../contract/names';
-import type { SessionMemo, SessionState } from '../../contract/session';
+import type { SessionMemo } from '../../contract/session';
 import type { SessionMachine } from './state';
 
 /** Shows the state of a session in lists and in Temporal's UI. */
@@ -30,7 +30,7 @@ export class SessionPublisher {
     this.publish();
   }
 
-  private memo(now: SessionState): SessionMemo {
+  private memo(now: SessionMemo['state']): SessionMemo {
     const { agent, turns, running, waiting } = this.session;
     return {
       agent,
@@ -52,7 +52,7 @@ function textBefore(): string {
   return typeof text === 'string' ? text : '';
 }
 
-function stateOf({ closing, running, paused, compaction }: SessionMachine): SessionState {
+function stateOf({ closing, running, paused, compaction }: SessionMachine): SessionMemo['state'] {
   if (closing) return 'closing';
   if (running !== undefined) return 'running';
   if (compaction === 'running') return 'compacting';

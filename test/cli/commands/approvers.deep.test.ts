@@ -5,13 +5,13 @@ import { temporal } from '@temporalio/proto';
 import { addApprovers } from '../../../src/cli/commands/approvers';
 import { parseApprovers } from '../../../src/authority/rules/approvers-file';
 import { digestText } from '../../../src/contract/digest';
-import { approversPlugin } from '../../../src/contract/worker-tools';
 import { makeView, type TurnView } from '../../../src/history/view-types';
 import { call, request } from '../support';
 import { runCommand } from '../command';
 import { ensureBuilt } from '../../support/build';
 import { newSigner } from '../../support/ssh';
 import type { DatedVote } from '../../../src/contract/authority';
+import { approversPlugin } from '../../../src/contract/worker-name';
 
 const { WORKER_STATUS_RUNNING } = temporal.api.enums.v1.WorkerStatus;
 

@@ -1,8 +1,8 @@
 import { temporal } from '@temporalio/proto';
 import { addChat } from '../../../src/cli/commands/chat';
 import { CountersignError } from '../../../src/contract/errors';
-import { agentPlugin } from '../../../src/contract/worker-tools';
 import { runCommand } from '../command';
+import { agentPlugin } from '../../../src/contract/worker-name';
 
 const { WorkerStatus } = temporal.api.enums.v1;
 

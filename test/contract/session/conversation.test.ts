@@ -1,4 +1,4 @@
-import { NO_RESULT, recordEntries } from '../../../src/contract/session/conversation';
+import { recordEntries } from '../../../src/contract/session/conversation';
 import { LIMITS } from '../../../src/contract/limits';
 import { bytesOfEntries, type TranscriptEntry } from '../../../src/contract/transcript';
 
@@ -41,7 +41,10 @@ it('gives each call a result that has none', () => {
     words('hello'),
     reply(1, {}, 2),
     result(1),
-    { ...result(1, NO_RESULT, 2), success: false },
+    {
+      ...result(1, '[The turn ended before the result of this call was known. It may have run.]', 2),
+      success: false,
+    },
   ]);
 });
 

@@ -1,12 +1,9 @@
-import { type ModelPrice, priced } from '../../../src/contract/spending/prices';
+import { priced, type Pricing } from '../../../src/contract/spending/prices';
 import type { Usage } from '../../../src/contract/spending/usage';
 
 const bytes = { read: 400, wrote: 40 };
-const costOf = (
-  usage: Usage | undefined,
-  prices: Record<string, ModelPrice>,
-  model = 'm',
-): Usage | undefined => priced(usage, { model, pricing: { currency: 'EUR', prices }, bytes });
+const costOf = (usage: Usage | undefined, prices: Pricing['prices'], model = 'm'): Usage | undefined =>
+  priced(usage, { model, pricing: { currency: 'EUR', prices }, bytes });
 
 describe('the cost', () => {
   const usage = { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 600, cacheWriteTokens: 200 };

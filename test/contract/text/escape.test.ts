@@ -6,7 +6,7 @@ import {
   escapeProse,
   escapeLines,
 } from '../../../src/contract/text/escape';
-import { countDeceiving } from '../../../src/contract/text/unsafe-text';
+import { deceivingIn } from '../../../src/contract/text/unsafe-text';
 
 /** What no output may ever hold, whatever comes in. */
 
@@ -125,7 +125,7 @@ describe('how much is hidden', () => {
     ['\u{e0041}', 1],
     ['a\r\n', 1],
   ])('counts %j as %d', (text, count) => {
-    const { hidden, alike } = countDeceiving(text);
+    const { hidden, alike } = deceivingIn({ arguments: {}, preview: { text } });
     expect(hidden + alike).toBe(count);
   });
 });

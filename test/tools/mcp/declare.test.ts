@@ -4,7 +4,6 @@ import {
   declaredServers,
   fillVariables,
   variablesIn,
-  prefixOf,
   serversSchema,
   usesLogin,
 } from '../../../src/tools/mcp/declare';
@@ -96,8 +95,8 @@ describe('servers', () => {
 it.each([
   ['GitHub', 'github'],
   ['my-server.v2', 'my_server_v2'],
-])('%s is the prefix %s', (name, prefix) => {
-  expect(prefixOf(name)).toBe(prefix);
+])('%s is the prefix %s', async (name, prefix) => {
+  expect(await declaredServers({ [name]: { command: 'x' } })).toMatchObject([{ prefix }]);
 });
 
 it.each([

@@ -1,5 +1,5 @@
 import { limitsSchema } from '../../../src/tools/sandbox/limits';
-import { seatbeltProfile, seatbeltWords } from '../../../src/tools/sandbox/machine';
+import { seatbeltWords } from '../../../src/tools/sandbox/machine';
 
 const plan = {
   mounts: [
@@ -9,6 +9,11 @@ const plan = {
   tmp: '/private/var/folders/x/countersign-sandbox-1',
   runtime: ['/Users/me/.nvm/node'],
 };
+
+const enforced = new Set(['cpu', 'processes', 'openFiles', 'fileSize'] as const);
+const wordsOf = (of: Partial<typeof plan>): string[] =>
+  seatbeltWords({ ...plan, ...of, limits: limitsSchema.parse({}), enforced }, ['echo', '$(id)']);
+const profileOf = (of: Partial<typeof plan> = {}): string => wordsOf(of)[2] ?? '';
 
 /** Lists whose brackets close, and nothing outside of them. */
 const isBalanced = (profile: string): boolean => {
@@ -23,7 +28,7 @@ const isBalanced = (profile: string): boolean => {
 };
 
 it('denies what it does not name, and every network', () => {
-  const lines = seatbeltProfile(plan).trim().split('\n');
+  const lines = profileOf().trim().split('\n');
   expect(lines.slice(0, 2)).toEqual(['(version 1)', '(deny default)']);
   expect(lines.at(-1)).toBe('(deny network*)');
   expect(isBalanced(lines.join('\n'))).toBe(true);
@@ -31,7 +36,7 @@ it('denies what it does not name, and every network', () => {
 });
 
 it('lets nothing write but the folders for it, the inner rule after the outer one', () => {
-  const writes = seatbeltProfile(plan)
+  const writes = profileOf()
     .split('\n')
     .filter((line) => line.includes('file-write*'));
   expect(writes).toEqual([
@@ -43,7 +48,7 @@ it('lets nothing write but the folders for it, the inner rule after the outer on
 });
 
 it('lets nothing read a home, only what is listed in it', () => {
-  const read = seatbeltProfile(plan)
+  const read = profileOf()
     .split('\n')
     .filter((line) => line.startsWith('(allow file-read*'))
     .join('\n');
@@ -57,7 +62,7 @@ it('lets nothing read a home, only what is listed in it', () => {
 it.each(['/a"b', '/a\\', '/a") (allow default) (literal "', '/a)(allow default)'])(
   'keeps %j a path',
   (path) => {
-    const profile = seatbeltProfile({ ...plan, mounts: [{ path, isWritable: true }] });
+    const profile = profileOf({ mounts: [{ path, isWritable: true }] });
     expect(isBalanced(profile)).toBe(true);
     const bare = profile.replace(/"(?:[^"\\]|\\.)*"/g, 'x');
     expect(bare).not.toContain('allow default');
@@ -65,8 +70,7 @@ it.each(['/a"b', '/a\\', '/a") (allow default) (literal "', '/a)(allow default)'
 );
 
 it('gives the program its words, with the limits that macOS has', () => {
-  const enforced = new Set(['cpu', 'processes', 'openFiles', 'fileSize'] as const);
-  const words = seatbeltWords({ ...plan, limits: limitsSchema.parse({}), enforced }, ['echo', '$(id)']);
+  const words = wordsOf({});
   expect(words.slice(0, 2)).toEqual(['/usr/bin/sandbox-exec', '-p']);
   expect(words.slice(3)).toEqual([
     '/bin/sh',

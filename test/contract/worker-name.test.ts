@@ -5,7 +5,7 @@ import {
   approversPlugin,
   toolSetIn,
   workerIdentity,
-} from '../../src/contract/worker-tools';
+} from '../../src/contract/worker-name';
 
 const here = { pid: 7, host: 'host.example' };
 
