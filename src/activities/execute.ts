@@ -158,7 +158,7 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
   // Settles once the turn has closed the previous question. The turn takes one question at a time, and may read two
   // messages in one task.
   let closed: Promise<unknown> = Promise.resolve();
-  const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>): Promise<boolean> => {
+  const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>) => {
     try {
       await taken;
       await handle.signal(SIGNALS.withdraw, asked);
@@ -192,7 +192,7 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
       }
     });
     // This runs immediately, so a question that is asked together with the withdrawal waits for it.
-    const onWithdraw = (): void => {
+    const onWithdraw = () => {
       taken.back = taken.update === undefined ? Promise.resolve(true) : takeBack(asked, taken.update);
       closed = taken.back.then((isSent) => (isSent ? Promise.allSettled([reply]) : undefined));
     };
@@ -219,13 +219,13 @@ const questions = new KeyedLimiter(LIMITS.questionsAtOnce);
 const IN_LINE = { progress: { text: 'waits in line to ask: other calls of this turn ask already' } };
 
 /** Whether a turn does not ask yet, because other calls do. */
-function isAskedLater(error: unknown): boolean {
+function isAskedLater(error: unknown) {
   const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
   return cause instanceof ApplicationFailure && cause.type === FAILURES.askLater;
 }
 
 /** The reason why the turn did not ask. */
-function refusalIn(error: unknown): unknown {
+function refusalIn(error: unknown) {
   const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
   return cause instanceof ApplicationFailure ? new Error(cause.message) : error;
 }
@@ -259,7 +259,7 @@ export function withNote(input: CallInput, result: ToolResult): ToolResult {
 const abandonedHandlers = new Map<string, Promise<void>>();
 
 /** Remembers a handler until it has ended. */
-function keepAbandoned(key: string, over: Promise<void>): void {
+function keepAbandoned(key: string, over: Promise<void>) {
   abandonedHandlers.set(key, over);
   void over.finally(() => abandonedHandlers.delete(key));
 }

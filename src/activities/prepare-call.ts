@@ -224,7 +224,7 @@ export async function prepareFitting(
   const excess = excessByRaw(answered);
   const prepared: PreparedCall[] = [];
   const rest = answered.entries();
-  const work = async (): Promise<void> => {
+  const work = async () => {
     for (const [index, one] of rest) {
       const why = excess[index];
       prepared[index] = why === undefined ? await prepare(one) : tooMuch(one, why);
@@ -276,7 +276,7 @@ function fitCall(call: PreparedCall, index: number, used: Used): PreparedCall {
 const TOO_MANY = `a step has at most ${LIMITS.callsPerStep} calls; ask for the rest in the next step`;
 const TOO_LONG_TOGETHER = 'the arguments of this step are too large together';
 
-function excessOf(call: PreparedCall, used: Used): string | undefined {
+function excessOf(call: PreparedCall, used: Used) {
   const args = argumentBytes(call);
   const preview = call.kind === 'ask' ? jsonBytes(call.preview ?? call.question ?? null) : 0;
   if (args > LIMITS.argumentsBytes) return `the arguments are over ${LIMITS.argumentsBytes} bytes`;
@@ -288,12 +288,12 @@ function excessOf(call: PreparedCall, used: Used): string | undefined {
   return undefined;
 }
 
-function argumentBytes(call: PreparedCall): number {
+function argumentBytes(call: PreparedCall) {
   if (call.kind === 'remote') return utf8Bytes(call.raw);
   return jsonBytes(argumentsOf(call));
 }
 
-function jsonBytes(value: unknown): number {
+function jsonBytes(value: unknown) {
   return utf8Bytes(JSON.stringify(value));
 }
 

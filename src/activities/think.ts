@@ -156,7 +156,7 @@ function schemasOf(agent: Agent, calls: readonly PreparedCall[]): Record<string,
  * The opaque value, which is kept only with the whole text. A value that is too long is left out: models also work
  * without it.
  */
-function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: string): string | undefined {
+function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: string) {
   if (opaque === undefined || kept !== text) return undefined;
   if (run.secrets !== undefined && run.secrets.hide(opaque) !== opaque) return undefined;
   return utf8Bytes(opaque) <= LIMITS.opaqueBytes ? opaque : undefined;

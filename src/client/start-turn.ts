@@ -207,7 +207,7 @@ async function askOnceMore(context: ClientContext, ready: ReadyTurn): Promise<St
   }
 }
 
-function maybeStarted({ turn, joins }: ReadyTurn, cause: unknown): CountersignError {
+function maybeStarted({ turn, joins }: ReadyTurn, cause: unknown) {
   const again = joins === true ? '' : '; a start with this id again makes no second turn';
   return new CountersignError(
     'server_failed',
@@ -230,7 +230,7 @@ function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>) {
 async function startOnce(
   context: ClientContext,
   { turn, taskQueue, prompt, input, priority, joins }: ReadyTurn,
-): Promise<string> {
+) {
   const start = () =>
     context.client.workflow.start(WORKFLOWS.turn, {
       args: [input],
@@ -246,7 +246,7 @@ async function startOnce(
   return handle.firstExecutionRunId;
 }
 
-function turnExists(turn: string): CountersignError {
+function turnExists(turn: string) {
   const hint = 'take another id, or none; an id is never used twice';
   return new CountersignError('exists', `there is or was a turn ${turn}`, { hint, data: { turn } });
 }

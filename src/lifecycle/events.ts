@@ -269,7 +269,7 @@ export function firstLeave({ kind, settings, grant }: ValidCall): Leave | undefi
   return counts ? { by: 'grant', grant } : undefined;
 }
 
-function deadlineOf(call: ValidCall, now: number): number | null {
+function deadlineOf(call: ValidCall, now: number) {
   const expiresMs = timeToDecide(call);
   return expiresMs === null ? null : now + expiresMs;
 }

@@ -119,7 +119,7 @@ function askAgain(
 }
 
 /** The ids of the decisions that do not count: the decision that was held, or the votes of the people in `struck`. */
-function voidIds(state: RunningCall, struck: readonly string[] | undefined): string[] {
+function voidIds(state: RunningCall, struck: readonly string[] | undefined) {
   const held = decisionOf(state)?.decision;
   if (struck === undefined || held?.votes === undefined) return held === undefined ? [] : [held.decisionId];
   return state.votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));

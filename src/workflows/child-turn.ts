@@ -97,7 +97,7 @@ export async function startChildTurn(child: ChildTurnStart): Promise<ChildWorkfl
 }
 
 /** The id of the child turn of a call. */
-function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
+function childOf(turn: Turn, { call }: Pick<CallState, 'call'>) {
   return childTurnId(workflowInfo().workflowId, { callId: call.callId, replyId: turn.stepKey });
 }
 

@@ -69,12 +69,12 @@ const TOO_LARGE = 'its conversation and the results of this step are too large t
  * Sets the handler that moves a turn. Only the next run shows whether the turn moved, because a decision in the same
  * workflow task takes precedence.
  */
-function setMoveHandler(turn: Turn): void {
-  const validator = (): void => {
+function setMoveHandler(turn: Turn) {
+  const validator = () => {
     const why = turn.tooLargeIn === turn.step ? TOO_LARGE : whyHeld(turn.approvals, resetRun() !== undefined);
     if (why !== undefined) throw ApplicationFailure.nonRetryable(why, FAILURES.held);
   };
-  const move = (): void => {
+  const move = () => {
     turn.isMoving = true;
     markChanged(turn);
   };

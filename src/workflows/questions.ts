@@ -53,11 +53,11 @@ export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
     validator,
     description: 'A call that runs asks a person',
   });
-  const withdraw = (message: RawValue): void => takeBack(turn, message);
+  const withdraw = (message: RawValue) => takeBack(turn, message);
   onSignal(queue, SIGNALS.withdraw, withdraw, 'A call that runs withdraws its question');
 }
 
-function takeBack(turn: Turn, message: RawValue): void {
+function takeBack(turn: Turn, message: RawValue) {
   const read = readMessage(message, WITHDRAWAL_BOUNDS);
   if (read.ok) withdrawQuestion(turn, read.value);
 }
@@ -66,7 +66,7 @@ function takeBack(turn: Turn, message: RawValue): void {
  * Closes the question that a message from any sender withdraws. Nothing changes if no such question waits, for example
  * because a person answered first.
  */
-function withdrawQuestion(turn: Turn, message: unknown): void {
+function withdrawQuestion(turn: Turn, message: unknown) {
   if (!isAsked(message) || askerOf(turn.approvals, message) === undefined) return;
   const { callId, attempt, number } = message;
   const state = openBy(turn.approvals, callId).find(
@@ -75,7 +75,7 @@ function withdrawQuestion(turn: Turn, message: unknown): void {
   if (state !== undefined) close(turn, state, 'askerWithdrew');
 }
 
-function close(turn: Turn, state: OpenQuestion, cause: 'askerWithdrew' | 'askerEnded'): void {
+function close(turn: Turn, state: OpenQuestion, cause: 'askerWithdrew' | 'askerEnded') {
   const result = failureOf(state, ENDINGS[cause], Date.now());
   act(turn, { type: 'closed', callId: state.call.callId, cause, result, at: Date.now() });
 }
@@ -150,7 +150,7 @@ function isQuestion(value: unknown): value is CallQuestion {
  * Closes the questions of a lost attempt of the call, and opens the new question. The whole question is recorded, as for
  * a gate.
  */
-function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): string {
+function openQuestion(turn: Turn, { by, question, attempt, number }: Asked) {
   closeQuestions(turn, by.call.callId);
   const call = questionCall(by, question);
   const { callId } = call;

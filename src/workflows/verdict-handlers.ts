@@ -67,7 +67,7 @@ export const RESOLUTION_MESSAGES: VerdictMessage = {
 const CHECK_WEIGHT = 125;
 
 /** Whether a message settles something, or is a vote that counts towards it. A repeated message changes nothing. */
-function settles({ events, verdict }: Exclude<Decided, { refused: object }>): boolean {
+function settles({ events, verdict }: Exclude<Decided, { refused: object }>) {
   return events.length > 0 && verdict?.asksAgain !== true && verdict?.decision !== 'withdrawn';
 }
 
@@ -83,7 +83,7 @@ export function setVerdictHandlers(
 ): void {
   const { judge, description } = kind;
   const { runId } = workflowInfo();
-  const validator = (message: RawValue): void => {
+  const validator = (message: RawValue) => {
     // The call that the message names is about to be registered, and the handler will judge the message.
     if (queue.isHeld) return;
     const read = readMessage(message, kind.bounds);
@@ -121,7 +121,7 @@ export function setVerdictHandlers(
     (message) => {
       context.signalsWaiting += 1;
       const task = taskNow();
-      const judgeIt = (): void => noteVerdict(context, answer(message, task), Date.now());
+      const judgeIt = () => noteVerdict(context, answer(message, task), Date.now());
       queue.add({ weight: weightOf(message), judge: judgeIt });
     },
     { description: `${description.split(':')[0]} when no worker is up; the verdict is in the memo` },
@@ -146,7 +146,7 @@ export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: num
 }
 
 /** The current workflow task, by the length of history in it. */
-function taskNow(): number {
+function taskNow() {
   return workflowInfo().historyLength;
 }
 
@@ -168,7 +168,7 @@ export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue)
  * Takes an abandonment. A message that cannot be read still abandons the turn, without a reason: its sender may signal
  * and wants the turn to end.
  */
-function abandon(context: ApprovalContext, message: RawValue): void {
+function abandon(context: ApprovalContext, message: RawValue) {
   const read = readMessage(message, ABANDONMENT_BOUNDS);
   act(context, { type: 'abandon', by: parseAbandonment(read.ok ? read.value : undefined) });
 }

@@ -152,7 +152,7 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
   return [withNow(state, event), ...endSettled(state, event, event.callId)];
 }
 
-function applyDecision(state: FoldState, event: DecisionMade): void {
+function applyDecision(state: FoldState, event: DecisionMade) {
   const life = state.approvals.calls.get(event.callId);
   const effect = effectOfDecision(event);
   if (effect === undefined || life?.phase !== 'request') return;
@@ -189,7 +189,7 @@ function applyAnswer(state: FoldState, event: Answered) {
   happen(state, closedByAnswer(life, { ...event, answer }, timeOf(event)));
 }
 
-function applyResolution(state: FoldState, event: Resolved): void {
+function applyResolution(state: FoldState, event: Resolved) {
   const life = state.approvals.calls.get(event.callId);
   const effect = effectOfResolution(event);
   if (effect === undefined || life?.phase !== 'in_doubt') return;

@@ -141,7 +141,7 @@ const SOON_MS = 15_000;
 const NOBODY =
   'nobody is asked yet: no worker of the queue with activities and CountersignPlugin took the call';
 
-function isUnstarted(error: unknown): boolean {
+function isUnstarted(error: unknown) {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   return cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_START;
 }

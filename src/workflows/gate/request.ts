@@ -133,7 +133,7 @@ export function readRequest<A extends object>(
   return { asked: { tool, settings: run, given }, args, fits };
 }
 
-function previewOf(tool: string, make: () => string): string {
+function previewOf(tool: string, make: () => string) {
   try {
     return make();
   } catch (error) {
@@ -158,7 +158,7 @@ export function argumentSchemaOf(tool: string, schema: StandardJsonSchema): Json
   }
 }
 
-function checkName(tool: string): void {
+function checkName(tool: string) {
   if (TOOL_NAME.test(tool) && !RESERVED_TOOL_NAMES.includes(tool)) return;
   throw gateFailure(`${JSON.stringify(tool)} is not a name of a tool: use snake_case, at most 64 characters`);
 }

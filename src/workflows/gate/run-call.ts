@@ -97,7 +97,7 @@ class RunCall<R> extends GateCall {
     super(gate, callId, asked);
   }
 
-  async place(): Promise<void> {
+  async place() {
     // Temporal schedules nothing in a cancelled scope.
     if (!CancellationScope.current().consideredCancelled) return;
     act(this.context, { type: 'withdraw', callId: this.callId });
@@ -177,7 +177,7 @@ function withoutWords({ reason: _reason, edit, votes, ...decision }: SpentDecisi
   return { ...decision, ...defined({ votes: cast, edit: edit && { approver: edit.approver } }) };
 }
 
-function unlessCancelled(error: unknown): void {
+function unlessCancelled(error: unknown) {
   if (!isCancellation(error)) throw error;
 }
 

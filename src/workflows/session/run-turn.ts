@@ -124,7 +124,7 @@ export class ChildTurn {
 }
 
 /** Cancels a turn, which may have ended already. */
-function cancelOpen(turn: string): void {
+function cancelOpen(turn: string) {
   getExternalWorkflowHandle(turn)
     .cancel()
     .catch(() => undefined);

@@ -77,7 +77,7 @@ export function takeUpWords(turn: Turn): boolean {
  * Whether the sender of new words can still be noted as a requester. Otherwise the words are left to the next turn of the
  * session: whoever is not noted could decide on what they asked for.
  */
-function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
+function mayJoin({ origin, words }: Turn, { sender }: TurnWords) {
   const { requester, others = [] } = origin ?? {};
   // Words without a sender are the requester's.
   const noted = new Set([undefined, requester, ...others, ...words.waiting.map((one) => one.sender)]);
