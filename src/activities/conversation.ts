@@ -1,6 +1,5 @@
 import { Context } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
-import { defined } from '../contract/defined';
 import { QUERIES } from '../contract/names';
 import { digestAfter, recordEntries } from '../contract/session/conversation';
 import {
@@ -90,7 +89,7 @@ export async function knownBefore(
   const isFirst = input.after === undefined;
   const context = isFirst ? (input.context ?? (await askContext(question))) : contextIn(entries);
   const knowing = { ...agent, instructions: withContext(agent.instructions, context) };
-  return { agent: knowing, recorded: isFirst ? defined({ context }) : {} };
+  return { agent: knowing, recorded: isFirst ? { context } : {} };
 }
 
 async function askContext({ agent, input, about, signal, secrets }: KnownQuestion) {

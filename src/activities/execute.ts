@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
 import { WorkflowUpdateFailedError, WorkflowUpdateStage } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -109,7 +108,7 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
       resumeFrom: earlierBeat()?.checkpoint,
       state: state?.given,
     },
-    live: { ...liveReporter(guard), ...defined({ ask: asker(input, guard) }) },
+    live: { ...liveReporter(guard), ask: asker(input, guard) },
     onLate: lateReporter(execution),
     onLeft: (over) => keepAbandoned(key, over),
     plan: input.plan,

@@ -30,7 +30,7 @@ const PRUNE_MS = 60_000;
 const PROBE_MS = 2_000;
 
 /** The state of one execution of an unsafe call, as far as this machine knows it. */
-export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: 'ended'; result: ToolResult };
+type JournalEntry = { state: 'none' } | { state: 'started' } | { state: 'ended'; result: ToolResult };
 
 /**
  * The machine's own record of unsafe calls: the intent is on disk before the effect, and the outcome after it. It

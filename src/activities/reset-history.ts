@@ -202,7 +202,7 @@ const GIVEN_BACK = z.union([
 ]);
 
 /** The output of an activity that did not start its call. Undefined: it says something else. */
-export async function givenBackBy(event: HistoryEvent): Promise<{ proof?: string | undefined } | undefined> {
+export async function givenBackBy(event: HistoryEvent): Promise<{ proof?: string } | undefined> {
   return GIVEN_BACK.safeParse(await outputOf(event)).data;
 }
 

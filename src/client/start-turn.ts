@@ -280,11 +280,6 @@ export function drawTurnId(): string {
   return `turn-${Date.now().toString(36).padStart(9, '0')}${drawn.padStart(8, '0')}`;
 }
 
-/** Whether text can be the id of a turn that the client starts. */
-export function isTurnId(text: string): boolean {
-  return TURN_ID.test(text);
-}
-
 /**
  * Temporal accepts any text as an id. On the command line, a `/` begins the name of a call, and a blank ends an
  * argument.
@@ -298,7 +293,7 @@ export function mayBeId(text: string): boolean {
 
 /** Checks that a text can be the id of a turn. @throws CountersignError `usage` for a text that cannot be an id. */
 export function checkTurnId(id: string): string {
-  if (isTurnId(id)) return id;
+  if (TURN_ID.test(id)) return id;
   const hint = 'use letters, digits, ".", "_", ":" and "-", at most 200, with a letter or digit first';
   throw new CountersignError('usage', `${JSON.stringify(id)} cannot be the id of a turn`, hint);
 }

@@ -159,7 +159,7 @@ export interface Bundle {
 }
 
 /** The parts that making a bundle needs, in addition to the runs. */
-export interface BundleOptions {
+interface BundleOptions {
   version: string;
   namespace: string;
   turn: string;

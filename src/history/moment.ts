@@ -36,7 +36,7 @@ export function parsePoint(text: string): Point {
  *
  * @throws CountersignError `not_found`.
  */
-export function countAt(events: readonly TurnEvent[], point: Point): number {
+function countAt(events: readonly TurnEvent[], point: Point): number {
   const at = indexOf(events, point);
   if (at === -1) throw pointNotFound(events, point);
   let end = at + 1;

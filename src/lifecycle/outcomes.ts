@@ -79,7 +79,7 @@ export function outcomeOfLost(
 
 /** The last result of a call that was retried. It is in the failure that asked for the retry. */
 export function lastResult(
-  { type, details }: { type?: string | null | undefined; details?: readonly unknown[] | null | undefined },
+  { type, details }: { type?: string | null; details?: readonly unknown[] | null },
   callId: string,
 ): ToolResult | undefined {
   return type === FAILURES.retry ? readResult(details?.[0], callId) : undefined;

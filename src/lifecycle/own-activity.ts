@@ -15,7 +15,7 @@ import { type CallState, secretOf } from './state';
 /** One failure in a chain of causes, as Temporal keeps it. */
 export interface FailureText {
   /** The type of an application failure: the name of the error that was thrown. */
-  type?: string | undefined;
+  type?: string;
   message: string;
 }
 

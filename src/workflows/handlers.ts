@@ -9,7 +9,7 @@ import type { TranscriptPage } from '../contract/transcript';
 import { setAskHandlers } from './questions';
 import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
-import { ANSWER_BOUNDS, firstAsked, onSignal, rawQuery, rawUpdate } from './messages';
+import { BOUNDS, firstAsked, onSignal, rawQuery, rawUpdate } from './messages';
 import { addWords, readWords } from './session/words';
 import { turnRecordOf } from './think';
 import type { Turn } from './turn-state';
@@ -27,7 +27,7 @@ const ANSWERS: VerdictMessage = {
   judge: decideAnswer,
   update: UPDATES.answer,
   signal: SIGNALS.answer,
-  bounds: ANSWER_BOUNDS,
+  bounds: BOUNDS.answer,
   description: 'Answer a question: answered (with content) or declined',
 };
 

@@ -9,7 +9,7 @@ import { areMessagesIntercepted, randomOfRun } from './sdk-internals';
 const MOST_WEIGHT = 2500;
 
 /** A message that waits to be judged. */
-export interface QueuedMessage {
+interface QueuedMessage {
   /** The most time that judging the message may take. One unit is about 0.1 ms. */
   weight: number;
   judge(): void;

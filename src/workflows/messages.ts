@@ -74,20 +74,25 @@ export const bounds = (
   bytes: number = MESSAGE_BYTES,
 ): Bounds => ({ what, bytes, fields: Object.keys(properties) });
 
-export const DECISION_BOUNDS = bounds('decision', DECISION);
-export const RESOLUTION_BOUNDS = bounds('resolution', RESOLUTION);
-export const ANSWER_BOUNDS = bounds('answer', QUESTION_ANSWER);
-export const OUTCOME_BOUNDS = bounds('outcome', OUTCOME, OUTCOME_BYTES);
-export const ABANDONMENT_BOUNDS = bounds('abandonment', ABANDONMENT);
-export const WITHDRAWAL_BOUNDS: Bounds = {
+const WITHDRAWAL: Bounds = {
   what: 'withdrawal of a question',
   bytes: 4 * 1024,
   fields: ['callId', 'callKey', 'generation', 'secret', 'attempt', 'number'],
 };
-export const ASK_BOUNDS: Bounds = {
-  what: 'question of a call',
-  bytes: LIMITS.callQuestionBytes + WITHDRAWAL_BOUNDS.bytes,
-  fields: [...WITHDRAWAL_BOUNDS.fields, 'question'],
+
+/** The limits of each message to a turn. */
+export const BOUNDS = {
+  decision: bounds('decision', DECISION),
+  resolution: bounds('resolution', RESOLUTION),
+  answer: bounds('answer', QUESTION_ANSWER),
+  outcome: bounds('outcome', OUTCOME, OUTCOME_BYTES),
+  abandonment: bounds('abandonment', ABANDONMENT),
+  withdrawal: WITHDRAWAL,
+  question: {
+    what: 'question of a call',
+    bytes: LIMITS.callQuestionBytes + WITHDRAWAL.bytes,
+    fields: [...WITHDRAWAL.fields, 'question'],
+  },
 };
 
 /** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */

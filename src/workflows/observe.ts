@@ -13,7 +13,7 @@ export function report(...facts: ObservedFact[]): void {
 /** The facts that were reported about one call. */
 interface Reported {
   /** Since when the call has waited for a person, in ms. Undefined while it does not wait. */
-  since?: number | undefined;
+  since?: number;
   isDoubted?: boolean;
   isDone?: boolean;
 }

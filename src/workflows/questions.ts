@@ -29,7 +29,7 @@ import {
 import { act, untilTrue } from './call-life';
 import type { MessageQueue } from './message-queue';
 import { memoRoom, recordCall } from './publish';
-import { ASK_BOUNDS, onSignal, rawUpdate, readMessage, refusalFailure, WITHDRAWAL_BOUNDS } from './messages';
+import { BOUNDS, onSignal, rawUpdate, readMessage, refusalFailure } from './messages';
 import type { Turn } from './turn-state';
 
 /** A question that a running call may ask, with the call. */
@@ -58,7 +58,7 @@ export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
 }
 
 function takeBack(turn: Turn, message: RawValue) {
-  const read = readMessage(message, WITHDRAWAL_BOUNDS);
+  const read = readMessage(message, BOUNDS.withdrawal);
   if (read.ok) withdrawQuestion(turn, read.value);
 }
 
@@ -99,7 +99,7 @@ async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
 }
 
 function judge(approvals: Approvals, message: RawValue): Judged {
-  const read = readMessage(message, ASK_BOUNDS);
+  const read = readMessage(message, BOUNDS.question);
   if (!read.ok) return { ok: false, why: read.message };
   if (!isQuestion(read.value)) return { ok: false, why: 'not a question of a call' };
   const { callId, attempt, number, question } = read.value;

@@ -11,7 +11,7 @@ import { resultWithoutRun } from '../contract/dry-run';
 
 interface StepOptions {
   /** Why the calls do not run. */
-  closedAs?: keyof typeof ENDINGS | undefined;
+  closedAs?: keyof typeof ENDINGS;
   /** What is to be done while calls are open. Undefined: nothing now. */
   due?: () => (() => Promise<void>) | undefined;
 }

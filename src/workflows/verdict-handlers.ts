@@ -15,16 +15,13 @@ import { LIMITS } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
 import type { MessageQueue } from './message-queue';
 import {
-  ABANDONMENT_BOUNDS,
+  BOUNDS,
   type Bounds,
-  DECISION_BOUNDS,
   onSignal,
-  OUTCOME_BOUNDS,
   rawSignal,
   rawUpdate,
   readMessage,
   refusalFailure,
-  RESOLUTION_BOUNDS,
   takenOf,
   weightOf,
 } from './messages';
@@ -47,7 +44,7 @@ export const DECISION_MESSAGES: VerdictMessage = {
   judge: (calls, said, now) => decide(calls, { type: 'decision', ...said }, now),
   update: UPDATES.decide,
   signal: SIGNALS.approval,
-  bounds: DECISION_BOUNDS,
+  bounds: BOUNDS.decision,
   description: 'Decide on a request: approved, modified (with arguments) or denied',
 };
 
@@ -56,7 +53,7 @@ export const RESOLUTION_MESSAGES: VerdictMessage = {
   judge: (calls, said, now) => decide(calls, { type: 'resolution', ...said }, now),
   update: UPDATES.resolve,
   signal: SIGNALS.resolution,
-  bounds: RESOLUTION_BOUNDS,
+  bounds: BOUNDS.resolution,
   description: 'Resolve a call in doubt: happened, did-not or run-again',
 };
 
@@ -153,7 +150,7 @@ function taskNow() {
 /** Sets the handler of the signal that reports how a call ended after it had been given up. */
 export function setOutcomeHandler(context: ApprovalContext, queue: MessageQueue): void {
   onSignal(queue, SIGNALS.outcome, (message) => {
-    const read = readMessage(message, OUTCOME_BOUNDS);
+    const read = readMessage(message, BOUNDS.outcome);
     const parsed = read.ok ? parseOutcome(read.value) : read;
     if (parsed.ok) act(context, { type: 'outcome', outcome: parsed.value });
   });
@@ -169,6 +166,6 @@ export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue)
  * and wants the turn to end.
  */
 function abandon(context: ApprovalContext, message: RawValue) {
-  const read = readMessage(message, ABANDONMENT_BOUNDS);
+  const read = readMessage(message, BOUNDS.abandonment);
   act(context, { type: 'abandon', by: parseAbandonment(read.ok ? read.value : undefined) });
 }

@@ -1,6 +1,6 @@
+import { defined } from '../../contract/defined';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { FAILURES } from '../../contract/names';

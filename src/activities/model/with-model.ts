@@ -34,9 +34,9 @@ interface AskedFor {
   agent: Agent;
   /** The name of one of the agent's `models`. Undefined: the agent's own model. */
   named: string | undefined;
-  origin?: TurnOrigin | undefined;
+  origin?: TurnOrigin;
   /** The record that an earlier activity left of its attempts to ask. */
-  tried?: JsonObject | undefined;
+  tried?: JsonObject;
 }
 
 /**

@@ -34,7 +34,7 @@ export function asApproved(call: StartingCall): Stop | undefined {
  * fork must change nothing. This attempt has run nothing yet, so a refusal is always safe. The caller has to consider
  * earlier attempts.
  */
-export async function recheck(
+async function recheck(
   { agent, tool }: NonNullable<StartingCall['registered']>,
   deps: Pick<ActivityDeps, 'approvers' | 'rules' | 'run'>,
   input: CallInput,

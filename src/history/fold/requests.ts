@@ -233,8 +233,8 @@ function callClosed(
   closeAs(state, head, held, closingOf(state, held, cause));
   const ended = endSettled(state, head, callId);
   if (cause !== 'expired' && cause !== 'unanswered') return ended;
-  const question = cause === 'unanswered' ? { question: true as const } : {};
-  return [{ type: 'request_expired', ...callHeader(state, head, callId), ...question }, ...ended];
+  const question = cause === 'unanswered' || undefined;
+  return [{ type: 'request_expired', ...callHeader(state, head, callId), question }, ...ended];
 }
 
 /** The workflow closed a call by itself. The event of its end comes with the next step. */
@@ -260,8 +260,16 @@ function openDoubt(
   held.shown = 'doubt';
   const { message, partial, progress } = doubt;
   const made = { callKey: key, tool, message, summary: lineOf(life, item) };
-  const keyless = held.isKeyless && { isKeyless: held.isKeyless };
-  return [{ type: 'in_doubt', ...callHeader(state, head, callId), ...made, partial, progress, ...keyless }];
+  return [
+    {
+      type: 'in_doubt',
+      ...callHeader(state, head, callId),
+      ...made,
+      partial,
+      progress,
+      isKeyless: held.isKeyless,
+    },
+  ];
 }
 
 /** A call was prepared on the queue of its tool, or anew with a person's arguments. */

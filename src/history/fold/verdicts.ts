@@ -8,7 +8,6 @@ import {
   RESOLUTION,
   voteOf,
 } from '../../contract/decision';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { completeAnswer } from '../../contract/question';
 import { partReader } from '../../contract/schema/message';
@@ -69,17 +68,15 @@ export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionM
   return {
     type: 'decision',
     ...judgedHead(head, judged, said),
-    ...defined({
-      decision,
-      arguments: args,
-      hunks,
-      seenDigest,
-      suggestion,
-      unbound,
-      asksAgain,
-      stillWaits,
-      needs: judged.verdict?.needs,
-    }),
+    decision,
+    arguments: args,
+    hunks,
+    seenDigest,
+    suggestion,
+    unbound,
+    asksAgain,
+    stillWaits,
+    needs: judged.verdict?.needs,
   };
 }
 
@@ -90,7 +87,10 @@ export function resolvedEvent(head: EventHeader, judged: JudgedInput): Resolved 
   return {
     type: 'resolved',
     ...judgedHead(head, judged, said),
-    ...defined({ resolution, content, stillWaits: judged.stillWaits, needs: judged.verdict?.needs }),
+    resolution,
+    content,
+    stillWaits: judged.stillWaits,
+    needs: judged.verdict?.needs,
   };
 }
 
@@ -106,7 +106,8 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   return {
     type: 'answered',
     ...judgedHead(head, judged, said),
-    ...defined({ answer, content }),
+    answer,
+    content,
   };
 }
 

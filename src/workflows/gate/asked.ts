@@ -11,7 +11,6 @@ import {
 } from '@temporalio/workflow';
 import { type InvalidCall, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
 import { unprepared } from '../../contract/call-texts';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { type GateInput, readGateOutput, shownJson, whyRunIsFull } from '../../contract/gate';
 import type { JsonObject } from '../../contract/json';
@@ -88,7 +87,7 @@ function inputOf(
   { callId, raw }: { callId: string; raw: string },
   edited: JsonObject | undefined,
 ): GateInput {
-  return { callId, raw, settings, ...defined({ gated, tool, given: given?.(edited) }) };
+  return { callId, raw, settings, gated, tool, given: given?.(edited) };
 }
 
 /** A worker prepares the call. Its result is the record of the request. Throws only if its scope is cancelled. */

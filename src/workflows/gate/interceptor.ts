@@ -217,7 +217,7 @@ function settingsOf(activityType: string, options: ActivityOptions): GateSetting
     heartbeatMs: ms(heartbeatTimeout, timeoutMs),
     startWithinMs: ms(scheduleToStartTimeout, TIMES.startWithin),
     retry: retryIn(options.retry),
-    ...(options.taskQueue === undefined ? {} : { taskQueue: options.taskQueue }),
+    taskQueue: options.taskQueue,
   };
 }
 
@@ -236,7 +236,7 @@ function retryIn({
     maximumAttempts: most,
     initialIntervalMs: ms(initialInterval, RETRY.initialIntervalMs),
     backoffCoefficient: Math.max(1, backoffCoefficient),
-    ...(maximumInterval === undefined ? {} : { maximumIntervalMs: ms(maximumInterval, LONGEST_READ) }),
+    maximumIntervalMs: maximumInterval === undefined ? undefined : ms(maximumInterval, LONGEST_READ),
   };
 }
 

@@ -22,7 +22,7 @@ import { checkStart } from '../check-start';
 import { continueOnCurrentBuild, resetRun } from '../current-build';
 import { MessageQueue } from '../message-queue';
 import * as messages from '../messages';
-import { CONTROL_BOUNDS, SEND_BOUNDS } from './words';
+import { SESSION_BOUNDS } from './words';
 import { summarize } from './summarize';
 import { isSessionInput } from './memory';
 import { SessionPublisher } from './publish';
@@ -155,7 +155,7 @@ class SessionRun {
   }
 
   private judge(message: RawValue): JudgedMessage {
-    const read = messages.readMessage(message, SEND_BOUNDS);
+    const read = messages.readMessage(message, SESSION_BOUNDS.send);
     if (read.ok) return judgeMessage(this.session, read.value);
     return { kind: 'refuse', refused: { accepted: false, code: 'malformed', message: read.message } };
   }
@@ -171,7 +171,7 @@ class SessionRun {
   }
 
   private judgeControl(message: RawValue): SessionControl | SessionRefused {
-    const read = messages.readMessage(message, CONTROL_BOUNDS);
+    const read = messages.readMessage(message, SESSION_BOUNDS.control);
     return state.judgeControl(this.session, read.ok ? read.value : undefined);
   }
 
@@ -186,7 +186,7 @@ class SessionRun {
   /** Shows a refused message in the memo, because the sender of a signal does not get an answer. */
   private note(message: RawValue, answer: MessageTaken | SessionRefused) {
     if (answer.accepted) return;
-    const read = messages.readMessage(message, SEND_BOUNDS);
+    const read = messages.readMessage(message, SESSION_BOUNDS.send);
     const given = read.ok && isObject(read.value) ? read.value['messageId'] : undefined;
     const messageId = typeof given === 'string' ? given.slice(0, 64) : undefined;
     this.publisher.refuse({ code: answer.code, messageId });

@@ -87,9 +87,9 @@ export class SessionMemory {
   }
 
   /** The turns that are to be summarized if the conversation has more than `over` tokens. Undefined: none. */
-  oldest(over: number, tokens = this.tokens): OldestPart | undefined {
+  oldest(over: number): OldestPart | undefined {
     const limit = compactionLimit(over);
-    if (tokens <= limit) return undefined;
+    if (this.tokens <= limit) return undefined;
     const sizes = this.turns.map(({ entries }) => tokensIn(entries));
     const count = turnsToSummarize(sizes, limit);
     return count === 0 ? undefined : this.part(count);
@@ -240,7 +240,7 @@ function isText(value: unknown): value is string {
 function entriesOf({
   memory,
   summary,
-}: Pick<CarriedSession, 'memory'> & { summary?: ConversationSummary | undefined }): TranscriptEntry[] {
+}: Pick<CarriedSession, 'memory'> & { summary?: ConversationSummary }): TranscriptEntry[] {
   const before = summary === undefined ? [] : summaryWords(summary);
   return [
     ...before.map((text): TranscriptEntry => ({ kind: 'words', text })),

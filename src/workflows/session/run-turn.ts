@@ -115,7 +115,7 @@ export class ChildTurn {
       agent,
       prompt: text,
       ...withFiles(files),
-      ...(Object.keys(origin).length === 0 ? {} : { origin }),
+      origin: Object.keys(origin).length === 0 ? undefined : origin,
       session: { sessionId, runId, messageId, ...memory.ref },
       sessionSpending: spending,
       sessionStates: states.length === 0 ? undefined : states,
