@@ -25,7 +25,7 @@ import {
   TIMING,
   workerOptions,
 } from './worker/options';
-import { openHealthOf } from './worker/health';
+import { openHealth } from './worker/health';
 import type { ServerPlace } from './system/temporal-settings';
 import type { TurnWorkerSettings } from './worker/settings';
 import { metricsExporter, metricsFailed } from './worker/metrics';
@@ -150,7 +150,7 @@ async function startWith(
   await warnOfOtherWorkers(newcomers, { connection, namespace, warn });
   const { health } = settings;
   const probes =
-    health === undefined ? undefined : await openHealthOf(health, workers, { connection, ...shared });
+    health === undefined ? undefined : await openHealth(health, workers, { connection, ...shared });
   const stopLooking = whenForgotten({
     look: () => missingAttributes(place),
     setUp: async () => {

@@ -23,8 +23,8 @@ export async function renewalRefusal(
 }
 
 /** Why a person who is not an admin is refused, with the names of the admins. Undefined: the person is an admin. */
-function whyNotAdmin({ people, permitOf }: Approvers, name: string): string | undefined {
-  const isAdmin = (one: string): boolean => permitOf(one).role === 'admin';
+function whyNotAdmin({ people, permitOf }: Approvers, name: string) {
+  const isAdmin = (one: string) => permitOf(one).role === 'admin';
   if (isAdmin(name)) return undefined;
   const admins = people.flatMap((one) => (isAdmin(one.name) ? one.name : []));
   return `${name} is not an admin by the approvers file; these are: ${someNames(admins)}`;

@@ -30,9 +30,9 @@ export async function lookForChild(execution: Execution, child: SubAgent): Promi
 }
 
 /** Whether a run before a reset may have asked for the child turn. A run whose history is deleted may have. */
-async function mayHaveStarted(child: string): Promise<boolean> {
+async function mayHaveStarted(child: string) {
   const { bases, isCut } = await readResetHistory();
-  const isIt = (event: (typeof bases)[number][number]): boolean =>
+  const isIt = (event: (typeof bases)[number][number]) =>
     event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId === child;
   return isCut || bases.some((events) => events.some(isIt));
 }
@@ -103,7 +103,7 @@ export async function waitForChild({ child }: ChildWaitInput): Promise<ChildEnd>
   }
 }
 
-async function beat(over: AbortSignal): Promise<void> {
+async function beat(over: AbortSignal) {
   while (!over.aborted) {
     Context.current().heartbeat();
     await sleep(BEAT_MS, undefined, { signal: over }).catch(() => undefined);

@@ -69,7 +69,7 @@ async function byTool(deps: ActivityDeps, input: VerifyInput, guard: AttemptGuar
 }
 
 /** Waits until the handler has ended or nobody needs its answer any more. */
-async function untilEnded(over: Promise<void>, nobodyAsks: AbortSignal): Promise<void> {
+async function untilEnded(over: Promise<void>, nobodyAsks: AbortSignal) {
   const { startToCloseTimeoutMs } = Context.current().info;
   // Some time is left for the report. If the server ended the attempt, the call could stay in doubt for longer.
   const ended = AbortSignal.timeout(Math.max(1000, startToCloseTimeoutMs - 5000));

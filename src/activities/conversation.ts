@@ -1,6 +1,5 @@
 import { Context } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
-import { defined } from '../contract/defined';
 import { QUERIES } from '../contract/names';
 import { digestAfter, recordEntries } from '../contract/session/conversation';
 import {
@@ -90,18 +89,12 @@ export async function knownBefore(
   const isFirst = input.after === undefined;
   const context = isFirst ? (input.context ?? (await askContext(question))) : contextIn(entries);
   const knowing = { ...agent, instructions: withContext(agent.instructions, context) };
-  return { agent: knowing, recorded: isFirst ? defined({ context }) : {} };
+  return { agent: knowing, recorded: isFirst ? { context } : {} };
 }
 
-async function askContext({
-  agent,
-  input,
-  about,
-  signal,
-  secrets,
-}: KnownQuestion): Promise<string | undefined> {
+async function askContext({ agent, input, about, signal, secrets }: KnownQuestion) {
   if (agent.context === undefined) return undefined;
-  const get = (name: string): Promise<string> =>
+  const get = (name: string) =>
     secrets === undefined ? Promise.reject(new Error('no secrets are set')) : secrets.get(name, signal);
   const facts = { ...about, prompt: input.words.join('\n\n'), signal, secrets: { get } };
   try {
@@ -189,7 +182,7 @@ export function expectAfterTurn(
  * The key of the expected memory. It is a separate key, because a wrong expectation must not replace the present
  * memory.
  */
-function afterTurn(sessionId: string): string {
+function afterTurn(sessionId: string) {
   return `${sessionId} after its turn`;
 }
 
@@ -257,7 +250,7 @@ export function bytesOf(entries: readonly TranscriptEntry[]): number {
  */
 const sizes = new WeakMap<TranscriptEntry, number>();
 
-function sizeOf(entry: TranscriptEntry): number {
+function sizeOf(entry: TranscriptEntry) {
   const known = sizes.get(entry);
   if (known !== undefined) return known;
   const size = entryBytes(entry);
@@ -266,7 +259,7 @@ function sizeOf(entry: TranscriptEntry): number {
 }
 
 /** What a turn's model knew before the conversation, as its first reply recorded it. */
-function contextIn(entries: readonly TranscriptEntry[]): string | undefined {
+function contextIn(entries: readonly TranscriptEntry[]) {
   const first = entries.find((entry) => entry.kind === 'reply');
   return first?.kind === 'reply' ? first.context : undefined;
 }

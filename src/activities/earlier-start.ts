@@ -66,7 +66,7 @@ export async function spentBefore(
 }
 
 /** Why a call does not start if the proof of an earlier start cannot be read. */
-function unreadStart(error: unknown): string {
+function unreadStart(error: unknown) {
   return `whether it was started before could not be read: ${errorMessage(error)}`;
 }
 
@@ -83,7 +83,7 @@ async function describedStart(): Promise<string | undefined> {
 }
 
 /** In a run that a reset made, another run may have started a call that the reset kept. */
-async function startInOtherRun(input: CallInput): Promise<string | undefined> {
+async function startInOtherRun(input: CallInput) {
   if (!isInherited(input)) return undefined;
   const history = await readResetHistory();
   if (await wasScheduledBefore(history, input))
@@ -142,7 +142,7 @@ const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDUL
  * Whether the activity never started. Uses the exact times of the server, because the workflow only knows when it heard
  * of them.
  */
-function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
+function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent) {
   const { timeoutFailureInfo: info } = ended.activityTaskTimedOutEventAttributes?.failure ?? {};
   const { retryPolicy, ...of } = scheduled.activityTaskScheduledEventAttributes ?? {};
   const activity = {
@@ -161,7 +161,7 @@ function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
   return unstarted(activity, times) !== undefined;
 }
 
-function msOf(time: Parameters<typeof optionalTsToMs>[0]): number {
+function msOf(time: Parameters<typeof optionalTsToMs>[0]) {
   return optionalTsToMs(time) ?? 0;
 }
 

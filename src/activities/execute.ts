@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
 import { WorkflowUpdateFailedError, WorkflowUpdateStage } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -109,7 +108,7 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
       resumeFrom: earlierBeat()?.checkpoint,
       state: state?.given,
     },
-    live: { ...liveReporter(guard), ...defined({ ask: asker(input, guard) }) },
+    live: { ...liveReporter(guard), ask: asker(input, guard) },
     onLate: lateReporter(execution),
     onLeft: (over) => keepAbandoned(key, over),
     plan: input.plan,
@@ -158,7 +157,7 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
   // Settles once the turn has closed the previous question. The turn takes one question at a time, and may read two
   // messages in one task.
   let closed: Promise<unknown> = Promise.resolve();
-  const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>): Promise<boolean> => {
+  const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>) => {
     try {
       await taken;
       await handle.signal(SIGNALS.withdraw, asked);
@@ -192,7 +191,7 @@ function asker(input: CallInput, guard: AttemptGuard): CallContext['ask'] {
       }
     });
     // This runs immediately, so a question that is asked together with the withdrawal waits for it.
-    const onWithdraw = (): void => {
+    const onWithdraw = () => {
       taken.back = taken.update === undefined ? Promise.resolve(true) : takeBack(asked, taken.update);
       closed = taken.back.then((isSent) => (isSent ? Promise.allSettled([reply]) : undefined));
     };
@@ -219,13 +218,13 @@ const questions = new KeyedLimiter(LIMITS.questionsAtOnce);
 const IN_LINE = { progress: { text: 'waits in line to ask: other calls of this turn ask already' } };
 
 /** Whether a turn does not ask yet, because other calls do. */
-function isAskedLater(error: unknown): boolean {
+function isAskedLater(error: unknown) {
   const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
   return cause instanceof ApplicationFailure && cause.type === FAILURES.askLater;
 }
 
 /** The reason why the turn did not ask. */
-function refusalIn(error: unknown): unknown {
+function refusalIn(error: unknown) {
   const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
   return cause instanceof ApplicationFailure ? new Error(cause.message) : error;
 }
@@ -259,7 +258,7 @@ export function withNote(input: CallInput, result: ToolResult): ToolResult {
 const abandonedHandlers = new Map<string, Promise<void>>();
 
 /** Remembers a handler until it has ended. */
-function keepAbandoned(key: string, over: Promise<void>): void {
+function keepAbandoned(key: string, over: Promise<void>) {
   abandonedHandlers.set(key, over);
   void over.finally(() => abandonedHandlers.delete(key));
 }

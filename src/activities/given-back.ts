@@ -48,6 +48,6 @@ export function createGiveBacks(sealer: OutcomeSealer): GiveBacks {
   };
 }
 
-function nameOf(place: GivenBackPlace): string {
+function nameOf(place: GivenBackPlace) {
   return digestJson({ ...place }, sha256);
 }

@@ -16,12 +16,12 @@ const HEARTBEAT_MS = 1000;
  * The time between two heartbeats: at most half the heartbeat timeout, because a heartbeat counts only once it has
  * arrived.
  */
-function beatMs(): number {
+function beatMs() {
   return Math.min(HEARTBEAT_MS, heartbeatTimeout() / 2);
 }
 
 /** The server says 0 of an activity that has none, such as one of a user's own workflow. */
-function heartbeatTimeout(): number {
+function heartbeatTimeout() {
   return Context.current().info.heartbeatTimeoutMs || Infinity;
 }
 
@@ -49,14 +49,14 @@ export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: 
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | undefined;
-  const beat = async (): Promise<void> => {
+  const beat = async () => {
     const sent = readClocks();
     // The server gave the attempt up while this machine was frozen. A late heartbeat must not hide that.
     if (passed(since.heard) >= timeoutMs) return;
     if ((await askByHeartbeat(details)) === undefined) since.heard = sent;
     if (!isOver) beatLater();
   };
-  const beatLater = (): void => {
+  const beatLater = () => {
     timer = setTimeout(() => void (beating = beat()), beatMs());
   };
   beatLater();
@@ -117,7 +117,7 @@ export function startHeartbeat(first?: object, since: Since = beginning()): Atte
   const controller = new AbortController();
   const clock = makeClock(since);
   let lostReason: AttemptLostReason | undefined;
-  const lose = (why: AttemptLostReason): void => {
+  const lose = (why: AttemptLostReason) => {
     lostReason ??= why;
     controller.abort(new Error(REASONS[lostReason]));
   };
@@ -125,14 +125,14 @@ export function startHeartbeat(first?: object, since: Since = beginning()): Atte
     if (lostReason === undefined && clock.isOver()) lose('late');
     return lostReason;
   };
-  const beat = (): void => {
+  const beat = () => {
     if (look() !== undefined) return;
     clock.beaten();
     // The server never hears of a local activity.
     if (!context.info.isLocal) context.heartbeat(said.details());
   };
   const said = collectNews(first, beat);
-  const confirm = async (): Promise<void> => {
+  const confirm = async () => {
     const sent = readClocks();
     const refused = look() ?? (await askByHeartbeat(said.details()));
     if (refused !== undefined) return lose(refused);
@@ -141,12 +141,12 @@ export function startHeartbeat(first?: object, since: Since = beginning()): Atte
     look();
   };
   const timer = setInterval(beat, beatMs());
-  const stop = (): void => {
+  const stop = () => {
     clearInterval(timer);
     said.end();
     unwatch();
   };
-  const flush = async (): Promise<void> => {
+  const flush = async () => {
     if (said.news().checkpoint !== undefined) await askByHeartbeat(said.details());
   };
   if (first !== undefined) beat();
@@ -163,7 +163,7 @@ function collectNews(first: object | undefined, beat: () => void) {
   let news: Beat = {};
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const report = (added: Beat): void => {
+  const report = (added: Beat) => {
     news = { ...news, ...added };
     if (isOver) return;
     timer ??= setTimeout(() => {
@@ -171,7 +171,7 @@ function collectNews(first: object | undefined, beat: () => void) {
       beat();
     }, NEWS_MS);
   };
-  const end = (): void => {
+  const end = () => {
     isOver = true;
     clearTimeout(timer);
   };
@@ -202,7 +202,7 @@ export function describeLostAttempt(lostReason: AttemptLostReason): string {
 /** Calls `lose` when the activity is cancelled. Returns a function that ends this. */
 function onCancellation(context: Context, lose: (why: AttemptLostReason) => void): () => void {
   const { cancellationSignal: signal } = context;
-  const cancelled = (): void => lose(cancellationReason(context));
+  const cancelled = () => lose(cancellationReason(context));
   if (signal.aborted) cancelled();
   else signal.addEventListener('abort', cancelled, { once: true });
   return () => signal.removeEventListener('abort', cancelled);
@@ -228,7 +228,7 @@ function makeClock({ began, heard }: Since): {
   const { startToCloseTimeoutMs } = Context.current().info;
   const timeoutMs = heartbeatTimeout();
   let lastBeat = heard;
-  const isPast = (beat: Clocks): boolean => passed(beat) >= timeoutMs;
+  const isPast = (beat: Clocks) => passed(beat) >= timeoutMs;
   return {
     isPast,
     isOver: () => passed(began) >= startToCloseTimeoutMs || isPast(lastBeat),
@@ -254,7 +254,7 @@ function readClocks(): Clocks {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-function passed(since: Clocks): number {
+function passed(since: Clocks) {
   const now = readClocks();
   return Math.max(now.monotonic - since.monotonic, now.wall - since.wall);
 }
@@ -303,7 +303,7 @@ async function askByHeartbeat(details: unknown): Promise<AttemptLostReason | und
   }
 }
 
-async function bareBeat(): Promise<void> {
+async function bareBeat() {
   const { info, client } = Context.current();
   const answer = await client.workflowService.recordActivityTaskHeartbeat({
     namespace: info.namespace,

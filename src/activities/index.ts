@@ -43,7 +43,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     [ACTIVITIES.child]: readable((input: ChildWaitInput): Promise<ChildEnd> => waitForChild(input)),
     [ACTIVITIES.recall]: readable(recall),
     [ACTIVITIES.compact]: readable((input: CompactInput): Promise<CompactOutput> => compact(deps, input)),
-    [ACTIVITIES.held]: readable((input: HeldInput): Promise<void> => untilNotHeld(deps, input)),
+    [ACTIVITIES.held]: readable((input: HeldInput) => untilNotHeld(deps, input)),
     [RAISE_BUDGET]: readable(raise),
     [RAISE_SESSION_BUDGET]: readable(raise),
     ...Object.fromEntries(tools),
@@ -99,7 +99,7 @@ function mended(error: unknown, level = 0): Error {
 }
 
 /** The type of a failure, as Temporal records it. */
-function nameOf(error: unknown): string {
+function nameOf(error: unknown) {
   if (error instanceof ApplicationFailure && typeof error.type === 'string') return error.type;
   return error instanceof Error ? error.name : 'Error';
 }

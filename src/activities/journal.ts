@@ -30,7 +30,7 @@ const PRUNE_MS = 60_000;
 const PROBE_MS = 2_000;
 
 /** The state of one execution of an unsafe call, as far as this machine knows it. */
-export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: 'ended'; result: ToolResult };
+type JournalEntry = { state: 'none' } | { state: 'started' } | { state: 'ended'; result: ToolResult };
 
 /**
  * The machine's own record of unsafe calls: the intent is on disk before the effect, and the outcome after it. It
@@ -85,7 +85,7 @@ export function createJournal(
   sealer: OutcomeSealer = OPEN,
   onFault: (why: string | undefined) => void = () => undefined,
 ): Journal {
-  const fileOf = (key: string): string => join(directory, sha256(key).slice(0, 2), sha256(key));
+  const fileOf = (key: string) => join(directory, sha256(key).slice(0, 2), sha256(key));
   const pruneInTurn = createPruner(directory);
   const journal: Omit<Journal, 'fault'> = {
     read: async (key) => {
@@ -114,7 +114,7 @@ function withFault(
   let fault: string | undefined;
   // It is tried once before its first use.
   let triedAt: number | undefined;
-  const note = (why: string | undefined): void => {
+  const note = (why: string | undefined) => {
     triedAt = performance.now();
     if ((why === undefined) !== (fault === undefined)) onFault(why);
     fault = why;
@@ -142,7 +142,7 @@ function withFault(
 }
 
 /** Tries to write and flush an entry, and removes it. Returns why that failed. */
-async function probe(directory: string): Promise<string | undefined> {
+async function probe(directory: string) {
   const file = join(directory, `probe-${randomUUID()}`);
   try {
     await begin(file);
@@ -173,7 +173,7 @@ function parseEnd(line: string | undefined): JournalEntry {
   return parsed.success ? { state: 'ended', result: parsed.data.ended } : { state: 'started' };
 }
 
-async function begin(file: string): Promise<boolean> {
+async function begin(file: string) {
   await makeFolder(dirname(file));
   try {
     const line = JSON.stringify({ started: new Date().toISOString() });

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import {
   argumentsOf,
   type CallSettings,
@@ -38,7 +37,7 @@ interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'approver
   /** The facts about the turn that preview functions get. */
   about?: AboutTurn;
   /** The origin of the turn. */
-  origin?: TurnOrigin | undefined;
+  origin?: TurnOrigin;
 }
 
 /** One call as a model asked for it, under the ids of its turn. */
@@ -142,15 +141,14 @@ type Ready = ReadyCall & { agent: string; deps: PrepareDeps };
 
 async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
   const { decision, reason, authority, ruling } = verdict;
-  if (decision === 'refuse')
-    return { ...invalidAsked(call, policyRefusal(verdict, NOTHING_RAN)), ...defined({ ruling }) };
-  const judged = { ...call, ...defined({ policyReason: reason, ruling }) };
+  if (decision === 'refuse') return { ...invalidAsked(call, policyRefusal(verdict, NOTHING_RAN)), ruling };
+  const judged = { ...call, policyReason: reason, ruling };
   // A question runs nothing, so nobody decides on it. The person's answer is its result.
   if (ready.tool.asks !== undefined)
     return { ...judged, kind: 'ask', question: ready.tool.asks(ready.value) };
   if (decision === 'run') return judged;
   const notes = ready.notes.length === 0 ? undefined : ready.notes;
-  const shown = await withPreview(ready, { ...judged, ...defined({ authority, notes }) });
+  const shown = await withPreview(ready, { ...judged, authority, notes });
   return shown.kind === 'ask' ? withGrant(shown, ready, verdict) : shown;
 }
 
@@ -159,7 +157,7 @@ async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): 
   const { agent, tool, args, value, deps } = ready;
   const { authority, file, ruling } = verdict;
   const about = { agent, tool, args, value, policyDigest: ruling?.digest, authority, file };
-  return { ...call, ...defined({ grant: await findGrant(deps.grants, about) }) };
+  return { ...call, grant: await findGrant(deps.grants, about) };
 }
 
 async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promise<InvalidCall | ValidCall> {
@@ -224,7 +222,7 @@ export async function prepareFitting(
   const excess = excessByRaw(answered);
   const prepared: PreparedCall[] = [];
   const rest = answered.entries();
-  const work = async (): Promise<void> => {
+  const work = async () => {
     for (const [index, one] of rest) {
       const why = excess[index];
       prepared[index] = why === undefined ? await prepare(one) : tooMuch(one, why);
@@ -276,7 +274,7 @@ function fitCall(call: PreparedCall, index: number, used: Used): PreparedCall {
 const TOO_MANY = `a step has at most ${LIMITS.callsPerStep} calls; ask for the rest in the next step`;
 const TOO_LONG_TOGETHER = 'the arguments of this step are too large together';
 
-function excessOf(call: PreparedCall, used: Used): string | undefined {
+function excessOf(call: PreparedCall, used: Used) {
   const args = argumentBytes(call);
   const preview = call.kind === 'ask' ? jsonBytes(call.preview ?? call.question ?? null) : 0;
   if (args > LIMITS.argumentsBytes) return `the arguments are over ${LIMITS.argumentsBytes} bytes`;
@@ -288,12 +286,12 @@ function excessOf(call: PreparedCall, used: Used): string | undefined {
   return undefined;
 }
 
-function argumentBytes(call: PreparedCall): number {
+function argumentBytes(call: PreparedCall) {
   if (call.kind === 'remote') return utf8Bytes(call.raw);
   return jsonBytes(argumentsOf(call));
 }
 
-function jsonBytes(value: unknown): number {
+function jsonBytes(value: unknown) {
   return utf8Bytes(JSON.stringify(value));
 }
 

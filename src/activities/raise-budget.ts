@@ -1,7 +1,6 @@
 import type { ApproversSource } from '../authority/rules/current-file';
 import type { Roster } from '../contract/roster';
 import type { CallInput, CallOutput } from '../contract/call';
-import { defined } from '../contract/defined';
 import { isJsonObject, type JsonObject } from '../contract/json';
 import { makeSuccess } from '../contract/result';
 import { raisedKind, raisedText, raiseSchema } from '../contract/spending/budget';
@@ -88,5 +87,5 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
   if (voided !== undefined) return { askAgain: voided };
   const facts = { timestamp: new Date().toISOString(), safety: RAISE.safety, approved: true };
   const result = makeSuccess(input, { content: raisedText(args), contentType: 'text' }, facts);
-  return { ...cachedOutput(deps, result), ...defined({ roster }) };
+  return { ...cachedOutput(deps, result), roster };
 }

@@ -46,7 +46,7 @@ export function isInherited(input: CallInput): boolean {
   return isResetRun(input) && runHere() !== input.askedIn;
 }
 
-function runHere(): string {
+function runHere() {
   return Context.current().info.workflowExecution?.runId ?? '';
 }
 
@@ -93,7 +93,7 @@ async function readBases(): Promise<ResetHistory> {
 }
 
 /** The run that the last reset started from. A reset leaves a failed workflow task that names this run. */
-function baseRunIn(events: readonly HistoryEvent[]): string | undefined {
+function baseRunIn(events: readonly HistoryEvent[]) {
   return events.findLast(isReset)?.workflowTaskFailedEventAttributes?.baseRunId || undefined;
 }
 
@@ -165,7 +165,7 @@ export async function requestTimes({ callId }: CallInput): Promise<RequestTimes>
  * When the requests for a call were made. If it was to run without one, the output of the call says that people have to
  * be asked.
  */
-async function requestsIn(events: readonly HistoryEvent[], callId: string): Promise<number[]> {
+async function requestsIn(events: readonly HistoryEvent[], callId: string) {
   const { activityId, scheduledTimestampMs } = Context.current().info;
   const activities = new Map(
     events.map(({ eventId, activityTaskScheduledEventAttributes: of }) => [String(eventId), of]),
@@ -202,7 +202,7 @@ const GIVEN_BACK = z.union([
 ]);
 
 /** The output of an activity that did not start its call. Undefined: it says something else. */
-export async function givenBackBy(event: HistoryEvent): Promise<{ proof?: string | undefined } | undefined> {
+export async function givenBackBy(event: HistoryEvent): Promise<{ proof?: string } | undefined> {
   return GIVEN_BACK.safeParse(await outputOf(event)).data;
 }
 
@@ -251,7 +251,7 @@ export async function isAllowedHere({ own, bases }: ResetHistory, input: CallInp
 const Message = z.object({ decisionId: z.string() });
 
 /** The id of the decision or resolution that came with an event. An update that is applied again is admitted first. */
-async function decisionIdIn(event: HistoryEvent): Promise<string | undefined> {
+async function decisionIdIn(event: HistoryEvent) {
   const { workflowExecutionSignaledEventAttributes: signal } = event;
   const request =
     event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest ??
@@ -274,16 +274,16 @@ const Replies = z
   .catch([]);
 
 /** The output of an activity that completed. Undefined if there is none that can be read. */
-function outputOf({ activityTaskCompletedEventAttributes: completed }: HistoryEvent): Promise<unknown> {
+function outputOf({ activityTaskCompletedEventAttributes: completed }: HistoryEvent) {
   return decodeOrNothing(completed?.result?.payloads?.[0]);
 }
 
 /** Decodes a payload from any sender. Undefined if it cannot be read. */
-async function decodeOrNothing(payload: Payload | null | undefined): Promise<unknown> {
+async function decodeOrNothing(payload: Payload | null | undefined) {
   return decode(payload).catch(() => undefined);
 }
 
-async function decode(payload: Payload | null | undefined): Promise<unknown> {
+async function decode(payload: Payload | null | undefined) {
   if (!payload) return undefined;
   const { info, client } = Context.current();
   const { namespace, loadedDataConverter } = client.options;

@@ -138,7 +138,7 @@ async function recordOutcome(
 interface Known {
   message: string;
   partial?: string;
-  progress?: CallProgress | undefined;
+  progress?: CallProgress;
 }
 
 function inDoubt({ message, partial, progress }: Known): { inDoubt: InDoubt } {

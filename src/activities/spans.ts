@@ -47,8 +47,7 @@ export function inChatSpan(
 ): Promise<ModelReply> {
   const place = placeNow(asked.origin);
   if (traces === undefined || place === undefined) return ask();
-  const text = (value: unknown): string | undefined =>
-    traces.hasContent ? shown(value, run.secrets) : undefined;
+  const text = (value: unknown) => (traces.hasContent ? shown(value, run.secrets) : undefined);
   const facts = { ...chatFacts(asked, place), 'gen_ai.input.messages': text(request.messages) };
   const span: NewSpan = { name: `chat ${facts['gen_ai.request.model']}`, isClient: true, facts };
   return traces.within(place, span, async (open) => {
@@ -99,8 +98,7 @@ export function inToolSpan(
 ): Promise<RunOutcome> {
   const place = placeNow(input.origin);
   if (traces === undefined || place === undefined) return work();
-  const text = (value: unknown): string | undefined =>
-    traces.hasContent ? shown(value, run.secrets) : undefined;
+  const text = (value: unknown) => (traces.hasContent ? shown(value, run.secrets) : undefined);
   const facts = {
     ...toolFacts({ ...input, turn: place.turn }),
     'gen_ai.tool.call.id': input.id,
@@ -116,7 +114,7 @@ export function inToolSpan(
   });
 }
 
-function noteOutcome(open: OpenSpan, { result }: RunOutcome): void {
+function noteOutcome(open: OpenSpan, { result }: RunOutcome) {
   open.add({ 'countersign.outcome': result.error?.code ?? 'success' });
   if (result.error !== undefined) open.fail(result.error.code);
 }
@@ -144,7 +142,7 @@ function toolFacts({ agent, tool, callId, callKey, turn }: OfCall) {
 
 /** Takes the facts that workflows report, for metrics and, if traces are on, for spans. */
 export function observing(observe: Observe, traces: Traces | undefined) {
-  return (turn: OfWorkflow, ...facts: ObservedFact[]): void => {
+  return (turn: OfWorkflow, ...facts: ObservedFact[]) => {
     for (const fact of facts) {
       observe(fact);
       if (traces !== undefined) recordFact(traces, turn, fact);
@@ -163,7 +161,7 @@ interface OfWorkflow {
  * that is over. Replayed code reports nothing, so no span comes twice. But a workflow task that fails after the report
  * and is tried again may repeat a span. Both spans then have the same `countersign.call_key`.
  */
-function recordFact(traces: Traces, turn: OfWorkflow, fact: ObservedFact): void {
+function recordFact(traces: Traces, turn: OfWorkflow, fact: ObservedFact) {
   if (fact.kind !== 'waited' && fact.kind !== 'ended' && fact.kind !== 'turn') return;
   const place: SpanPlace = {
     namespace: turn.namespace,
@@ -206,7 +204,7 @@ function turnSpan(fact: Extract<ObservedFact, { kind: 'turn' }>, turn: string) {
   return { name: `invoke_agent ${agent}`, facts, since: since ?? at, at, error };
 }
 
-function shown(value: unknown, secrets: { hide(text: string): string } | undefined): string {
+function shown(value: unknown, secrets: { hide(text: string): string } | undefined) {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return (secrets?.hide(text) ?? text).slice(0, MOST_CHARACTERS);
 }

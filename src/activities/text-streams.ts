@@ -113,7 +113,7 @@ function createWriter(
     stream.text += text;
     news();
   };
-  const finish = (reply: string): void => {
+  const finish = (reply: string) => {
     if (stream.over) return;
     stream.over = true;
     const text = wellFormed(reply);
@@ -135,7 +135,7 @@ function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream:
   let isSending = false;
   let failures = 0;
   let batchAt = -Infinity;
-  const plan = (): void => {
+  const plan = () => {
     if (isSending || timer !== undefined || open.size === 0) return;
     const wait =
       failures > 0 ? streamRetryMs(failures) : Math.max(0, batchAt + STREAM.batchMs - performance.now());
@@ -144,7 +144,7 @@ function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream:
       void flush();
     }, wait).unref();
   };
-  const flush = async (): Promise<void> => {
+  const flush = async () => {
     const batch = takeBatch(open);
     if (batch.length === 0) return;
     isSending = true;
@@ -200,12 +200,12 @@ function takeBatch(open: Set<Stream>): Sending[] {
 }
 
 /** The end of a piece. It is moved if it would be in the middle of a character. */
-function wholeEnd(text: string, end: number): number {
+function wholeEnd(text: string, end: number) {
   return end < text.length && HALF.test(text.charAt(end - 1)) ? end - 1 : Math.min(end, text.length);
 }
 
 /** Notes how many characters the receiver has now. Streams with nothing more to send are closed until text is added. */
-function apply(open: Set<Stream>, batch: readonly Sending[], gaps: readonly StreamGap[]): void {
+function apply(open: Set<Stream>, batch: readonly Sending[], gaps: readonly StreamGap[]) {
   for (const { stream, piece } of batch) {
     // A finished reply may have replaced the text that was sent meanwhile.
     if (stream.revision !== piece.revision) continue;

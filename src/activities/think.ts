@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { defined } from '../contract/defined';
 import type { Budget } from '../contract/spending/budget';
 import type { PreparedCall } from '../contract/call';
 import { dropOutputs, replyEntry, type TranscriptEntry } from '../contract/transcript';
@@ -46,7 +45,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const known = await knownBefore({ agent, input, entries, ...about });
       const earlier = await earlierWords(input.session, deps.memory);
       const isShortened = input.droppedBefore > 0;
-      const how = { asking, store: deps.files, isShortened, ...defined({ writer }) };
+      const how = { asking, store: deps.files, isShortened, writer };
       // The outputs of earlier turns are older than those that are left out here.
       const older = isShortened ? dropOutputs(earlier, earlier.length) : earlier;
       const { droppedBefore, ...reply } = await askModel(known.agent, [...older, ...entries], how);
@@ -156,7 +155,7 @@ function schemasOf(agent: Agent, calls: readonly PreparedCall[]): Record<string,
  * The opaque value, which is kept only with the whole text. A value that is too long is left out: models also work
  * without it.
  */
-function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: string): string | undefined {
+function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: string) {
   if (opaque === undefined || kept !== text) return undefined;
   if (run.secrets !== undefined && run.secrets.hide(opaque) !== opaque) return undefined;
   return utf8Bytes(opaque) <= LIMITS.opaqueBytes ? opaque : undefined;

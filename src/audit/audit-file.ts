@@ -302,7 +302,7 @@ async function copy(
   return { taken, redacted: redacted + taken };
 }
 
-function noSuchTurn(turn: string, file: string): CountersignError {
+function noSuchTurn(turn: string, file: string) {
   const hint = 'Nothing was taken out. Give the whole id of a turn that was exported to this file.';
   return new CountersignError('not_found', `there is no turn ${turn} in ${file}`, {
     hint,

@@ -97,7 +97,7 @@ function wrongHash({ hash, body }: ReadLine, bytes: Buffer): string | undefined 
   return isSame ? undefined : 'its hash is not that of its content';
 }
 
-function wrongPlace({ n, prev }: ReadLine, end: VerifiedFile['end']): string | undefined {
+function wrongPlace({ n, prev }: ReadLine, end: VerifiedFile['end']) {
   if (n > end.next) return `the records ${end.next} to ${n - 1} are missing`;
   if (n < end.next) return `record ${n} is in its place`;
   return prev === end.hash
@@ -195,7 +195,7 @@ let used = pool.length;
 /**
  * The next salt. Salts come from a pool, because asking the system for each salt would cost more than all the hashing.
  */
-function nextSalt(): string {
+function nextSalt() {
   if (used === pool.length) {
     randomFillSync(pool);
     used = 0;

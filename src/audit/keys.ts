@@ -206,7 +206,7 @@ export function readSigningKey(named: string | undefined, env: NodeJS.ProcessEnv
   return readPrivateKey(readGuarded(path), path);
 }
 
-function readGuarded(path: string): string {
+function readGuarded(path: string) {
   try {
     return readKeyFile(path);
   } catch (error) {

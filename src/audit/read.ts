@@ -101,7 +101,7 @@ function openFields(text: string) {
  * The index of the quote that ends a JSON string: the first quote with an even number of backslashes before it. -2
  * if there is none.
  */
-function closingQuote(text: string, from: number): number {
+function closingQuote(text: string, from: number) {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0;
     while (text[at - 1 - slashes] === '\\') slashes++;

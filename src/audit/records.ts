@@ -304,7 +304,7 @@ function resultFacts({ success, content, error, metadata }: ToolResult) {
 }
 
 /** The files of a message as JSON, by name and digest, never with their content. Undefined if there are none. */
-function filesText(files: readonly FileRef[] = []): string | undefined {
+function filesText(files: readonly FileRef[] = []) {
   if (files.length === 0) return undefined;
   return JSON.stringify(
     files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),

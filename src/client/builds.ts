@@ -190,7 +190,7 @@ export async function makeCurrent(
   }
 }
 
-function refusal(error: unknown, { deployment, build }: Required<BuildId>): CountersignError {
+function refusal(error: unknown, { deployment, build }: Required<BuildId>) {
   const data = { deployment, build };
   if (grpcStatusOf(error) === STATUS.notFound) return buildNotFound({ deployment, build }, error);
   if (grpcStatusOf(error) !== STATUS.failedPrecondition)

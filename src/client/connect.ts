@@ -136,7 +136,7 @@ async function openConnection(settings: ResolvedPlace, connectTimeout: number): 
   }
 }
 
-async function noServer(settings: ResolvedPlace, cause: unknown): Promise<CountersignError> {
+async function noServer(settings: ResolvedPlace, cause: unknown) {
   const { address } = settings;
   const extras = { data: { address }, cause };
   const said = detailsOf(cause);

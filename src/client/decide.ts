@@ -117,7 +117,7 @@ async function byUpdateAlone(context: ClientContext, message: Message): Promise<
   throw signalsFull(message.turn);
 }
 
-function signalsFull(turn: string): CountersignError {
+function signalsFull(turn: string) {
   const message = `the decision is not on record: turn ${turn} had all the signals that the server allows one workflow, and no worker answered the update, which the server may still hand to one that comes soon`;
   const hint = `see countersign show ${turn} when a worker runs (countersign worker), and decide again if it still waits`;
   return new CountersignError('full', message, { hint, data: { turn } });
@@ -148,7 +148,7 @@ function isAnswer(end: UpdateEnd): end is Answer | 'closed' {
   return end !== 'silence' && end !== 'full' && end !== 'spent';
 }
 
-function unanswered(turn: string): CountersignError {
+function unanswered(turn: string) {
   const message = `turn ${turn} did not answer within ${BUSY_ANSWER / 1000} s, though a worker polls its queue; the change went by update alone, and may still take effect`;
   const hint = `countersign show ${turn} shows whether the worker fails at it; decide again if the request still waits when it goes on`;
   return new CountersignError('server_failed', message, { hint, data: { turn } });
@@ -231,7 +231,7 @@ function refusalIn(cause: unknown): Refused | undefined {
   return is.refused(refused) ? refused : undefined;
 }
 
-function notATurn(turn: string, cause?: unknown): CountersignError {
+function notATurn(turn: string, cause?: unknown) {
   const why = cause instanceof Error && cause.cause instanceof Error ? `: ${cause.cause.message}` : '';
   const hint = 'is its worker of this version? countersign doctor shows it';
   return new CountersignError('server_failed', `turn ${turn} did not understand the decision${why}`, {

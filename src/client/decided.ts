@@ -86,7 +86,7 @@ const MOST_VALUES = 1_000;
 /** The person whose decisions are looked for, and the turns to look at. */
 interface DecidedQuery extends Pick<ListQuery, 'agent'> {
   /** Absent: everybody. */
-  approver?: string | undefined;
+  approver?: string;
   tool?: string;
   /** The most turns to look at, newest first. @default 200 */
   turns?: number;

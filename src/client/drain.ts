@@ -179,7 +179,7 @@ async function runAfter(
   }
 }
 
-function isPinnedTo({ versioningInfo }: Execution, build: string): boolean {
+function isPinnedTo({ versioningInfo }: Execution, build: string) {
   const isPinned = versioningInfo?.behavior === VersioningBehavior.VERSIONING_BEHAVIOR_PINNED;
   return isPinned && versioningInfo.deploymentVersion?.buildId === build;
 }

@@ -99,19 +99,19 @@ function keptOf(id: string) {
  * The shortest beginning that only this id has. In a sorted list, an id shares the longest beginnings with its
  * neighbours.
  */
-function shortest(id: string, sorted: readonly string[]): string {
+function shortest(id: string, sorted: readonly string[]) {
   const at = sorted.indexOf(id);
   const shared = [sorted[at - 1], sorted[at + 1]].map((other) => sharedStart(id, other ?? ''));
   return id.slice(0, Math.max(keptOf(id), ...shared.map((length) => length + 1)));
 }
 
-function sharedStart(a: string, b: string): number {
+function sharedStart(a: string, b: string) {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;
   return length;
 }
 
-function ambiguous(prefix: string, candidates: readonly string[]): CountersignError {
+function ambiguous(prefix: string, candidates: readonly string[]) {
   const shown = candidates.slice(0, CANDIDATES);
   const more = candidates.length > shown.length ? ', …' : '';
   const message = `${prefix} is the beginning of more than one turn: ${shown.join(', ')}${more}`;

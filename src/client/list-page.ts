@@ -32,7 +32,7 @@ function edgeAt(
 interface PagePlan<T> {
   limit: number;
   /** The most rows that are looked at, also if they are not seen. @default no limit */
-  most?: number | undefined;
+  most?: number;
   /** Where the page begins. */
   after: Edge | undefined;
   idOf(row: T): string;

@@ -106,7 +106,7 @@ async function* summariesIn(pages: AsyncIterable<WorkflowExecutionInfo[]>): Asyn
   for await (const page of pages) yield* page.map(summaryOf);
 }
 
-function turnQuery(query: ListQuery & TurnsQuery): string {
+function turnQuery(query: ListQuery & TurnsQuery) {
   const { state, agent, agents, schedule, metadata, since, from, to, id, tool, facet } = query;
   const filters = {
     state: state && stateFilter(state),
@@ -129,7 +129,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
  * A filter by state. What was ended from outside, or is not a turn, keeps its last attributes, so its status decides. Another
  * workflow has no state until its first request.
  */
-function stateFilter(state: TurnSummary['state']): string {
+function stateFilter(state: TurnSummary['state']) {
   const own = `${SEARCH_ATTRIBUTES.state} = '${state}'`;
   switch (state) {
     case 'terminated':
@@ -239,7 +239,7 @@ export async function* listRuns(context: ClientContext, query: RunQuery): AsyncG
   }
 }
 
-function runQuery({ query, turn, agent, since, until }: RunQuery): string {
+function runQuery({ query, turn, agent, since, until }: RunQuery) {
   if (query !== undefined) return query;
   const filters = {
     turn: turn && `WorkflowId = ${quoted(turn)}`,

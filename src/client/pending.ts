@@ -203,17 +203,14 @@ function isEnd(event: HistoryEvent) {
  *
  * @throws CountersignError `key_missing`.
  */
-async function failureText(
-  { client }: ClientContext,
-  failure: temporal.api.failure.v1.IFailure,
-): Promise<string> {
+async function failureText({ client }: ClientContext, failure: temporal.api.failure.v1.IFailure) {
   const payloads = new Payloads(client.options.loadedDataConverter, undefined);
   if (failure.encodedAttributes) await payloads.own({ payloads: [failure.encodedAttributes] });
   const decoded = await decodeFailure(failure, payloads);
   return decoded.message || rootOf(decoded).message;
 }
 
-function bounded(reason: string): string {
+function bounded(reason: string) {
   const [first = ''] = reason.trim().split('\n');
   return first.length > MOST_CHARACTERS ? `${first.slice(0, MOST_CHARACTERS - 1)}…` : first;
 }

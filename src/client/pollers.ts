@@ -130,7 +130,7 @@ async function heartbeatsOf({ workflowService }: Server, namespace: string, queu
   return heartbeats;
 }
 
-function isLater(one: LastHeartbeat, other: LastHeartbeat): boolean {
+function isLater(one: LastHeartbeat, other: LastHeartbeat) {
   const goesOn = one.leftAt === undefined;
   return goesOn === (other.leftAt === undefined) ? one.at > other.at : goesOn;
 }

@@ -103,12 +103,12 @@ function specOf({ cron, everyMs, timeZone = 'UTC', jitterMs = 0 }: ScheduleReque
 
 const CRON_HINT = "such as '0 8 * * 1-5': at 8:00 from Monday to Friday";
 
-function checkMs(ms: number, what: string): number {
+function checkMs(ms: number, what: string) {
   if (Number.isSafeInteger(ms) && ms >= 1000 && ms % 1000 === 0) return ms;
   throw usage(`the ${what} is not in whole seconds`, 'give one second or more');
 }
 
-function checkId(id: string): string {
+function checkId(id: string) {
   if (id.length <= ID_CHARACTERS) return checkTurnId(id);
   throw usage('the id of a schedule has more than 150 characters', 'take a shorter one');
 }
@@ -136,7 +136,7 @@ async function on<T>(context: ClientContext, id: string, doing: string, question
   });
 }
 
-function errorOf(error: unknown, id: string): unknown {
+function errorOf(error: unknown, id: string) {
   if (error instanceof ScheduleAlreadyRunning)
     return new CountersignError('exists', `there is a schedule ${id}`, {
       hint: `take another id, or remove it: temporal schedule delete --schedule-id ${id}`,
@@ -184,7 +184,7 @@ function summaryOf(schedule: Listed): ScheduleSummary {
 /**
  * The times at which a schedule starts turns, in words. A calendar without our comment was made or changed elsewhere.
  */
-function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): string {
+function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription) {
   const each = [
     ...calendars.map(({ comment }) => comment || 'times that were set elsewhere'),
     ...intervals.map(({ every }) => `every ${spanOf(every)}`),
@@ -193,7 +193,7 @@ function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): s
 }
 
 /** A span of time as a person writes it, such as 90m: in the largest unit that fits. */
-function spanOf(ms: number): string {
+function spanOf(ms: number) {
   const units = [
     ['h', 3_600_000],
     ['m', 60_000],

@@ -207,7 +207,7 @@ async function askOnceMore(context: ClientContext, ready: ReadyTurn): Promise<St
   }
 }
 
-function maybeStarted({ turn, joins }: ReadyTurn, cause: unknown): CountersignError {
+function maybeStarted({ turn, joins }: ReadyTurn, cause: unknown) {
   const again = joins === true ? '' : '; a start with this id again makes no second turn';
   return new CountersignError(
     'server_failed',
@@ -230,7 +230,7 @@ function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>) {
 async function startOnce(
   context: ClientContext,
   { turn, taskQueue, prompt, input, priority, joins }: ReadyTurn,
-): Promise<string> {
+) {
   const start = () =>
     context.client.workflow.start(WORKFLOWS.turn, {
       args: [input],
@@ -246,7 +246,7 @@ async function startOnce(
   return handle.firstExecutionRunId;
 }
 
-function turnExists(turn: string): CountersignError {
+function turnExists(turn: string) {
   const hint = 'take another id, or none; an id is never used twice';
   return new CountersignError('exists', `there is or was a turn ${turn}`, { hint, data: { turn } });
 }
@@ -280,11 +280,6 @@ export function drawTurnId(): string {
   return `turn-${Date.now().toString(36).padStart(9, '0')}${drawn.padStart(8, '0')}`;
 }
 
-/** Whether text can be the id of a turn that the client starts. */
-export function isTurnId(text: string): boolean {
-  return TURN_ID.test(text);
-}
-
 /**
  * Temporal accepts any text as an id. On the command line, a `/` begins the name of a call, and a blank ends an
  * argument.
@@ -298,7 +293,7 @@ export function mayBeId(text: string): boolean {
 
 /** Checks that a text can be the id of a turn. @throws CountersignError `usage` for a text that cannot be an id. */
 export function checkTurnId(id: string): string {
-  if (isTurnId(id)) return id;
+  if (TURN_ID.test(id)) return id;
   const hint = 'use letters, digits, ".", "_", ":" and "-", at most 200, with a letter or digit first';
   throw new CountersignError('usage', `${JSON.stringify(id)} cannot be the id of a turn`, hint);
 }

@@ -50,7 +50,7 @@ export class InboxNews {
   }
 
   /** Plans the next batch. It may come earlier than the batch that was planned before. */
-  private plan(): void {
+  private plan() {
     if (this.isSending || this.namespace === undefined) return;
     const now = performance.now();
     const at = this.failures > 0 ? this.sentAt + streamRetryMs(this.failures) : now + this.usualMs(now);
@@ -60,11 +60,11 @@ export class InboxNews {
     this.planned = { at, timer };
   }
 
-  private usualMs(now: number): number {
+  private usualMs(now: number) {
     return this.turns.size > 0 ? NEWS.batchMs : Math.max(0, this.sentAt + NEWS.beatMs - now);
   }
 
-  private async flush(): Promise<void> {
+  private async flush() {
     this.planned = undefined;
     if (this.namespace === undefined) return;
     const turns = [...this.turns].slice(0, NEWS.turnsAtOnce);
@@ -89,7 +89,7 @@ export class InboxNews {
   }
 
   /** Keeps the news that did not arrive for the next batch. */
-  private keep({ turns, isPart }: TurnNews): void {
+  private keep({ turns, isPart }: TurnNews) {
     if (isPart === true) this.isPart = true;
     for (const turn of turns) {
       if (this.turns.size < NEWS.turnsKept) this.turns.add(turn);

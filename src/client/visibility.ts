@@ -81,7 +81,7 @@ export class VisibilityLimit {
    * Pauses twice as long after each refusal. A part of the pause is random, so that several programs do not come back
    * together.
    */
-  private pause(): void {
+  private pause() {
     const longest = Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.refusals++);
     this.pausedUntil = performance.now() + longest * (0.5 + Math.random() / 2);
   }
@@ -93,7 +93,7 @@ export class VisibilityLimit {
     });
   }
 
-  private letThrough(): void {
+  private letThrough() {
     if (this.timer !== undefined) return;
     const lane = this.nextLane();
     if (lane === undefined) return;
@@ -114,7 +114,7 @@ export class VisibilityLimit {
     this.letThrough();
   }
 
-  private fill(now: number): void {
+  private fill(now: number) {
     if (!this.isStrict) this.spare = Math.min(AT_ONCE, this.spare + (now - this.filledAt) / EVERY_MS);
     this.filledAt = now;
   }

@@ -288,10 +288,6 @@ const spentIssues = /* @__PURE__ */ soundCheck(SPENT);
 
 /** Input of `countersign.child`. */
 export interface ChildWaitInput {
-  /** The id of the call. */
-  callId: string;
-  tool: string;
-  agent: string;
   child: string;
 }
 

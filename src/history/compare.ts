@@ -84,7 +84,7 @@ function compareStep(step: number, left: PathStep | undefined, right: PathStep |
   return { step, left, right, same: isSame(left, right) };
 }
 
-function isSame(left: PathStep | undefined, right: PathStep | undefined): boolean {
+function isSame(left: PathStep | undefined, right: PathStep | undefined) {
   if (left === undefined || right === undefined || left.text !== right.text) return false;
   return canonicalize(left.calls.map(behaviour)) === canonicalize(right.calls.map(behaviour));
 }

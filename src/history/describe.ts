@@ -88,7 +88,7 @@ export function withText(files: readonly FileRef[] = []): string {
   return files.length === 0 ? '' : `, with ${files.map(describeFile).join(', ')}`;
 }
 
-function forkText({ of, from, world, changed, model, taken }: TurnEventOf<'forked'>): string {
+function forkText({ of, from, world, changed, model, taken }: TurnEventOf<'forked'>) {
   const results = taken.filter(({ kind }) => kind === 'result').length;
   return [
     `a fork of ${of} from ${from} on, in a ${world} world`,
@@ -98,7 +98,7 @@ function forkText({ of, from, world, changed, model, taken }: TurnEventOf<'forke
   ].join('; ');
 }
 
-function endText({ status, answer, error }: TurnEventOf<'turn_ended'>): string {
+function endText({ status, answer, error }: TurnEventOf<'turn_ended'>) {
   const empty = status === 'answered' && answer === '' ? ': the model had nothing more to say' : '';
   return `${describeState(status)[0]}${empty}${error === undefined ? '' : `: ${error.message}`}`;
 }
@@ -118,7 +118,7 @@ function describeStep(event: TurnEventOf<'thinking' | 'think_retried' | 'think_f
   }
 }
 
-function retriedText({ attempt, lastFailure, burst }: TurnEventOf<'think_retried'>): string {
+function retriedText({ attempt, lastFailure, burst }: TurnEventOf<'think_retried'>) {
   const lost = burst === true ? '; steps that were not on record by then are taken anew from here' : '';
   return `it took ${attempt} attempts${inBrackets(lastFailure)}${lost}`;
 }
@@ -206,7 +206,7 @@ const SAID = { approval: 'a decision', resolution: 'a resolution', answer: 'an a
  * The start of a call in words. Arguments that were approved as proposed are left out, because they were shown just
  * before.
  */
-function startText(event: TurnEventOf<'call_started'>): string {
+function startText(event: TurnEventOf<'call_started'>) {
   const { tool, generation, decision, grant, arguments: args } = event;
   const shown = decision?.decision === 'approved' ? {} : args;
   const how = `${generation > 0 ? ' once more' : ''}${grantText(' by ', grant)}`;
@@ -225,7 +225,7 @@ function describeResult(event: TurnEventOf<'call_ended'>): Described {
 }
 
 /** The first line of a result. */
-function outcomeText(result: ToolResult, note?: string): string {
+function outcomeText(result: ToolResult, note?: string) {
   const { success, content, error, metadata } = result;
   if (!success) return `${error?.code ?? 'unknown'}: ${truncate(error?.message ?? content)}`;
   const lines = outputOf(result, note).trimEnd().split('\n');

@@ -79,7 +79,7 @@ const ENDS: readonly unknown[] = [
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
 ];
 
-function badHistory(message: string, cause?: unknown): CountersignError {
+function badHistory(message: string, cause?: unknown) {
   const hint = 'export one with: temporal workflow show --workflow-id <id> --output json';
   return new CountersignError('bad_history', message, { hint, cause });
 }
@@ -128,7 +128,7 @@ export function refuseNewer(run: History): void {
     throw newerVersion(`the turn has the change ${JSON.stringify(unknown)}, which is not known here`);
 }
 
-function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): string[] {
+function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent) {
   const id = marker && patchOf(marker);
   return id === undefined || id === null ? [] : [id];
 }
@@ -159,7 +159,7 @@ export interface Bundle {
 }
 
 /** The parts that making a bundle needs, in addition to the runs. */
-export interface BundleOptions {
+interface BundleOptions {
   version: string;
   namespace: string;
   turn: string;
@@ -247,7 +247,7 @@ async function field(key: string, value: unknown, inside: RewriteState): Promise
  * Rewrites the details of a marker. The SDK's core writes them without a codec, except for the result of a local
  * activity.
  */
-async function marker(value: unknown, inside: RewriteState): Promise<unknown> {
+async function marker(value: unknown, inside: RewriteState) {
   if (!isObject(value) || !isObject(value['details'])) return value;
   const { result } = value['details'];
   const failure = await field('failure', value['failure'], inside);

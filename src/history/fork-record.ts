@@ -192,7 +192,7 @@ function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>) 
 }
 
 /** Who gave the model something to read with a decision, an answer or a resolution. */
-function speakerOf(event: TurnEvent): string[] {
+function speakerOf(event: TurnEvent) {
   if (event.type === 'answered') return event.approver === undefined ? [] : [event.approver];
   const isSaid = event.type === 'decision' || event.type === 'resolved';
   if (!isSaid || event.judgement.accepted !== true) return [];
@@ -200,7 +200,7 @@ function speakerOf(event: TurnEvent): string[] {
   return words === undefined ? [] : [event.approver];
 }
 
-function readCompleted(state: RunReading, completed: EventOf<'activity_completed'>): void {
+function readCompleted(state: RunReading, completed: EventOf<'activity_completed'>) {
   const scheduled = state.asked.get(completed.scheduledEventId);
   if (scheduled === undefined) return readResult(state, completed);
   state.asked.delete(completed.scheduledEventId);
@@ -226,12 +226,12 @@ function prepared({ last }: RunReading, callId: string, result: unknown) {
   last?.prepared.set(callId, call);
 }
 
-function badHistory(why: string): CountersignError {
+function badHistory(why: string) {
   const hint = 'name a turn, or export its history whole';
   return new CountersignError('bad_history', `this is not the history of a turn: ${why}`, hint);
 }
 
-function notATurn(workflowType: string): CountersignError {
+function notATurn(workflowType: string) {
   const hint = 'only turns can be forked; countersign list shows them';
   const message = `this is of the workflow ${JSON.stringify(workflowType)}, not a turn`;
   return new CountersignError('bad_history', message, { hint, data: { workflowType } });

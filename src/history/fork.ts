@@ -97,7 +97,7 @@ function fitInput(input: TurnInput): TurnInput {
   return { ...input, carried: { ...carried, transcript, droppedBefore } };
 }
 
-function tooLarge(): CountersignError {
+function tooLarge() {
   const message = `the record up to this point is over ${LIMITS.forkInputBytes} bytes, even without old outputs`;
   return refused(message, 'Fork at an earlier call.');
 }
@@ -322,7 +322,7 @@ function answeredCall(call: PreparedCall, said: Answered, now: number): Recorded
 }
 
 /** The refusal of a fork whose record is not complete yet. */
-function stillRunning({ turn }: ForkRecord, callId: string): CountersignError {
+function stillRunning({ turn }: ForkRecord, callId: string) {
   const message = `${turn} still runs this step: the outcome of ${callId} is not known`;
   return refused(message, 'Wait until it ended, or resolve it if it is in doubt.');
 }
@@ -384,7 +384,7 @@ function withOpaque(entries: readonly TranscriptEntry[], { steps }: ForkRecord):
  * Whether an event settles a call, although the result may come later. An approval does not settle it, because the call
  * still waits until it may start.
  */
-function settlesCall(event: TurnEvent): boolean {
+function settlesCall(event: TurnEvent) {
   switch (event.type) {
     case 'decision':
       return effectOfDecision(event) === 'denies';
@@ -405,7 +405,7 @@ function eventsBefore(events: readonly TurnEvent[], callId: string): readonly Tu
   return at === -1 ? events : events.slice(0, at);
 }
 
-function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
+function notFound({ turn, steps }: ForkRecord, at: string) {
   const calls = [...steps.values()].flatMap((step) => callsOf(step).map(({ callId }) => callId));
   const hint =
     calls.length === 0

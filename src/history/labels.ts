@@ -200,7 +200,7 @@ export function describeUsage(usage: Usage = {}): string {
 /** Tokens, for a line whose label names them: `1,200 in (800 cached), 50 out (20 thinking)`. */
 export function describeTokens(usage: Usage): string {
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
-  const side = (tokens: number | undefined, what: string, part: number | undefined, of: string): string[] => {
+  const side = (tokens: number | undefined, what: string, part: number | undefined, of: string) => {
     if (tokens === undefined) return [];
     return [`${whole(tokens)} ${what}${part === undefined ? '' : ` (${whole(part)} ${of})`}`];
   };
@@ -287,7 +287,7 @@ export function howKnown({
   return authenticated === true || signedBy === 'inbox' ? 'signed in' : 'as claimed';
 }
 
-function missingText({ missing, missingGroups, mayVote, isStuck }: VoteCount, verb: string): string {
+function missingText({ missing, missingGroups, mayVote, isStuck }: VoteCount, verb: string) {
   const heard = missingGroups.length === 0 ? '' : ` (${missingGroups.join(', ')})`;
   const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may ${verb}`;
   return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;

@@ -36,7 +36,7 @@ export function parsePoint(text: string): Point {
  *
  * @throws CountersignError `not_found`.
  */
-export function countAt(events: readonly TurnEvent[], point: Point): number {
+function countAt(events: readonly TurnEvent[], point: Point): number {
   const at = indexOf(events, point);
   if (at === -1) throw pointNotFound(events, point);
   let end = at + 1;
@@ -59,7 +59,7 @@ function sharesEvent(one: TurnEvent | undefined, next: TurnEvent | undefined) {
   return one?.eventId === next?.eventId && next?.type !== 'turn_started';
 }
 
-function indexOf(events: readonly TurnEvent[], point: Point): number {
+function indexOf(events: readonly TurnEvent[], point: Point) {
   if (point.kind === 'event') return indexOfEvent(events, point);
   if (point.kind === 'step') {
     const reply = events.findLastIndex((event) => event.type === 'step' && event.step === point.step);
@@ -77,7 +77,7 @@ const BEGINNINGS = [
   'call_ended',
 ] as const;
 
-function indexOfCall(events: readonly TurnEvent[], callId: string): number {
+function indexOfCall(events: readonly TurnEvent[], callId: string) {
   for (const type of BEGINNINGS) {
     const at = events.findLastIndex((event) => event.type === type && callIdOf(event) === callId);
     if (at !== -1) return at;
@@ -88,10 +88,7 @@ function indexOfCall(events: readonly TurnEvent[], callId: string): number {
 }
 
 /** The last turn event at or before a history event. -1 for a history event after the last turn event. */
-function indexOfEvent(
-  events: readonly TurnEvent[],
-  { eventId, run }: { eventId: number; run?: number },
-): number {
+function indexOfEvent(events: readonly TurnEvent[], { eventId, run }: { eventId: number; run?: number }) {
   const starts = events.flatMap((event, index) => (event.type === 'turn_started' ? [index] : []));
   const number = run ?? starts.length;
   const from = starts[number - 1];
@@ -101,7 +98,7 @@ function indexOfEvent(
   return events.findLastIndex((event, index) => index >= from && index < end && event.eventId <= eventId);
 }
 
-function pointNotFound(events: readonly TurnEvent[], point: Point): CountersignError {
+function pointNotFound(events: readonly TurnEvent[], point: Point) {
   const steps = events.flatMap((event) => (event.type === 'step' ? [event] : []));
   const calls = steps.flatMap((step) => step.calls.map((call) => call.callId));
   const { message, hint } = {
@@ -118,14 +115,14 @@ function pointNotFound(events: readonly TurnEvent[], point: Point): CountersignE
   return new CountersignError('not_found', `${message} in this turn`, hint);
 }
 
-function nameOf(point: Point): string {
+function nameOf(point: Point) {
   if (point.kind === 'step') return String(point.step);
   return point.kind === 'call' ? point.callId : `${point.run ?? ''}#${point.eventId}`;
 }
 
 const MOST = 20;
 
-function listOf(names: readonly string[]): string {
+function listOf(names: readonly string[]) {
   if (names.length === 0) return 'none';
   const shown = [...new Set(names)];
   return shown.length <= MOST ? shown.join(', ') : `${shown.slice(0, MOST).join(', ')}, …`;

@@ -39,7 +39,7 @@ interface Now {
   /** Milliseconds since 1970. */
   now: number;
   /** The tool has changed since the request, so that an approved call would not run. */
-  changed?: ChangedTool['now'] | undefined;
+  changed?: ChangedTool['now'];
 }
 
 /**

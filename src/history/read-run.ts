@@ -118,7 +118,7 @@ class Pages {
   }
 
   /** The number of events that the run has now. */
-  async count(): Promise<number> {
+  async count() {
     const { connection, namespace } = this.server;
     const execution = { workflowId: this.run.turn, runId: this.run.runId };
     const { workflowExecutionInfo } = await connection.withDeadline(Date.now() + READ_MS, () =>
@@ -179,7 +179,7 @@ class Pages {
    * The error if one event did not come. A server that answers another request is not gone, so the event is too
    * large.
    */
-  private async explained(error: unknown): Promise<unknown> {
+  private async explained(error: unknown) {
     const what = `reading turn ${this.run.turn}`;
     if (isTooLarge(error)) return answerTooLarge(what, error);
     if (grpcStatusOf(error) !== STATUS.deadlineExceeded) return error;
@@ -257,7 +257,7 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
  * more than a page of them arrives while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no
  * gaps.
  */
-function gapIn({ events, token }: Page, { read, there }: Progress): number | undefined {
+function gapIn({ events, token }: Page, { read, there }: Progress) {
   const ids = [read, ...events.map(({ eventId }) => toNumber(eventId))];
   const end = token.length === 0 ? there + 1 : 0;
   return ids.find((id, index) => (ids[index + 1] ?? end) > id + 1);

@@ -111,7 +111,7 @@ function runIdOf(events: readonly TurnEvent[]) {
 }
 
 /** The workflow task whose commands made an event. It is the last task that was completed before the event. */
-function taskOf(run: readonly DecodedEvent[], eventId: number): number {
+function taskOf(run: readonly DecodedEvent[], eventId: number) {
   const task = run.findLast((event) => event.kind === 'task_completed' && event.eventId < eventId);
   if (task === undefined) throw new CountersignError('bad_history', 'the record of this turn has a gap');
   return task.eventId;
@@ -136,7 +136,7 @@ function refused(message: string) {
 }
 
 /** Whether a call ran in a burst. Such a call starts with the event that completed the burst. */
-function isInBurst(run: readonly DecodedEvent[], { type, eventId }: TurnEvent): boolean {
+function isInBurst(run: readonly DecodedEvent[], { type, eventId }: TurnEvent) {
   if (type !== 'call_started') return false;
   return run.find((event) => event.eventId === eventId)?.kind === 'activity_completed';
 }
@@ -196,7 +196,7 @@ function addEvent(record: CallRecord, event: TurnEvent) {
 }
 
 /** Whether a call waits for a decision and nothing has come after that. */
-function isWaiting(events: readonly TurnEvent[], callId: string): boolean {
+function isWaiting(events: readonly TurnEvent[], callId: string) {
   const { asked, approvedAt, closedAt, ended } = recordOf(events, callId);
   return asked !== undefined && approvedAt === undefined && closedAt === undefined && ended === undefined;
 }
@@ -235,7 +235,7 @@ function outcomeOf(
 function isOver(
   { asked, started, ended, closedAt }: CallRecord,
   stays: (eventId: number | undefined) => boolean,
-): boolean {
+) {
   if (stays(closedAt)) return true;
   return (started !== undefined || asked === undefined) && stays(ended?.eventId);
 }

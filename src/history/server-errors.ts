@@ -162,7 +162,7 @@ export function isNotReady(error: unknown): boolean {
 }
 
 /** The error for a namespace that no worker has prepared yet. */
-function notReady(cause: unknown): CountersignError {
+function notReady(cause: unknown) {
   const hint =
     'start a worker once (countersign worker): it registers them, or says which command to run; a dev server that was started again without its file has lost its turns, too';
   const message = `the namespace does not know Countersign's search attributes: ${detailsOf(cause)}`;

@@ -125,7 +125,7 @@ function createModel() {
 }
 
 /** The time that each reply took, in milliseconds. A model is asked for one step at a time. */
-function replyTimes(events: readonly TurnEvent[]): number[] {
+function replyTimes(events: readonly TurnEvent[]) {
   let asked: number | undefined;
   return events.flatMap((event) => {
     if (event.type === 'thinking') asked = Date.parse(event.at);
@@ -221,7 +221,7 @@ function createCounter(): ToolCounter {
   };
 }
 
-function rateOf({ succeeded, failed }: { succeeded: number; failed: number }): number | null {
+function rateOf({ succeeded, failed }: { succeeded: number; failed: number }) {
   const ended = succeeded + failed;
   return ended === 0 ? null : succeeded / ended;
 }

@@ -149,7 +149,7 @@ function opens({ type }: TurnEvent) {
   return type === 'request_opened' || type === 'question_opened' || type === 'in_doubt';
 }
 
-function closes(event: TurnEvent): boolean {
+function closes(event: TurnEvent) {
   if (event.type === 'decision' || event.type === 'resolved' || event.type === 'answered')
     return takesEffect(event);
   return ['request_expired', 'call_started', 'call_ended'].includes(event.type);

@@ -40,7 +40,7 @@ interface TranscriptState extends TranscriptAt {
   contents: Map<string, Parameters<typeof resultEntry>[1]>;
 }
 
-function apply(reading: TranscriptState, event: TurnEvent): void {
+function apply(reading: TranscriptState, event: TurnEvent) {
   switch (event.type) {
     case 'turn_started':
       return start(reading, event);

@@ -74,7 +74,7 @@ function apply(view: TurnView, event: TurnEvent) {
 }
 
 /** Takes an event that concerns the turn as a whole. */
-function viewRun(view: TurnView, event: TurnEvent): void {
+function viewRun(view: TurnView, event: TurnEvent) {
   switch (event.type) {
     case 'turn_started':
       return started(view, event);
@@ -161,7 +161,7 @@ function ended(view: TurnView, event: TurnEnded) {
 }
 
 /** Takes an event of a call, except what people say. */
-function viewCall(view: TurnView, event: TurnEvent): void {
+function viewCall(view: TurnView, event: TurnEvent) {
   switch (event.type) {
     case 'step':
       view.calls.push(...event.calls.map((call) => callView(call, event.step)));
@@ -262,7 +262,7 @@ function callEnded(call: CallView, event: CallEnded) {
 }
 
 /** Takes what a person says. An event that names no call of the turn is only counted. */
-function viewDecision(view: TurnView, event: TurnEvent): void {
+function viewDecision(view: TurnView, event: TurnEvent) {
   switch (event.type) {
     case 'decision':
       judged(view, event);

@@ -90,7 +90,7 @@ function decideStart(calls: Approvals, callId: string, secret: string | undefine
   return { events: [{ type: 'started', callId, secret }] };
 }
 
-function isAllowed({ leave, call, generation, seenDigest, voided }: AllowedCall): boolean {
+function isAllowed({ leave, call, generation, seenDigest, voided }: AllowedCall) {
   if (leave.by === 'decision')
     return leave.decision.seenDigest === seenDigest && leave.generation === generation;
   const needsNone = leave.by === 'grant' || call.kind === 'run';

@@ -43,13 +43,13 @@ export function takeOutcome({ calls }: Approvals, outcome: OutcomeReport, now: n
 export function takeAbandonment(approvals: Approvals, said: Abandonment, now: number): LifeEvent[] {
   const { abandoned: before, calls } = approvals;
   const by = { ...said, at: now };
-  const isLess = (state: CallState): boolean =>
+  const isLess = (state: CallState) =>
     before !== undefined && whyKept(state, before) === undefined && whyKept(state, by) !== undefined;
   return [...calls.values()].some(isLess) ? [] : [{ type: 'abandoned', by }];
 }
 
 /** Why this person might not give up a call when they asked to, and who may. Undefined: this person might. */
-function whyKept(state: CallState, { approver, at }: Abandonment & { at: number }): string | undefined {
+function whyKept(state: CallState, { approver, at }: Abandonment & { at: number }) {
   return checkAllowed(state, { callId: state.call.callId, approver }, at)?.message;
 }
 

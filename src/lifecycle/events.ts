@@ -92,7 +92,7 @@ export type CallEvent =
     }
   | { type: 'started'; callId: string; secret?: string }
   /** A worker gave the call back without starting it. `isHeld`: a pause holds it. */
-  | { type: 'given_back'; callId: string; isHeld: boolean; mayHaveRun?: true | undefined }
+  | { type: 'given_back'; callId: string; isHeld: boolean; mayHaveRun?: true }
   /** The decision, or some of its votes, do not hold. */
   | { type: 'voided'; callId: string; said: AskAgain; at: number }
   | { type: 'lost'; callId: string; doubt: InDoubt; at: number }
@@ -269,7 +269,7 @@ export function firstLeave({ kind, settings, grant }: ValidCall): Leave | undefi
   return counts ? { by: 'grant', grant } : undefined;
 }
 
-function deadlineOf(call: ValidCall, now: number): number | null {
+function deadlineOf(call: ValidCall, now: number) {
   const expiresMs = timeToDecide(call);
   return expiresMs === null ? null : now + expiresMs;
 }

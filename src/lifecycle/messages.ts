@@ -112,7 +112,7 @@ export function parseAbandonment(message: unknown): Abandonment {
   return read.ok ? read.value : {};
 }
 
-function nameOf(value: unknown): string {
+function nameOf(value: unknown) {
   if (value === null || value === undefined) return 'null';
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }
@@ -130,7 +130,7 @@ export function alreadyDecided(standing: NonNullable<Refused['standing']>, messa
   return { ...refuse('already_decided', why, message), standing };
 }
 
-function textOf(message: unknown, key: string): string | undefined {
+function textOf(message: unknown, key: string) {
   const value = isObject(message) ? message[key] : undefined;
   return typeof value === 'string' ? value.slice(0, 200) : undefined;
 }

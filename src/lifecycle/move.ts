@@ -38,7 +38,7 @@ const BUSY: Readonly<Partial<Record<CallState['phase'], string>>> = {
   in_doubt: 'is in doubt: resolve it first',
 };
 
-function whyCallHeld(state: CallState): string | undefined {
+function whyCallHeld(state: CallState) {
   const { call, phase, edit, votes } = state;
   const busy = BUSY[phase];
   if (busy !== undefined || phase === 'done') return busy;

@@ -79,7 +79,7 @@ export function outcomeOfLost(
 
 /** The last result of a call that was retried. It is in the failure that asked for the retry. */
 export function lastResult(
-  { type, details }: { type?: string | null | undefined; details?: readonly unknown[] | null | undefined },
+  { type, details }: { type?: string | null; details?: readonly unknown[] | null },
   callId: string,
 ): ToolResult | undefined {
   return type === FAILURES.retry ? readResult(details?.[0], callId) : undefined;
@@ -119,7 +119,7 @@ function askAgain(
 }
 
 /** The ids of the decisions that do not count: the decision that was held, or the votes of the people in `struck`. */
-function voidIds(state: RunningCall, struck: readonly string[] | undefined): string[] {
+function voidIds(state: RunningCall, struck: readonly string[] | undefined) {
   const held = decisionOf(state)?.decision;
   if (struck === undefined || held?.votes === undefined) return held === undefined ? [] : [held.decisionId];
   return state.votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));

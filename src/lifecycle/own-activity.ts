@@ -15,7 +15,7 @@ import { type CallState, secretOf } from './state';
 /** One failure in a chain of causes, as Temporal keeps it. */
 export interface FailureText {
   /** The type of an application failure: the name of the error that was thrown. */
-  type?: string | undefined;
+  type?: string;
   message: string;
 }
 
@@ -65,13 +65,13 @@ function withOwnType(activity: LostActivity): LostActivity {
   return isTheirs ? { ...activity, type: 'Error' } : activity;
 }
 
-function wasThrown(activity: LostActivity, causes: readonly FailureText[]): boolean {
+function wasThrown(activity: LostActivity, causes: readonly FailureText[]) {
   const { cancelled, timeout, type = '' } = activity;
   if (cancelled || timeout !== undefined || type === '' || endedUntaken(activity)) return false;
   return !NO_END.includes(type) && !causes.some(isBroken);
 }
 
-function isBroken({ type, message }: FailureText): boolean {
+function isBroken({ type, message }: FailureText) {
   return saysBrokenInText({ name: type ?? '', message });
 }
 

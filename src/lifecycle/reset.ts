@@ -26,7 +26,7 @@ export function takeReset({ calls }: Approvals, now: number): LifeEvent[] {
   });
 }
 
-function isGateStart({ call: { settings }, phase }: CallState): boolean {
+function isGateStart({ call: { settings }, phase }: CallState) {
   const isAllowed = phase === 'ready' || phase === 'running';
   return isAllowed && settings.gate?.activity !== undefined && settings.effect === 'unsafe';
 }

@@ -52,7 +52,7 @@ export function checkVote(state: CallBasics, decision: Decision, now: number): R
 }
 
 /** Why an approval would not add to the approvals that are there: they are for other hunks. Undefined: it would. */
-function otherHunks({ votes }: CallBasics, { decision, hunks }: Decision): string | undefined {
+function otherHunks({ votes }: CallBasics, { decision, hunks }: Decision) {
   if (decision !== 'approved' || hunks?.length === 0) return undefined;
   const first = votes.find((vote) => vote.decision === 'approved');
   if (first === undefined || areSameHunks(first.hunks, hunks)) return undefined;

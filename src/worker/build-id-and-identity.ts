@@ -87,7 +87,7 @@ export function deploymentOptions({
   };
 }
 
-function badName(what: string, given: string, dots: string | undefined): CountersignError {
+function badName(what: string, given: string, dots: string | undefined) {
   const signs = ['letters', 'digits', ...(dots === undefined ? [] : [dots]), 'underscores'].join(', ');
   return new CountersignError(
     'config_invalid',

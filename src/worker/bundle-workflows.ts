@@ -98,7 +98,7 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
  * The exports of the bundle. A named export takes precedence over a star, so your own file may also export workflows
  * with these names.
  */
-function exportsOf(workflowsPath: string): string {
+function exportsOf(workflowsPath: string) {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
   return `${own}export { ${Object.values(WORKFLOWS).join(', ')} } from ${JSON.stringify(TURNS)};\n`;
 }
@@ -140,7 +140,7 @@ async function isBuilt() {
   return existsSync(BUILT_WITH) && (await readFile(BUILT_WITH, 'utf8')) === sdkVersion();
 }
 
-async function readBundle(path: string): Promise<string> {
+async function readBundle(path: string) {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {

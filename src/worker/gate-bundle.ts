@@ -39,7 +39,7 @@ export function withGate<O extends Pick<BundleOptions, 'workflowInterceptorModul
 }
 
 /** A module of its own text, so that no file has to be written and a bundle has the same code everywhere. */
-function moduleFor(names: GateNames): string {
+function moduleFor(names: GateNames) {
   const text = [
     `import { gateInterceptors } from ${JSON.stringify(INTERCEPTOR)};`,
     `export const mark = ${JSON.stringify(gateMark(names))};`,

@@ -1,6 +1,6 @@
 import type { Logger, Worker } from '@temporalio/worker';
 import type { Journal } from '../activities/journal';
-import { endUnused, type Runnable } from './run-workers';
+import { endUnused } from './run-workers';
 import {
   createReach,
   openProbePort,
@@ -10,26 +10,28 @@ import {
   type Reachable,
 } from '../server/probes';
 
-/** What the probes of a worker check. */
+/** What the probes of a worker check besides its workers. */
 interface HealthParts {
-  workers: readonly Pick<Runnable, 'getState'>[];
   connection: Reachable;
   journal: Pick<Journal, 'fault'>;
+  log: Logger;
 }
 
 /**
  * Opens `/health` and `/ready` of a worker. The process is healthy until one of its workers has failed, after which the
  * process has to end. It is ready while all workers take tasks, the journal can be written and Temporal's server answers.
- * A draining process is healthy and not ready.
+ * A draining process is healthy and not ready. If the port cannot be opened, the workers are ended, because they do not
+ * run yet and hold the connection.
  *
  * @throws CountersignError `config_invalid`.
  */
-export function openHealth(
+export async function openHealth(
   address: string,
-  { workers, connection, journal }: HealthParts,
+  workers: readonly Worker[],
+  { connection, journal, log }: HealthParts,
 ): Promise<ProbePort> {
   const reach = createReach(() => connection);
-  return openProbePort(address, 'health', {
+  const port = openProbePort(address, 'health', {
     '/health': () => health(workers),
     '/ready': async () => {
       const states = workers.map((worker) => worker.getState());
@@ -40,26 +42,15 @@ export function openHealth(
       return readiness((await reach()) ? undefined : "Temporal's server does not answer");
     },
   });
-}
-
-function health(workers: HealthParts['workers']): ProbeAnswer {
-  const failed = workers.some((worker) => worker.getState() === 'FAILED');
-  return failed ? { status: 503, text: 'failed\n' } : { status: 200, text: 'ok\n' };
-}
-
-/**
- * Opens the port for workers that do not run yet. If the port cannot be opened, the workers are ended, because they
- * hold the connection.
- */
-export async function openHealthOf(
-  address: string,
-  workers: readonly Worker[],
-  { log, ...parts }: Omit<HealthParts, 'workers'> & { log: Logger },
-): Promise<ProbePort> {
   try {
-    return await openHealth(address, { workers, ...parts });
+    return await port;
   } catch (error) {
     await endUnused({ workers, close: () => Promise.resolve(), log });
     throw error;
   }
+}
+
+function health(workers: readonly Worker[]): ProbeAnswer {
+  const failed = workers.some((worker) => worker.getState() === 'FAILED');
+  return failed ? { status: 503, text: 'failed\n' } : { status: 200, text: 'ok\n' };
 }

@@ -111,7 +111,7 @@ function makeInstruments(meter: MetricMeter) {
   };
 }
 
-function count(to: Instruments, fact: ObservedFact): void {
+function count(to: Instruments, fact: ObservedFact) {
   switch (fact.kind) {
     case 'waited':
       return countWait(to, fact);

@@ -322,7 +322,7 @@ function ourSinks(
   };
 }
 
-async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption): Promise<string> {
+async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption) {
   const head = `${enabled ? ENCODES_FAILURES : ''}${formatTools(digestsOf(settings.config))}`;
   return `${head}${await bundleCode(settings)}`;
 }

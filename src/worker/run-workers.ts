@@ -81,7 +81,7 @@ function shutDown(workers: readonly Runnable[]) {
  * Closes everything. Returns whether that worked in time. The caller throws the first failure. Later failures go to the
  * log.
  */
-async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>[]): Promise<boolean> {
+async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>[]) {
   const clock = new AbortController();
   const late = delay(END_MS, 'late' as const, { signal: clock.signal });
   // The clock is always aborted in the end, so its rejection is expected.
@@ -102,7 +102,7 @@ async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>
 function watchOver({ workers, log }: WorkerGroup) {
   let expectedAt: number | undefined;
   const expectEnd = (): void => void (expectedAt ??= performance.now());
-  const isLost = (worker: Runnable): boolean => {
+  const isLost = (worker: Runnable) => {
     const state = worker.getState();
     if (state === 'FAILED') return true;
     if (expectedAt === undefined) return state !== 'RUNNING' && state !== 'INITIALIZED';
@@ -156,7 +156,7 @@ export function explainFrozen(error: unknown): unknown {
 
 const START_AGAIN = 'Start it again: every turn goes on, and what had started is not started twice.';
 
-function workerFailed(cause: unknown): unknown {
+function workerFailed(cause: unknown) {
   const frozen = explainFrozen(cause);
   if (frozen !== cause) return frozen;
   const why = cause instanceof Error ? cause.message : 'it could not be closed in time';

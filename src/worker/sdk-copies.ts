@@ -53,7 +53,7 @@ function packagesIn(modules: string) {
 }
 
 /** The folders in a folder. A link is not followed: what it leads to is found in its own place. */
-function foldersIn(folder: string): string[] {
+function foldersIn(folder: string) {
   if (!existsSync(folder)) return [];
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
@@ -66,7 +66,7 @@ function copyAt(place: string, name: string): SdkCopy | undefined {
   return { name, version, folder: dirname(file) };
 }
 
-function manifestOf(place: string, name: string): string | undefined {
+function manifestOf(place: string, name: string) {
   try {
     return realpathSync(createRequire(join(place, 'index.js')).resolve(`${name}/package.json`));
   } catch {

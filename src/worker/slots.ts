@@ -53,14 +53,14 @@ export class ActivityRest {
     } else if (this.tasks >= BURST && performance.now() - this.longEndedAt >= LONGEST_MS) this.begin();
   }
 
-  private begin(): void {
+  private begin() {
     this.timer = setTimeout(() => {
       this.longEndedAt = performance.now();
       this.end();
     }, LONGEST_MS).unref();
   }
 
-  private end(): void {
+  private end() {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.onEnd();
@@ -129,7 +129,7 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
     return {};
   }
 
-  private canGive(): boolean {
+  private canGive() {
     return this.free > 0 && !this.isClosed();
   }
 }

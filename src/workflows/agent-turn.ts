@@ -38,7 +38,7 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   publishScheduled(input);
   const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
   const isOpen = beginsOpen(turn);
-  const details = (open: readonly OpenCall[]): string => currentDetails(open, turn.step);
+  const details = (open: readonly OpenCall[]) => currentDetails(open, turn.step);
   const publisher = new Publisher(turn, details, isOpen);
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   const queue = new MessageQueue(() => void act(turn, { type: 'reset' }));
@@ -60,7 +60,7 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   });
 }
 
-function watchCancellation(turn: Turn, work: CancellationScope): void {
+function watchCancellation(turn: Turn, work: CancellationScope) {
   CancellationScope.current().cancelRequested.catch(() => {
     act(turn, { type: 'cancel' });
     work.cancel();
@@ -94,7 +94,7 @@ export function turnModelFailure({ cause, message }: ActivityFailure): Applicati
   });
 }
 
-function end({ agent, origin, usage, step }: Turn, publisher: Publisher, outcome: TurnState): void {
+function end({ agent, origin, usage, step }: Turn, publisher: Publisher, outcome: TurnState) {
   publisher.end(outcome);
   const since = workflowInfo().startTime.getTime();
   const of = { agent, usage, steps: step, trace: origin?.trace };

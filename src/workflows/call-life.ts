@@ -125,7 +125,7 @@ export function start(life: Pick<Life, 'context' | 'callId' | 'secretFor'>): Run
 }
 
 /** Waits while the outcome is unknown, also after a cancellation: only a person or a proof ends a doubt. */
-async function resolved(life: Life): Promise<void> {
+async function resolved(life: Life) {
   const stop = life.verify?.();
   await untilTrue(() => stateOf(life).phase !== 'in_doubt');
   stop?.();

@@ -91,11 +91,7 @@ export function retryOf({ call: { settings } }: CallState): NonNullable<Activity
  * Waits until no pause holds a call that did not start, or the turn is cancelled. An activity waits and is retried,
  * because retries leave nothing in history and a pause may last for weeks.
  */
-async function untilUnpaused(
-  { agent }: Caller,
-  { callId, tool, settings }: ValidCall,
-  times: number,
-): Promise<void> {
+async function untilUnpaused({ agent }: Caller, { callId, tool, settings }: ValidCall, times: number) {
   const input: HeldInput = { agent, tool };
   try {
     await scheduleActivity(ACTIVITIES.held, [input], {

@@ -3,7 +3,7 @@ import { act, type ApprovalContext } from './call-life';
 import { isIn, type MessageQueue } from './message-queue';
 
 /** Looks at what has changed, and does its own part: it publishes, reports, counts, or sets a timer. */
-export interface Watcher {
+interface Watcher {
   look(): void;
 }
 

@@ -35,7 +35,7 @@ export function misfit(message: string): Error {
   return new Error('another build passed on an input that this build does not know; it needs a newer worker');
 }
 
-function refused(message: string): ApplicationFailure {
+function refused(message: string) {
   return ApplicationFailure.nonRetryable(message, FAILURES.turn);
 }
 

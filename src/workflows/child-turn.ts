@@ -97,7 +97,7 @@ export async function startChildTurn(child: ChildTurnStart): Promise<ChildWorkfl
 }
 
 /** The id of the child turn of a call. */
-function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
+function childOf(turn: Turn, { call }: Pick<CallState, 'call'>) {
   return childTurnId(workflowInfo().workflowId, { callId: call.callId, replyId: turn.stepKey });
 }
 
@@ -226,8 +226,8 @@ function inputOf(turn: Turn, state: CallState, { settings, ready: { trace } }: C
 
 /** Waits for a child turn that an earlier run of this turn has started. A cancelled turn cancels it. */
 async function waitFor(turn: Turn, state: CallState, child: string): Promise<ChildEnd> {
-  const { callId, tool } = state.call;
-  const input: ChildWaitInput = { callId, tool, agent: turn.agent, child };
+  const { callId } = state.call;
+  const input: ChildWaitInput = { child };
   const result = await scheduleActivity<RawValue>(
     ACTIVITIES.child,
     [input],

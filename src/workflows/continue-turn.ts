@@ -35,8 +35,8 @@ export async function continueTurn(
 }
 
 /** Leaves out parts that the next run can do without, if its input would be too large. */
-function lighten(turn: Turn, nextInput: () => TurnInput): void {
-  const isHeavy = (): boolean => isInputTooLarge(nextInput());
+function lighten(turn: Turn, nextInput: () => TurnInput) {
+  const isHeavy = () => isInputTooLarge(nextInput());
   // The worker reads these texts in the transcript.
   if (isHeavy()) turn.results = turn.results.map(({ text: _, ...ref }) => ref);
   const { waiting } = turn.words;

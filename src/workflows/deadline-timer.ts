@@ -51,7 +51,7 @@ export class DeadlineTimer {
   /**
    * Called when the timer fires. It fires early if a clock was set back. The same deadline then needs a new timer.
    */
-  private fired(): void {
+  private fired() {
     this.at = null;
     markChanged(this.context);
   }

@@ -9,7 +9,7 @@ import type { TranscriptPage } from '../contract/transcript';
 import { setAskHandlers } from './questions';
 import { resetRun } from './current-build';
 import type { MessageQueue } from './message-queue';
-import { ANSWER_BOUNDS, firstAsked, onSignal, rawQuery, rawUpdate } from './messages';
+import { BOUNDS, firstAsked, onSignal, rawQuery, rawUpdate } from './messages';
 import { addWords, readWords } from './session/words';
 import { turnRecordOf } from './think';
 import type { Turn } from './turn-state';
@@ -27,7 +27,7 @@ const ANSWERS: VerdictMessage = {
   judge: decideAnswer,
   update: UPDATES.answer,
   signal: SIGNALS.answer,
-  bounds: ANSWER_BOUNDS,
+  bounds: BOUNDS.answer,
   description: 'Answer a question: answered (with content) or declined',
 };
 
@@ -69,12 +69,12 @@ const TOO_LARGE = 'its conversation and the results of this step are too large t
  * Sets the handler that moves a turn. Only the next run shows whether the turn moved, because a decision in the same
  * workflow task takes precedence.
  */
-function setMoveHandler(turn: Turn): void {
-  const validator = (): void => {
+function setMoveHandler(turn: Turn) {
+  const validator = () => {
     const why = turn.tooLargeIn === turn.step ? TOO_LARGE : whyHeld(turn.approvals, resetRun() !== undefined);
     if (why !== undefined) throw ApplicationFailure.nonRetryable(why, FAILURES.held);
   };
-  const move = (): void => {
+  const move = () => {
     turn.isMoving = true;
     markChanged(turn);
   };

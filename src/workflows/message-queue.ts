@@ -9,7 +9,7 @@ import { areMessagesIntercepted, randomOfRun } from './sdk-internals';
 const MOST_WEIGHT = 2500;
 
 /** A message that waits to be judged. */
-export interface QueuedMessage {
+interface QueuedMessage {
   /** The most time that judging the message may take. One unit is about 0.1 ms. */
   weight: number;
   judge(): void;
@@ -42,7 +42,7 @@ export class MessageQueue {
   /** `onReset` is called once in the first task after a reset, before any message of that task is judged. */
   constructor(private readonly onReset: () => void = () => undefined) {
     // The SDK evaluates this condition in each workflow task, so a task without a message is noted, too.
-    const ask = (): boolean => (this.enterTask(), false);
+    const ask = () => (this.enterTask(), false);
     void CancellationScope.nonCancellable(() => condition(ask));
   }
 
@@ -112,7 +112,7 @@ export class MessageQueue {
     this.updates += 1;
     if (!this.isReapplying && !this.isBehind && this.hasRoom({ weight })) return judge();
     return new Promise((resolve, reject) => {
-      const answered = (): void => {
+      const answered = () => {
         try {
           resolve(judge());
         } catch (error) {
@@ -125,19 +125,19 @@ export class MessageQueue {
     });
   }
 
-  private take(message: QueuedMessage): void {
+  private take(message: QueuedMessage) {
     if (!this.isBehind && this.hasRoom(message)) return message.judge();
     this.waiting.push(message);
     if (!this.isEmptying && !this.held) void this.empty();
   }
 
   /** Keeps a message until all messages of this workflow task have arrived. The SDK runs no promise before that. */
-  private reapply(messages: QueuedMessage[], message: QueuedMessage): void {
+  private reapply(messages: QueuedMessage[], message: QueuedMessage) {
     if (!this.hasReapplied) void Promise.resolve().then(() => this.takeReapplied());
     messages.push(message);
   }
 
-  private takeReapplied(): void {
+  private takeReapplied() {
     const { updates, signals } = this.reapplied;
     for (const message of [...updates.splice(0), ...signals.splice(0)]) this.take(message);
   }
@@ -146,7 +146,7 @@ export class MessageQueue {
    * Notes whether the current workflow task applies messages again after a reset. In such a task, the run has a new
    * source of random numbers.
    */
-  private enterTask(): void {
+  private enterTask() {
     const { historyLength } = workflowInfo();
     if (historyLength === this.task) return;
     this.task = historyLength;
@@ -170,7 +170,7 @@ export class MessageQueue {
   }
 
   /** Whether this workflow task has room for one more message. The first message of a task always has room. */
-  private hasRoom({ weight }: Pick<QueuedMessage, 'weight'>): boolean {
+  private hasRoom({ weight }: Pick<QueuedMessage, 'weight'>) {
     this.enterTask();
     if (this.weight > 0 && this.weight + weight > MOST_WEIGHT) return false;
     this.weight += weight;
@@ -178,7 +178,7 @@ export class MessageQueue {
   }
 
   /** Judges the waiting messages in later workflow tasks, even after the workflow was cancelled. */
-  private async empty(): Promise<void> {
+  private async empty() {
     this.isEmptying = true;
     const { runId } = workflowInfo();
     while (this.isBehind && isIn(runId)) {
@@ -189,7 +189,7 @@ export class MessageQueue {
   }
 
   /** Judges the waiting messages that this workflow task has room for. */
-  private judgeWaiting(): void {
+  private judgeWaiting() {
     for (let first = this.waiting[this.next]; first !== undefined; first = this.waiting[this.next]) {
       if (!this.hasRoom(first)) return;
       this.next += 1;

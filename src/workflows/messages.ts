@@ -42,7 +42,7 @@ const raw = { typeInfo: { inputTypes: everyOne(rawValueTypeInfo) } };
 
 /** A list with the same item at every index: the SDK decodes all arguments before it calls a handler. */
 function everyOne(item: TypeInfo): TypeInfo[] {
-  const isIndex = (key: string | symbol): boolean => typeof key === 'string' && /^\d+$/.test(key);
+  const isIndex = (key: string | symbol) => typeof key === 'string' && /^\d+$/.test(key);
   return new Proxy([item], { get: (list, key) => (isIndex(key) ? item : Reflect.get(list, key)) });
 }
 
@@ -74,20 +74,25 @@ export const bounds = (
   bytes: number = MESSAGE_BYTES,
 ): Bounds => ({ what, bytes, fields: Object.keys(properties) });
 
-export const DECISION_BOUNDS = bounds('decision', DECISION);
-export const RESOLUTION_BOUNDS = bounds('resolution', RESOLUTION);
-export const ANSWER_BOUNDS = bounds('answer', QUESTION_ANSWER);
-export const OUTCOME_BOUNDS = bounds('outcome', OUTCOME, OUTCOME_BYTES);
-export const ABANDONMENT_BOUNDS = bounds('abandonment', ABANDONMENT);
-export const WITHDRAWAL_BOUNDS: Bounds = {
+const WITHDRAWAL: Bounds = {
   what: 'withdrawal of a question',
   bytes: 4 * 1024,
   fields: ['callId', 'callKey', 'generation', 'secret', 'attempt', 'number'],
 };
-export const ASK_BOUNDS: Bounds = {
-  what: 'question of a call',
-  bytes: LIMITS.callQuestionBytes + WITHDRAWAL_BOUNDS.bytes,
-  fields: [...WITHDRAWAL_BOUNDS.fields, 'question'],
+
+/** The limits of each message to a turn. */
+export const BOUNDS = {
+  decision: bounds('decision', DECISION),
+  resolution: bounds('resolution', RESOLUTION),
+  answer: bounds('answer', QUESTION_ANSWER),
+  outcome: bounds('outcome', OUTCOME, OUTCOME_BYTES),
+  abandonment: bounds('abandonment', ABANDONMENT),
+  withdrawal: WITHDRAWAL,
+  question: {
+    what: 'question of a call',
+    bytes: LIMITS.callQuestionBytes + WITHDRAWAL.bytes,
+    fields: [...WITHDRAWAL.fields, 'question'],
+  },
 };
 
 /** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */
@@ -171,13 +176,12 @@ export function onSignal(
   judge: (message: RawValue) => void,
   description?: string,
 ): void {
-  const add = (message: RawValue): void =>
-    queue.add({ weight: weightOf(message), judge: () => judge(message) });
+  const add = (message: RawValue) => queue.add({ weight: weightOf(message), judge: () => judge(message) });
   setHandler(rawSignal(signal), add, { description });
 }
 
 /** The length of a message in bytes. The message is not decoded for this. */
-function messageBytes(message: RawValue | undefined): number {
+function messageBytes(message: RawValue | undefined) {
   return message?.payload.data?.length ?? 0;
 }
 
@@ -185,7 +189,7 @@ function messageBytes(message: RawValue | undefined): number {
  * The JSON text of a message. Undefined if the message is missing or is not JSON, for example because it is
  * encrypted with a missing key.
  */
-function textOf(message: RawValue | undefined): string | undefined {
+function textOf(message: RawValue | undefined) {
   const { metadata, data } = message?.payload ?? {};
   const encoding = metadata?.['encoding'];
   if (encoding === undefined || encoding === null || data === undefined || data === null) return undefined;
@@ -196,7 +200,7 @@ function textOf(message: RawValue | undefined): string | undefined {
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Decodes a field of a payload. An absent field is an empty array, which the decoder refuses. */
-function decode(bytes: Uint8Array): string {
+function decode(bytes: Uint8Array) {
   return bytes.length === 0 ? '' : utf8.decode(bytes);
 }
 

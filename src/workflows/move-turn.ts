@@ -20,9 +20,9 @@ export const MOVES: StepHook = {
  * Continues in a run on the current build, if everything open still waits for people once all messages are judged. It
  * waits for messages only while no call runs, because a call that ends would not wake the turn here.
  */
-async function moveTurn(turn: Turn, queue: MessageQueue, { reply, nextInput }: OpenStep): Promise<void> {
+async function moveTurn(turn: Turn, queue: MessageQueue, { reply, nextInput }: OpenStep) {
   turn.isMoving = false;
-  const isHeld = (): boolean => whyHeld(turn.approvals, resetRun() !== undefined) !== undefined;
+  const isHeld = () => whyHeld(turn.approvals, resetRun() !== undefined) !== undefined;
   if (isHeld()) return;
   await queue.emptied();
   if (isHeld()) return;

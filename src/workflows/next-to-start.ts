@@ -50,10 +50,10 @@ function firstFree(calls: readonly CallState[], counts: (call: CallState) => boo
   return counted.filter((call) => call.phase === 'ready').slice(0, Math.max(0, free));
 }
 
-function isPure(call: CallState): boolean {
+function isPure(call: CallState) {
   return call.call.settings.effect === 'pure';
 }
 
-function holdsPlace(call: CallState): boolean {
+function holdsPlace(call: CallState) {
   return call.phase === 'running' || call.phase === 'in_doubt';
 }

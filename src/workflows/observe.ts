@@ -13,7 +13,7 @@ export function report(...facts: ObservedFact[]): void {
 /** The facts that were reported about one call. */
 interface Reported {
   /** Since when the call has waited for a person, in ms. Undefined while it does not wait. */
-  since?: number | undefined;
+  since?: number;
   isDoubted?: boolean;
   isDone?: boolean;
 }
@@ -51,7 +51,7 @@ export class StepObserver {
     }
   }
 
-  private lookAtWait(state: CallState, known: Reported): void {
+  private lookAtWait(state: CallState, known: Reported) {
     if (isOpen(state) || state.phase === 'preparing') {
       known.since ??= state.since;
       return;
@@ -65,7 +65,7 @@ export class StepObserver {
     report({ kind: 'waited', ...this.callOf(state), ...times, ...end, ...votes });
   }
 
-  private lookAtEnd(state: CallState, known: Reported): void {
+  private lookAtEnd(state: CallState, known: Reported) {
     const isDoubted = state.phase === 'in_doubt';
     if (isDoubted && known.isDoubted !== true)
       report({ kind: 'doubted', ...this.callOf(state), at: Date.now() });
@@ -77,7 +77,7 @@ export class StepObserver {
     report({ kind: 'ended', ...this.callOf(state), outcome, at: Date.now() });
   }
 
-  private reportInvalid({ tool, callId, result }: Extract<PreparedCall, { kind: 'invalid' }>): void {
+  private reportInvalid({ tool, callId, result }: Extract<PreparedCall, { kind: 'invalid' }>) {
     const outcome = result.error?.code ?? 'success';
     const of = { agent: this.turn.agent, tool, callId, ...this.origin() };
     report({ kind: 'ended', ...of, outcome, at: Date.now() });

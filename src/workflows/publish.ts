@@ -84,7 +84,7 @@ export class Publisher {
     setCurrentDetails(`Ended: ${state}`);
   }
 
-  private publishOpen(open: readonly OpenCall[], state: TurnState, isLast = false): void {
+  private publishOpen(open: readonly OpenCall[], state: TurnState, isLast = false) {
     for (const call of this.context.approvals.calls.values())
       for (const facet of facetsOf(call)) this.facets.add(facet);
     const memo = openMemo(open, this.context);
@@ -105,7 +105,7 @@ export class Publisher {
    * Writes to the memo the calls that the workflow closed by itself. Where they are too many for one event, each event
    * takes the place of the one before, and history has them all. The next event that writes the open calls removes them.
    */
-  private writeMemo(fields: Record<string, unknown>): void {
+  private writeMemo(fields: Record<string, unknown>) {
     const { closings } = this.context.approvals;
     const parts = closedMemos(closings);
     const last = parts.pop();
@@ -117,7 +117,7 @@ export class Publisher {
     if (Object.keys(fields).length > 0) this.write(fields);
   }
 
-  private publishVerdicts(): void {
+  private publishVerdicts() {
     const { signalVerdicts, signalCount, signalsWaiting } = this.context;
     if (signalCount === this.verdicts) return;
     this.write({ [MEMO.verdicts]: verdictsMemo(signalVerdicts, signalsWaiting) });
@@ -157,7 +157,7 @@ function attributesOf(
  * The names of tools that wait now, what happened to calls, and the names of tools that asked before, also in earlier
  * runs: as many as the server takes.
  */
-function toolNames(open: readonly OpenCall[], facets: readonly string[]): string[] | null {
+function toolNames(open: readonly OpenCall[], facets: readonly string[]) {
   const before = workflowInfo().typedSearchAttributes.get(attributeKey('tools')) ?? [];
   const waiting = open.map(({ call }) => call.tool);
   const past = before.filter((name) => name.includes(':'));

@@ -29,7 +29,7 @@ import {
 import { act, untilTrue } from './call-life';
 import type { MessageQueue } from './message-queue';
 import { memoRoom, recordCall } from './publish';
-import { ASK_BOUNDS, onSignal, rawUpdate, readMessage, refusalFailure, WITHDRAWAL_BOUNDS } from './messages';
+import { BOUNDS, onSignal, rawUpdate, readMessage, refusalFailure } from './messages';
 import type { Turn } from './turn-state';
 
 /** A question that a running call may ask, with the call. */
@@ -53,12 +53,12 @@ export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
     validator,
     description: 'A call that runs asks a person',
   });
-  const withdraw = (message: RawValue): void => takeBack(turn, message);
+  const withdraw = (message: RawValue) => takeBack(turn, message);
   onSignal(queue, SIGNALS.withdraw, withdraw, 'A call that runs withdraws its question');
 }
 
-function takeBack(turn: Turn, message: RawValue): void {
-  const read = readMessage(message, WITHDRAWAL_BOUNDS);
+function takeBack(turn: Turn, message: RawValue) {
+  const read = readMessage(message, BOUNDS.withdrawal);
   if (read.ok) withdrawQuestion(turn, read.value);
 }
 
@@ -66,7 +66,7 @@ function takeBack(turn: Turn, message: RawValue): void {
  * Closes the question that a message from any sender withdraws. Nothing changes if no such question waits, for example
  * because a person answered first.
  */
-function withdrawQuestion(turn: Turn, message: unknown): void {
+function withdrawQuestion(turn: Turn, message: unknown) {
   if (!isAsked(message) || askerOf(turn.approvals, message) === undefined) return;
   const { callId, attempt, number } = message;
   const state = openBy(turn.approvals, callId).find(
@@ -75,7 +75,7 @@ function withdrawQuestion(turn: Turn, message: unknown): void {
   if (state !== undefined) close(turn, state, 'askerWithdrew');
 }
 
-function close(turn: Turn, state: OpenQuestion, cause: 'askerWithdrew' | 'askerEnded'): void {
+function close(turn: Turn, state: OpenQuestion, cause: 'askerWithdrew' | 'askerEnded') {
   const result = failureOf(state, ENDINGS[cause], Date.now());
   act(turn, { type: 'closed', callId: state.call.callId, cause, result, at: Date.now() });
 }
@@ -99,7 +99,7 @@ async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
 }
 
 function judge(approvals: Approvals, message: RawValue): Judged {
-  const read = readMessage(message, ASK_BOUNDS);
+  const read = readMessage(message, BOUNDS.question);
   if (!read.ok) return { ok: false, why: read.message };
   if (!isQuestion(read.value)) return { ok: false, why: 'not a question of a call' };
   const { callId, attempt, number, question } = read.value;
@@ -150,7 +150,7 @@ function isQuestion(value: unknown): value is CallQuestion {
  * Closes the questions of a lost attempt of the call, and opens the new question. The whole question is recorded, as for
  * a gate.
  */
-function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): string {
+function openQuestion(turn: Turn, { by, question, attempt, number }: Asked) {
   closeQuestions(turn, by.call.callId);
   const call = questionCall(by, question);
   const { callId } = call;

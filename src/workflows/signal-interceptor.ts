@@ -38,12 +38,12 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   return { inbound: [own] };
 };
 
-function isOurs(): boolean {
+function isOurs() {
   const { workflowType } = workflowInfo();
   return Object.values<string>(WORKFLOWS).includes(workflowType);
 }
 
-function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<void>): Promise<void> {
+function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<void>) {
   const handler = signalHandlerOf(input.signalName);
   if (handler === undefined) return next(input);
   try {
@@ -58,10 +58,7 @@ function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<
 const TRACE_HEADER = '_tracer-data';
 
 /** Gives a turn the trace of the span in which it was started, unless its input names a trace. */
-function execute(
-  input: WorkflowExecuteInput,
-  next: (input: WorkflowExecuteInput) => Promise<unknown>,
-): Promise<unknown> {
+function execute(input: WorkflowExecuteInput, next: (input: WorkflowExecuteInput) => Promise<unknown>) {
   const header = input.headers[TRACE_HEADER];
   if (header === undefined || workflowInfo().workflowType !== WORKFLOWS.turn) return next(input);
   const [turn, ...rest] = input.args;
@@ -70,7 +67,7 @@ function execute(
 }
 
 /** The trace in the header. Anybody may write a header, so a header that does not fit is ignored. */
-function traceIn(header: Payload): string | undefined {
+function traceIn(header: Payload) {
   try {
     const carrier: unknown = defaultPayloadConverter.fromPayload(header);
     const trace = isObject(carrier) ? carrier['traceparent'] : undefined;
@@ -80,7 +77,7 @@ function traceIn(header: Payload): string | undefined {
   }
 }
 
-function withTrace(turn: unknown, trace: string): unknown {
+function withTrace(turn: unknown, trace: string) {
   if (!isObject(turn)) return turn;
   const { origin = {} } = turn;
   return isObject(origin) ? { ...turn, origin: { trace, ...origin } } : turn;

@@ -49,7 +49,7 @@ export function countReply(turn: Turn, output: ThinkOutput, thoughtMs: number): 
  * Sets a budget. What the agent says about asking people takes precedence. Whoever starts a turn or a session can only
  * make the amounts smaller.
  */
-function allow(spending: CarriedSpending, allowed: Budget | undefined): void {
+function allow(spending: CarriedSpending, allowed: Budget | undefined) {
   spending.isSet = BUDGET_KINDS.some((kind) => allowed?.[kind] !== undefined);
   spending.budget = smallerOf(allowed, spending.budget);
 }
@@ -121,7 +121,7 @@ async function moreOrEnd(turn: Turn, runtime: TurnRuntime): Promise<TurnEnding |
  *
  * @returns why the turn has to end, in words. Undefined if it may go on.
  */
-async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | undefined> {
+async function askForMore(turn: Turn, runtime: TurnRuntime) {
   for (let asked = 1; ; asked++) {
     const used = usedUp(turn);
     if (used === undefined || turn.approvals.cancelled) return undefined;
@@ -200,13 +200,13 @@ export class WorkClock {
 }
 
 /** Whether a call waits neither for a person nor for the end of a pause. */
-function isAtWork(state: CallState, asking: ReadonlySet<string>): boolean {
+function isAtWork(state: CallState, asking: ReadonlySet<string>) {
   if (state.phase !== 'running') return state.phase === 'preparing';
   const { settings, callId } = state.call;
   return settings.child === undefined && !asking.has(callId) && state.isHeld !== true;
 }
 
 /** Why a turn cannot go on: `it has spent 102,113 tokens, and its budget is 100,000 tokens`. */
-function crossingText({ kind, limit, spent, currency }: Crossing, who = 'it'): string {
+function crossingText({ kind, limit, spent, currency }: Crossing, who = 'it') {
   return `${who} has spent ${amountText(kind, spent, currency)}, and its budget is ${amountText(kind, limit, currency)}`;
 }

@@ -90,7 +90,7 @@ export class StateHolders {
     return key === undefined ? undefined : (this.groups.get(key) ?? {});
   }
 
-  private put({ settings }: Of, known: Known): void {
+  private put({ settings }: Of, known: Known) {
     const key = stateKeyOf(settings);
     if (key !== undefined) this.groups.set(key, known);
   }

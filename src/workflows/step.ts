@@ -11,7 +11,7 @@ import { resultWithoutRun } from '../contract/dry-run';
 
 interface StepOptions {
   /** Why the calls do not run. */
-  closedAs?: keyof typeof ENDINGS | undefined;
+  closedAs?: keyof typeof ENDINGS;
   /** What is to be done while calls are open. Undefined: nothing now. */
   due?: () => (() => Promise<void>) | undefined;
 }
@@ -36,13 +36,13 @@ export async function runStep(
   const mayStart = placesIn(turn);
   // While a local activity runs, a replay may take tasks together, so it may see messages where there were none.
   const isLocal = [...turn.approvals.calls.values()].some(({ call }) => call.settings.local === true);
-  const look = (): void => {
+  const look = () => {
     if (!isLocal) changes.lookAlone();
   };
   for (const callId of turn.approvals.calls.keys())
     void liveCall(new TurnCall(turn, callId, runtime, mayStart)).then(look);
   look();
-  const isOver = (): boolean => [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
+  const isOver = () => [...turn.approvals.calls.values()].every(({ phase }) => phase === 'done');
   while (!isOver()) {
     await changes.until(() => isOver() || due() !== undefined);
     const now = isOver() ? undefined : due();
@@ -53,7 +53,7 @@ export async function runStep(
   noteRequesters(turn, turn.approvals.speakers);
 }
 
-function open(turn: Turn, calls: readonly PreparedCall[], closedAs: StepOptions['closedAs']): void {
+function open(turn: Turn, calls: readonly PreparedCall[], closedAs: StepOptions['closedAs']) {
   act(turn, { type: 'began' });
   turn.reserved.clear();
   for (const call of calls) {
@@ -68,7 +68,7 @@ function open(turn: Turn, calls: readonly PreparedCall[], closedAs: StepOptions[
 }
 
 /** Closes every call that a fork only records, before the call can start. */
-function closeDry(turn: Turn): void {
+function closeDry(turn: Turn) {
   const timestamp = new Date(Date.now()).toISOString();
   for (const [callId, { call }] of turn.approvals.calls) {
     const result = resultWithoutRun(turn.fork, call, timestamp);
@@ -76,7 +76,7 @@ function closeDry(turn: Turn): void {
   }
 }
 
-function closeAll(turn: Turn, cause: NonNullable<StepOptions['closedAs']>): void {
+function closeAll(turn: Turn, cause: NonNullable<StepOptions['closedAs']>) {
   for (const [callId, state] of turn.approvals.calls) {
     const result = failureOf(state, ENDINGS[cause], Date.now());
     act(turn, { type: 'closed', callId, cause, result, at: Date.now() });

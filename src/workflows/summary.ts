@@ -25,7 +25,7 @@ export function summaryOf({ call, effective, note }: CallState): string {
 }
 
 /** One line about a waiting call. It uses the words of the preview, because a person decides about the preview. */
-function shownSummary({ call, effective, note }: CallState): string {
+function shownSummary({ call, effective, note }: CallState) {
   const { callId, tool, question, preview = question && { text: question.text } } = call;
   return callSummary({ callId, tool, arguments: effective, note, preview });
 }
@@ -38,7 +38,7 @@ export function openCalls(calls: Iterable<CallState>): OpenCall[] {
   return [...calls].flatMap((state) => (isOpen(state) || state.phase === 'in_doubt' ? [state] : []));
 }
 
-function deadlineOf(state: OpenCall): string | null {
+function deadlineOf(state: OpenCall) {
   const deadline = isOpen(state) ? state.deadline : null;
   return deadline === null ? null : new Date(deadline).toISOString();
 }
@@ -105,7 +105,7 @@ export function currentDetails(open: readonly OpenCall[], step: number): string 
   return open.map(detailLine).join('\n');
 }
 
-function detailLine(state: OpenCall): string {
+function detailLine(state: OpenCall) {
   const { callId, tool } = state.call;
   if (state.phase === 'in_doubt')
     return `- **in doubt**: \`${callId}\` ${tool}: ${plainMarkdown(state.doubt.message)}`;

@@ -133,7 +133,7 @@ function calledStep({ call, originalRunId }: Turn): ThinkOutput | undefined {
 const REPLY_ID = 200;
 
 /** Takes over the limits and the order that a reply brings, for the next steps. */
-function applyLimits(turn: Turn, output: ThinkOutput): void {
+function applyLimits(turn: Turn, output: ThinkOutput) {
   turn.maxSteps = output.maxSteps;
   turn.order = output.order;
   turn.repeats = output.repeats;

@@ -98,12 +98,12 @@ export class TurnCall implements Life {
   }
 
   /** Calls that become ready together may want the same place. The first of them takes it. */
-  private takesPlace(): boolean {
+  private takesPlace() {
     return this.mayStart(this.state) && this.context.states.reserve(this.state.call);
   }
 
-  private async untilPlaced(): Promise<void> {
-    const isReady = (): boolean => this.state.phase === 'ready';
+  private async untilPlaced() {
+    const isReady = () => this.state.phase === 'ready';
     do await this.until(() => !isReady() || this.mayStart(this.state));
     while (isReady() && !this.takesPlace());
   }
@@ -246,6 +246,6 @@ function usedIn(settlement: Settlement): UsedState {
   return 'result' in settlement && settlement.holder !== undefined ? { holder: settlement.holder } : {};
 }
 
-function ignoreCancellation(error: unknown): void {
+function ignoreCancellation(error: unknown) {
   if (!isCancellation(error)) throw error;
 }

@@ -112,7 +112,7 @@ export class Transcript {
     while (this.dropped < Math.min(index, this.list.length)) this.dropNext();
   }
 
-  private dropNext(): void {
+  private dropNext() {
     const entry = this.list[this.dropped];
     const shorter = entry && dropOutput(entry);
     if (entry !== undefined && shorter !== undefined && shorter !== entry) {

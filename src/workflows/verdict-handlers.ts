@@ -15,16 +15,13 @@ import { LIMITS } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
 import type { MessageQueue } from './message-queue';
 import {
-  ABANDONMENT_BOUNDS,
+  BOUNDS,
   type Bounds,
-  DECISION_BOUNDS,
   onSignal,
-  OUTCOME_BOUNDS,
   rawSignal,
   rawUpdate,
   readMessage,
   refusalFailure,
-  RESOLUTION_BOUNDS,
   takenOf,
   weightOf,
 } from './messages';
@@ -47,7 +44,7 @@ export const DECISION_MESSAGES: VerdictMessage = {
   judge: (calls, said, now) => decide(calls, { type: 'decision', ...said }, now),
   update: UPDATES.decide,
   signal: SIGNALS.approval,
-  bounds: DECISION_BOUNDS,
+  bounds: BOUNDS.decision,
   description: 'Decide on a request: approved, modified (with arguments) or denied',
 };
 
@@ -56,7 +53,7 @@ export const RESOLUTION_MESSAGES: VerdictMessage = {
   judge: (calls, said, now) => decide(calls, { type: 'resolution', ...said }, now),
   update: UPDATES.resolve,
   signal: SIGNALS.resolution,
-  bounds: RESOLUTION_BOUNDS,
+  bounds: BOUNDS.resolution,
   description: 'Resolve a call in doubt: happened, did-not or run-again',
 };
 
@@ -67,7 +64,7 @@ export const RESOLUTION_MESSAGES: VerdictMessage = {
 const CHECK_WEIGHT = 125;
 
 /** Whether a message settles something, or is a vote that counts towards it. A repeated message changes nothing. */
-function settles({ events, verdict }: Exclude<Decided, { refused: object }>): boolean {
+function settles({ events, verdict }: Exclude<Decided, { refused: object }>) {
   return events.length > 0 && verdict?.asksAgain !== true && verdict?.decision !== 'withdrawn';
 }
 
@@ -83,7 +80,7 @@ export function setVerdictHandlers(
 ): void {
   const { judge, description } = kind;
   const { runId } = workflowInfo();
-  const validator = (message: RawValue): void => {
+  const validator = (message: RawValue) => {
     // The call that the message names is about to be registered, and the handler will judge the message.
     if (queue.isHeld) return;
     const read = readMessage(message, kind.bounds);
@@ -121,7 +118,7 @@ export function setVerdictHandlers(
     (message) => {
       context.signalsWaiting += 1;
       const task = taskNow();
-      const judgeIt = (): void => noteVerdict(context, answer(message, task), Date.now());
+      const judgeIt = () => noteVerdict(context, answer(message, task), Date.now());
       queue.add({ weight: weightOf(message), judge: judgeIt });
     },
     { description: `${description.split(':')[0]} when no worker is up; the verdict is in the memo` },
@@ -146,14 +143,14 @@ export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: num
 }
 
 /** The current workflow task, by the length of history in it. */
-function taskNow(): number {
+function taskNow() {
   return workflowInfo().historyLength;
 }
 
 /** Sets the handler of the signal that reports how a call ended after it had been given up. */
 export function setOutcomeHandler(context: ApprovalContext, queue: MessageQueue): void {
   onSignal(queue, SIGNALS.outcome, (message) => {
-    const read = readMessage(message, OUTCOME_BOUNDS);
+    const read = readMessage(message, BOUNDS.outcome);
     const parsed = read.ok ? parseOutcome(read.value) : read;
     if (parsed.ok) act(context, { type: 'outcome', outcome: parsed.value });
   });
@@ -168,7 +165,7 @@ export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue)
  * Takes an abandonment. A message that cannot be read still abandons the turn, without a reason: its sender may signal
  * and wants the turn to end.
  */
-function abandon(context: ApprovalContext, message: RawValue): void {
-  const read = readMessage(message, ABANDONMENT_BOUNDS);
+function abandon(context: ApprovalContext, message: RawValue) {
+  const read = readMessage(message, BOUNDS.abandonment);
   act(context, { type: 'abandon', by: parseAbandonment(read.ok ? read.value : undefined) });
 }

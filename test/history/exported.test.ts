@@ -3,7 +3,7 @@ import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow'
 import { readFileSync } from 'node:fs';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
-import { type BundleOptions, makeBundle, parseExport, turnEventsOfJson } from '../../src/history/exported';
+import { makeBundle, parseExport, turnEventsOfJson } from '../../src/history/exported';
 import { encryptedExport, exported, exportedText, ofAnotherApplication, withPatch } from './exports';
 import { type History, makeDecode } from '../../src/history/decode/decode';
 import { viewOf } from '../../src/history/view';
@@ -132,7 +132,7 @@ test.each([
 });
 
 describe('writing an export', () => {
-  const options: BundleOptions = {
+  const options: Parameters<typeof makeBundle>[1] = {
     version: '1.2.3',
     namespace: 'default',
     turn: 't',

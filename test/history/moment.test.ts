@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { turnEventsOfJson } from '../../src/history/exported';
-import { countAt, parsePoint, stateAfter, stateAt, stopsOf } from '../../src/history/moment';
+import { parsePoint, stateAfter, stateAt, stopsOf } from '../../src/history/moment';
 import { exported } from './exports';
 import { ask, item, run, Script } from './script';
 import { runs } from '../support/properties';
@@ -28,7 +28,7 @@ const script = new Script()
 script.call(run('1.2'));
 const events = script.fold();
 const typesUpTo = (point: string) =>
-  events.slice(0, countAt(events, parsePoint(point))).map((event) => event.type);
+  events.slice(0, stateAt(events, parsePoint(point)).count).map((event) => event.type);
 
 test.each([
   ['1', 'step'],
@@ -49,7 +49,7 @@ test('everything that one history event made is in', () => {
 test('a step whose reply is not there is the moment when the model was asked', () => {
   const asked = new Script().started().task();
   asked.thinkScheduled(1);
-  expect(countAt(asked.fold(), parsePoint('1'))).toBe(2);
+  expect(stateAt(asked.fold(), parsePoint('1')).count).toBe(2);
 });
 
 test.each([
@@ -59,7 +59,7 @@ test.each([
   ['#0', 'there is no event #0 in this turn', '#'],
   ['3#5', 'there is no event 3#5 in this turn', '#'],
 ])('%s is not in the turn', (point, message, hint) => {
-  expect(() => countAt(events, parsePoint(point))).toThrow(
+  expect(() => stateAt(events, parsePoint(point)).count).toThrow(
     expect.objectContaining({ code: 'not_found', message, hint: expect.stringContaining(hint) }),
   );
 });
@@ -68,9 +68,9 @@ test('an event is looked for in the run that is named, or in the last one', asyn
   const runs = [exported('continuing'), exported('continued')];
   const told = await turnEventsOfJson({ countersign: 1, runs });
   const second = told.findLastIndex((event) => event.type === 'turn_started');
-  expect(countAt(told, parsePoint('#1'))).toBe(second + 1);
-  expect(countAt(told, parsePoint('1#1'))).toBe(1);
-  expect(countAt(told, parsePoint('2#1'))).toBe(second + 1);
+  expect(stateAt(told, parsePoint('#1')).count).toBe(second + 1);
+  expect(stateAt(told, parsePoint('1#1')).count).toBe(1);
+  expect(stateAt(told, parsePoint('2#1')).count).toBe(second + 1);
 });
 
 test('a turn can be looked at after each history event, and where it ended', () => {
@@ -78,7 +78,7 @@ test('a turn can be looked at after each history event, and where it ended', () 
   expect(stops.at(-1)).toBe(events.length);
   const ids = stops.map((stop) => events[stop - 1]?.eventId);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(stops).toEqual(ids.map((id) => countAt(events, { kind: 'event', eventId: id ?? 0 })));
+  expect(stops).toEqual(ids.map((id) => stateAt(events, { kind: 'event', eventId: id ?? 0 }).count));
   expect(stops.length).toBeLessThan(events.length);
 });
 

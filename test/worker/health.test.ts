@@ -1,8 +1,9 @@
+import { DefaultLogger } from '@temporalio/worker';
 import { openHealth } from '../../src/worker/health';
 import type { ProbePort } from '../../src/server/probes';
 import { freePorts } from '../../src/engine/server-args';
 
-type State = ReturnType<Parameters<typeof openHealth>[1]['workers'][number]['getState']>;
+type State = ReturnType<Parameters<typeof openHealth>[1][number]['getState']>;
 
 let open: ProbePort | undefined;
 afterEach(() => open?.close());
@@ -20,8 +21,9 @@ const askAt = async (
       getSystemInfo: () => (isServerThere ? Promise.resolve({}) : Promise.reject(new Error('gone'))),
     },
   });
-  const workers = states.map((state) => ({ getState: () => state }));
-  open = await openHealth(String(port), { workers, connection, journal: { fault: async () => fault } });
+  const workers = states.map((state) => Object.assign(Object.create(null), { getState: () => state }));
+  const parts = { connection, journal: { fault: async () => fault }, log: new DefaultLogger('ERROR') };
+  open = await openHealth(String(port), workers, parts);
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
   return [answer.status, await answer.text()];
 };

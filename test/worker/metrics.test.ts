@@ -1,5 +1,4 @@
 import type { ObservedFact } from '../../src/activities/observed';
-import type { JournalEntry } from '../../src/activities/journal';
 import { noopMetricMeter, type MetricMeter, type MetricTags } from '@temporalio/common';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -97,7 +96,7 @@ it.each<[string, ObservedFact, unknown[]]>([
 it('counts the writes of a journal, also those that fail', async () => {
   const { lines, metrics } = recorder();
   const journal = metrics.watchJournal({
-    read: (): Promise<JournalEntry> => Promise.resolve({ state: 'none' }),
+    read: async () => ({ state: 'none' as const }),
     begin: () => Promise.resolve(true),
     end: () => Promise.reject(new Error('the disk is full')),
     fault: () => Promise.resolve(undefined),

@@ -14,23 +14,13 @@ import {
 import { judgeMessage } from '../../src/workflows/session/queue';
 import { judgeControl, makeSession } from '../../src/workflows/session/state';
 import * as messages from '../../src/workflows/messages';
-import * as words from '../../src/workflows/session/words';
+import { readWords, SESSION_BOUNDS } from '../../src/workflows/session/words';
 import { anyPayload, anyValue } from '../support/outsider';
 import { runs } from '../support/properties';
 
 const RUNS = { numRuns: runs(3000) };
 
-const BOUNDS = [
-  messages.DECISION_BOUNDS,
-  messages.RESOLUTION_BOUNDS,
-  messages.OUTCOME_BOUNDS,
-  messages.ABANDONMENT_BOUNDS,
-  messages.ANSWER_BOUNDS,
-  messages.ASK_BOUNDS,
-  words.WORDS_BOUNDS,
-  words.SEND_BOUNDS,
-  words.CONTROL_BOUNDS,
-];
+const BOUNDS = [messages.BOUNDS, SESSION_BOUNDS].flatMap((all) => Object.values(all));
 
 test('any payload is read or refused, by every door, and weighed before', () => {
   fc.assert(
@@ -43,7 +33,7 @@ test('any payload is read or refused, by every door, and weighed before', () => 
       }
       expect(Number.isSafeInteger(messages.firstAsked(message))).toBe(true);
       messages.decodedValueOf(message);
-      words.readWords(message);
+      readWords(message);
     }),
     RUNS,
   );

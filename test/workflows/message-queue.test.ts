@@ -1,4 +1,4 @@
-import { MessageQueue, type QueuedMessage } from '../../src/workflows/message-queue';
+import { MessageQueue } from '../../src/workflows/message-queue';
 
 /** A workflow whose tasks come when the test says so. */
 const workflow = { historyLength: 3, sleepers: new Array<() => void>(), random: (): number => 0 };
@@ -27,7 +27,7 @@ async function nextTask(): Promise<void> {
 async function tasksOf(weights: readonly number[], spend = 0): Promise<number[][]> {
   const queue = new MessageQueue();
   let judged: number[] = [];
-  const messageOf = (weight: number, index: number): QueuedMessage => ({
+  const messageOf = (weight: number, index: number): Parameters<MessageQueue['add']>[0] => ({
     weight,
     judge: () => {
       judged.push(index);

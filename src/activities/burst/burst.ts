@@ -129,12 +129,12 @@ class Burst {
   }
 
   /** Leaves details for the next attempt. They must be the last heartbeat of this attempt. */
-  private readonly leave = (details: unknown): void => {
+  private readonly leave = (details: unknown) => {
     this.guard.stop();
     this.context.heartbeat(details);
   };
 
-  private note(reply: ThinkOutput, asked: number): void {
+  private note(reply: ThinkOutput, asked: number) {
     const replied = this.now();
     this.size += entryBytes(replyEntry(reply));
     const counted = { estimate: estimatedTokens(this.size), time: replied - asked };
@@ -149,14 +149,14 @@ class Burst {
   }
 
   /** Runs the calls of a reply here. False: the calls are left to the turn. */
-  private async runCalls(step: BurstStep): Promise<boolean> {
+  private async runCalls(step: BurstStep) {
     const { reply } = step;
     if (!runsHere(reply, this.repeated) || !fitInto(this.leftMs() - TIMES.closeMargin, reply)) return false;
     const { agent, origin, burst } = this.input;
     const { originalRunId, dry } = burst;
     const of = { agent, replyId: reply.replyId, originalRunId, origin, dry };
     const { deps, guard } = this;
-    const now = (): number => this.now();
+    const now = () => this.now();
     const calls = await runCalls(reply.calls, { deps, of, order: reply.order, signal: guard.signal, now });
     this.throwIfGone();
     if (calls === undefined || guard.lost() !== undefined) return false;
@@ -169,7 +169,7 @@ class Burst {
     return true;
   }
 
-  private goOn(step: BurstStep): void {
+  private goOn(step: BurstStep) {
     const { reply } = step;
     const ended = endedIn(step);
     const results = refsOf(ended);
@@ -190,7 +190,7 @@ class Burst {
   }
 
   /** Whether the steps so far have to be on record before the model is asked again. */
-  private isOver({ reply }: BurstStep): boolean {
+  private isOver({ reply }: BurstStep) {
     const { commitMs } = this.input.burst;
     const { bytes, size, spent, limits } = this;
     const soFar = { ms: this.now(), bytes, size, step: this.next.step - 1, maxSteps: reply.maxSteps };
@@ -201,7 +201,7 @@ class Burst {
    * Gives up the steps that are not on record. This happens if a pause holds the next step, or if the server
    * takes no late result.
    */
-  private throwIfGone(error?: unknown): void {
+  private throwIfGone(error?: unknown) {
     const why = this.guard.lost();
     if (why === undefined) return;
     if (this.done.length > 0 && (why === 'cancelled' || why === 'shutdown')) return;
@@ -222,11 +222,11 @@ class Burst {
   }
 
   /** The time until the timeout of the activity, in milliseconds. */
-  private leftMs(): number {
+  private leftMs() {
     return this.context.info.startToCloseTimeoutMs - this.now();
   }
 
-  private now(): number {
+  private now() {
     return Math.round(performance.now() - this.began);
   }
 }
@@ -246,7 +246,7 @@ function failedWith(error: unknown, tries: unknown): BurstOutput['failed'] {
   };
 }
 
-function bytesOf(value: unknown): number {
+function bytesOf(value: unknown) {
   return utf8Bytes(JSON.stringify(value));
 }
 

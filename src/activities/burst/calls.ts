@@ -33,7 +33,7 @@ export async function runCalls(
   const quiet = calls.filter(isValidCall);
   const ended: (BurstCall | undefined)[] = [];
   const rest = quiet.entries();
-  const work = async (): Promise<void> => {
+  const work = async () => {
     for (const [index, call] of rest) ended[index] = await runCall(call, parts);
   };
   const atOnce = atOnceIn(parts.order);

@@ -32,7 +32,7 @@ export function gateInterceptor(worker: GateWorker): ActivityInterceptorsFactory
         const header = input.headers[GATE_HEADER];
         const gated = worker.gated.get(info.activityType);
         if (header === undefined && gated === undefined) return next(input);
-        const run = (): Promise<unknown> => next(input);
+        const run = () => next(input);
         return header === undefined
           ? withoutHeader(worker, gated, { args: input.args, run })
           : withHeader(worker, readHeader(header), { args: input.args, run });
@@ -58,11 +58,7 @@ interface Attempt {
 }
 
 /** Nobody was asked. The call runs only if nobody has to be. */
-async function withoutHeader(
-  worker: GateWorker,
-  gated: GateTarget | undefined,
-  { args, run }: Attempt,
-): Promise<unknown> {
+async function withoutHeader(worker: GateWorker, gated: GateTarget | undefined, { args, run }: Attempt) {
   const { info } = Context.current();
   const { before = -Infinity } = worker;
   if (gated === undefined || info.scheduledTimestampMs < before) return run();
@@ -82,7 +78,7 @@ async function withoutHeader(
   throw refused('the workflow did not ask: its worker, or its bundle, lacks the plugin');
 }
 
-async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attempt): Promise<unknown> {
+async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attempt) {
   const { info } = Context.current();
   const { gated: name, hasKey, ...start } = header;
   const own = worker.gated.get(info.activityType);
@@ -118,7 +114,7 @@ async function withHeader(worker: GateWorker, header: GateHeader, attempt: Attem
  * The output of a call that did not run. Only the worker of the call knows its secret. A value that the journal has is
  * returned as the code of the activity did.
  */
-function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>): unknown {
+function saidOf(output: CallOutput, { secret }: Pick<CallInput, 'secret'>) {
   if (!('result' in output) || !output.result.success) return new RawValue({ ...output, secret });
   const { content, contentType } = output.result;
   return contentType === 'json' ? parseJson(content) : content;
@@ -129,7 +125,7 @@ async function runOnce(
   { deps }: GateWorker,
   call: ReturnType<typeof startingCall>,
   { run, since }: { run: Run; since: Since },
-): Promise<unknown> {
+) {
   const { input, key } = call;
   const stop = await writeIntent({ deps, input, key });
   if (stop !== undefined) return saidOf(stop, input);
@@ -181,6 +177,6 @@ function jsonOf(args: unknown): JsonObject {
   throw refused('its arguments are not plain JSON');
 }
 
-function refused(why: string): ApplicationFailure {
+function refused(why: string) {
   return ApplicationFailure.nonRetryable(`this gated call did not run: ${why}`, GATE_FAILURES.refused);
 }

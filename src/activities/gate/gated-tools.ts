@@ -51,10 +51,10 @@ export function givenTool(name: string, { schema, effect = 'unsafe', ...given }:
   return toolForGate(name, {
     description: `Asked about by a workflow: ${name}.`,
     effect,
-    ...(schema === undefined ? {} : { parameters: schema }),
-    ...(noBatch === undefined ? {} : { noBatch }),
-    ...(requestExpiresMs === undefined ? {} : { requestExpires: requestExpiresMs ?? 'never' }),
-    ...(preview === undefined ? {} : { preview: () => preview }),
+    parameters: schema,
+    noBatch,
+    requestExpires: requestExpiresMs === null ? 'never' : requestExpiresMs,
+    preview: preview === undefined ? undefined : () => preview,
   });
 }
 

@@ -21,7 +21,7 @@ export function gateActivities(
   const ofTurns: unknown = Reflect.get(theirs, ACTIVITIES.verify);
   return {
     [ACTIVITIES.gate]: async (input: GateInput) => new RawValue(await prepareForGate(worker, input)),
-    [ACTIVITIES.held]: (input: HeldInput): Promise<void> => untilNotHeld(worker.deps, input),
+    [ACTIVITIES.held]: (input: HeldInput) => untilNotHeld(worker.deps, input),
     [ACTIVITIES.verify]: (input: VerifyInput): Promise<unknown> =>
       input.agent !== Context.current().info.workflowType && typeof ofTurns === 'function'
         ? ofTurns(input)
@@ -41,7 +41,7 @@ async function verifyGated(worker: GateWorker, input: VerifyInput): Promise<RawV
 }
 
 /** The type of the activity as which a call was started. */
-async function typeOf(input: VerifyInput): Promise<string | null | undefined> {
+async function typeOf(input: VerifyInput) {
   for (const event of await ownEvents())
     if (await isScheduleOf(event, input))
       return event.activityTaskScheduledEventAttributes?.activityType?.name;

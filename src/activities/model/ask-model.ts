@@ -73,7 +73,7 @@ export async function askModel(
 }
 
 /** Whether a model refused a conversation because it is too long. */
-function isTooLong(error: unknown): boolean {
+function isTooLong(error: unknown) {
   return error instanceof ModelError && error.kind === 'request' && TOO_LONG.test(error.message);
 }
 
@@ -81,7 +81,7 @@ const TOO_LONG =
   /context[ _-]?(?:length|window|size)|maximum (?:context|prompt|input)|too[ _](?:long|large)|too many (?:input )?tokens|(?:tokens?|input|prompt)\b.{0,40}\bexceed|exceed.{0,60}\b(?:tokens?|context)|\bn(?:um)?_ctx\b/i;
 
 /** The index of the last reply, if entries before it have outputs. */
-function oldOutputsEnd(entries: readonly TranscriptEntry[]): number | undefined {
+function oldOutputsEnd(entries: readonly TranscriptEntry[]) {
   const last = entries.findLastIndex(({ kind }) => kind === 'reply');
   return entries.slice(0, Math.max(0, last)).some((entry) => dropOutput(entry) !== entry) ? last : undefined;
 }
@@ -93,10 +93,7 @@ const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES_OF_A_TOKEN = 8;
 
 /** Whether the counted tokens are too few for what was sent, as where a server drops the front of it silently. */
-function isCutShort(
-  sent: Pick<ModelRequest, 'instructions' | 'messages' | 'tools'>,
-  { usage }: ModelReply,
-): boolean {
+function isCutShort(sent: Pick<ModelRequest, 'instructions' | 'messages' | 'tools'>, { usage }: ModelReply) {
   const { inputTokens } = usage ?? {};
   if (inputTokens === undefined || inputTokens === 0) return false;
   const texts = sent.messages.flatMap((message) =>
@@ -131,14 +128,14 @@ async function calledReply(agent: Agent, { names, reply, ask }: Replied): Promis
 }
 
 /** The tool whose call a reply has as text. An answer with the agent's schema is not a call. */
-function writtenIn({ output }: Agent, names: readonly string[], reply: ModelReply): string | undefined {
+function writtenIn({ output }: Agent, names: readonly string[], reply: ModelReply) {
   const { text, toolCalls, thoughts = '' } = reply;
   if (toolCalls.length > 0) return undefined;
   if (output !== undefined && 'value' in readOutput(text, output)) return undefined;
   return writtenCall(text.trim() === '' ? thoughts : text, names);
 }
 
-function refuseWritten(agent: Agent, names: readonly string[], reply: ModelReply): void {
+function refuseWritten(agent: Agent, names: readonly string[], reply: ModelReply) {
   const tool = writtenIn(agent, names, reply);
   if (tool === undefined) return;
   const message = `the model writes its calls as text, so ${tool} did not run: its server has no tool parser for this model. Set one: --enable-auto-tool-choice and --tool-call-parser for vLLM, --tool-call-parser for SGLang, --jinja for llama.cpp, a template with tools for Ollama and LM Studio`;
@@ -180,7 +177,7 @@ export interface ValuedReply extends ModelReply {
  * The agent's instructions with the form of the answer. The model reads this in words, because not every provider has
  * both tools and schemas.
  */
-function instructionsOf({ instructions, output }: Agent): string {
+function instructionsOf({ instructions, output }: Agent) {
   if (output === undefined) return instructions;
   const schema = JSON.stringify(output.schema);
   return `${instructions}\n\nWhen you answer without calling a tool, the answer is one JSON object and nothing else. It fits this JSON Schema:\n${schema}`;

@@ -55,7 +55,7 @@ function toModelCall(call: TranscriptCall): ModelCall {
  */
 const texts = new WeakMap<TranscriptCall, string>();
 
-function argumentsText(call: TranscriptCall): string {
+function argumentsText(call: TranscriptCall) {
   const known = texts.get(call);
   if (known !== undefined) return known;
   const text = JSON.stringify(call.arguments);
@@ -102,13 +102,13 @@ async function give(ref: FileRef, { model, store }: FileReader, room: { bytes: n
   return { words: `[File: ${describeFile(ref)}]`, file: { name, mediaType, bytes } };
 }
 
-function textOf(ref: FileRef, bytes: Uint8Array): string {
+function textOf(ref: FileRef, bytes: Uint8Array) {
   const text = cutContent(new TextDecoder().decode(bytes), FILE_TEXT_BYTES);
   return `[File: ${describeFile(ref)}. Its text:]\n${text}\n[End of ${ref.name}]`;
 }
 
 /** Whether a model reads files of a media type as text. */
-function isText(mediaType: string): boolean {
+function isText(mediaType: string) {
   const named = ['application/json', 'application/xml', 'application/yaml', 'image/svg+xml'];
   return mediaType.startsWith('text/') || named.includes(mediaType) || /\+(json|xml)$/.test(mediaType);
 }

@@ -1,6 +1,6 @@
+import { defined } from '../../contract/defined';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { FAILURES } from '../../contract/names';
@@ -227,7 +227,7 @@ export class ModelTries {
    * The failure after which the next model is asked. Undefined if no model is left, or if such an error does not
    * lead to the next model.
    */
-  private failOver(error: unknown): ApplicationFailure | undefined {
+  private failOver(error: unknown) {
     const { next } = this;
     const kind = error instanceof ModelError ? error.kind : 'server';
     if (next === undefined || !this.agent.fallback.on.has(kind)) return undefined;
@@ -259,7 +259,7 @@ export class ModelTries {
     };
   }
 
-  private whyNotAgain(error: unknown, tries: Tries, waitMs: number): string | undefined {
+  private whyNotAgain(error: unknown, tries: Tries, waitMs: number) {
     const { failures, spentMs, empty, emptySince } = tries;
     if (error instanceof EmptyReply) {
       const isLate = Date.now() + waitMs - emptySince > EMPTY.withinMs;
@@ -297,11 +297,11 @@ export function modelFailure(
   return Object.assign(failure, { stack: isModels || !(error instanceof Error) ? '' : error.stack });
 }
 
-function waitOf({ failures }: Tries): number {
+function waitOf({ failures }: Tries) {
   const wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(failures - 1, 10));
   return Math.round(wait * (0.75 + Math.random() / 2));
 }
 
-function retryAfterOf(error: unknown): number {
+function retryAfterOf(error: unknown) {
   return error instanceof ModelError ? (error.options.retryAfterMs ?? 0) : 0;
 }

@@ -34,9 +34,9 @@ interface AskedFor {
   agent: Agent;
   /** The name of one of the agent's `models`. Undefined: the agent's own model. */
   named: string | undefined;
-  origin?: TurnOrigin | undefined;
+  origin?: TurnOrigin;
   /** The record that an earlier activity left of its attempts to ask. */
-  tried?: JsonObject | undefined;
+  tried?: JsonObject;
 }
 
 /**
@@ -151,15 +151,15 @@ interface Limit {
 function limitTo(ms: number, outer: AbortSignal): Limit {
   const over = new AbortController();
   let isOver = false;
-  const onTimeout = (): void => {
+  const onTimeout = () => {
     isOver = true;
     over.abort(new DOMException('the time was over', 'TimeoutError'));
   };
-  const onAbort = (): void => over.abort(outer.reason);
+  const onAbort = () => over.abort(outer.reason);
   const timer = setTimeout(onTimeout, ms).unref();
   if (outer.aborted) onAbort();
   else outer.addEventListener('abort', onAbort, { once: true });
-  const end = (): void => {
+  const end = () => {
     clearTimeout(timer);
     outer.removeEventListener('abort', onAbort);
   };
@@ -183,7 +183,7 @@ async function noted<T>(
   }
 }
 
-function named({ id }: Model, error: unknown): unknown {
+function named({ id }: Model, error: unknown) {
   const message = errorMessage(error);
   if (message.startsWith(`${id}: `)) return error;
   const name = `${id}: ${message}`;

@@ -34,7 +34,7 @@ export function asApproved(call: StartingCall): Stop | undefined {
  * fork must change nothing. This attempt has run nothing yet, so a refusal is always safe. The caller has to consider
  * earlier attempts.
  */
-export async function recheck(
+async function recheck(
   { agent, tool }: NonNullable<StartingCall['registered']>,
   deps: Pick<ActivityDeps, 'approvers' | 'rules' | 'run'>,
   input: CallInput,
@@ -84,7 +84,7 @@ function unfit({ decision, secret }: CallInput, issues: readonly Issue[]): Stop 
 }
 
 /** What has changed since the call was prepared and approved, in words. Undefined if nothing has changed. */
-function whatChanged(tool: Tool, input: CallInput): string | undefined {
+function whatChanged(tool: Tool, input: CallInput) {
   if (tool.digest !== input.toolDigest)
     return 'the tool changed since this call was prepared, or this worker is set up otherwise; ask for it again';
   if (tool.effect !== input.effect)
@@ -109,7 +109,7 @@ export function whatIsOther(input: CallInput): string | undefined {
  * Whether the call is what the approver saw. The stored digest of the preview is used, because a new preview may
  * differ: see `asShown` for those that may not. The arguments and the plan are digested again.
  */
-function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision): boolean {
+function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision) {
   const { seenDigest, previewDigest } = decision;
   const shown = {
     argsDigest,

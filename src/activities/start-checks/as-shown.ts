@@ -40,7 +40,7 @@ export async function asShown(call: StartingCall, { run }: ActivityDeps): Promis
 function isAsShown(
   now: Preview | undefined,
   { decision, plan, hasPlace }: { decision: SpentDecision; plan: FilePlan | undefined; hasPlace: boolean },
-): boolean {
+) {
   // An earlier attempt may have left nothing to change, so that there is no plan any more.
   if (hasTarget(plan) && now?.plan === undefined && isLaterAttempt()) return true;
   if (hasTarget(now?.plan) !== hasTarget(plan)) return false;
@@ -48,7 +48,7 @@ function isAsShown(
   return !hasPlace || now?.plan?.baseHash !== plan?.baseHash || now?.plan?.targetHash === plan?.targetHash;
 }
 
-function hasTarget(plan: FilePlan | undefined): boolean {
+function hasTarget(plan: FilePlan | undefined) {
   return plan !== undefined && plan.targetHash !== '';
 }
 

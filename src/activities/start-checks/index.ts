@@ -60,7 +60,7 @@ export async function whatStops(
  * Asks the server while the signatures are checked. The check of pauses uses its answer if that is less than a second
  * old. Whether the signatures were spent is asked only where the rule wants them.
  */
-function readAhead({ input }: StartingCall, worker: ActivityDeps): undefined {
+function readAhead({ input }: StartingCall, worker: ActivityDeps) {
   if (input.decision?.votes?.some(({ signature }) => signature !== undefined) !== true) return undefined;
   void pausedCall(worker, input, false);
   if (input.authority?.rule.assurance !== 'claimed') void ownEvents();

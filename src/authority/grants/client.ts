@@ -84,7 +84,7 @@ async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<Gra
 const AGAIN_MS = 100;
 
 /** The reason why the workflow of a grant has ended. */
-async function whyNotGiven(result: Promise<unknown>): Promise<CountersignError> {
+async function whyNotGiven(result: Promise<unknown>) {
   try {
     await result;
   } catch (error) {
@@ -167,7 +167,7 @@ function update(
   context: ClientContext,
   id: string,
   { name, asked, doing }: { name: string; asked: object; doing: string },
-): Promise<void> {
+) {
   const updating = { workflowId: grantWorkflowId(id), name, asked };
   const absent = { code: 'not_found', message: noGrantText(id) } as const;
   return tellControl<void, object, GrantRefused['code']>(context, updating, { hints: HINTS, doing, absent });

@@ -44,7 +44,7 @@ export function confirmGrant(grant: Grant, { id, ...vote }: ConfirmAsked, now: n
   return whyFull(next) ?? next;
 }
 
-function whyNotTaken(grant: Grant, { at, seenDigest }: GrantVote, now: number): string | undefined {
+function whyNotTaken(grant: Grant, { at, seenDigest }: GrantVote, now: number) {
   if (seenDigest !== termsDigest(grant)) return 'there is another grant of this id than the one shown';
   const ended = whyEnded(grant, now);
   if (ended !== undefined) return ended;

@@ -20,7 +20,7 @@ export function covers(narrowing: Narrowing, args: JsonObject, parsed = args): b
   });
 }
 
-function fits(condition: Condition, value: Json): boolean {
+function fits(condition: Condition, value: Json) {
   switch (condition.is) {
     case 'equal':
       return 'digest' in condition
@@ -46,7 +46,7 @@ function isIn(value: Json, { min = -Infinity, max = Infinity }: { min?: number; 
  * Whether a text begins with a prefix. A URL prefix without a path means exactly that host, not all hosts whose names
  * begin so.
  */
-function isBelow(text: string, prefix: string): boolean {
+function isBelow(text: string, prefix: string) {
   if (!URL_HEAD.test(prefix)) return !URL_HEAD.test(text) && text.startsWith(plainHead(prefix));
   const plain = plainUrl(prefix);
   return plain !== undefined && text.startsWith(plain);
@@ -64,7 +64,7 @@ function plainHead(prefix: string) {
  * Whether a text fits a glob. `*` and `?` stay within one part of a path, and `**` goes across parts. None of them
  * matches a dot at the beginning of a part. The time is at most in proportion to the product of both lengths.
  */
-function matchesGlob(text: string | undefined, glob: string): boolean {
+function matchesGlob(text: string | undefined, glob: string) {
   if (text === undefined || URL_HEAD.test(text) !== URL_HEAD.test(glob)) return false;
   const parts = text.split('/');
   const wanted = glob.split('/');
@@ -93,7 +93,7 @@ function isSeen(part: string) {
   return part !== '' && !part.startsWith('.');
 }
 
-function matchesPart(part: string, glob: string): boolean {
+function matchesPart(part: string, glob: string) {
   if (part.startsWith('.') && !glob.startsWith('.')) return false;
   let ends = new Set([0]);
   for (const sign of glob) {

@@ -27,7 +27,7 @@ export function argumentTexts({ narrowing }: Pick<GrantTerms, 'narrowing'>): str
 const OTHERS = 'no other argument';
 
 /** The arguments that a narrowing allows, in words. */
-export function narrowingText(narrowing: Narrowing): string {
+function narrowingText(narrowing: Narrowing): string {
   const all = Object.entries(narrowing);
   if (all.length === 0) return 'without arguments';
   if (isExact(narrowing)) return 'with exactly these arguments';

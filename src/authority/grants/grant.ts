@@ -51,7 +51,7 @@ export interface GrantRefused {
 }
 
 /** The message for a grant that is not there. */
-export const noGrantText = (id: string): string => `there is no grant ${id}`;
+export const noGrantText = (id: string) => `there is no grant ${id}`;
 
 /** The grant that a workflow was started for, or why it cannot be given. */
 export function takeGrant(asked: GrantAsked, now: number): Grant | GrantRefused {

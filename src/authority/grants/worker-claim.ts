@@ -131,7 +131,7 @@ async function inTime<T>(ask: () => Promise<T>): Promise<T> {
   return client.withDeadline(Date.now() + USE_ANSWER, ask);
 }
 
-function claimByUpdate(id: string, key: string, asked: UseAsked): Promise<unknown> {
+function claimByUpdate(id: string, key: string, asked: UseAsked) {
   const { client } = Context.current();
   const handle = client.workflow.getHandle(grantWorkflowId(id));
   const claim = { args: [asked] satisfies [UseAsked], updateId: key };
@@ -232,7 +232,7 @@ async function proofsOf(
   };
 }
 
-function whyNot(grant: GrantShown, call: GrantedCall, now: number): string | undefined {
+function whyNot(grant: GrantShown, call: GrantedCall, now: number) {
   const { tool, args, value } = call;
   const allowed = grantsOf(tool);
   if (allowed === 'none') return 'calls of this tool are decided one by one';

@@ -80,7 +80,7 @@ const BEGUN_EVENTS = 4;
  * Whether a worker ever worked on a turn or a session. Then what holds the pauses was there, and was deleted after it
  * was closed.
  */
-async function hasBegun({ workflow }: Client): Promise<boolean> {
+async function hasBegun({ workflow }: Client) {
   const query = `WorkflowType IN ('${WORKFLOWS.turn}', '${WORKFLOWS.session}')`;
   let looked = 0;
   for await (const { workflowId } of workflow.list({ query, pageSize: MOST_LOOKED })) {
@@ -201,7 +201,7 @@ export async function tellControl<R, A, C extends RefusalCode>(
   }
 }
 
-function errorOf<C extends RefusalCode>(error: unknown, words: ControlWords<C>): CountersignError {
+function errorOf<C extends RefusalCode>(error: unknown, words: ControlWords<C>) {
   const found = refusalIn(error, words.hints);
   if (found !== undefined) return found;
   if (isSilence(error))

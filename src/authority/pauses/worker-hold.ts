@@ -175,7 +175,7 @@ export async function untilNotHeld({ pauses }: Asking, { agent, tool }: HeldInpu
  * A failure after which the server waits before it tries again: 5 s at first, then twice as long each time, up to a
  * minute. The waits vary by a quarter, so that a thousand calls do not come back at the same time.
  */
-function pausedFailure(why: string): ApplicationFailure {
+function pausedFailure(why: string) {
   const { attempt } = Context.current().info;
   const { pausedRetry, pausedRetryMost } = TIMES;
   const wait = Math.min(pausedRetryMost, pausedRetry * 2 ** Math.min(attempt - 1, 10));

@@ -209,7 +209,7 @@ function concernedBy(
   return people.filter((one) => isNamed(one) || delegates.has(one.name) || requesters.includes(one.name));
 }
 
-function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
+function invalid(file: string, mistakes: readonly Mistake[]) {
   const lines = mistakes.map((one) => mistakeLine(file, one));
   return new CountersignError('config_invalid', mistakeLines(lines), {
     hint: 'Correct the file; `countersign approvers` looks at it again.',

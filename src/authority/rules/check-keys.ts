@@ -107,7 +107,7 @@ function siteIn({ rpId, origins, people }: FileContent, complain: Complain): Pas
  * Whether a passkey of this domain can be used at an address. Browsers accept a passkey over https at its domain and
  * the subdomains. At localhost they also accept http.
  */
-function isOriginOf(origin: string, rpId: string): boolean {
+function isOriginOf(origin: string, rpId: string) {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);
   const { protocol, hostname } = url;

@@ -153,7 +153,7 @@ export function checkWhen(
 }
 
 /** Whether a schema gives an argument one type that is not boolean. */
-function isNoTruth({ properties }: JsonSchema, field: string): boolean {
+function isNoTruth({ properties }: JsonSchema, field: string) {
   const schema = isObject(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;
   return isObject(schema) && typeof schema['type'] === 'string' && schema['type'] !== 'boolean';
 }
@@ -187,7 +187,7 @@ export function spellingWarnings(
   });
 }
 
-function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, field: string): boolean {
+function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, field: string) {
   const isPlain = ['$ref', 'anyOf', 'oneOf', 'allOf', 'patternProperties', 'if'].every(
     (key) => !(key in schema),
   );
@@ -228,7 +228,7 @@ function checkDefault(rules: readonly RuleContent[], complain: Complain) {
     );
 }
 
-function covers(first: Matching, later: Matching): boolean {
+function covers(first: Matching, later: Matching) {
   const isWithin = (all: readonly string[] | undefined, some: readonly string[] | undefined) =>
     all === undefined || (some !== undefined && some.every((one) => all.includes(one)));
   if (first.when !== undefined && first.when !== later.when) return false;

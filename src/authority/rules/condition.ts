@@ -169,13 +169,13 @@ function outcomeOf(evaluate: () => unknown) {
  * The parser's message without its list of everything that could stand at the position. The text that the parser found
  * says more.
  */
-function shortMessage(error: unknown): string {
+function shortMessage(error: unknown) {
   const message = isObject(error) ? error['rawMessage'] : undefined;
   const text = typeof message === 'string' ? message : errorMessage(error);
   return text.replace(/ but expecting .*$/s, ' where that cannot be').replace(/^found /, 'there is ');
 }
 
-function offsetOf(error: unknown): number {
+function offsetOf(error: unknown) {
   const location = isObject(error) ? error['location'] : undefined;
   const start = isObject(location) ? location['start'] : undefined;
   const offset = isObject(start) ? start['offset'] : undefined;
@@ -284,7 +284,7 @@ export const NO_TRUTH = 'is neither true nor false: compare it with something';
 const LOGIC = /^(_&&_|_\|\|_|!_)$/;
 const NUMBERS = /^(_[-+*/%]_|-_|size|string|int|uint|double|bytes|duration|timestamp)$/;
 
-function isArgument({ operand }: Selected): boolean {
+function isArgument({ operand }: Selected) {
   const of = operand?.exprKind;
   return of?.case === 'identExpr' && of.value.name === 'args';
 }
@@ -292,7 +292,7 @@ function isArgument({ operand }: Selected): boolean {
 /** Functions that the planner itself implements. */
 const OPERATORS = /^(_\?_:_|_&&_|_\|\|_|!_|_\[_\]|_\[\?_\]|_\?\._)$/;
 
-function isTooLong(value: CelInput): boolean {
+function isTooLong(value: CelInput) {
   if (Array.isArray(value)) return value.length > MOST_ENTRIES || value.some(isTooLong);
   if (value instanceof Map) return value.size > MOST_ENTRIES || [...value.values()].some(isTooLong);
   return false;

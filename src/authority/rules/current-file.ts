@@ -88,7 +88,7 @@ export async function openAuthority({
 }
 
 /** A text that changes whenever the file changes. */
-async function markOf(file: string): Promise<string> {
+async function markOf(file: string) {
   try {
     const { ino, size, mtimeNs } = await stat(file, { bigint: true });
     return [ino, size, mtimeNs].join();

@@ -32,7 +32,7 @@ export function permitsOf({ people, roles, visibility }: FileContent): Permits {
   return (person) => (person === undefined ? undefined : known.get(person)) ?? stranger;
 }
 
-function isOf(entry: string, name: string, people: FileContent['people']): boolean {
+function isOf(entry: string, name: string, people: FileContent['people']) {
   const group = groupIn(entry);
   return group === undefined ? entry === name : people[name]?.groups.includes(group) === true;
 }

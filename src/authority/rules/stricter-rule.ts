@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import type { Safety } from '../../contract/tool';
 import { ASSURANCES, type Assurance, type RuleAction, type VoteRule } from '../../contract/authority';
 
@@ -41,8 +40,8 @@ export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
     notRequester: one.notRequester || other.notRequester,
     denyNeeds: Math.min(one.denyNeeds, other.denyNeeds),
     assurance: isAssured(one.assurance, other.assurance) ? one.assurance : other.assurance,
-    ...(expires.length === 0 ? {} : { expiresMs: Math.min(...expires) }),
-    ...defined({ escalate: stricterEscalation(one.escalate, other.escalate) }),
+    expiresMs: expires.length === 0 ? undefined : Math.min(...expires),
+    escalate: stricterEscalation(one.escalate, other.escalate),
   };
 }
 

@@ -124,7 +124,7 @@ function withRule(said: PolicyVerdict, by: FittingRule | undefined, safety: Safe
   return { decision, reason: because(`the rule '${rule.name}' ${what}`, by) };
 }
 
-function because(what: string, { rule: { reason, name }, failed }: FittingRule): string {
+function because(what: string, { rule: { reason, name }, failed }: FittingRule) {
   if (failed !== undefined) return whyNotEvaluated(name, failed);
   return reason === undefined ? what : `${what}: ${reason}`;
 }

@@ -59,7 +59,7 @@ function refused(file: string, why: string, cause?: unknown) {
 /**
  * A new key as text. It is generated as text, because Node 20 hangs if it collects garbage while a new key is exported.
  */
-function newKey(): string {
+function newKey() {
   const { privateKey } = generateKeyPairSync('ed25519', {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },

@@ -73,7 +73,7 @@ function publicKeyIn(der: Buffer): KeyObject | undefined {
 }
 
 /** Why a key is not accepted. Keys for ES256, EdDSA and RS256 are accepted. */
-function whyNotTaken({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject): string | undefined {
+function whyNotTaken({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject) {
   if (type === 'ed25519') return undefined;
   const { namedCurve, modulusLength = 0, publicExponent = 0n } = asymmetricKeyDetails;
   if (type === 'ec')
@@ -191,7 +191,7 @@ function authenticatorFault(bytes: Buffer, rpId: string): PasskeyFault | undefin
   return (flags & VERIFIED) === 0 ? 'not_verified' : undefined;
 }
 
-function isOver({ key }: Passkey, { signed, signature }: { signed: Buffer; signature: Buffer }): boolean {
+function isOver({ key }: Passkey, { signed, signature }: { signed: Buffer; signature: Buffer }) {
   try {
     return verify(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', signed, key, signature);
   } catch {

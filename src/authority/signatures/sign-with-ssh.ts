@@ -99,7 +99,7 @@ async function publicKeyOf(keyFile: string) {
   return undefined;
 }
 
-function waitLine(key: SignerKey | undefined, keyFile: string, timeoutMs: number): string {
+function waitLine(key: SignerKey | undefined, keyFile: string, timeoutMs: number) {
   const seconds = Math.round(timeoutMs / 1000);
   if (key?.application !== undefined)
     return `Touch the security key that holds ${key.fingerprint}, within ${seconds} s.`;
@@ -154,7 +154,7 @@ async function runSshKeygen(
   });
 }
 
-function notStarted(program: string, cause: Error): CountersignError {
+function notStarted(program: string, cause: Error) {
   const why = errnoOf(cause) === 'ENOENT' ? 'it is not there' : errorMessage(cause);
   return new CountersignError('not_installed', `${program} cannot be started: ${why}`, {
     hint: 'Install OpenSSH 8.1 or newer; security keys need 8.2.',
@@ -167,7 +167,7 @@ function signingFailed(message: string, hint = 'Nothing was decided: try again.'
 }
 
 /** The error that a message of ssh-keygen leads to. These messages are the same in every locale. */
-function failure({ stderr }: Ended, keyFile: string): CountersignError {
+function failure({ stderr }: Ended, keyFile: string) {
   const words = stderr.replace(/^Signing data on standard input\s*/, '').trim();
   const has = (pattern: RegExp) => pattern.test(words);
   if (has(/unknown option -- Y|illegal option -- Y/))

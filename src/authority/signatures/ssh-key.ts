@@ -114,7 +114,7 @@ function optionsOf(given: ReadonlyMap<string, { value: string; at: number }>): O
   return { namespaces, validAfter, validBefore };
 }
 
-function momentOf({ value, at }: { value: string; at: number }): number {
+function momentOf({ value, at }: { value: string; at: number }) {
   const parts = /^(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?(Z?)$/.exec(value);
   const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', zone] = parts ?? [];
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;

@@ -177,7 +177,7 @@ export function sshSignedBytes(message: Uint8Array, namespace: string, hash: 'sh
   return Buffer.concat([Buffer.from(MAGIC), ...[namespace, '', hash, digest].map(wireString)]);
 }
 
-function isOver(signature: SshSignature, message: Uint8Array): boolean {
+function isOver(signature: SshSignature, message: Uint8Array) {
   const { key, namespace, hash, flags } = signature;
   const signed = sshSignedBytes(message, namespace, hash);
   try {
@@ -193,7 +193,7 @@ function sha256(content: string | Uint8Array): Buffer {
   return createHash('sha256').update(content).digest();
 }
 
-function isSignedBy({ key: { key, type }, algorithm, value }: SshSignature, signed: Buffer): boolean {
+function isSignedBy({ key: { key, type }, algorithm, value }: SshSignature, signed: Buffer) {
   if (type.includes('ed25519')) return verify(null, signed, key, value);
   if (type === 'ssh-rsa') {
     const hash = algorithm === 'rsa-sha2-256' ? 'sha256' : 'sha512';

@@ -31,17 +31,15 @@ export function joinedAuthority(
   return stricterAuthority(before.authority, now.authority);
 }
 
-/** The authority once its request was escalated. The people whom its rule names for this case may vote, too. */
-export function escalatedAuthority(authority: Authority): Authority {
-  return { ...authority, escalated: true };
-}
-
-/** The authority that decides a call now. Undefined if no rule says who decides. */
+/**
+ * The authority that decides a call now. Undefined if no rule says who decides. Once its request was escalated, the
+ * people whom its rule names for this case may vote, too.
+ */
 export function authorityNow(
   authority: Authority | undefined,
   isEscalated: boolean | undefined,
 ): Authority | undefined {
-  return isEscalated === true ? authority && escalatedAuthority(authority) : authority;
+  return isEscalated === true ? authority && { ...authority, escalated: true } : authority;
 }
 
 /** The rule as it holds now. The people to whom the request was escalated are in every roster. */

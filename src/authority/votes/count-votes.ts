@@ -95,7 +95,7 @@ function countOf(
  */
 function matched(optionsOf: ReadonlyMap<string, readonly string[]>) {
   const taken = new Map<string, string>();
-  const place = (name: string, tried: Set<string>): boolean => {
+  const place = (name: string, tried: Set<string>) => {
     for (const option of optionsOf.get(name) ?? []) {
       if (tried.has(option)) continue;
       tried.add(option);

@@ -83,7 +83,7 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
 }
 
 /** Whether the rights of somebody depend on the time: by an escalation of the request, or by the dates of a delegate. */
-function needsTimes(own: Authority | undefined, { authority }: CallInput): boolean {
+function needsTimes(own: Authority | undefined, { authority }: CallInput) {
   const isDated = own?.people?.some(({ delegates }) => delegates.some(({ from, until }) => from ?? until));
   return isDated === true || (authority?.escalated === true && own?.rule.escalate !== undefined);
 }

@@ -19,7 +19,7 @@ function isUnavailable(error: unknown): error is CountersignError {
 }
 
 /** How long to wait before the server may be asked again, in milliseconds. Undefined if the server did not say. */
-function restOf({ data }: CountersignError): number | undefined {
+function restOf({ data }: CountersignError) {
   const rest = data['retryInMs'];
   return typeof rest === 'number' ? rest : undefined;
 }

@@ -73,7 +73,7 @@ export async function earliestTurns(
  * A bound for these turns. With the usual limit, one answer of visibility can hold the turns with a deadline before the
  * bound.
  */
-function boundOf(turns: readonly ListedTurn[], range: { least: number; most: number }): number {
+function boundOf(turns: readonly ListedTurn[], range: { least: number; most: number }) {
   const sorted = turns.flatMap(({ deadline }) => deadline ?? []).sort((a, b) => a - b);
   return (sorted[Math.ceil(aimOf(range)) - 1] ?? END) + 1;
 }
@@ -192,7 +192,7 @@ function aimOf({ least, most }: Pick<BoundSearch, 'least' | 'most'>) {
  * earliest time, in case the sample has only the latest turns. The third is the sample's last time, in case the sample
  * has only the earliest turns.
  */
-function pivotsOf(search: BoundSearch, all: number): number[] {
+function pivotsOf(search: BoundSearch, all: number) {
   const sorted = search.sample.filter((at) => at < END).sort((a, b) => a - b);
   const [earliest, last] = [sorted[0], sorted.at(-1)];
   if (earliest === undefined || last === undefined) return [];
@@ -218,7 +218,7 @@ function learn({ low, high, above }: Known, point: Point, least: number): Known 
 /**
  * The next time to try. Density and halving take turns, so that the search never takes much longer than halving alone.
  */
-function nextGuess(known: Known, step: number, aim: number): number {
+function nextGuess(known: Known, step: number, aim: number) {
   const { low, high } = known;
   const now = Date.now();
   if (high.at === END) return now + Math.max(STRIDE_MS, (floorOf(known) - now) * LONGER);
@@ -231,7 +231,7 @@ function nextGuess(known: Known, step: number, aim: number): number {
 }
 
 /** The time that the density between the last two counts suggests. NaN if the counts show no density. */
-function byDensity({ high, above }: Known, aim: number): number {
+function byDensity({ high, above }: Known, aim: number) {
   if (above === undefined || above.below === high.below) return NaN;
   return high.at - ((high.below - aim) * (above.at - high.at)) / (above.below - high.below);
 }

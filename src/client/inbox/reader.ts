@@ -104,11 +104,11 @@ export class WaitingReader implements InboxReader {
   }
 
   /** Whether a smaller page can be read: a user's own connection may take only small answers. */
-  private canReadLess({ code }: CountersignError): boolean {
+  private canReadLess({ code }: CountersignError) {
     return code === 'too_large' && this.pageSize > SMALL_PAGE;
   }
 
-  private async step(): Promise<void> {
+  private async step() {
     this.steps += 1;
     const oldest = performance.now() - AHEAD_MS;
     for (const [turn, { readAt }] of this.ahead) if (readAt < oldest) this.ahead.delete(turn);
@@ -117,7 +117,7 @@ export class WaitingReader implements InboxReader {
   }
 
   /** Reads the next page of everything. */
-  private async readOn(): Promise<void> {
+  private async readOn() {
     const pass = (this.pass ??= {
       pages: this.pagesOf(waitingQueryOf(this.filter)),
       read: 0,
@@ -138,7 +138,7 @@ export class WaitingReader implements InboxReader {
    * Reads the first page. Visibility lists the newest turns first. So a turn that is missing there, and newer than the
    * page's last turn, no longer waits.
    */
-  private async readNewest(): Promise<void> {
+  private async readNewest() {
     const turns = await this.readPage(waitingQueryOf(this.filter));
     await this.keep(turns);
     const oldest = turns.at(-1)?.startedAt ?? 0;
@@ -157,14 +157,14 @@ export class WaitingReader implements InboxReader {
   }
 
   /** Keeps a turn that was read separately. True if something else waits in it now. */
-  private async keepRead(turn: ListedTurn): Promise<boolean> {
+  private async keepRead(turn: ListedTurn) {
     // The turn may have begun to wait after its page of this pass was read.
     this.pass?.seen.add(turn.id);
     return this.isNews(turn) && (await this.put(turn)) !== 'same';
   }
 
   /** Keeps what visibility lists. */
-  private async keep(turns: readonly ListedTurn[]): Promise<void> {
+  private async keep(turns: readonly ListedTurn[]) {
     for (const { id } of turns) this.pass?.seen.add(id);
     const changed = turns.filter((turn) => this.isNews(turn) && !this.isAhead(turn.id));
     const put = async (turn: ListedTurn) => ({ id: turn.id, change: await this.put(turn) });
@@ -189,26 +189,26 @@ export class WaitingReader implements InboxReader {
   }
 
   /** Whether a separate read of a turn counts more than what visibility says. */
-  private isAhead(turn: string): boolean {
+  private isAhead(turn: string) {
     const { readAt = -Infinity } = this.ahead.get(turn) ?? {};
     if (readAt < performance.now() - AHEAD_MS) return false;
     this.doubted.add(turn);
     return true;
   }
 
-  private isNews(turn: ListedTurn): boolean {
+  private isNews(turn: ListedTurn) {
     const known = this.kept.get(turn.id);
     if (known === undefined || known.text !== textOf(turn)) return true;
     return isCut(turn) && performance.now() - known.readAt > REREAD_MS;
   }
 
-  private dropMissing(listed: ReadonlySet<string>, isAmong: (kept: Kept) => boolean): void {
+  private dropMissing(listed: ReadonlySet<string>, isAmong: (kept: Kept) => boolean) {
     for (const [id, kept] of [...this.kept])
       if (isAmong(kept) && !listed.has(id) && !this.isAhead(id)) this.drop(id);
   }
 
   /** Drops a turn. True if something waited in it. */
-  private drop(id: string): boolean {
+  private drop(id: string) {
     const { items = [] } = this.kept.get(id) ?? {};
     if (this.kept.delete(id)) this.version += 1;
     return items.length > 0;

@@ -1,5 +1,4 @@
 import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
-import { defined } from '../../contract/defined';
 import { votingUnder } from '../../authority/votes/open-votes';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';
@@ -84,10 +83,13 @@ export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise
   const lineage = turn.memo[MEMO.lineage];
   const session = turn.memo[MEMO.session];
   const head = {
-    ...{ turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' },
-    ...(isLineage(lineage) ? { lineage } : {}),
-    ...(typeof session === 'string' ? { session } : {}),
-    ...defined({ callers: callersIn(turn.memo, false), by: open.by }),
+    turn: turn.id,
+    agent: turn.agent,
+    prompt: typeof prompt === 'string' ? prompt : '',
+    lineage: isLineage(lineage) ? lineage : undefined,
+    session: typeof session === 'string' ? session : undefined,
+    callers: callersIn(turn.memo, false),
+    by: open.by,
   };
   const items = isCut(turn) ? await allOpen(context, turn.id, open) : open.items;
   return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));

@@ -141,24 +141,24 @@ class Mailbox<E extends object> {
   private over: { error?: unknown } | undefined;
   private wake: () => void = () => undefined;
 
-  put(event: E): void {
+  put(event: E) {
     this.held.push(event);
     this.wake();
   }
 
   /** Calls back once all events so far were taken. */
-  caughtUp(call: (() => void) | undefined): void {
+  caughtUp(call: (() => void) | undefined) {
     if (call === undefined) return;
     this.held.push(call);
     this.wake();
   }
 
-  end(): void {
+  end() {
     this.over ??= {};
     this.wake();
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown) {
     this.over ??= { error };
     this.wake();
   }

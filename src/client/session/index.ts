@@ -129,10 +129,10 @@ async function updateOnce(
   context: ClientContext,
   { session, options }: Place,
   { name, content, updateId, ms }: Sending & { ms: number },
-): Promise<unknown> {
+) {
   const { client, connection } = context;
   const args: [Sending['content']] = [content];
-  const execute = async (): Promise<unknown> => {
+  const execute = async () => {
     const alone = () => client.workflow.getHandle(session).executeUpdate(name, { args, updateId });
     if (options.agent === undefined) return alone();
     const startWorkflowOperation = new WithStartWorkflowOperation(WORKFLOWS.session, {
@@ -146,7 +146,7 @@ async function updateOnce(
       throw error;
     });
   };
-  const send = (): Promise<unknown> => {
+  const send = () => {
     const end = Date.now() + ms;
     // A worker that fails at the session now may be replaced soon.
     return retry({ passes: isTaskFailing, forMs: ms }, () => connection.withDeadline(end, execute));
@@ -209,7 +209,7 @@ function startOptions(session: string, options: SessionOptions, agent: string) {
   } as const;
 }
 
-async function failureOf(context: ClientContext, session: string, error: unknown): Promise<unknown> {
+async function failureOf(context: ClientContext, session: string, error: unknown) {
   if (error instanceof WorkflowUpdateFailedError) return refusalOf(session, error);
   if (error instanceof WorkflowExecutionAlreadyStartedError || isNotFound(error))
     return (await isSession(context, session)) ? ended(session) : sessionNotFound(session);
@@ -218,7 +218,7 @@ async function failureOf(context: ClientContext, session: string, error: unknown
   return isNotReady(error) ? error : toCountersignError(error, `sending to session ${session}`);
 }
 
-function refusalOf(session: string, error: WorkflowUpdateFailedError): CountersignError {
+function refusalOf(session: string, error: WorkflowUpdateFailedError) {
   const { cause } = error;
   const type = cause instanceof ApplicationFailure ? cause.type : undefined;
   const code = SESSION_REFUSALS.find((one) => one === type);
@@ -230,12 +230,12 @@ function refusalOf(session: string, error: WorkflowUpdateFailedError): Countersi
   });
 }
 
-function ended(session: string): CountersignError {
+function ended(session: string) {
   const hint = 'start a session with another id';
   return new CountersignError('refused', `session ${session} has ended`, { hint, data: { session } });
 }
 
-function signalsFull(session: string, cause: unknown): CountersignError {
+function signalsFull(session: string, cause: unknown) {
   const message = `not on record: this run of session ${session} had all the signals that the server allows one, and no worker answered the update`;
   const hint = `see countersign show ${session}; a session goes on in a new run once its turn is over and a worker runs`;
   return new CountersignError('full', message, { hint, data: { session }, cause });

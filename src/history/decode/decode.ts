@@ -76,7 +76,7 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
 }
 
 /** The schedule in a search attribute, which is always plain JSON, even if payloads are encoded in another way. */
-function scheduleOf(data: Uint8Array | null | undefined): string | undefined {
+function scheduleOf(data: Uint8Array | null | undefined) {
   const value = data == null ? undefined : parseJson(Buffer.from(data).toString());
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

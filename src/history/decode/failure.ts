@@ -34,7 +34,7 @@ export function rootOf(failure: DecodedFailure): DecodedFailure {
   return failure.cause === undefined ? failure : rootOf(failure.cause);
 }
 
-async function messageOf(failure: ProtoFailure, payloads: Payloads): Promise<string> {
+async function messageOf(failure: ProtoFailure, payloads: Payloads) {
   if (!failure.encodedAttributes) return failure.message ?? '';
   const attributes = await payloads.value(failure.encodedAttributes);
   const message = isObject(attributes) ? attributes['message'] : undefined;

@@ -75,7 +75,7 @@ export class Payloads {
   }
 
   /** The decoded value. It is a promise only if there are codecs. */
-  private decoded(payload: Payload): unknown {
+  private decoded(payload: Payload) {
     const { payloadCodecs, payloadConverter } = this.converter;
     if (payloadCodecs.length === 0) return fromPayload(payload, payloadConverter);
     return throughCodecs(payload, this.converter, this.owner).then(

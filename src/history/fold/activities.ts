@@ -33,8 +33,8 @@ export function activityScheduled(state: FoldState, event: EventOf<'activity_sch
   const purpose = purposeOf(event);
   if (purpose === undefined) return [];
   const { taskTime } = state;
-  const think = purpose.what === 'think' ? { think: event } : {};
-  const facts = { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0, ...think };
+  const think = purpose.what === 'think' ? event : undefined;
+  const facts = { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0, think };
   state.activities.set(event.scheduledAs ?? event.eventId, facts);
   if (purpose.what === 'think') return thinkScheduled(state, event, purpose.step);
   if (purpose.what === 'call') return callScheduled(state, event, purpose);

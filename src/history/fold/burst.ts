@@ -53,7 +53,7 @@ function stepEvents(step: BurstStep, place: Place): DecodedEvent[] {
  * When something in a burst happened. The worker only counts milliseconds, and the server's time of the end is the
  * reference. So the worker's clock need not be right.
  */
-function timeOf(ms: number, { output, scheduled, completed }: Place): string {
+function timeOf(ms: number, { output, scheduled, completed }: Place) {
   const end = Date.parse(completed.at);
   const at = Math.max(Date.parse(scheduled.at), end - Math.max(0, output.ms - ms));
   return Number.isNaN(at) ? completed.at : new Date(at).toISOString();

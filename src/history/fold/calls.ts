@@ -309,7 +309,7 @@ export function localActivity(state: FoldState, event: EventOf<'local_activity'>
 /** A local activity is not on the server, so only its own failure can end it. */
 const LOCAL = { isHeld: false, openMs: 0, last: undefined };
 
-function localCallId({ result, summary }: EventOf<'local_activity'>): string | undefined {
+function localCallId({ result, summary }: EventOf<'local_activity'>) {
   if (isCallOutput(result) && 'result' in result) return result.result.callId;
   return summary?.split(' ', 1)[0];
 }

@@ -271,7 +271,7 @@ function errorOf({ failure }: EventOf<'failed'>): { message: string; type?: stri
   return { message, type };
 }
 
-function terminatedBy({ reason, identity }: EventOf<'terminated'>): string {
+function terminatedBy({ reason, identity }: EventOf<'terminated'>) {
   const why = reason === '' ? '' : `: ${reason}`;
   return identity === '' ? `terminated${why}` : `terminated by ${identity}${why}`;
 }

@@ -83,8 +83,8 @@ export function endCall(
   happen(state, { type: 'closed', callId, result, at: timeOf(head) });
   const life = state.approvals.calls.get(callId);
   const remark = life && approvalNote(life);
-  const note = remark !== undefined && result.content.startsWith(remark) ? { note: remark } : {};
+  const note = remark !== undefined && result.content.startsWith(remark) ? remark : undefined;
   // Nobody decides here, so how calls were closed is not asked again, and a long history does not carry it along.
   state.approvals = { ...state.approvals, closed: new Map() };
-  return [{ type: 'call_ended', ...callHeader(state, head, callId), tool, ...ending, ...note }];
+  return [{ type: 'call_ended', ...callHeader(state, head, callId), tool, ...ending, note }];
 }

@@ -186,14 +186,14 @@ function opened(state: FoldState, head: EventHeader, { held, life, item, key }: 
 }
 
 /** The line in the memo. If the memo does not name the call, the line that the workflow makes. */
-function lineOf({ call, effective, note }: CallState, item: OpenItem | undefined): string {
+function lineOf({ call, effective, note }: CallState, item: OpenItem | undefined) {
   if (item !== undefined) return item.summary;
   const { callId, tool, question, preview = question && { text: question.text } } = call;
   return callSummary({ callId, tool, arguments: effective, note, preview });
 }
 
 /** The deadline in the memo. If the memo does not name the call, the deadline by the call's settings and its rule. */
-function deadlineIn({ taskTime }: FoldState, item: OpenItem | undefined, call: ValidCall): string | null {
+function deadlineIn({ taskTime }: FoldState, item: OpenItem | undefined, call: ValidCall) {
   if (item !== undefined) return item.deadline;
   const expiresMs = timeToDecide(call);
   return expiresMs === null ? null : new Date(taskTime + expiresMs).toISOString();
@@ -203,7 +203,7 @@ function deadlineIn({ taskTime }: FoldState, item: OpenItem | undefined, call: V
  * The digest of the request that is shown. It is made anew, because a decision is bound to what a person could read, so
  * recorded digests are not trusted.
  */
-function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
+function seenDigestIn(args: JsonObject, preview: Preview | undefined) {
   try {
     const argsDigest = digestJson(args, sha256);
     return seenDigestOf({ argsDigest, ...(preview && previewDigests(preview, sha256)) }, sha256);
@@ -233,8 +233,8 @@ function callClosed(
   closeAs(state, head, held, closingOf(state, held, cause));
   const ended = endSettled(state, head, callId);
   if (cause !== 'expired' && cause !== 'unanswered') return ended;
-  const question = cause === 'unanswered' ? { question: true as const } : {};
-  return [{ type: 'request_expired', ...callHeader(state, head, callId), ...question }, ...ended];
+  const question = cause === 'unanswered' || undefined;
+  return [{ type: 'request_expired', ...callHeader(state, head, callId), question }, ...ended];
 }
 
 /** The workflow closed a call by itself. The event of its end comes with the next step. */
@@ -260,8 +260,16 @@ function openDoubt(
   held.shown = 'doubt';
   const { message, partial, progress } = doubt;
   const made = { callKey: key, tool, message, summary: lineOf(life, item) };
-  const keyless = held.isKeyless && { isKeyless: held.isKeyless };
-  return [{ type: 'in_doubt', ...callHeader(state, head, callId), ...made, partial, progress, ...keyless }];
+  return [
+    {
+      type: 'in_doubt',
+      ...callHeader(state, head, callId),
+      ...made,
+      partial,
+      progress,
+      isKeyless: held.isKeyless,
+    },
+  ];
 }
 
 /** A call was prepared on the queue of its tool, or anew with a person's arguments. */

@@ -1,4 +1,3 @@
-import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { type FailureText, settleOwn } from '../../lifecycle/own-activity';
 import { cutContent } from '../../contract/transcript';
@@ -134,8 +133,7 @@ export function lose(
   held.wasLost = true;
   held.shown = undefined;
   const { message, partial, progress } = doubt;
-  const known = defined({ message, partial, progress, ...by });
-  return [{ type: 'call_lost', ...callHeader(state, head, callId), tool, ...known }];
+  return [{ type: 'call_lost', ...callHeader(state, head, callId), tool, message, partial, progress, ...by }];
 }
 
 const isRoster = guard(ROSTER);

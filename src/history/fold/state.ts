@@ -34,7 +34,7 @@ export interface CallFold {
   /** The key of the call, once it has started. */
   callKey?: string;
   /** The wait for a person that the events have shown. */
-  shown?: 'request' | 'doubt' | undefined;
+  shown?: 'request' | 'doubt';
   /** Since when the request waits, ISO 8601. `isKept`: asking again failed, so it waits as before. */
   since?: string;
   isKept?: true;
@@ -106,7 +106,7 @@ export interface FoldState {
   fork?: ForkOrigin;
   step: number;
   /** Why the request for the next step failed at the end of a burst. */
-  failed?: string | undefined;
+  failed?: string;
   /** Workflow time in ms of the current workflow task. */
   taskTime: number;
   activities: Map<number, ActivityFold>;

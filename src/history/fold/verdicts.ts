@@ -8,7 +8,6 @@ import {
   RESOLUTION,
   voteOf,
 } from '../../contract/decision';
-import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { completeAnswer } from '../../contract/question';
 import { partReader } from '../../contract/schema/message';
@@ -69,17 +68,15 @@ export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionM
   return {
     type: 'decision',
     ...judgedHead(head, judged, said),
-    ...defined({
-      decision,
-      arguments: args,
-      hunks,
-      seenDigest,
-      suggestion,
-      unbound,
-      asksAgain,
-      stillWaits,
-      needs: judged.verdict?.needs,
-    }),
+    decision,
+    arguments: args,
+    hunks,
+    seenDigest,
+    suggestion,
+    unbound,
+    asksAgain,
+    stillWaits,
+    needs: judged.verdict?.needs,
   };
 }
 
@@ -90,7 +87,10 @@ export function resolvedEvent(head: EventHeader, judged: JudgedInput): Resolved 
   return {
     type: 'resolved',
     ...judgedHead(head, judged, said),
-    ...defined({ resolution, content, stillWaits: judged.stillWaits, needs: judged.verdict?.needs }),
+    resolution,
+    content,
+    stillWaits: judged.stillWaits,
+    needs: judged.verdict?.needs,
   };
 }
 
@@ -106,7 +106,8 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   return {
     type: 'answered',
     ...judgedHead(head, judged, said),
-    ...defined({ answer, content }),
+    answer,
+    content,
   };
 }
 
@@ -152,7 +153,7 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
   return [withNow(state, event), ...endSettled(state, event, event.callId)];
 }
 
-function applyDecision(state: FoldState, event: DecisionMade): void {
+function applyDecision(state: FoldState, event: DecisionMade) {
   const life = state.approvals.calls.get(event.callId);
   const effect = effectOfDecision(event);
   if (effect === undefined || life?.phase !== 'request') return;
@@ -189,7 +190,7 @@ function applyAnswer(state: FoldState, event: Answered) {
   happen(state, closedByAnswer(life, { ...event, answer }, timeOf(event)));
 }
 
-function applyResolution(state: FoldState, event: Resolved): void {
+function applyResolution(state: FoldState, event: Resolved) {
   const life = state.approvals.calls.get(event.callId);
   const effect = effectOfResolution(event);
   if (effect === undefined || life?.phase !== 'in_doubt') return;

@@ -87,7 +87,7 @@ function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly Record
 const NO_WORKFLOW = /no such function is exported by the workflow bundle/;
 
 /** The message in the text that the SDK's core gives. The text is the whole failure. */
-function messageIn(said: string): string {
+function messageIn(said: string) {
   const [, quoted] = /Failure \{ message: ("(?:[^"\\]|\\.)*")/.exec(said) ?? [];
   const parsed = z.string().safeParse(quoted === undefined ? undefined : parse(quoted));
   return parsed.success ? parsed.data : said.replace(/^Replay failed[^]*?Details: /, '');
@@ -125,7 +125,7 @@ function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: numbe
 }
 
 /** The event that a message of Temporal names, if it names one: `HistoryEvent(id: 5, TimerStarted)`. */
-function eventIn(message: string): number | undefined {
+function eventIn(message: string) {
   const [, id] = /HistoryEvent\(id: (\d+)/.exec(message) ?? [];
   return id === undefined ? undefined : Number(id);
 }
@@ -211,7 +211,7 @@ const PLAIN = {
   attributes: 'updates the search attributes',
 } as const;
 
-function activityWords({ id, type }: { id: string; type: string }): string {
+function activityWords({ id, type }: { id: string; type: string }) {
   const purpose = purposeOf({ id, activityType: type });
   switch (purpose?.what) {
     case 'think':

@@ -64,12 +64,12 @@ class ReplayWatch {
   private commands = new Map<number, coresdk.workflow_commands.IWorkflowCommand[]>();
   private failure: Observed['failure'];
 
-  begin(): void {
+  begin() {
     this.commands = new Map();
     this.failure = undefined;
   }
 
-  take({ historyLength }: Activation, { successful, failed }: Completion): void {
+  take({ historyLength }: Activation, { successful, failed }: Completion) {
     const startedId = historyLength ?? 0;
     const commands = this.commands.get(startedId) ?? [];
     commands.push(...(successful?.commands ?? []));

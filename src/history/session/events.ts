@@ -361,7 +361,7 @@ class Refusals {
   private noted = '';
 
   /** A run begins. */
-  begin(): void {
+  begin() {
     this.updates.clear();
     this.noted = '';
   }

@@ -2,7 +2,7 @@ import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
 import type { SessionControl, SessionRefusal } from '../../contract/session';
 
 /** What an event says about the turns that the session still has word by word. */
-type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
+type TurnStep = { type: string; turns?: number; status?: string; earlier?: readonly unknown[] };
 
 /**
  * Counts the turns that the model still reads in full, in the way the session counts them. The session does not answer

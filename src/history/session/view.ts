@@ -85,7 +85,7 @@ function begin(
   };
 }
 
-function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStarted>, known: Known): void {
+function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStarted>, known: Known) {
   const { turns, held, once } = known;
   switch (event.type) {
     case 'message':

@@ -39,7 +39,7 @@ const RESUMING = formOf(RESUME, 'resume');
 export async function countersignControl(input?: ControlInput): Promise<void> {
   let pauses = pausesIn(input);
   let isChanged = false;
-  const change = (now: Pause[]): void => {
+  const change = (now: Pause[]) => {
     pauses = now;
     isChanged = true;
   };

@@ -37,7 +37,7 @@ const failure = FAILURES.grant;
  */
 export async function countersignGrant(input: GrantAsked): Promise<void> {
   let grant = grantIn(input);
-  const show = (now: Grant): void => {
+  const show = (now: Grant) => {
     grant = now;
     upsertMemo({ [MEMO.grant]: shownOf(now) });
   };

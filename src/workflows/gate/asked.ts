@@ -11,7 +11,6 @@ import {
 } from '@temporalio/workflow';
 import { type InvalidCall, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
 import { unprepared } from '../../contract/call-texts';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { type GateInput, readGateOutput, shownJson, whyRunIsFull } from '../../contract/gate';
 import type { JsonObject } from '../../contract/json';
@@ -88,7 +87,7 @@ function inputOf(
   { callId, raw }: { callId: string; raw: string },
   edited: JsonObject | undefined,
 ): GateInput {
-  return { callId, raw, settings, ...defined({ gated, tool, given: given?.(edited) }) };
+  return { callId, raw, settings, gated, tool, given: given?.(edited) };
 }
 
 /** A worker prepares the call. Its result is the record of the request. Throws only if its scope is cancelled. */
@@ -141,7 +140,7 @@ const SOON_MS = 15_000;
 const NOBODY =
   'nobody is asked yet: no worker of the queue with activities and CountersignPlugin took the call';
 
-function isUnstarted(error: unknown): boolean {
+function isUnstarted(error: unknown) {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   return cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_START;
 }

@@ -71,7 +71,7 @@ function share<E>(
   handlers: Map<string, E>,
   { names, theirs }: { names: readonly string[]; theirs: Map<string, E> },
   both: (ours: E, name: string) => E,
-): void {
+) {
   for (const name of names) {
     const ours = handlers.get(name);
     if (ours !== undefined) handlers.set(name, both(ours, name));

@@ -24,7 +24,7 @@ export function toMs(time: Duration, option: string): number {
 }
 
 /** Like `parseDuration` of our tools, which workflows may not import. `contract` may not import Temporal's reader. */
-function parseTime(time: Parameters<typeof msToNumber>[0]): number {
+function parseTime(time: Parameters<typeof msToNumber>[0]) {
   try {
     return msToNumber(time);
   } catch {

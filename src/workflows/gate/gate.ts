@@ -149,7 +149,7 @@ export function gateTool<S extends StandardJsonSchema<object>>(
 }
 
 /** The text or value that the model reads about a call that the gate ran. */
-function heard(ended: Awaited<ReturnType<Gate['run']>>): unknown {
+function heard(ended: Awaited<ReturnType<Gate['run']>>) {
   if (!ended.allowed) return ended.message;
   if (ended.outcome === 'done') return noteBefore(ended.note, ended.result);
   return noteBefore(ended.note, ended.outcome === 'happened' ? ended.message : `Error: ${ended.message}`);

@@ -74,7 +74,7 @@ function nameIn(names: GateNames, type: string): GateName | undefined {
   return isOurs || !Object.hasOwn(names, type) ? undefined : names[type];
 }
 
-function activity(names: GateNames, input: ActivityInput, next: Next<'scheduleActivity'>): Promise<unknown> {
+function activity(names: GateNames, input: ActivityInput, next: Next<'scheduleActivity'>) {
   const { activityType, options } = input;
   const header = openGate()?.headers.get(options.activityId ?? '');
   if (header !== undefined) return next({ ...input, headers: { ...input.headers, [GATE_HEADER]: header } });
@@ -86,11 +86,7 @@ function activity(names: GateNames, input: ActivityInput, next: Next<'scheduleAc
 }
 
 /** A gated activity that was to run locally runs as an ordinary one: what a person allows needs a worker's second look. */
-function localActivity(
-  names: GateNames,
-  input: LocalActivityInput,
-  next: Next<'scheduleLocalActivity'>,
-): Promise<unknown> {
+function localActivity(names: GateNames, input: LocalActivityInput, next: Next<'scheduleLocalActivity'>) {
   const name = nameIn(names, input.activityType);
   if (name === undefined || !patched(`countersign-gate:${input.activityType}`)) return next(input);
   const { activityType, args, typeInfo } = input;
@@ -126,10 +122,7 @@ async function child(
 }
 
 /** What the run before left is taken up when the workflow first asks. */
-async function execute(
-  input: WorkflowExecuteInput,
-  next: (input: WorkflowExecuteInput) => Promise<unknown>,
-): Promise<unknown> {
+async function execute(input: WorkflowExecuteInput, next: (input: WorkflowExecuteInput) => Promise<unknown>) {
   const header = input.headers[GATE_HEADER];
   if (header !== undefined) noteCarried(decodedValueOf(RawValue.fromPayload(header)));
   try {
@@ -147,7 +140,7 @@ async function execute(
  * Waits for unsafe calls that run or are in doubt: when the run has ended, nobody can say any more what became of them.
  * Other calls that run are left, as Temporal leaves every activity.
  */
-async function outcomesKnown(): Promise<void> {
+async function outcomesKnown() {
   const gate = openGate();
   if (gate === undefined) return;
   await untilTrue(() =>
@@ -179,7 +172,7 @@ async function gatedActivity(
   name: GateName,
   input: Scheduled,
   first?: (changed: Pick<Scheduled, 'args' | 'options'>, header: Headers) => Promise<unknown>,
-): Promise<unknown> {
+) {
   const { activityType, typeInfo } = input;
   const gate = theGate();
   const callId = nextCallId(gate);
@@ -189,7 +182,7 @@ async function gatedActivity(
   const asked = { gated: activityType, tool: read.tool, settings };
   const call = await open(gate, asked, { callId, args: read.args });
   if (!isValidCall(call)) return unrun(name, activityType, call.result.error);
-  const schedule = ({ state, activityId, isFirst }: Start): Promise<unknown> => {
+  const schedule = ({ state, activityId, isFirst }: Start) => {
     const args = argumentsToRun(name, input.args, { args: state.effective, tool: read.tool });
     const options = { ...input.options, ...optionsFor(state, input.options), activityId };
     const header = gate.headers.get(activityId);
@@ -224,11 +217,11 @@ function settingsOf(activityType: string, options: ActivityOptions): GateSetting
     heartbeatMs: ms(heartbeatTimeout, timeoutMs),
     startWithinMs: ms(scheduleToStartTimeout, TIMES.startWithin),
     retry: retryIn(options.retry),
-    ...(options.taskQueue === undefined ? {} : { taskQueue: options.taskQueue }),
+    taskQueue: options.taskQueue,
   };
 }
 
-function ms(time: Parameters<typeof toMs>[0] | undefined, otherwise: number): number {
+function ms(time: Parameters<typeof toMs>[0] | undefined, otherwise: number) {
   return time === undefined ? otherwise : Math.min(LONGEST_READ, Math.max(1, toMs(time, 'a timeout')));
 }
 
@@ -243,12 +236,12 @@ function retryIn({
     maximumAttempts: most,
     initialIntervalMs: ms(initialInterval, RETRY.initialIntervalMs),
     backoffCoefficient: Math.max(1, backoffCoefficient),
-    ...(maximumInterval === undefined ? {} : { maximumIntervalMs: ms(maximumInterval, LONGEST_READ) }),
+    maximumIntervalMs: maximumInterval === undefined ? undefined : ms(maximumInterval, LONGEST_READ),
   };
 }
 
 /** What the caller gets of a call that has ended. */
-function toCaller({ caller }: GateName, activityType: string, { state, ended }: Ran<unknown>): unknown {
+function toCaller({ caller }: GateName, activityType: string, { state, ended }: Ran<unknown>) {
   const note = approvalNote(state);
   const { success, error } = state.result;
   if (success && ended !== undefined && 'value' in ended)
@@ -272,11 +265,7 @@ function found(activityType: string, text: string): unknown {
 }
 
 /** A call that did not run, or whose outcome a person has found: a model reads why, and code gets a failure. */
-function unrun(
-  { caller }: Pick<GateName, 'caller'>,
-  activityType: string,
-  failure: ToolFailure = UNKNOWN,
-): string {
+function unrun({ caller }: Pick<GateName, 'caller'>, activityType: string, failure: ToolFailure = UNKNOWN) {
   if (caller === 'model') return failure.message;
   throw failureFor(activityType, failure);
 }
@@ -289,10 +278,7 @@ function failureFor(activityType: string, failure: Parameters<typeof causeOf>[0]
 const NOT_RETRIED = RetryState.NON_RETRYABLE_FAILURE;
 
 /** The failure whose type says what became of a call. */
-function causeOf({
-  code,
-  message,
-}: { code: ToolFailure['code'] | 'happened'; message: string } = UNKNOWN): ApplicationFailure {
+function causeOf({ code, message }: { code: ToolFailure['code'] | 'happened'; message: string } = UNKNOWN) {
   return ApplicationFailure.nonRetryable(message, `countersign.${code}`);
 }
 

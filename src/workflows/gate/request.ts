@@ -1,5 +1,4 @@
 import type { Duration } from '@temporalio/common';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { GateInput, GivenTool } from '../../contract/gate';
 import { isJsonObject, type JsonObject } from '../../contract/json';
@@ -121,11 +120,11 @@ export function readRequest<A extends object>(
   if (!isJsonObject(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
   const requestExpiresMs =
     expiresIn === 'never' ? null : expiresIn === undefined ? undefined : toMs(expiresIn, 'expiresIn');
-  const common = defined({ schema, effect, noBatch, reason, requestExpiresMs });
+  const common = { schema, effect, noBatch, reason, requestExpiresMs };
   // A preview text describes the arguments that were asked about, and no others.
   const given = (edited: JsonObject | undefined): GivenTool => {
     if (typeof preview !== 'function')
-      return { ...common, ...(edited === undefined ? defined({ preview }) : {}) };
+      return { ...common, preview: edited === undefined ? preview : undefined };
     if (edited === undefined)
       return { ...common, preview: previewOf(tool, () => preview(request.arguments)) };
     return fits(edited) ? { ...common, preview: previewOf(tool, () => preview(edited)) } : common;
@@ -133,7 +132,7 @@ export function readRequest<A extends object>(
   return { asked: { tool, settings: run, given }, args, fits };
 }
 
-function previewOf(tool: string, make: () => string): string {
+function previewOf(tool: string, make: () => string) {
   try {
     return make();
   } catch (error) {
@@ -158,7 +157,7 @@ export function argumentSchemaOf(tool: string, schema: StandardJsonSchema): Json
   }
 }
 
-function checkName(tool: string): void {
+function checkName(tool: string) {
   if (TOOL_NAME.test(tool) && !RESERVED_TOOL_NAMES.includes(tool)) return;
   throw gateFailure(`${JSON.stringify(tool)} is not a name of a tool: use snake_case, at most 64 characters`);
 }

@@ -9,7 +9,6 @@ import {
 } from '@temporalio/workflow';
 import type { NotHere, Paused, SpentDecision } from '../../contract/call';
 import { ENDINGS, STARTED_BEFORE, UNREADABLE } from '../../contract/call-texts';
-import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { GateHeader } from '../../contract/gate';
 import type { LostCall } from '../../contract/lost-activity';
@@ -97,7 +96,7 @@ class RunCall<R> extends GateCall {
     super(gate, callId, asked);
   }
 
-  async place(): Promise<void> {
+  async place() {
     // Temporal schedules nothing in a cancelled scope.
     if (!CancellationScope.current().consideredCancelled) return;
     act(this.context, { type: 'withdraw', callId: this.callId });
@@ -151,7 +150,8 @@ class RunCall<R> extends GateCall {
       decision: decision && withoutWords(decision),
       ...freshIn(state, isInherited),
       timeoutMs: state.call.settings.timeoutMs,
-      ...defined({ gated, hasKey }),
+      gated,
+      hasKey,
     };
     context.headers.set(activityId, defaultPayloadConverter.toPayload(start));
     rounds.scheduledAt = Date.now();
@@ -174,10 +174,10 @@ function withoutWords({ reason: _reason, edit, votes, ...decision }: SpentDecisi
   const cast = votes?.map((vote) =>
     vote.signature === undefined ? { ...vote, reason: undefined, suggestion: undefined } : vote,
   );
-  return { ...decision, ...defined({ votes: cast, edit: edit && { approver: edit.approver } }) };
+  return { ...decision, votes: cast, edit: edit && { approver: edit.approver } };
 }
 
-function unlessCancelled(error: unknown): void {
+function unlessCancelled(error: unknown) {
   if (!isCancellation(error)) throw error;
 }
 

@@ -1,5 +1,4 @@
 import type { Duration } from '@temporalio/common';
-import { defined } from '../../contract/defined';
 import type { GateSettings } from '../../contract/gate';
 import { RETRY, TIMES } from '../../contract/limits';
 import type { RetryOptions } from '../../contract/tool';
@@ -60,7 +59,7 @@ export function runSettings<A extends object>(activity: string, request: GateRun
     startWithinMs: toMs(startWithin, 'startWithin'),
     retry: retryIn(request),
     gate: { activity },
-    ...defined({ taskQueue }),
+    taskQueue,
   };
 }
 

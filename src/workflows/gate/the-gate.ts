@@ -141,7 +141,7 @@ function makeGate(carried?: CarriedGate): GateState {
     headers: new Map<string, Payload>(),
     changes,
   });
-  const isOurs = (name: string, message?: RawValue): boolean => isFor(made, name, message);
+  const isOurs = (name: string, message?: RawValue) => isFor(made, name, message);
   setBesideTheirs(isOurs, () => {
     setVerdictHandlers(made, queue, DECISION_MESSAGES);
     setVerdictHandlers(made, queue, RESOLUTION_MESSAGES);
@@ -154,7 +154,7 @@ function makeGate(carried?: CarriedGate): GateState {
 }
 
 /** Whether a message is for an open call of the gate. An abandonment is for all calls that are open. */
-function isFor({ approvals: { calls } }: ApprovalContext, name: string, message?: RawValue): boolean {
+function isFor({ approvals: { calls } }: ApprovalContext, name: string, message?: RawValue) {
   if (name === SIGNALS.abandon) return calls.size > 0;
   const said = decodedValueOf(message);
   const { callId, callKey } = isObject(said) ? said : {};
@@ -167,7 +167,7 @@ class PlainValue extends RawValue {
     super(value);
   }
 
-  toJSON(): unknown {
+  toJSON() {
     return this.value;
   }
 }

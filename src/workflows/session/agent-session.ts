@@ -22,7 +22,7 @@ import { checkStart } from '../check-start';
 import { continueOnCurrentBuild, resetRun } from '../current-build';
 import { MessageQueue } from '../message-queue';
 import * as messages from '../messages';
-import { CONTROL_BOUNDS, SEND_BOUNDS } from './words';
+import { SESSION_BOUNDS } from './words';
 import { summarize } from './summarize';
 import { isSessionInput } from './memory';
 import { SessionPublisher } from './publish';
@@ -74,7 +74,7 @@ class SessionRun {
     this.publisher = new SessionPublisher(session);
   }
 
-  setMessageHandlers(): void {
+  setMessageHandlers() {
     const { session, queue } = this;
     setHandler(
       messages.rawUpdate<MessageTaken>(UPDATES.send),
@@ -100,7 +100,7 @@ class SessionRun {
     );
   }
 
-  setControlHandlers(): void {
+  setControlHandlers() {
     const { queue } = this;
     setHandler(
       messages.rawUpdate<void>(UPDATES.control),
@@ -128,7 +128,7 @@ class SessionRun {
   }
 
   /** Closes the session and cancels its turn. */
-  cancel(): void {
+  cancel() {
     this.cancelled = true;
     state.takeControl(this.session, { action: 'close', cancel: true });
     this.changed();
@@ -149,13 +149,13 @@ class SessionRun {
     }
   }
 
-  private canGoOn(): boolean {
+  private canGoOn() {
     const { closing, paused, waiting, compaction } = this.session;
     return closing || compaction !== undefined || (waiting.length > 0 && !paused) || this.mustContinue();
   }
 
   private judge(message: RawValue): JudgedMessage {
-    const read = messages.readMessage(message, SEND_BOUNDS);
+    const read = messages.readMessage(message, SESSION_BOUNDS.send);
     if (read.ok) return judgeMessage(this.session, read.value);
     return { kind: 'refuse', refused: { accepted: false, code: 'malformed', message: read.message } };
   }
@@ -171,7 +171,7 @@ class SessionRun {
   }
 
   private judgeControl(message: RawValue): SessionControl | SessionRefused {
-    const read = messages.readMessage(message, CONTROL_BOUNDS);
+    const read = messages.readMessage(message, SESSION_BOUNDS.control);
     return state.judgeControl(this.session, read.ok ? read.value : undefined);
   }
 
@@ -184,16 +184,16 @@ class SessionRun {
   }
 
   /** Shows a refused message in the memo, because the sender of a signal does not get an answer. */
-  private note(message: RawValue, answer: MessageTaken | SessionRefused): void {
+  private note(message: RawValue, answer: MessageTaken | SessionRefused) {
     if (answer.accepted) return;
-    const read = messages.readMessage(message, SEND_BOUNDS);
+    const read = messages.readMessage(message, SESSION_BOUNDS.send);
     const given = read.ok && isObject(read.value) ? read.value['messageId'] : undefined;
     const messageId = typeof given === 'string' ? given.slice(0, 64) : undefined;
     this.publisher.refuse({ code: answer.code, messageId });
   }
 
   /** Passes new words and interruptions on to the running turn. */
-  private changed(): void {
+  private changed() {
     this.came += 1;
     this.child?.passOn();
     if (this.session.closing) this.compacting?.cancel();
@@ -202,7 +202,7 @@ class SessionRun {
       this.publisher.publish();
   }
 
-  private async runTurn(running: RunningTurn): Promise<void> {
+  private async runTurn(running: RunningTurn) {
     this.publisher.text = running.message.text.slice(0, LIMITS.promptCharacters);
     this.child = new ChildTurn(this.session, running, {
       onRenamed: () => this.publisher.publish(),
@@ -216,7 +216,7 @@ class SessionRun {
   }
 
   /** Lets a model summarize the oldest turns when this is due. Messages that arrive meanwhile wait. */
-  private async compacted(): Promise<boolean> {
+  private async compacted() {
     const begun = state.beginCompaction(this.session);
     if (begun === undefined) return false;
     this.compacting = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
@@ -239,7 +239,7 @@ class SessionRun {
    * Whether the session continues as new. It does so only between turns, and only in a run that has taken a message or
    * ended a turn.
    */
-  private mustContinue(): boolean {
+  private mustContinue() {
     const { came, ended, session } = this;
     const { continueAsNewSuggested, historySize, targetWorkerDeploymentVersionChanged } = workflowInfo();
     if (this.isMoving || (targetWorkerDeploymentVersionChanged && came + ended > 0)) return true;
@@ -250,7 +250,7 @@ class SessionRun {
     return isIdle && isLong;
   }
 
-  private async continue(): Promise<void> {
+  private async continue() {
     await this.queue.emptied();
     const { agent, origin, closing, compaction } = this.session;
     // Meanwhile somebody has closed the session, or asked for a summary.

@@ -37,7 +37,7 @@ export function turnsToSummarize(sizes: readonly number[], limit: number): numbe
 }
 
 /** The number of the newest turns that take at most `most` tokens. At least one. */
-function turnsKept(sizes: readonly number[], most: number): number {
+function turnsKept(sizes: readonly number[], most: number) {
   let left = most;
   const out = sizes.toReversed().findIndex((size) => (left -= size) < 0);
   return out === -1 ? sizes.length : Math.max(1, out);

@@ -87,9 +87,9 @@ export class SessionMemory {
   }
 
   /** The turns that are to be summarized if the conversation has more than `over` tokens. Undefined: none. */
-  oldest(over: number, tokens = this.tokens): OldestPart | undefined {
+  oldest(over: number): OldestPart | undefined {
     const limit = compactionLimit(over);
-    if (tokens <= limit) return undefined;
+    if (this.tokens <= limit) return undefined;
     const sizes = this.turns.map(({ entries }) => tokensIn(entries));
     const count = turnsToSummarize(sizes, limit);
     return count === 0 ? undefined : this.part(count);
@@ -121,7 +121,7 @@ export class SessionMemory {
   }
 
   /** The bytes of the memory as it goes to the next run, with the ids and the messages that each turn took up. */
-  private get bytes(): number {
+  private get bytes() {
     const summary = utf8Bytes(JSON.stringify(this.summary ?? null));
     return this.turns.reduce((sum, turn) => sum + bytesOfTurn(turn), summary);
   }
@@ -132,7 +132,7 @@ export class SessionMemory {
     return { turns, entries };
   }
 
-  private shrink(): void {
+  private shrink() {
     const most = shrunkSize(LIMITS.sessionMemoryBytes);
     const excess = this.withoutOutputs(most) - most;
     const out = turnsToLeaveOut(this.turns.map(bytesOfTurn), excess);
@@ -141,7 +141,7 @@ export class SessionMemory {
   }
 
   /** Drops the oldest outputs until the memory takes at most `most` bytes. Returns its size after that. */
-  private withoutOutputs(most: number): number {
+  private withoutOutputs(most: number) {
     let { bytes } = this;
     this.turns = this.turns.map((turn, index) => {
       if (bytes <= most || index === this.turns.length - 1) return turn;
@@ -153,24 +153,24 @@ export class SessionMemory {
   }
 
   /** Leaves out the oldest turns, and notes their number in the summary. */
-  private leaveOut(count: number): void {
+  private leaveOut(count: number) {
     const { text = '', turns = 0, leftOut = 0, model } = this.summary ?? {};
     this.turns = this.turns.slice(count);
     this.summary = { text, turns: turns + count, leftOut: leftOut + count, model };
   }
 
   /** Makes a new reference for a memory that no longer begins with its former content. */
-  private name(): void {
+  private name() {
     this.before = undefined;
     this.digest = digestText(JSON.stringify(this.entries));
   }
 }
 
-function bytesOfTurn(turn: TurnMemory): number {
+function bytesOfTurn(turn: TurnMemory) {
   return utf8Bytes(JSON.stringify(turn));
 }
 
-function tokensIn(entries: readonly TranscriptEntry[]): number {
+function tokensIn(entries: readonly TranscriptEntry[]) {
   return estimatedTokens(bytesOfEntries(entries));
 }
 
@@ -220,7 +220,7 @@ function withoutTime({ at: _at, ...message }: Record<string, unknown>): unknown 
   return message;
 }
 
-function isTurnMemory(value: unknown): boolean {
+function isTurnMemory(value: unknown) {
   if (!isObject(value)) return false;
   const { entries, took, turn, status, messageId } = value;
   return (
@@ -240,7 +240,7 @@ function isText(value: unknown): value is string {
 function entriesOf({
   memory,
   summary,
-}: Pick<CarriedSession, 'memory'> & { summary?: ConversationSummary | undefined }): TranscriptEntry[] {
+}: Pick<CarriedSession, 'memory'> & { summary?: ConversationSummary }): TranscriptEntry[] {
   const before = summary === undefined ? [] : summaryWords(summary);
   return [
     ...before.map((text): TranscriptEntry => ({ kind: 'words', text })),
@@ -249,8 +249,8 @@ function entriesOf({
 }
 
 /** The texts that the model reads in place of turns whose words are no longer kept. */
-function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string[] {
-  const some = (count: number, which: string): string =>
+function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary) {
+  const some = (count: number, which: string) =>
     count === 1
       ? `The ${which} turn of this conversation`
       : `The ${which} ${count} turns of this conversation`;

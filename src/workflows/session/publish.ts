@@ -46,7 +46,7 @@ export class SessionPublisher {
 }
 
 /** The text that the previous run left in the memo. */
-function textBefore(): string {
+function textBefore() {
   const memo = workflowInfo().memo?.[MEMO.session];
   const text = isObject(memo) ? memo['text'] : undefined;
   return typeof text === 'string' ? text : '';
@@ -59,7 +59,7 @@ function stateOf({ closing, running, paused, compaction }: SessionMachine): Sess
   return paused ? 'paused' : 'idle';
 }
 
-function detailsOf({ state: now, turn, cancelling, waiting }: SessionMemo): string {
+function detailsOf({ state: now, turn, cancelling, waiting }: SessionMemo) {
   const lines = [`Session: ${now}, ${waiting} waiting`];
   if (turn !== undefined) lines.push(`- turn \`${turn}\` runs`);
   if (now === 'compacting') lines.push('- a model writes a summary of the oldest turns');

@@ -61,10 +61,7 @@ export function judgeMessage(session: MessagesOf, value: unknown): JudgedMessage
   return { kind: 'take', message: value };
 }
 
-function whyUnfit(
-  { agent }: MessagesOf,
-  { text, sender, agent: wanted }: SessionMessage,
-): string | undefined {
+function whyUnfit({ agent }: MessagesOf, { text, sender, agent: wanted }: SessionMessage) {
   const unfit = textIssue(text);
   if (unfit !== undefined) return unfit;
   if (wanted !== undefined && wanted !== agent)
@@ -75,7 +72,7 @@ function whyUnfit(
 
 const FULL = `${LIMITS.sessionWaiting} messages, or ${limitText(LIMITS.sessionWaitingBytes)} of them, wait in this session; send again when some of them are done`;
 
-function hasRoom({ waiting, running }: MessagesOf, message: SessionMessage): boolean {
+function hasRoom({ waiting, running }: MessagesOf, message: SessionMessage) {
   const held = [...waiting, ...(running?.steering ?? [])];
   if (held.length === 0) return true;
   if (held.length >= LIMITS.sessionWaiting) return false;
@@ -83,7 +80,7 @@ function hasRoom({ waiting, running }: MessagesOf, message: SessionMessage): boo
   return bytes <= LIMITS.sessionWaitingBytes;
 }
 
-function bytesOf({ text, files = [] }: Pick<SessionMessage, 'text' | 'files'>): number {
+function bytesOf({ text, files = [] }: Pick<SessionMessage, 'text' | 'files'>) {
   return jsonBytes(text) + (files.length === 0 ? 0 : utf8Bytes(JSON.stringify(files)));
 }
 
@@ -135,7 +132,7 @@ function enqueue(session: MessagesOf, held: HeldMessage): MessageTaken['outcome'
 }
 
 /** The number of messages at the beginning of the queue that are to interrupt a turn. */
-function interrupts(waiting: readonly HeldMessage[]): number {
+function interrupts(waiting: readonly HeldMessage[]) {
   const first = waiting.findIndex(({ mode }) => mode !== 'interrupt');
   return first === -1 ? waiting.length : first;
 }
@@ -144,7 +141,7 @@ function interrupts(waiting: readonly HeldMessage[]): number {
  * Remembers a message id. An id whose message still waits is never forgotten, because more ids are remembered than
  * messages may wait.
  */
-function remember({ known }: MessagesOf, messageId: string, digest: string): void {
+function remember({ known }: MessagesOf, messageId: string, digest: string) {
   known.set(messageId, digest);
   for (const oldest of known.keys()) {
     if (known.size <= LIMITS.sessionIds) break;
@@ -156,7 +153,7 @@ function remember({ known }: MessagesOf, messageId: string, digest: string): voi
  * The digest of a message's text. Half of it is enough, because nobody gains anything from two texts with the same
  * digest.
  */
-function digestOf(message: SessionMessage): string {
+function digestOf(message: SessionMessage) {
   return digestText(contentOf(message)).slice(0, 32);
 }
 

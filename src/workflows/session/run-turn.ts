@@ -115,7 +115,7 @@ export class ChildTurn {
       agent,
       prompt: text,
       ...withFiles(files),
-      ...(Object.keys(origin).length === 0 ? {} : { origin }),
+      origin: Object.keys(origin).length === 0 ? undefined : origin,
       session: { sessionId, runId, messageId, ...memory.ref },
       sessionSpending: spending,
       sessionStates: states.length === 0 ? undefined : states,
@@ -124,7 +124,7 @@ export class ChildTurn {
 }
 
 /** Cancels a turn, which may have ended already. */
-function cancelOpen(turn: string): void {
+function cancelOpen(turn: string) {
   getExternalWorkflowHandle(turn)
     .cancel()
     .catch(() => undefined);

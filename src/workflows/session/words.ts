@@ -7,19 +7,22 @@ import { withFiles } from '../../contract/text/bytes';
 import { originIssues } from '../../contract/turn';
 import { wordsEntry } from '../../contract/transcript';
 import type { CallBasics } from '../../lifecycle/state';
-import { type Bounds, bounds, readMessage } from '../messages';
+import { bounds, readMessage } from '../messages';
 import type { StepHook, Turn } from '../turn-state';
 import { withRequesters } from '../../authority/votes/requesters';
 
 /** The most words that wait in a running turn until it takes them up. */
 const TURN_WORDS = 100;
 
-export const SEND_BOUNDS = bounds('message', SESSION_MESSAGE, LIMITS.sessionMessageBytes);
-export const CONTROL_BOUNDS = bounds('control of a session', SESSION_CONTROL);
-export const WORDS_BOUNDS: Bounds = {
-  what: 'message of a session',
-  bytes: LIMITS.sessionMessageBytes,
-  fields: ['messageId', 'text', 'files', 'sender'],
+/** The limits of the messages to a session, and of those that it hands to its turn as words. */
+export const SESSION_BOUNDS = {
+  send: bounds('message', SESSION_MESSAGE, LIMITS.sessionMessageBytes),
+  control: bounds('control of a session', SESSION_CONTROL),
+  words: {
+    what: 'message of a session',
+    bytes: LIMITS.sessionMessageBytes,
+    fields: ['messageId', 'text', 'files', 'sender'],
+  },
 };
 
 /** New words that arrived in time keep the turn open if it may take more steps. */
@@ -45,7 +48,7 @@ export function addWords(turn: Turn, added: TurnWords | undefined): void {
 
 /** Reads new words for a turn. Undefined: they cannot be read. Never throws. */
 export function readWords(message: RawValue | undefined): TurnWords | undefined {
-  const read = readMessage(message, WORDS_BOUNDS);
+  const read = readMessage(message, SESSION_BOUNDS.words);
   const value = read.ok ? read.value : undefined;
   if (!isObject(value)) return undefined;
   const { messageId, text, sender, files } = value;
@@ -77,7 +80,7 @@ export function takeUpWords(turn: Turn): boolean {
  * Whether the sender of new words can still be noted as a requester. Otherwise the words are left to the next turn of the
  * session: whoever is not noted could decide on what they asked for.
  */
-function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
+function mayJoin({ origin, words }: Turn, { sender }: TurnWords) {
   const { requester, others = [] } = origin ?? {};
   // Words without a sender are the requester's.
   const noted = new Set([undefined, requester, ...others, ...words.waiting.map((one) => one.sender)]);

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { asApproved, recheck } from '../../../src/activities/start-checks/as-approved';
+import { asApproved, noteRules } from '../../../src/activities/start-checks/as-approved';
 import { allowedOf, startingCall } from '../../../src/activities/start-checks/starting-call';
 import type { CallInput } from '../../../src/contract/call';
 import { digestJson, previewDigests, seenDigestOf } from '../../../src/contract/digest';
 import type { JsonObject } from '../../../src/contract/json';
-import { scriptedModel } from '../../../src/models/scripted';
-import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
 import type { Policy } from '../../../src/tools/types';
 import { PAY_INPUT, PLAN } from '../../support/calls';
@@ -55,10 +53,11 @@ describe('the last look before the handler', () => {
     return input({ decision: approvedAs(shown), plan: PLAN, ...change });
   };
 
-  const check = (one: CallInput, policy?: Policy) => {
-    const model = scriptedModel([]);
-    const agent = defineAgent({ name: 'a', instructions: 'x', model, tools: [tool], policy });
-    return recheck({ tool, agent }, { run: {} }, one);
+  const check = async (one: CallInput, policy?: Policy) => {
+    const worker = workerWith({ tools: [tool], policy });
+    const call = startingCall(worker, one);
+    await noteRules(call, worker);
+    return call.asked;
   };
 
   it.each([

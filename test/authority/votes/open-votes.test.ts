@@ -4,7 +4,6 @@ import { newVotersOf, votingUnder } from '../../../src/authority/votes/open-vote
 import { person } from './support';
 import type { RuleSnapshot, DatedVote, Voter, Authority } from '../../../src/contract/authority';
 import { waitsFor } from '../../../src/authority/votes/waits-for';
-import { escalatedAuthority } from '../../../src/authority/votes/authority-in-force';
 
 const NOW = Date.parse('2026-12-24T12:00:00.000Z');
 
@@ -38,12 +37,12 @@ it('says in short who voted, what is missing, and among whom voters are looked f
 });
 
 it('names whom an escalation brought in, and not who could vote before', () => {
-  expect(votingUnder(escalatedAuthority(late), [], NOW)).toMatchObject({
+  expect(votingUnder({ ...late, escalated: true as const }, [], NOW)).toMatchObject({
     ...{ escalated: true, escalatedTo: ['lea'] },
     among: { rosters: [['group:finance', 'group:leads']] },
   });
   expect(newVotersOf(late, NOW)).toEqual(['lea']);
-  expect(votingUnder(escalatedAuthority(authority()), [], NOW).escalatedTo).toBeUndefined();
+  expect(votingUnder({ ...authority(), escalated: true as const }, [], NOW).escalatedTo).toBeUndefined();
   const { people: _, ...anybody } = late;
   expect([newVotersOf(anybody, NOW), votersOf(anybody, NOW)]).toEqual([[], undefined]);
 });
@@ -62,7 +61,7 @@ describe('whether it waits for somebody', () => {
     ['somebody else', false, 'lea', authority()],
     ['a stranger', false, 'eve', authority()],
     ['who voted already', false, 'bob', authority({ need: 2 }), [vote('bob')]],
-    ['whom it was escalated to', true, 'lea', escalatedAuthority(late)],
+    ['whom it was escalated to', true, 'lea', { ...late, escalated: true as const }],
     ['who would be asked later', false, 'lea', late],
     ['who asked for it', false, 'bob', authority({ notRequester: true }, { requesters: ['bob'] })],
     ['a delegate of who asked', false, 'dora', authority({ notRequester: true }, { requesters: ['anna'] })],

@@ -11,7 +11,6 @@ import {
 } from '../../../src/contract/authority';
 import {
   authorityNow,
-  escalatedAuthority,
   joinedAuthority,
   stricterAuthority,
 } from '../../../src/authority/votes/authority-in-force';
@@ -139,13 +138,16 @@ describe('escalation', () => {
 
   it('lets those vote whom the rule names for it, beside the others', () => {
     expect(votingOf(late, 'lea', NOW)).toEqual({ ok: false, why: 'not_named' });
-    expect(votingOf(escalatedAuthority(late), 'lea', NOW)).toEqual({ ok: true, voter: 'lea' });
-    expect(votingOf(escalatedAuthority(late), 'anna', NOW)).toEqual({ ok: true, voter: 'anna' });
-    expect(votingOf(escalatedAuthority(late), 'bob', NOW)).toEqual({ ok: false, why: 'not_named' });
+    expect(votingOf({ ...late, escalated: true as const }, 'lea', NOW)).toEqual({ ok: true, voter: 'lea' });
+    expect(votingOf({ ...late, escalated: true as const }, 'anna', NOW)).toEqual({ ok: true, voter: 'anna' });
+    expect(votingOf({ ...late, escalated: true as const }, 'bob', NOW)).toEqual({
+      ok: false,
+      why: 'not_named',
+    });
   });
 
   it.each([
-    ['escalated', late, true, escalatedAuthority(late)],
+    ['escalated', late, true, { ...late, escalated: true as const }],
     ['not escalated', late, undefined, late],
     ['under no rule', undefined, true, undefined],
   ])('says who decides a call that is %s', (_case, frozen, isEscalated, now) => {
@@ -153,7 +155,10 @@ describe('escalation', () => {
   });
 
   it('changes nothing under a rule that names nobody for it', () => {
-    expect(votingOf(escalatedAuthority(authority()), 'lea', NOW)).toEqual({ ok: false, why: 'not_named' });
+    expect(votingOf({ ...authority(), escalated: true as const }, 'lea', NOW)).toEqual({
+      ok: false,
+      why: 'not_named',
+    });
   });
 });
 

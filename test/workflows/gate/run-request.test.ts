@@ -29,7 +29,7 @@ describe('the settings of a call that the gate runs', () => {
       ...{ timeoutMs: TIMES.toolTimeout, heartbeatMs: TIMES.toolTimeout, startWithinMs: TIMES.startWithin },
       retry: { maximumAttempts: 5, initialIntervalMs: 1000, backoffCoefficient: 2 },
     });
-    expect(settings()).not.toHaveProperty('taskQueue');
+    expect(settings().taskQueue).toBeUndefined();
   });
 
   it.each<[string, Partial<GateRunRequest>, object]>([
